@@ -1,0 +1,5 @@
+"""`python -m trainform`."""
+
+from trainform.cli.main import main
+
+main()

@@ -1,0 +1,46 @@
+"""The environment's own objects: namespace, queues, shared claims, priority classes."""
+
+from __future__ import annotations
+
+from trainform.backends.job import BACKENDS
+from trainform.errors import InputError
+from trainform.manifests.manifest import Manifest, ownership
+from trainform.manifests.objects import claim, namespace, priority_class
+from trainform.plan.build import plan_claim, queue_amounts
+from trainform.plan.model import QueuePlan
+from trainform.plan.references import environment_problems
+from trainform.spec.environment import Environment
+from trainform.spec.queues import QueueRequest
+
+
+def platform_manifests(environment: Environment) -> list[Manifest]:
+    """Every object of the environment in the order in which they are made; InputError with every problem of the file."""
+    problems = environment_problems(environment)
+    if problems:
+        raise InputError(problems)
+    backend = BACKENDS[environment.backend]
+    labels = ownership(environment.name, environment=environment.name)
+    name = environment.namespace.name
+    queues = [
+        backend.queue(QueuePlan(queue, request, queue_amounts(request, environment)), labels)
+        for queue, request in _parents_first(environment).items()
+    ]
+    return [
+        *([namespace(name, labels)] if environment.namespace.create else []),
+        *queues,
+        *(priority_class(key, request, labels) for key, request in environment.priority_classes.items()),
+        *(
+            claim(plan_claim(key, key, request, environment), name, labels)
+            for key, request in environment.claims.items()
+        ),
+    ]
+
+
+def _parents_first(environment: Environment) -> dict[str, QueueRequest]:
+    """Queues below their parents, as Volcano wants them made."""
+    ordered: dict[str, QueueRequest] = {}
+    left = dict(environment.queues)
+    while left:
+        ready = [name for name, request in left.items() if request.parent not in left] or list(left)
+        ordered |= {name: left.pop(name) for name in ready}
+    return ordered

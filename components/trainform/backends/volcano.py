@@ -1,0 +1,157 @@
+"""Volcano: `batch.volcano.sh/v1alpha1` Job and `scheduling.volcano.sh/v1beta1` Queue.
+
+Volcano's webhook compares an updated Job literally with the old one and accepts another number of replicas, minAvailable and
+priority class only. So every default that it would fill in at creation is said here (maxRetry, minAvailable, schedulerName,
+dnsPolicy): an object that leaves one out could never be updated again.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+from trainform.catalog import defaults
+from trainform.errors import Problem
+from trainform.manifests.manifest import Manifest, without_empty
+from trainform.manifests.objects import experiment_labels
+from trainform.manifests.pods import pod_template
+from trainform.plan.model import Plan, QueuePlan, RolePlan
+from trainform.spec.quantities import seconds
+from trainform.spec.roles import Policy
+
+API_VERSION = "batch.volcano.sh/v1alpha1"
+KIND = "Job"
+QUEUE_API_VERSION = "scheduling.volcano.sh/v1beta1"
+CRDS = ("jobs.batch.volcano.sh", "queues.scheduling.volcano.sh")
+INDEX_FIELD = "metadata.labels['volcano.sh/task-index']"
+SCHEDULER = "volcano"
+
+# Of Volcano's plugins only svc stays on, for the pods' hostnames (without it there are no names in DNS); our own Service is
+# their subdomain. Its NetworkPolicy would shut out everything but the job itself.
+PLUGINS = {"svc": ["--disable-network-policy=true", "--publish-not-ready-addresses=true"]}
+
+# What Pulumi's provider does with a queue: a job must not be made before its queue is open, and a wait of the provider's ten minutes
+# tells nobody anything. The queue `default` is not ours; its fields are taken over from whoever set them.
+UNTIL_OPEN = {
+    "pulumi.com/waitFor": "jsonpath={.status.state}=Open",
+    "pulumi.com/timeoutSeconds": str(defaults.QUEUE_OPEN_SECONDS),
+}
+TAKE_OVER = {"pulumi.com/patchForce": "true"}
+
+MUTABLE_JOB_FIELDS = ("minAvailable", "priorityClassName")
+MUTABLE_TASK_FIELDS = ("replicas", "minAvailable")
+
+
+def problems(plan: Plan) -> Iterator[Problem]:
+    """Lifecycle policies that Volcano's webhook would deny: one event or exit code twice, or `*` beside others."""
+    yield from _policy_problems("policies", plan.policies)
+    for role in plan.roles:
+        yield from _policy_problems(f"roles.{role.name}.policies", role.policies)
+
+
+def job(plan: Plan) -> Manifest:
+    """The Job: one task per role."""
+    spec = {
+        "schedulerName": SCHEDULER,
+        "queue": plan.queue.name,
+        "minAvailable": plan.min_available,
+        "maxRetry": plan.max_retry,
+        "priorityClassName": plan.priority_class,
+        "ttlSecondsAfterFinished": plan.ttl_seconds,
+        "networkTopology": _topology(plan),
+        "plugins": PLUGINS,
+        "policies": [_policy(policy) for policy in plan.policies],
+        "tasks": [_task(plan, role) for role in plan.roles],
+    }
+    metadata = {
+        "name": plan.job,
+        "namespace": plan.namespace,
+        "labels": {**plan.labels, **experiment_labels(plan), defaults.REVISION_LABEL: plan.revision},
+        "annotations": _annotations(plan),
+    }
+    body = {"apiVersion": API_VERSION, "kind": KIND, "metadata": without_empty(metadata), "spec": without_empty(spec)}
+    return Manifest("job", body, follows_revision=True)
+
+
+def queue(queue: QueuePlan, labels: dict[str, str]) -> Manifest:
+    """The Queue. `default` exists already, made by Volcano's scheduler: only its fields are set."""
+    request = queue.request
+    if request is None:
+        raise ValueError(f"queue {queue.name} belongs to somebody else")
+    shared = queue.name == defaults.QUEUE
+    amounts = dict(queue.amounts)
+    guarantee = amounts.pop("guarantee", None)
+    spec = {
+        "weight": request.weight,
+        "reclaimable": request.reclaimable,
+        "parent": request.parent,
+        "priority": request.priority if request.priority else None,
+        **amounts,
+        "guarantee": None if guarantee is None else {"resource": guarantee},
+    }
+    body = {
+        "apiVersion": QUEUE_API_VERSION,
+        "kind": "Queue",
+        "metadata": {"name": queue.name, "labels": labels, "annotations": TAKE_OVER if shared else UNTIL_OPEN},
+        "spec": without_empty(spec),
+    }
+    return Manifest(f"queue-{queue.name}", body, patch=shared)
+
+
+def immutable_part(body: dict[str, Any]) -> Any:
+    """The spec without what Volcano changes in place."""
+    spec = copy.deepcopy(body["spec"])
+    for field in MUTABLE_JOB_FIELDS:
+        spec.pop(field, None)
+    for task in spec["tasks"]:
+        for field in MUTABLE_TASK_FIELDS:
+            task.pop(field, None)
+    return spec
+
+
+def _annotations(plan: Plan) -> dict[str, str]:
+    overrides = {defaults.OVERRIDES_ANNOTATION: ", ".join(plan.overrides)} if plan.overrides else {}
+    return {**plan.annotations, **overrides}
+
+
+def _task(plan: Plan, role: RolePlan) -> dict[str, Any]:
+    return without_empty(
+        {
+            "name": role.name,
+            "replicas": role.replicas,
+            "minAvailable": role.min_available,
+            "maxRetry": role.max_retry,
+            "policies": [_policy(policy) for policy in role.policies],
+            "template": pod_template(plan, role, INDEX_FIELD),
+        }
+    )
+
+
+def _topology(plan: Plan) -> dict[str, Any] | None:
+    if plan.topology is None:
+        return None
+    words = {"mode": "mode", "highest_tier": "highestTierAllowed", "highest_tier_name": "highestTierName"}
+    return {words[key]: value for key, value in plan.topology.items()}
+
+
+def _policy(policy: Policy) -> dict[str, Any]:
+    timeout = None if policy.timeout is None else f"{seconds(policy.timeout)}s"
+    fields = {"action": policy.action, "event": policy.event, "exitCode": policy.exit_code, "timeout": timeout}
+    return without_empty(fields)
+
+
+def _policy_problems(path: str, policies: tuple[Policy, ...]) -> Iterator[Problem]:
+    events = [policy.event for policy in policies if policy.event is not None]
+    if "*" in events and len(set(events)) > 1:
+        yield Problem(
+            path, "*", "stands beside other events, which Volcano refuses", "keep `*` alone, or name each event"
+        )
+    for index, policy in enumerate(policies):
+        before = policies[:index]
+        if policy.event is not None and any(other.event == policy.event for other in before):
+            yield Problem(f"{path}[{index}].event", policy.event, "has a policy already", "keep one policy per event")
+        if policy.exit_code is not None and any(other.exit_code == policy.exit_code for other in before):
+            yield Problem(
+                f"{path}[{index}].exit_code", policy.exit_code, "has a policy already", "keep one policy per exit code"
+            )

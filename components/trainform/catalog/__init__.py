@@ -1,0 +1,1 @@
+"""Tables without logic: defaults, and the words other systems use."""

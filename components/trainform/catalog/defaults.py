@@ -1,0 +1,37 @@
+"""Every default and fixed name once; `tests/test_defaults.py` pins them."""
+
+from __future__ import annotations
+
+BACKEND = "volcano"
+QUEUE = "default"  # Volcano's scheduler makes this queue at its start
+
+# 29500 is torchrun's own rendezvous port; on the host network the plan takes a port of the environment's range instead.
+RENDEZVOUS_PORT = 29500
+HOST_PORTS = (
+    "20000-30000"  # KubeDL's range; above the usual node ports' neighbours, below Linux' ephemeral ports (32768)
+)
+
+SHARED_MEMORY_MOUNT = "/dev/shm"  # noqa: S108 - POSIX shared memory, not a temporary file
+SHARED_MEMORY_VOLUME = "shared-memory"
+LAUNCH_VOLUME = "launch"
+MAIN_CONTAINER = "main"
+LAUNCH_MOUNT = "/etc/trainform"
+LAUNCH_SCRIPT = "launch.sh"
+
+MAX_RETRY = 3  # what Volcano's webhook writes for 0; said explicitly, since its update check compares literally
+QUEUE_OPEN_SECONDS = 45  # a Queue opens in about a second; later than this its controller is not there
+CONNECT_SECONDS = 5
+REVISION_DIGITS = 6
+
+NODE_CPU = "128"
+NODE_MEMORY = "1Ti"
+
+# Labels and annotations. The selectors of Services must not change between revisions, so they use these alone.
+LABEL_PREFIX = "trainform.dev/"
+MANAGED_BY = {"app.kubernetes.io/managed-by": "trainform"}
+NAME_LABEL = "app.kubernetes.io/name"
+ROLE_LABEL = "app.kubernetes.io/component"
+EXPERIMENT_LABEL = f"{LABEL_PREFIX}experiment"
+ENVIRONMENT_LABEL = f"{LABEL_PREFIX}environment"
+REVISION_LABEL = f"{LABEL_PREFIX}revision"
+OVERRIDES_ANNOTATION = f"{LABEL_PREFIX}overrides"

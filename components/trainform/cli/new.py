@@ -1,0 +1,123 @@
+"""`trainform new`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+import yaml
+
+from trainform.backends.job import job_problems
+from trainform.cli.arguments import EnvironmentOption
+from trainform.errors import InputError, Problem
+from trainform.examine import examine_environment
+from trainform.spec.environment import Environment
+from trainform.spec.experiment import Experiment
+from trainform.spec.load import parse, project_root
+
+
+class LauncherName(StrEnum):
+    """Launchers that `new` can write."""
+
+    TORCHRUN = "torchrun"
+    ACCELERATE = "accelerate"
+    COMMAND = "command"
+
+
+LAUNCHERS = {
+    LauncherName.TORCHRUN: "torchrun: {script: /app/train.py, args: []}",
+    LauncherName.ACCELERATE: "accelerate: {script: /app/train.py, args: []}",
+    LauncherName.COMMAND: "command: [python, /app/train.py]",
+}
+
+TEMPLATE = """\
+# yaml-language-server: $schema={schema}
+# What runs. `trainform plan {name} -e {environment}` shows what it means; docs/experiment.md lists every field.
+name: {name}
+image: {image}
+launcher: {{{launcher}}}
+roles:
+  worker: {{replicas: {nodes}{accelerators}}}
+storage:
+  checkpoints: {{size: 100Gi, mount: /mnt/checkpoints, keep: true}}   # survives `pulumi destroy`
+shared_memory: 16Gi
+queue: {queue}
+"""
+STACK = "config:\n  trainform:experiment: {name}\n  trainform:environment: {environment}\n"
+
+
+def command(
+    name: Annotated[
+        str, typer.Argument(help="Name of the experiment: lower-case letters, digits, '-'.", show_default=False)
+    ],
+    environment: EnvironmentOption,
+    image: Annotated[
+        str | None, typer.Option(help="Container image. Default: a placeholder in the environment's first registry.")
+    ] = None,
+    launcher: Annotated[LauncherName, typer.Option(help="What starts the processes.")] = LauncherName.TORCHRUN,
+    nodes: Annotated[int, typer.Option(min=1, help="Pods in the training world.")] = 2,
+    accelerators: Annotated[
+        str | None,
+        typer.Option(metavar="KIND:COUNT", help="For each pod. Default: a full node of the environment's first kind."),
+    ] = None,
+) -> None:
+    """Write the files of a new experiment: stacks/experiments/NAME.yaml and stacks/Pulumi.NAME.ENV.yaml. Overwrites nothing."""
+    root = project_root()
+    offered = examine_environment(environment).checked()
+    kind = next(iter(offered.accelerators), None)
+    default = None if kind is None else f"{kind}:{offered.accelerators[kind].per_node}"
+    registry = offered.limits.registries[0] if offered.limits.registries else "docker.io"
+    text = TEMPLATE.format(
+        schema="../schemas/experiment.schema.json",
+        name=name,
+        environment=offered.name,
+        image=f"{registry}/CHANGE-ME:latest" if image is None else image,
+        launcher=LAUNCHERS[launcher],
+        nodes=nodes,
+        accelerators=_accelerators(default if accelerators is None else accelerators),
+        queue=next(iter(offered.queues), "default"),
+    )
+    _refuse_problems(text, offered)
+    files = {
+        root / "stacks" / "experiments" / f"{name}.yaml": text,
+        root / "stacks" / f"Pulumi.{name}.{offered.name}.yaml": STACK.format(name=name, environment=environment),
+    }
+    _write(files)
+    for path in files:
+        typer.echo(f"wrote {path.relative_to(root)}")
+    stack = f"{name}.{offered.name}"
+    typer.echo(
+        f"next: edit the experiment, then\n  trainform plan {name} -e {environment}\n"
+        f"  pulumi stack init {stack}\n  pulumi preview -s {stack}\n  pulumi up -s {stack}"
+    )
+
+
+def _accelerators(option: str | None) -> str:
+    if option is None:
+        return ""
+    kind, _, count = option.partition(":")
+    if not kind or not count.isdigit():
+        raise InputError([Problem("--accelerators", option, "is not KIND:COUNT", "write it like a800:8")])
+    return f", accelerators: {{{kind}: {count}}}" if int(count) else ""
+
+
+def _refuse_problems(text: str, environment: Environment) -> None:
+    """What would be written must pass `check`; nothing is written otherwise."""
+    experiment, problems = parse(Experiment, yaml.safe_load(text))
+    if experiment is not None:
+        problems = problems + job_problems(experiment, environment)
+    if problems:
+        raise InputError(problems)
+
+
+def _write(files: dict[Path, str]) -> None:
+    there = [path for path in files if path.exists()]
+    if there:
+        raise InputError(
+            [Problem("NAME", str(path), "exists already", "choose another name, or edit that file") for path in there]
+        )
+    for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)

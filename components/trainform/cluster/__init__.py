@@ -1,0 +1,1 @@
+"""Live reads of the cluster; nothing here changes anything."""

@@ -1,0 +1,185 @@
+"""What must be true of the live cluster before anything is registered: one message with everything that is wrong.
+
+Without it the same mistakes come late and one by one: as a webhook's denial, a wait of ten minutes, or an object of somebody
+else that was overwritten.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from trainform.catalog import defaults
+from trainform.cluster.read import Cluster, Found
+from trainform.errors import ClusterError
+from trainform.manifests.manifest import Manifest
+from trainform.plan.model import Plan
+from trainform.spec.quantities import amount
+
+Check = Callable[[], Iterable[tuple[str, str]]]
+"""Finds things that are wrong, each with what to do."""
+
+OWNERSHIP = (*defaults.MANAGED_BY, defaults.NAME_LABEL, defaults.ENVIRONMENT_LABEL)
+
+
+def check_job(cluster: Cluster, plan: Plan, manifests: list[Manifest], crds: tuple[str, ...]) -> None:
+    """Raise ClusterError with everything that keeps this plan from running on the live cluster."""
+    made_here = {(manifest.body["kind"], manifest.body["metadata"]["name"]) for manifest in manifests}
+    claims = sorted({mount.claim for role in plan.roles for mount in role.mounts})
+    checks: list[Check] = [
+        lambda: _crds(cluster, crds),
+        lambda: _namespace(cluster, plan),
+        lambda: _queue(cluster, plan),
+        lambda: _references(cluster, plan),
+        *(
+            _bind(_existing_claim, cluster, plan, claim)
+            for claim in claims
+            if ("PersistentVolumeClaim", claim) not in made_here
+        ),
+        *(_bind(_ownership, cluster, manifest) for manifest in manifests if not manifest.follows_revision),
+    ]
+    _run(cluster, checks)
+
+
+def check_platform(cluster: Cluster, manifests: list[Manifest], crds: tuple[str, ...]) -> None:
+    """The same for an environment's own objects."""
+    _run(cluster, [lambda: _crds(cluster, crds), *(_bind(_ownership, cluster, manifest) for manifest in manifests)])
+
+
+def _bind(check: Callable[..., Iterable[tuple[str, str]]], *arguments: Any) -> Check:
+    return lambda: check(*arguments)
+
+
+def _run(cluster: Cluster, checks: list[Check]) -> None:
+    """All checks at once: a read costs a round trip, and clusters may be far away."""
+    with ThreadPoolExecutor(max_workers=8) as pool:
+        findings = [finding for found in pool.map(lambda check: list(check()), checks) for finding in found]
+    if len(findings) == 1:
+        raise ClusterError(*findings[0])
+    if findings:
+        lines = [f"{text}\n  fix: {fix}" for text, fix in dict.fromkeys(findings)]
+        raise ClusterError("\n".join([f"{len(lines)} problems on {cluster.called}:", *lines]))
+
+
+def _crds(cluster: Cluster, crds: tuple[str, ...]) -> Iterable[tuple[str, str]]:
+    for name in crds:
+        if cluster.get("apiextensions.k8s.io/v1", "CustomResourceDefinition", name).missing:
+            yield f"{cluster.called} has no {name}", "install Volcano there (its Helm chart), or choose another cluster"
+
+
+def _namespace(cluster: Cluster, plan: Plan) -> Iterable[tuple[str, str]]:
+    if cluster.get("v1", "Namespace", plan.namespace).missing:
+        yield (
+            f"the namespace {plan.namespace} does not exist on {cluster.called}",
+            f"bring up the environment's stack first: pulumi up -s {plan.environment}",
+        )
+
+
+def _queue(cluster: Cluster, plan: Plan) -> Iterable[tuple[str, str]]:
+    """A named queue must be open. Right after it was made its state is empty until Volcano's controller has seen it."""
+    if plan.queue.request is not None:
+        return
+    name = plan.queue.name
+    deadline = time.monotonic() + defaults.QUEUE_OPEN_SECONDS
+    while True:
+        found = cluster.get("scheduling.volcano.sh/v1beta1", "Queue", name)
+        state = "" if found.body is None else found.body.get("status", {}).get("state", "")
+        if not found.readable or state == "Open":
+            return
+        if found.missing:
+            yield (
+                f"the queue {name} does not exist",
+                f"bring up the environment's stack first: pulumi up -s {plan.environment}",
+            )
+            return
+        if state:
+            yield (
+                f"the queue {name} is {state}, and Volcano takes jobs only into an open one",
+                f"open it: vcctl queue operate --action open --name {name}",
+            )
+            return
+        if time.monotonic() > deadline:
+            yield (
+                f"the queue {name} has no state after {defaults.QUEUE_OPEN_SECONDS} s: Volcano's controller has not opened it",
+                "look at the volcano-controllers deployment and its log",
+            )
+            return
+        time.sleep(1)
+
+
+def _references(cluster: Cluster, plan: Plan) -> Iterable[tuple[str, str]]:
+    if (
+        plan.priority_class is not None
+        and cluster.get("scheduling.k8s.io/v1", "PriorityClass", plan.priority_class).missing
+    ):
+        yield (
+            f"the priority class {plan.priority_class} does not exist",
+            "add it to priority_classes of the environment, or remove it",
+        )
+    if (
+        plan.service_account is not None
+        and cluster.get("v1", "ServiceAccount", plan.service_account, plan.namespace).missing
+    ):
+        yield (
+            f"the service account {plan.service_account} does not exist in {plan.namespace}",
+            "create it, or remove it",
+        )
+
+
+def _existing_claim(cluster: Cluster, plan: Plan, claim: str) -> Iterable[tuple[str, str]]:
+    if cluster.get("v1", "PersistentVolumeClaim", claim, plan.namespace).missing:
+        yield (
+            f"the claim {claim} does not exist in {plan.namespace}",
+            "correct its name, add it to claims of the environment, or write `size:` to have it made here",
+        )
+
+
+def _ownership(cluster: Cluster, manifest: Manifest) -> Iterable[tuple[str, str]]:
+    """An object that exists must be ours, by its labels. Providers before 4.29 would silently take over one that is not."""
+    body, metadata = manifest.body, manifest.body["metadata"]
+    kind, name = body["kind"], metadata["name"]
+    if manifest.patch:
+        return
+    found: Found = cluster.get(body["apiVersion"], kind, name, metadata.get("namespace"))
+    if found.body is None:
+        return
+    labels = found.body.get("metadata", {}).get("labels", {})
+    if any(labels.get(key) != metadata["labels"].get(key) for key in OWNERSHIP):
+        yield (
+            f"{kind} {name} exists already and belongs to somebody else ({_owner(labels)})",
+            FIXES_OF_FOREIGN.get(kind, "rename ours, or remove the other one"),
+        )
+    elif kind == "PersistentVolumeClaim":
+        yield from _data_loss(found.body, body)
+
+
+FIXES_OF_FOREIGN = {
+    "PersistentVolumeClaim": "to use it write `claim: NAME`; to have a new one made, choose another name",
+    "Namespace": "write `create: false` to use it as it is",
+}
+
+
+def _owner(labels: dict[str, str]) -> str:
+    words = [f"{key.rpartition('/')[2]} {labels[key]}" for key in OWNERSHIP if key in labels]
+    return ", ".join(words) if words else "it has no labels of trainform"
+
+
+def _data_loss(live: dict[str, Any], wanted: dict[str, Any]) -> Iterable[tuple[str, str]]:
+    """What would replace a claim would delete its data; Kubernetes can only grow one."""
+    name = wanted["metadata"]["name"]
+    fix = "name the volume anew to have a second claim made, and remove the old one when its data is safe"
+    for field in ("storageClassName", "accessModes"):
+        old, new = live["spec"].get(field), wanted["spec"].get(field)
+        if new is not None and old != new:
+            yield (
+                f"{field} of the claim {name} would change from {old} to {new}, which replaces the claim and deletes its data",
+                fix,
+            )
+    old, new = (body["spec"]["resources"]["requests"]["storage"] for body in (live, wanted))
+    if amount(new) < amount(old):
+        yield (
+            f"the claim {name} would shrink from {old} to {new}, which Kubernetes cannot do",
+            f"write size: {old} or more",
+        )

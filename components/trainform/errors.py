@@ -1,0 +1,117 @@
+"""What can go wrong, as one tree.
+
+TrainformError              what happened and what to do; exit code 1
+├── InputError              a file or an option is wrong: every problem of it at once; exit code 2
+├── ToolchainError          pulumi, a plugin or a control-plane binary cannot be had
+├── SandboxError            the local control plane did not start, stop or answer
+└── ClusterError            the live cluster cannot be reached or does not allow what the plan needs
+
+Each edge translates once: pydantic and YAML errors become `InputError` in `spec.load`, all of the tree becomes
+`pulumi.RunError` in `resources.program`, and an exit code in `cli.main`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterable
+from typing import ClassVar
+
+LONGEST_VALUE = 60
+MASK = "[secret]"
+
+# Names whose values are secrets by the custom of the field (WANDB_API_KEY, HF_TOKEN), and passwords inside addresses.
+_SECRET_NAME = re.compile(
+    r"(^|_)(TOKEN|PASSWORD|PASSWD|PASSPHRASE|SECRET|SECRET_KEY|API_?KEY|ACCESS_KEY|PRIVATE_KEY|CREDENTIALS?)$",
+    re.IGNORECASE,
+)
+_SECRET_VALUE = re.compile(r"://[^/\s:@]+:[^/\s@]+@|-----BEGIN [A-Z ]*PRIVATE KEY-----")
+
+
+def looks_secret(name: str, value: object) -> bool:
+    """Whether a value must not be shown: its name says so, or it carries a password or a private key."""
+    return _SECRET_NAME.search(name) is not None or (isinstance(value, str) and _SECRET_VALUE.search(value) is not None)
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Problem:
+    """One thing that is wrong: where, what was given, why it is wrong, and what to write instead.
+
+    `source` is the file as the user named it, empty for input that came from Python; `line` counts from 1, 0 where unknown.
+    `value` is None where nothing was given.
+    """
+
+    path: str
+    value: object = dataclasses.field(compare=False)
+    reason: str
+    fix: str
+    source: str = ""
+    line: int = 0
+
+    def __str__(self) -> str:
+        place = self.path or "(whole file)"
+        if self.source:
+            place = f"{self.source}:{self.line}: {place}" if self.line else f"{self.source}: {place}"
+        shown = self.shown_value
+        given = "" if shown is None else f" = {shown}"
+        return f"{place}{given}\n  why: {self.reason}\n  fix: {self.fix}"
+
+    @property
+    def shown_value(self) -> str | None:
+        """The value as it may be shown: short, and masked where it looks like a secret."""
+        if self.value is None:
+            return None
+        return MASK if looks_secret(self.path.rpartition(".")[2], self.value) else shorten(self.value)
+
+    def as_dict(self) -> dict[str, object]:
+        """The same for machines: the keys of `check --json`."""
+        return {
+            "source": self.source, "line": self.line, "path": self.path,
+            "value": self.shown_value, "reason": self.reason, "fix": self.fix,
+        }  # fmt: skip
+
+
+def shorten(value: object) -> str:
+    """The value as it stands in a message: at most `LONGEST_VALUE` characters, so that a whole file never does."""
+    text = value if isinstance(value, str) else repr(value)
+    text = " ".join(text.split())
+    return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 1] + "…"
+
+
+class TrainformError(Exception):
+    """What happened, and in `fix` what to do about it (a command where there is one)."""
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, message: str, fix: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.fix = fix
+
+    def __str__(self) -> str:
+        return f"{self.message}\n  fix: {self.fix}" if self.fix else self.message
+
+
+class InputError(TrainformError):
+    """Every problem of what the user wrote, sorted by file and line."""
+
+    exit_code: ClassVar[int] = 2
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = sorted(
+            set(problems), key=lambda problem: (problem.source, problem.line, problem.path, problem.reason)
+        )
+        count = len(self.problems)
+        super().__init__("\n".join([f"{count} problem{'s' if count != 1 else ''}:", *map(str, self.problems)]))
+
+
+class ToolchainError(TrainformError):
+    """A binary is missing, too old, or could not be built."""
+
+
+class SandboxError(TrainformError):
+    """A component of the sandbox failed; the message holds the last lines of its log."""
+
+
+class ClusterError(TrainformError):
+    """The cluster cannot be reached, or lacks something the plan needs; found before anything is registered."""

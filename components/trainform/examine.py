@@ -1,0 +1,74 @@
+"""Two files to a plan, with every problem of both in one go, each with its line."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from pathlib import Path
+
+from trainform.backends.job import job_problems, plan_job
+from trainform.errors import InputError, Problem
+from trainform.plan.model import Plan
+from trainform.plan.references import environment_problems
+from trainform.spec.environment import Environment
+from trainform.spec.experiment import Experiment
+from trainform.spec.load import Loaded, load_environment, load_experiment
+from trainform.spec.read import Source
+
+
+@dataclasses.dataclass(frozen=True)
+class Examined:
+    """An experiment in an environment: what is wrong, or the models and the plan."""
+
+    name: str
+    problems: tuple[Problem, ...]
+    experiment: Experiment | None
+    environment: Environment | None
+    run: int
+
+    def checked(self) -> tuple[Experiment, Environment]:
+        """The two models; InputError where there is any problem."""
+        if self.problems or self.experiment is None or self.environment is None:
+            raise InputError(self.problems)
+        return self.experiment, self.environment
+
+    def plan(self) -> Plan:
+        """The plan; InputError where there is any problem."""
+        return plan_job(*self.checked(), self.run)
+
+
+def examine(experiment: str, environment: str, run: int = 1, root: Path | None = None) -> Examined:
+    """Both by name in `stacks/` or by path of a file."""
+    loaded_environment = examine_environment(environment, root)
+    loaded = load_experiment(experiment, root)
+    problems = [*loaded_environment.problems, *loaded.problems]
+    if loaded.model is not None and loaded_environment.model is not None:
+        # where a part of a file is wrong, the model holds the rest: what is wrong there too is told in the same go
+        found = job_problems(loaded.model, loaded_environment.model, run)
+        problems += _new(found, loaded.source, problems)
+    name = experiment if loaded.model is None else loaded.model.name
+    return Examined(name, tuple(problems), loaded.model, loaded_environment.model, run)
+
+
+def examine_environment(environment: str, root: Path | None = None) -> Loaded[Environment]:
+    """The environment by name or path, with the problems that it has by itself."""
+    loaded = load_environment(environment, root)
+    if loaded.model is None:
+        return loaded
+    further = _new(environment_problems(loaded.model), loaded.source, loaded.problems)
+    return dataclasses.replace(loaded, problems=(*loaded.problems, *further))
+
+
+def _new(found: Iterable[Problem], source: Source, told: Iterable[Problem]) -> list[Problem]:
+    """What is not a mere consequence of a problem at the same place or above it."""
+    places = {(problem.source, problem.path) for problem in told}
+    located = [source.locate(problem) for problem in found]
+    return [
+        problem
+        for problem in located
+        if not any(name == source.name and _within(problem.path, path) for name, path in places)
+    ]
+
+
+def _within(path: str, above: str) -> bool:
+    return path == above or path.startswith((f"{above}.", f"{above}["))

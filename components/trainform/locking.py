@@ -1,0 +1,82 @@
+"""One process at a time in a folder, and a word to the others about who is there.
+
+The lock is the kernel's (`flock`): it is gone with its holder, also after kill -9, so there is no stale lock to remove.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from trainform.errors import TrainformError
+from trainform.progress import Progress
+
+POLL_SECONDS = 0.1
+
+
+@contextlib.contextmanager
+def hold(path: Path, purpose: str, progress: Progress, timeout: float | None = None) -> Iterator[None]:
+    """Hold the lock file `path` inside the block; wait for another holder, at most `timeout` seconds (None: for ever)."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    descriptor = _try(path)
+    if descriptor is None:
+        with progress.step(f"waiting: {_holder(path)} has {path.parent}") as step:
+            descriptor = _wait(path, timeout, lambda: step.update(f"waiting: {_holder(path)} has {path.parent}"))
+    try:
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"process {os.getpid()} ({purpose})".encode(), 0)
+        yield
+        os.ftruncate(descriptor, 0)
+    finally:
+        os.close(descriptor)
+
+
+def _try(path: Path) -> int | None:
+    """The descriptor that holds the lock, None while another process has it."""
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            return None
+        if _is_still(descriptor, path):
+            return descriptor
+        os.close(descriptor)
+
+
+def _is_still(descriptor: int, path: Path) -> bool:
+    # A holder that removes its whole folder removes the file: whoever waited then holds a lock on nothing.
+    try:
+        return os.fstat(descriptor).st_ino == path.stat().st_ino
+    except FileNotFoundError:
+        return False
+
+
+def _wait(path: Path, timeout: float | None, tell: Callable[[], None]) -> int:
+    end = None if timeout is None else time.monotonic() + timeout
+    while True:
+        if not path.parent.exists():
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        descriptor = _try(path)
+        if descriptor is not None:
+            return descriptor
+        if end is not None and time.monotonic() > end:
+            raise TrainformError(
+                f"{path.parent} is still in use after {timeout:.0f} s: {_holder(path)}",
+                "wait until it is done, or end that process; the lock goes with it",
+            )
+        tell()
+        time.sleep(POLL_SECONDS)
+
+
+def _holder(path: Path) -> str:
+    try:
+        text = path.read_text()
+    except FileNotFoundError:
+        text = ""
+    return text if text else "another process"

@@ -1,0 +1,1 @@
+"""Kinds that Kubernetes itself knows, as plain dicts; every backend uses them."""

@@ -1,0 +1,30 @@
+"""Manifests as YAML documents that a person can read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import yaml
+
+from trainform.manifests.manifest import Manifest
+
+
+class _Dumper(yaml.CSafeDumper):
+    """Scripts as blocks; nothing as an alias: requests and limits stand twice, as in every manifest of the field."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _text(dumper: yaml.CSafeDumper, value: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)
+
+
+_Dumper.add_representer(str, _text)
+
+
+def to_yaml(manifests: Iterable[Manifest]) -> str:
+    """One document per object, in the order in which they are made."""
+    bodies = [manifest.body for manifest in manifests]
+    return yaml.dump_all(bodies, Dumper=_Dumper, sort_keys=False, width=1000, explicit_start=True)

@@ -1,0 +1,82 @@
+"""Claims, Services, ConfigMaps, namespaces and priority classes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trainform.catalog import defaults
+from trainform.manifests.manifest import Manifest, ownership, without_empty
+from trainform.plan.model import ClaimPlan, Plan
+from trainform.spec.environment import PriorityClass
+
+
+def claim(plan: ClaimPlan, namespace: str, labels: dict[str, str]) -> Manifest:
+    """A PersistentVolumeClaim. Its labels say whose it is: a claim without them is refused, never taken over."""
+    body = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": plan.name, "namespace": namespace, "labels": labels},
+        "spec": without_empty(
+            {
+                "accessModes": plan.request.access_modes,
+                "storageClassName": plan.storage_class,
+                "resources": {"requests": {"storage": plan.request.size}},
+            }
+        ),
+    }
+    return Manifest(f"claim-{plan.key}", body, keep=plan.request.keep)
+
+
+def rendezvous_service(name: str, namespace: str, selector: dict[str, str], labels: dict[str, str]) -> Manifest:
+    """A headless Service that gives each pod the name `<pod>.<service>`, ready or not: peers meet before any is ready.
+
+    It has no ports, since DNS needs none, and its selector never follows the revision, so that a change of the job leaves it alone.
+    """
+    body = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": name, "namespace": namespace, "labels": labels},
+        "spec": {"clusterIP": "None", "publishNotReadyAddresses": True, "selector": selector},
+    }
+    return Manifest("service", body)
+
+
+def launch_scripts(plan: Plan) -> Manifest:
+    """The ConfigMap with the launch scripts, immutable: a new revision brings its own."""
+    body = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": plan.launch_script, "namespace": plan.namespace, "labels": experiment_labels(plan)},
+        "immutable": True,
+        "data": plan.scripts,
+    }
+    return Manifest("launch-script", body, follows_revision=True)
+
+
+def experiment_labels(plan: Plan) -> dict[str, str]:
+    """Labels of every object of an experiment."""
+    return ownership(plan.experiment, environment=plan.environment)
+
+
+def pod_selector(experiment: str) -> dict[str, str]:
+    """What selects all pods of an experiment, in any revision."""
+    return {**defaults.MANAGED_BY, defaults.NAME_LABEL: experiment}
+
+
+def namespace(name: str, labels: dict[str, str]) -> Manifest:
+    """A namespace."""
+    return Manifest(
+        "namespace", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
+    )
+
+
+def priority_class(name: str, request: PriorityClass, labels: dict[str, str]) -> Manifest:
+    """A PriorityClass. Its value and preemption cannot change in place; Kubernetes refuses, and Pulumi replaces it."""
+    body: dict[str, Any] = {
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": "PriorityClass",
+        "metadata": {"name": name, "labels": labels},
+        "value": request.value,
+        "preemptionPolicy": "PreemptLowerPriority" if request.preempt else "Never",
+    }
+    return Manifest(f"priority-class-{name}", body | without_empty({"description": request.description}))

@@ -1,0 +1,34 @@
+"""The plan as plain data, for `plan --json` and other programs."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from pydantic import BaseModel
+
+from trainform.plan.model import Plan
+
+
+def as_data(plan: Plan) -> dict[str, Any]:
+    """Every field, every pod, and the names that follow from the revision. Length grows with the number of pods."""
+    data: dict[str, Any] = _plain(plan)
+    return {
+        "job": plan.job,
+        "min_available": plan.min_available,
+        "overrides": list(plan.overrides),
+        **data,
+        "pods": [dataclasses.asdict(pod) for pod in plan.pods()],
+    }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json", exclude_none=True, by_alias=True)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value

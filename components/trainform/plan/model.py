@@ -1,0 +1,212 @@
+"""The plan: everything that is named or chosen, before any manifest is written. Lengths grow with roles, not with replicas."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+from trainform.spec.queues import QueueRequest
+from trainform.spec.roles import EnvSource, InitContainer, Policy, Toleration
+from trainform.spec.storage import ClaimRequest
+
+
+@dataclasses.dataclass(frozen=True)
+class EnvVar:
+    """One variable of a role's containers. `origin` says how the value came about: a field path of the user's file or the launcher."""
+
+    name: str
+    value: str | EnvSource
+    origin: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Port:
+    """A port that a role listens on; `host` means that it is taken on the node."""
+
+    name: str
+    number: int
+    host: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Mount:
+    """A claim in a role's containers; `volume` is the user's name for it."""
+
+    volume: str
+    claim: str
+    path: str
+    sub_path: str | None
+    read_only: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class ClaimPlan:
+    """A claim that is made here. `storage_class` is its name in the cluster, None the cluster's default."""
+
+    key: str
+    name: str
+    request: ClaimRequest
+    storage_class: str | None
+
+
+@dataclasses.dataclass(frozen=True)
+class QueuePlan:
+    """The queue of the job; `request` is None where it belongs to somebody else."""
+
+    name: str
+    request: QueueRequest | None
+    amounts: dict[str, dict[str, str]] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
+class World:
+    """The training world. nodes: ranked pods (Volcano's and PyTorch's WORLD_SIZE); processes: over all of them (accelerate's
+    --num_processes). In an elastic job both are the present number, and `bounds` says what they may become."""
+
+    nodes: int
+    processes: int
+    bounds: tuple[int, int] | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Rendezvous:
+    """Where the processes meet: a headless Service that publishes every pod as `<pod>.<service>`, and rank 0's address in it."""
+
+    service: str
+    address: str
+    port: int
+
+
+@dataclasses.dataclass(frozen=True)
+class RolePlan:
+    """One role group: pods `<job>-<role>-0` to `<job>-<role>-<replicas - 1>`, all from one template."""
+
+    name: str
+    replicas: int
+    min_available: int
+    scales_in_place: bool
+    ranked: bool
+    rank_offset: int
+    image: str
+    image_origin: str
+    command: tuple[str, ...]
+    args: tuple[str, ...]
+    env: tuple[EnvVar, ...]
+    resources: dict[str, str]
+    accelerators: tuple[str, int] | None
+    capabilities: tuple[str, ...]
+    shared_memory: str | None
+    ports: tuple[Port, ...]
+    mounts: tuple[Mount, ...]
+    init: tuple[InitContainer, ...]
+    restart: str
+    max_retry: int
+    policies: tuple[Policy, ...]
+    node_selector: dict[str, str]
+    tolerations: tuple[Toleration, ...]
+    labels: dict[str, str]
+    annotations: dict[str, str]
+    overrides: dict[str, Any]
+
+    def rank(self, index: int) -> int | None:
+        """Rank of the pod with this index, None for an unranked role."""
+        return self.rank_offset + index if self.ranked else None
+
+
+@dataclasses.dataclass(frozen=True)
+class Totals:
+    """What the whole job takes. cpu in cores and memory in bytes, as quantities; empty where a role has no limit."""
+
+    pods: int
+    accelerators: dict[str, int]
+    cpu: str
+    memory: str
+    cost_per_hour: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Pod:
+    """One pod as the backend will name it."""
+
+    name: str
+    role: str
+    index: int
+    rank: int | None
+    address: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """One experiment in one environment, ready to be rendered. `job` is the name of the job object and contains the revision."""
+
+    experiment: str
+    environment: str
+    context: str | None
+    backend: str
+    run: int
+    revision: str
+    namespace: str
+    roles: tuple[RolePlan, ...]
+    world: World
+    rendezvous: Rendezvous
+    scripts: dict[str, str]
+    queue: QueuePlan
+    claims: tuple[ClaimPlan, ...]
+    host_network: bool
+    topology: dict[str, Any] | None
+    priority_class: str | None
+    service_account: str | None
+    image_pull_policy: str
+    image_pull_secrets: tuple[str, ...]
+    max_retry: int
+    policies: tuple[Policy, ...]
+    ttl_seconds: int | None
+    labels: dict[str, str]
+    annotations: dict[str, str]
+    manifest_overrides: dict[str, dict[str, Any]]
+    totals: Totals
+    notes: tuple[str, ...]
+
+    @property
+    def job(self) -> str:
+        """Name of the job object."""
+        return job_name(self.experiment, self.revision)
+
+    @property
+    def launch_script(self) -> str:
+        """Name of the ConfigMap with the launch script; it follows the revision, so a running job never sees the next one's."""
+        return f"{self.job}-launch"
+
+    @property
+    def min_available(self) -> int:
+        """Pods that must be placed together before any starts."""
+        return sum(role.min_available for role in self.roles)
+
+    @property
+    def ranked(self) -> tuple[RolePlan, ...]:
+        """The roles that form the world, in order of rank."""
+        return tuple(role for role in self.roles if role.ranked)
+
+    @property
+    def overrides(self) -> tuple[str, ...]:
+        """Where merge patches of the user change what was rendered: field paths of the experiment."""
+        roles = [f"roles.{role.name}.pod_overrides" for role in self.roles if role.overrides]
+        return (*roles, *(f"manifest_overrides.{key}" for key in self.manifest_overrides))
+
+    def pods(self) -> Iterator[Pod]:
+        """Every pod, in order of roles and indices."""
+        for role in self.roles:
+            for index in range(role.replicas):
+                name = pod_name(self.job, role.name, index)
+                yield Pod(name, role.name, index, role.rank(index), f"{name}.{self.rendezvous.service}")
+
+
+def job_name(experiment: str, revision: str) -> str:
+    """`sdxl-lora-1f3a9c`."""
+    return f"{experiment}-{revision}"
+
+
+def pod_name(job: str, role: str, index: int) -> str:
+    """`<job>-<role>-<index>`, as Volcano names pods (its `MakePodName`)."""
+    return f"{job}-{role}-{index}"

@@ -1,0 +1,184 @@
+"""What the two files together get wrong: names that are unknown, too long or taken twice. The environment's limits are rules of
+`policy`; what only one operator cannot do, its backend says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from trainform.catalog import defaults
+from trainform.errors import Problem, looks_secret
+from trainform.plan.env import RESERVED_PREFIX
+from trainform.plan.model import Plan, pod_name
+from trainform.plan.references import reference_problems
+from trainform.spec.environment import Environment
+from trainform.spec.experiment import Experiment
+from trainform.spec.names import LABEL_MAX
+
+Rule = Callable[[Experiment, Environment, Plan], Iterator[Problem]]
+
+
+def plan_problems(experiment: Experiment, environment: Environment, plan: Plan) -> list[Problem]:
+    """Every problem of the experiment in this environment."""
+    return [problem for rule in RULES for problem in rule(experiment, environment, plan)]
+
+
+def _names(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
+    """The longest pod name becomes a hostname, so it must fit a DNS label; the other derived names are shorter or may be longer."""
+    elastic = experiment.launcher.elastic
+    for role in plan.roles:
+        most = role.replicas if elastic is None or not role.ranked else max(role.replicas, elastic.max_nodes)
+        longest = pod_name(plan.job, role.name, max(most - 1, 0))
+        over = len(longest) - LABEL_MAX
+        if over > 0:
+            yield Problem(
+                f"roles.{role.name}",
+                None,
+                f"gives the pod name {longest} with {len(longest)} characters; a hostname has at most {LABEL_MAX}",
+                f"shorten the experiment's or the role's name by {over}",
+            )
+    for claim in plan.claims:
+        if len(claim.name) > LABEL_MAX:
+            yield Problem(
+                f"storage.{claim.key}",
+                None,
+                f"gives the claim name {claim.name} with {len(claim.name)} characters (limit {LABEL_MAX})",
+                f"shorten one of the names by {len(claim.name) - LABEL_MAX}",
+            )
+
+
+def _role_names(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
+    for name, role in experiment.roles.items():
+        stem, _, number = name.rpartition("-")
+        if number.isdigit() and stem in experiment.roles:
+            yield Problem(
+                f"roles.{name}", None, f"clashes with pods of the role {stem}, which are called …-{stem}-0, -1, …", "rename one of the two roles"
+            )  # fmt: skip
+        seen = {defaults.MAIN_CONTAINER}
+        for index, init in enumerate(role.init):
+            if init.name in seen:
+                yield Problem(
+                    f"roles.{name}.init[{index}].name",
+                    init.name,
+                    "is the name of another container of the pod",
+                    "rename it",
+                )
+            seen.add(init.name)
+
+
+def _volumes(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
+    for role in plan.roles:
+        paths: dict[str, str] = {}
+        claims: dict[str, str] = {}
+        if role.shared_memory is not None:
+            paths[defaults.SHARED_MEMORY_MOUNT] = "shared_memory"
+        paths[defaults.LAUNCH_MOUNT] = "the launch script"
+        for mount in role.mounts:
+            where = f"storage.{mount.volume}"
+            path = mount.path.rstrip("/") if mount.path != "/" else "/"
+            if path in paths:
+                yield Problem(
+                    f"{where}.mount",
+                    mount.path,
+                    f"is the mount of {paths[path]} too (role {role.name})",
+                    "choose another path, or limit one to other roles",
+                )
+            if mount.claim in claims:
+                yield Problem(
+                    where,
+                    mount.claim,
+                    f"mounts a claim that {claims[mount.claim]} mounts already (role {role.name})",
+                    "mount it once, at a folder above both paths",
+                )
+            paths.setdefault(path, where)
+            claims.setdefault(mount.claim, where)
+    for key in experiment.storage:
+        if key in (defaults.SHARED_MEMORY_VOLUME, defaults.LAUNCH_VOLUME):
+            yield Problem(f"storage.{key}", None, "is a name that trainform uses itself", "choose another name")
+
+
+def _ports(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
+    first, last = environment.port_range
+    port = experiment.network.port
+    if experiment.network.host and port is not None and not first <= port <= last:
+        yield Problem(
+            "network.port",
+            port,
+            f"is outside the host ports of the environment ({environment.ports})",
+            "choose one inside, or leave it out",
+        )
+
+
+def _env(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
+    written = {"env": experiment.env}
+    for name, role in experiment.roles.items():
+        written[f"roles.{name}.env"] = role.env
+        written |= {f"roles.{name}.init[{index}].env": init.env for index, init in enumerate(role.init)}
+    for path, env in written.items():
+        for variable, value in env.items():
+            if variable.startswith(RESERVED_PREFIX):
+                yield Problem(
+                    f"{path}.{variable}",
+                    None,
+                    f"starts with {RESERVED_PREFIX}, which trainform uses itself",
+                    "rename it",
+                )
+            if isinstance(value, str) and value and looks_secret(variable, value):
+                yield Problem(
+                    f"{path}.{variable}",
+                    value,
+                    "looks like a secret, and would be shown in previews and kept in state",
+                    f"write `{variable}: {{secret: {{name: SECRET, key: KEY}}}}`",
+                )
+
+
+def _ranks(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
+    for name, role in experiment.roles.items():
+        if role.ranked and role.replicas == 0:
+            yield Problem(
+                f"roles.{name}.replicas", 0, "leaves a ranked role without pods", "write 1 or more, or `ranked: false`"
+            )
+        if not role.ranked and role.command is None:
+            yield Problem(
+                f"roles.{name}.command", None, "is missing: the launcher starts ranked roles only", "add `command: […]`"
+            )
+        if role.min_available is not None and role.min_available > role.replicas:
+            yield Problem(
+                f"roles.{name}.min_available",
+                role.min_available,
+                f"is more than its {role.replicas} replicas",
+                f"write {role.replicas} or less",
+            )
+        if role.min_available is not None and role.ranked and experiment.elastic:
+            yield Problem(
+                f"roles.{name}.min_available",
+                role.min_available,
+                "is decided by the bounds of the elastic job",
+                "remove it; change min_nodes",
+            )
+    if plan.min_available == 0:
+        yield Problem(
+            "roles",
+            None,
+            "have min_available 0 together, and Volcano then takes all pods",
+            "leave min_available out on one role",
+        )
+    if experiment.launcher.accelerate is not None:
+        counts = {role.accelerators[1] if role.accelerators is not None else 1 for role in plan.ranked}
+        if len(counts) > 1 and experiment.launcher.accelerate.processes_per_node is None:
+            yield Problem(
+                "roles",
+                None,
+                "have different numbers of accelerators, and accelerate gives every machine the same number of processes",
+                "make them equal, or use torchrun",
+            )
+    bounds = plan.world.bounds
+    if bounds is not None and not bounds[0] <= plan.world.nodes <= bounds[1]:
+        yield Problem(
+            "roles",
+            None,
+            f"have {plan.world.nodes} ranked pods, outside min_nodes {bounds[0]} and max_nodes {bounds[1]}",
+            "change replicas or the bounds",
+        )
+
+
+RULES: tuple[Rule, ...] = (_names, _role_names, reference_problems, _volumes, _ports, _env, _ranks)

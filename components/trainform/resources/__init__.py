@@ -1,0 +1,7 @@
+"""The only room that imports Pulumi: rendered manifests become registered resources."""
+
+from trainform.resources.components import Rendezvous, RoleGroup, SharedStorage, TrainingQueue
+from trainform.resources.platform import Platform
+from trainform.resources.training_job import TrainingJob
+
+__all__ = ["Platform", "Rendezvous", "RoleGroup", "SharedStorage", "TrainingJob", "TrainingQueue"]

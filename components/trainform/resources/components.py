@@ -1,0 +1,102 @@
+"""The parts of a job alone, for Pulumi programs that bring their own job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pulumi
+
+from trainform.backends.job import BACKENDS, job_manifests, plan_job
+from trainform.manifests.manifest import ownership
+from trainform.manifests.objects import claim, rendezvous_service
+from trainform.plan.build import plan_claim, queue_amounts
+from trainform.plan.model import QueuePlan
+from trainform.resources.apply import register
+from trainform.spec.environment import Environment
+from trainform.spec.experiment import Experiment
+from trainform.spec.queues import QueueRequest
+from trainform.spec.storage import ClaimRequest
+
+
+class TrainingQueue(pulumi.ComponentResource):
+    """A Volcano Queue called like the component. `queue` is its name, known only once it is open."""
+
+    queue: pulumi.Output[str]
+
+    def __init__(
+        self, name: str, request: QueueRequest, environment: Environment, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        super().__init__("trainform:index:TrainingQueue", name, None, opts)
+        plan = QueuePlan(name, request, queue_amounts(request, environment))
+        labels = ownership(name, environment=environment.name)
+        resource = register(BACKENDS[environment.backend].queue(plan, labels), self)
+        self.queue = resource.id.apply(lambda _: name)
+        self.register_outputs({"queue": self.queue})
+
+
+class SharedStorage(pulumi.ComponentResource):
+    """Claims in the environment's namespace, by name. `claims` are their names, known only once they are made."""
+
+    claims: dict[str, pulumi.Output[str]]
+
+    def __init__(
+        self,
+        name: str,
+        claims: Mapping[str, ClaimRequest],
+        environment: Environment,
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        super().__init__("trainform:index:SharedStorage", name, None, opts)
+        labels = ownership(name, environment=environment.name)
+        self.claims = {}
+        for key, request in claims.items():
+            plan = plan_claim(key, key, request, environment)
+            resource = register(claim(plan, environment.namespace.name, labels), self)
+            self.claims[key] = resource.id.apply(lambda _, key=key: key)  # type: ignore[misc]
+        self.register_outputs({"claims": self.claims})
+
+
+class Rendezvous(pulumi.ComponentResource):
+    """A headless Service that gives each selected pod with `subdomain: <name>` the address `<pod>.<name>`, ready or not."""
+
+    service: pulumi.Output[str]
+
+    def __init__(
+        self,
+        name: str,
+        selector: Mapping[str, str],
+        environment: Environment,
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        super().__init__("trainform:index:Rendezvous", name, None, opts)
+        labels = ownership(name, environment=environment.name)
+        resource = register(rendezvous_service(name, environment.namespace.name, dict(selector), labels), self)
+        self.service = resource.id.apply(lambda _: name)
+        self.register_outputs({"service": self.service})
+
+
+class RoleGroup(pulumi.ComponentResource):
+    """The pod template of one role, for a workload of your own; it registers no object.
+
+    `template` is the pod template as a job of the environment's backend would hold it, `replicas` how many pods it is for.
+    """
+
+    template: pulumi.Output[dict[str, Any]]
+    replicas: pulumi.Output[int]
+
+    def __init__(
+        self,
+        name: str,
+        experiment: Experiment,
+        environment: Environment,
+        role: str,
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        plan = plan_job(experiment, environment)
+        body = next(manifest.body for manifest in job_manifests(plan) if manifest.key == "job")
+        task = next(task for task in body["spec"]["tasks"] if task["name"] == role)
+        super().__init__("trainform:index:RoleGroup", name, None, opts)
+        self.template = pulumi.Output.from_input(task["template"])
+        self.replicas = pulumi.Output.from_input(task["replicas"])
+        self.register_outputs({"template": self.template, "replicas": self.replicas})

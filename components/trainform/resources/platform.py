@@ -1,0 +1,38 @@
+"""Platform: what the environment's own stack holds."""
+
+from __future__ import annotations
+
+import pulumi
+
+from trainform.backends import platform_manifests
+from trainform.backends.job import BACKENDS
+from trainform.cluster.preflight import check_platform
+from trainform.cluster.read import Cluster
+from trainform.resources.apply import register
+from trainform.spec.environment import Environment
+
+
+class Platform(pulumi.ComponentResource):
+    """Namespace, queues, priority classes and shared claims of one environment. Errors as for `TrainingJob`."""
+
+    namespace: pulumi.Output[str]
+    queues: pulumi.Output[list[str]]
+    kept_claims: pulumi.Output[list[str]]
+    """Claims that `pulumi destroy` leaves."""
+
+    def __init__(self, name: str, environment: Environment, opts: pulumi.ResourceOptions | None = None) -> None:
+        manifests = platform_manifests(environment)
+        check_platform(Cluster(environment.cluster.context), manifests, BACKENDS[environment.backend].CRDS)
+        super().__init__("trainform:index:Platform", name, None, opts)
+        namespace: list[pulumi.Resource] = []
+        for manifest in manifests:
+            resource = register(manifest, self, namespace)
+            namespace += [resource] if manifest.key == "namespace" else []
+        outputs = {
+            "namespace": environment.namespace.name,
+            "queues": list(environment.queues),
+            "kept_claims": [key for key, claim in environment.claims.items() if claim.keep],
+        }
+        for key, value in outputs.items():
+            setattr(self, key, pulumi.Output.from_input(value))
+        self.register_outputs(outputs)

@@ -1,0 +1,77 @@
+"""TrainingJob: claims, the rendezvous Service, an own queue, the launch script and the job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pulumi
+
+from trainform.backends import job_manifests, plan_job
+from trainform.backends.job import BACKENDS
+from trainform.cluster.preflight import check_job
+from trainform.cluster.read import Cluster
+from trainform.resources.apply import register
+from trainform.spec.environment import Environment
+from trainform.spec.experiment import Experiment
+
+
+class TrainingJob(pulumi.ComponentResource):
+    """One experiment in one environment.
+
+    Raises InputError with every problem of the two files, and ClusterError with everything that the live cluster lacks, before
+    anything is registered. `run` counts deliberate repetitions of an unchanged experiment, from 1.
+    """
+
+    job: pulumi.Output[str]
+    """Name of the job object; it contains the revision."""
+    revision: pulumi.Output[str]
+    namespace: pulumi.Output[str]
+    queue: pulumi.Output[str]
+    master: pulumi.Output[str]
+    """Address and port of rank 0."""
+    nodes: pulumi.Output[int]
+    """Ranked pods."""
+    processes: pulumi.Output[int]
+    """Training processes over all ranked pods."""
+    accelerators: pulumi.Output[Mapping[str, int]]
+    kept_claims: pulumi.Output[list[str]]
+    """Claims that `pulumi destroy` leaves."""
+    overrides: pulumi.Output[list[str]]
+    """Where merge patches of the user change what trainform rendered."""
+
+    def __init__(
+        self,
+        name: str,
+        experiment: Experiment,
+        environment: Environment,
+        run: int = 1,
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        plan = plan_job(experiment, environment, run)
+        manifests = job_manifests(plan)
+        check_job(Cluster(plan.context), plan, manifests, BACKENDS[plan.backend].CRDS)
+        super().__init__("trainform:index:TrainingJob", name, None, opts)
+
+        *before, job = manifests
+        registered = {manifest.key: register(manifest, self) for manifest in before}
+        own_queue = next((registered[key] for key in registered if key.startswith("queue-")), None)
+        # An output, so that the first preview does not ask the webhook about a queue that is not there yet.
+        queue = plan.queue.name if own_queue is None else own_queue.id.apply(lambda _: plan.queue.name)
+        register(job, self, list(registered.values()), {"queue": queue})
+
+        outputs: dict[str, Any] = {
+            "job": plan.job,
+            "revision": plan.revision,
+            "namespace": plan.namespace,
+            "queue": plan.queue.name,
+            "master": f"{plan.rendezvous.address}:{plan.rendezvous.port}",
+            "nodes": plan.world.nodes,
+            "processes": plan.world.processes,
+            "accelerators": plan.totals.accelerators,
+            "kept_claims": [claim.name for claim in plan.claims if claim.request.keep],
+            "overrides": list(plan.overrides),
+        }
+        for key, value in outputs.items():
+            setattr(self, key, pulumi.Output.from_input(value))
+        self.register_outputs(outputs)

@@ -1,0 +1,109 @@
+"""One sandbox is one folder: where it is, what lies in it, and what `down` removes.
+
+lock            held by `up` and `down`
+state.json      what runs (process ids and start times), on which ports, with which settings
+kubeconfig      the way in, for people and tools
+pki/ etcd/ config/          certificates, the cluster's data, files for the components
+logs/           one file for each component; the run before as *.previous.log
+pulumi-state/ passphrase    state of the stacks that describe this cluster
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from pathlib import Path
+
+from trainform.errors import SandboxError
+
+FOLDER_VARIABLE = "TRAINFORM_SANDBOX"
+PROJECT_FILE = "Pulumi.yaml"
+
+# What `down` removes, by name: the folder was chosen by the user and may hold other things.
+CLUSTER_FILES = ("state.json", "kubeconfig", "pki", "etcd", "config", "pulumi-state", "passphrase")
+KEPT_FILES = ("logs", "lock")
+
+
+class Layout:
+    """The paths inside a sandbox's folder."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.lock = root / "lock"
+        self.state = root / "state.json"
+        self.kubeconfig = root / "kubeconfig"
+        self.pki = root / "pki"
+        self.etcd = root / "etcd"
+        self.config = root / "config"
+        self.logs = root / "logs"
+        self.pulumi_state = root / "pulumi-state"
+        self.passphrase = root / "passphrase"
+
+    def log(self, component: str) -> Path:
+        """Where a component writes."""
+        return self.logs / f"{component}.log"
+
+    def make(self) -> None:
+        """Make the folders, for this user only."""
+        for folder in (self.root, self.pki, self.config, self.logs, self.pulumi_state):
+            folder.mkdir(parents=True, exist_ok=True)
+            folder.chmod(0o700)
+        if not self.passphrase.exists():
+            write_private(self.passphrase, secrets.token_urlsafe(32).encode())
+
+    def refuse_foreign(self) -> None:
+        """Refuse a folder that holds something else: `down` would leave a mixture."""
+        if not self.root.exists():
+            return
+        ours = {*CLUSTER_FILES, *KEPT_FILES}
+        foreign = sorted(entry.name for entry in self.root.iterdir() if entry.name not in ours)
+        if foreign:
+            raise SandboxError(
+                f"{self.root} is not a sandbox's folder: it holds {', '.join(foreign[:3])}",
+                "name an empty or a new folder with --folder",
+            )
+
+    def remove_cluster(self) -> None:
+        """Everything that belongs to the cluster; logs stay."""
+        _remove(self.root, CLUSTER_FILES)
+
+    def remove_all(self) -> None:
+        """The folder itself, if nothing foreign is in it."""
+        _remove(self.root, (*CLUSTER_FILES, *KEPT_FILES))
+        if self.root.exists() and not any(self.root.iterdir()):
+            self.root.rmdir()
+
+
+def _remove(root: Path, names: tuple[str, ...]) -> None:
+    for name in names:
+        path = root / name
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Write a whole file that only this user can read; a reader never sees half of it."""
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+    part.replace(path)
+
+
+def chosen_folder(given: Path | None = None) -> Path:
+    """The sandbox's folder: as given, else from TRAINFORM_SANDBOX, else of the project around, else of the user."""
+    if given is not None:
+        return given.expanduser().absolute()
+    variable = os.environ.get(FOLDER_VARIABLE)
+    if variable:
+        return Path(variable).expanduser().absolute()
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if (folder / PROJECT_FILE).is_file():
+            return folder / ".trainform" / "sandbox"
+    import platformdirs  # only here: most callers are in a project
+
+    return platformdirs.user_state_path("trainform") / "sandbox"

@@ -1,0 +1,45 @@
+"""The kubeconfig of a sandbox: whole in itself, so that it can be copied to where it is needed."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable
+from pathlib import Path
+
+import yaml
+
+from trainform.sandbox.certificates import Certificates
+from trainform.sandbox.folder import write_private
+from trainform.sandbox.ports import LOOPBACK
+
+CONTEXT = "trainform-sandbox"
+
+
+def server_url(port: int) -> str:
+    """Address of the API server."""
+    return f"https://{LOOPBACK}:{port}"
+
+
+def write_kubeconfig(path: Path, port: int, certificates: Certificates, aliases: Iterable[str] = ()) -> None:
+    """Write it with the context `trainform-sandbox` as the current one, and the same cluster under each of the aliases."""
+    cluster = {"server": server_url(port), "certificate-authority-data": _encoded(certificates.authority)}
+    user = {
+        "client-certificate-data": _encoded(certificates.client),
+        "client-key-data": _encoded(certificates.client_key),
+    }
+    content = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": CONTEXT, "cluster": cluster}],
+        "users": [{"name": CONTEXT, "user": user}],
+        "contexts": [
+            {"name": name, "context": {"cluster": CONTEXT, "user": CONTEXT, "namespace": "default"}}
+            for name in dict.fromkeys((CONTEXT, *aliases))
+        ],
+        "current-context": CONTEXT,
+    }
+    write_private(path, yaml.safe_dump(content, sort_keys=False).encode())
+
+
+def _encoded(path: Path) -> str:
+    return base64.b64encode(path.read_bytes()).decode()

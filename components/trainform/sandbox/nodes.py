@@ -1,0 +1,89 @@
+"""Simulated nodes: ordinary Node objects that kwok keeps ready."""
+
+from __future__ import annotations
+
+import hashlib
+import ipaddress
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from trainform.sandbox.api import Api
+from trainform.sandbox.settings import POOL_LABEL, NodePool
+
+NODE_RANGE = ipaddress.ip_network("10.64.0.0/12")
+SHAPE = "sandbox.trainform.dev/shape"
+# Measured on 2 cores: more threads do not make the API server faster.
+AT_ONCE = 16
+
+_NODES = "/api/v1/nodes"
+_MANAGED = f"{_NODES}?labelSelector={POOL_LABEL}"
+
+
+def match_nodes(api: Api, pools: Iterable[NodePool]) -> None:
+    """Create, replace and delete nodes until they are those of the pools. Nodes that stay as they are keep their pods."""
+    wanted = {f"{pool.name}-{index}": pool for pool in pools for index in range(pool.count)}
+    live = {item["metadata"]["name"]: item for item in api.get(_MANAGED)["items"]}
+    # Capacity, labels and taints of a machine do not change under its pods: another shape is another node.
+    stale = [name for name, item in live.items() if name not in wanted or _shape_of(item) != _shape(wanted[name])]
+    missing = [name for name in wanted if name not in live or name in stale]
+    addresses = _free_addresses(item for name, item in live.items() if name not in stale)
+    manifests = [_node(name, wanted[name], address) for name, address in zip(missing, addresses, strict=False)]
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        list(pool.map(lambda name: api.delete(f"{_NODES}/{name}"), stale))
+        list(pool.map(lambda manifest: api.create(_NODES, manifest), manifests))
+
+
+def count_nodes(api: Api) -> tuple[int, int]:
+    """Ready nodes and all nodes."""
+    items = api.get(_MANAGED)["items"]
+    return sum(map(_is_ready, items)), len(items)
+
+
+def _is_ready(node: Mapping[str, Any]) -> bool:
+    return any(
+        condition["type"] == "Ready" and condition["status"] == "True"
+        for condition in node["status"].get("conditions", [])
+    )
+
+
+def _free_addresses(kept: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    taken = {address["address"] for item in kept for address in item["status"].get("addresses", [])}
+    return (text for text in map(str, NODE_RANGE.hosts()) if text not in taken)
+
+
+def _shape(pool: NodePool) -> str:
+    content = [dict(pool.resources), dict(pool.labels), [vars(taint) for taint in pool.taints]]
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _shape_of(node: Mapping[str, Any]) -> str:
+    return str(node["metadata"].get("annotations", {}).get(SHAPE, ""))
+
+
+def _node(name: str, pool: NodePool, address: str) -> dict[str, Any]:
+    labels = {
+        "kubernetes.io/hostname": name,
+        "kubernetes.io/os": "linux",
+        "kubernetes.io/arch": "amd64",
+        POOL_LABEL: pool.name,
+        **pool.labels,
+    }
+    taints = [{"key": taint.key, "value": taint.value, "effect": taint.effect} for taint in pool.taints]
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {
+            "name": name,
+            "labels": labels,
+            "annotations": {"kwok.x-k8s.io/node": "fake", SHAPE: _shape(pool)},
+        },
+        "spec": {"taints": taints},
+        "status": {
+            "capacity": dict(pool.resources),
+            "allocatable": dict(pool.resources),
+            # Pods on the host's network take the node's address: each node needs its own.
+            "addresses": [{"type": "InternalIP", "address": address}, {"type": "Hostname", "address": name}],
+        },
+    }

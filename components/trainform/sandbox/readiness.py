@@ -1,0 +1,23 @@
+"""When a sandbox is ready, condition by condition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from trainform.sandbox import nodes, objects
+from trainform.sandbox.api import Api
+from trainform.sandbox.settings import NodePool
+from trainform.sandbox.waiting import Condition
+
+
+def readiness(api: Api, pools: Iterable[NodePool]) -> list[Condition]:
+    """What `up` promises."""
+    count = sum(pool.count for pool in pools)
+    return [
+        Condition("Volcano's webhooks answer", "volcano-webhook-manager", lambda: objects.webhooks_answer(api)),
+        Condition("pods can be made", "kube-controller-manager", lambda: objects.accounts_ready(api)),
+        Condition("the nodes are ready", "kwok", lambda: nodes.count_nodes(api) == (count, count)),
+        # The scheduler makes the queue and the controller opens it; without a queue the scheduler's log tells more.
+        Condition("the default queue exists", "volcano-scheduler", lambda: objects.default_queue_exists(api)),
+        Condition("the default queue is open", "volcano-controller-manager", lambda: objects.default_queue_open(api)),
+    ]

@@ -1,0 +1,116 @@
+"""Starting the control plane: waves of components, and what has to be true before the next one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from trainform.progress import Step
+from trainform.sandbox import nodes, objects
+from trainform.sandbox.api import Api
+from trainform.sandbox.certificates import Certificates
+from trainform.sandbox.components import Context, commands
+from trainform.sandbox.folder import Layout, write_private
+from trainform.sandbox.kubeconfig import write_kubeconfig
+from trainform.sandbox.ports import is_open
+from trainform.sandbox.readiness import readiness
+from trainform.sandbox.processes import Process, launch, stop
+from trainform.sandbox.state import State
+from trainform.sandbox.waiting import Condition, blaming, wait_for
+from trainform.toolchain.model import ControlPlane
+
+STAGES = Path(__file__).parent / "stages"
+
+# The Helm chart's default (Volcano 1.14.1).
+SCHEDULER = """\
+actions: "enqueue, allocate, backfill"
+tiers:
+- plugins:
+  - name: priority
+  - name: gang
+    enablePreemptable: false
+  - name: conformance
+- plugins:
+  - name: overcommit
+  - name: drf
+    enablePreemptable: false
+  - name: predicates
+  - name: proportion
+  - name: nodeorder
+  - name: binpack
+"""
+
+
+class Start:
+    """One start of all components. `record` gets the processes so far, before the newest of them run."""
+
+    def __init__(
+        self, layout: Layout, state: State, control_plane: ControlPlane, record: Callable[[list[Process]], None]
+    ) -> None:
+        self._settings = state.settings
+        self._ports = state.ports
+        self._layout = layout
+        self._control_plane = control_plane
+        self._record = record
+        self._processes: list[Process] = []
+        self._certificates = Certificates(layout.pki)
+
+    def run(self, deadline: float, step: Step) -> Api:
+        """Start everything and return when it is ready; on any failure, Ctrl-C included, nothing of it stays behind."""
+        try:
+            self._certificates.make()
+            write_kubeconfig(
+                self._layout.kubeconfig, self._ports["kube-apiserver"], self._certificates, self._settings.contexts
+            )
+            return self._run_waves(self._context(), deadline, step)
+        except BaseException:
+            stop(self._processes)
+            raise
+
+    def _context(self) -> Context:
+        scheduler = self._layout.config / "scheduler.yaml"
+        write_private(scheduler, SCHEDULER.encode())
+        stages = (*self._control_plane.stages, *sorted(STAGES.glob("*.yaml")))
+        return Context(self._layout, self._certificates, self._ports, stages, scheduler)
+
+    def _run_waves(self, context: Context, deadline: float, step: Step) -> Api:
+        self._launch(0, context)
+        etcd = Condition("etcd listens", "etcd", lambda: is_open(self._ports["etcd"]))
+        wait_for([etcd], self._processes, deadline, step)
+
+        self._launch(1, context)
+        api = Api(self._ports["kube-apiserver"], self._certificates)
+        answers = Condition("the API server is ready", "kube-apiserver", lambda: api.healthy("/readyz"))
+        wait_for([answers], self._processes, deadline, step)
+
+        self._launch(2, context)
+        self._fill(api, deadline, step)
+
+        self._launch(3, context)
+        wait_for(readiness(api, self._settings.pools), self._processes, deadline, step)
+        return api
+
+    def _launch(self, wave: int, context: Context) -> None:
+        before = self._processes
+        environment = {"PATH": os.defpath, "HOME": str(self._layout.config)}
+
+        def record(started: list[Process]) -> None:
+            self._processes = [*before, *started]
+            self._record(self._processes)
+
+        launch(commands(wave, context, self._control_plane.binaries), environment, record)
+
+    def _fill(self, api: Api, deadline: float, step: Step) -> None:
+        """Everything that Volcano expects to find, and the nodes."""
+        crds = self._control_plane.crds
+        with blaming(self._processes, "kube-apiserver"):
+            objects.apply_crds(api, crds)
+            objects.apply_webhooks(api, self._ports["webhook-manager"], self._certificates)
+            objects.apply_storage_classes(api, self._settings.storage_classes)
+            step.update("sandbox: making the nodes")
+            nodes.match_nodes(api, self._settings.pools)
+        established = Condition(
+            "Volcano's CRDs are served", "kube-apiserver", lambda: objects.crds_established(api, crds)
+        )
+        wait_for([established], self._processes, deadline, step)

@@ -1,0 +1,90 @@
+"""Volcano's admission webhooks as its Helm chart (1.14.1) registers them by default, called on loopback.
+
+The webhook manager does not make these configurations, it only looks for them by name and completes the CA.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+from trainform.sandbox.ports import LOOPBACK
+
+# The chart leaves out kube-system and its own namespace.
+EXCLUDED_NAMESPACES = ["volcano-system", "kube-system"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Admission:
+    """One path of the webhook manager and what is sent to it."""
+
+    path: str
+    group: str
+    version: str
+    resource: str
+    operations: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        return "volcano-admission-service" + self.path.replace("/", "-")
+
+    @property
+    def kind(self) -> str:
+        return "MutatingWebhookConfiguration" if self.path.endswith("/mutate") else "ValidatingWebhookConfiguration"
+
+    @property
+    def address(self) -> str:
+        """Path of the configuration in the API."""
+        return f"/apis/admissionregistration.k8s.io/v1/{self.kind.lower()}s/{self.name}"
+
+
+_BATCH = ("batch.volcano.sh", "v1alpha1")
+_SCHEDULING = ("scheduling.volcano.sh", "v1beta1")
+
+ADMISSIONS = (
+    Admission("/jobs/mutate", *_BATCH, "jobs", ("CREATE",)),
+    Admission("/jobs/validate", *_BATCH, "jobs", ("CREATE", "UPDATE")),
+    # CREATE only: registered for UPDATE as well, it denies the scheduler's own status updates and jobs stay Pending.
+    Admission("/podgroups/validate", *_SCHEDULING, "podgroups", ("CREATE",)),
+    Admission("/queues/mutate", *_SCHEDULING, "queues", ("CREATE",)),
+    Admission("/queues/validate", *_SCHEDULING, "queues", ("CREATE", "UPDATE", "DELETE")),
+    Admission("/hypernodes/validate", "topology.volcano.sh", "v1alpha1", "hypernodes", ("CREATE", "UPDATE")),
+    Admission("/cronjobs/validate", *_BATCH, "cronjobs", ("CREATE", "UPDATE")),
+)
+ADMISSION_PATHS = tuple(admission.path for admission in ADMISSIONS)
+
+
+def webhook_configuration(admission: Admission, port: int, authority: Path) -> dict[str, Any]:
+    """The manifest that sends the admission's requests to the webhook manager."""
+    verb = admission.path.rsplit("/", 1)[1]
+    excluded = {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": EXCLUDED_NAMESPACES}
+    webhook = {
+        "name": f"{verb}{admission.resource.removesuffix('s')}.volcano.sh",
+        "admissionReviewVersions": ["v1"],
+        "clientConfig": {
+            "url": f"https://{LOOPBACK}:{port}{admission.path}",
+            "caBundle": base64.b64encode(authority.read_bytes()).decode(),
+        },
+        "failurePolicy": "Fail",
+        "matchPolicy": "Equivalent",
+        "sideEffects": "NoneOnDryRun",
+        "timeoutSeconds": 10,
+        "namespaceSelector": {"matchExpressions": [excluded]},
+        "rules": [
+            {
+                "apiGroups": [admission.group],
+                "apiVersions": [admission.version],
+                "resources": [admission.resource],
+                "operations": list(admission.operations),
+                "scope": "*",
+            }
+        ],
+    }
+    return {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": admission.kind,
+        "metadata": {"name": admission.name},
+        "webhooks": [webhook],
+    }

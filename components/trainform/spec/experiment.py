@@ -1,0 +1,114 @@
+"""What a researcher writes: one training job, whatever cluster it runs on."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, Tag, model_validator
+
+from trainform.spec.launchers import Launcher
+from trainform.spec.model import MAPPING, TEXT, Model, by_shape
+from trainform.spec.names import Image, Label, LabelKey, LabelValue, ServiceLabel, Subdomain
+from trainform.spec.network import Network
+from trainform.spec.quantities import Duration, Quantity
+from trainform.spec.queues import OwnQueue
+from trainform.spec.roles import Env, Policy, RestartPolicy, Role, Toleration
+from trainform.spec.storage import Volume
+
+
+class Experiment(Model):
+    """One training job. Reads like a table of contents: each part has a module of its own."""
+
+    name: Annotated[ServiceLabel, Field(max_length=56)] = Field(
+        description="Name of the experiment and stem of all names; a DNS label that starts with a letter. A change makes new objects."
+    )
+    backend: Literal["volcano"] | None = Field(
+        default=None, description="Operator that runs the job. Empty: the environment's. A change makes a new job."
+    )
+    image: Image = Field(
+        description="Container image; pin it by digest for repeatable runs. A change makes a new revision."
+    )
+    image_pull_policy: Literal["Always", "IfNotPresent", "Never"] = Field(
+        default="IfNotPresent",
+        description="When nodes pull the image. Default IfNotPresent. A change makes a new revision.",
+    )
+    image_pull_secrets: list[Subdomain] = Field(
+        default=[], description="Secrets of the namespace for the registry, beside those of the environment. A change makes a new revision."
+    )  # fmt: skip
+    launcher: Launcher = Field(description="What starts the processes on ranked pods. A change makes a new revision.")
+    roles: dict[Label, Role] = Field(
+        min_length=1,
+        description="Role groups by name, in order of rank: rank 0 is the first pod of the first ranked role.",
+    )
+    network: Network = Field(default=Network(), description="How the pods reach each other. Default: the pod network.")
+    storage: dict[Label, Volume] = Field(default={}, description="Volumes by name. Default none.")
+    shared_memory: Quantity | None = Field(
+        default=None,
+        description="Size limit of a memory volume at /dev/shm, in bytes (20G); it counts as memory of the pod. Empty: the runtime's "
+        "64 MB, too small for PyTorch data loaders with workers. A change makes a new revision.",
+    )
+    queue: Annotated[Annotated[Subdomain, Tag(TEXT)] | Annotated[OwnQueue, Tag(MAPPING)], by_shape] = Field(
+        default="default",
+        description="Name of a queue of the environment, or the fields of an own one. Default: the queue `default`. A change of the name makes a new revision.",
+    )
+    priority_class: Subdomain | None = Field(
+        default=None,
+        description="PriorityClass of the job and its pods. Empty: the cluster's default. A change makes a new revision.",
+    )
+    restart: RestartPolicy | None = Field(
+        default=None,
+        description="Whether a failed container is started again on its node. Empty: never, on-failure for an elastic job. A change makes a new revision.",
+    )
+    max_retry: int = Field(
+        default=3, ge=1, le=2**31 - 1,
+        description="How often the job may be restarted as a whole before it fails. Default 3, as in Volcano. A change makes a new revision.",
+    )  # fmt: skip
+    policies: list[Policy] | None = Field(
+        default=None,
+        description="Lifecycle policies of the job. Empty: in a static job the first failure of a ranked pod ends the job and frees its "
+        "accelerators. []: none. A change makes a new revision.",
+    )
+    ttl: Duration | None = Field(
+        default=None,
+        description="Delete the finished job after this time (12h). Empty: never; a job that is gone looks like drift and the next `up` "
+        "trains again. A change makes a new revision.",
+    )
+    service_account: Subdomain | None = Field(
+        default=None,
+        description="ServiceAccount of the pods. Empty: the namespace's default. A change makes a new revision.",
+    )
+    env: Env = Field(
+        default={},
+        description="Variables of every pod; they win over what the launcher computes. A change makes a new revision.",
+    )
+    node_selector: dict[LabelKey, LabelValue] = Field(
+        default={},
+        description="Labels that all nodes of the job must have. Default none. A change makes a new revision.",
+    )
+    tolerations: list[Toleration] = Field(
+        default=[], description="Taints that all pods may ignore. Default none. A change makes a new revision."
+    )
+    labels: dict[LabelKey, LabelValue] = Field(
+        default={}, description="Labels of the job object; those of pods belong to the roles. Update in place."
+    )
+    annotations: dict[LabelKey, str] = Field(
+        default={}, description="Annotations of the job object; those of pods belong to the roles. Update in place."
+    )
+    manifest_overrides: dict[str, dict[str, Any]] = Field(
+        default={},
+        description="Merge patches (RFC 7386) on rendered objects, by the key that `trainform plan` shows (job, service, launch-script, "
+        "queue, claim-NAME), for what has no field here. Shown in the plan. What it changes decides between update and revision.",
+    )
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if not any(role.ranked for role in self.roles.values()):
+            raise ValueError(
+                "has no ranked role, so there is no world to form|leave `ranked` out, or set it true, on one role"
+            )
+        return self
+
+    @property
+    def elastic(self) -> bool:
+        """Whether ranked replicas may change while the job runs."""
+        return self.launcher.elastic is not None

@@ -1,0 +1,122 @@
+"""pydantic's errors in the words of the user: path, value, reason, fix."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from trainform.errors import Problem
+from trainform.spec import quantities
+from trainform.spec.names import MEANING
+from trainform.spec.read import join_path
+
+Path = tuple[str | int, ...]
+
+# error type of pydantic -> reason and fix; `{…}` are values of its context
+REASONS: dict[str, tuple[str, str]] = {
+    "missing": ("is missing", "add it"),
+    "string_type": ("must be text", 'put it in quotes: "{value}"'),
+    "int_type": ("must be a whole number", "write it without quotes and without a fraction"),
+    "int_from_float": ("must be a whole number", "remove the fraction"),
+    "float_type": ("must be a number", "write it without quotes"),
+    "bool_type": ("must be true or false", "write true or false, without quotes"),
+    "list_type": ("must be a list", "write [{value}]"),
+    "dict_type": ("must be a mapping", "write key: value lines below it"),
+    "model_type": ("must be a mapping", "write key: value lines below it"),
+    "model_attributes_type": ("must be a mapping", "write key: value lines below it"),
+    "date_type": ("must be a date", "write it as 2026-01-31, without quotes"),
+    "greater_than_equal": ("is below {ge}", "write {ge} or more"),
+    "less_than_equal": ("is above {le}", "write {le} or less"),
+    "string_too_long": ("is longer than {max_length} characters", "shorten it to {max_length} characters"),
+    "string_too_short": ("is empty", "fill it in or remove it"),
+    "too_short": ("has too few entries", "give at least {min_length}"),
+    "too_long": ("has more than {max_length} entries", "keep at most {max_length}"),
+}
+HINTS = {
+    "is not a duration": quantities.DURATION_HINT,
+    "is not a quantity": quantities.QUANTITY_HINT,
+    "is larger than Kubernetes can hold": "write less than 8Ei",
+    "is finer than a thousandth": "round it to three digits, or use the suffix m",
+}
+
+
+def explain(kind: type[BaseModel], data: Any, error: ValidationError) -> list[Problem]:
+    """One Problem per mistake."""
+    return [_problem(kind, detail, locate(data, detail)) for detail in error.errors(include_url=False)]
+
+
+def locate(data: Any, detail: Mapping[str, Any]) -> Path:
+    """The path in the user's data; pydantic's own words for union branches and keys are left out."""
+    path: list[str | int] = []
+    current = data
+    loc = detail["loc"]
+    for index, part in enumerate(loc):
+        last = index == len(loc) - 1
+        inside = (isinstance(current, dict) and part in current) or (
+            isinstance(current, list) and isinstance(part, int) and part < len(current)
+        )
+        if inside:
+            current = current[part]
+            path.append(part)
+        elif last and detail["type"] == "missing":
+            path.append(part)
+    return tuple(path)
+
+
+def _problem(kind: type[BaseModel], detail: Mapping[str, Any], path: Path) -> Problem:
+    where, value, error_type = join_path(path), detail["input"], detail["type"]
+    context = {**detail.get("ctx", {}), "value": value}
+    key_is_wrong = "[key]" in detail["loc"]
+    if error_type == "extra_forbidden":
+        known = list(_known_keys(kind, path[:-1]))
+        near = difflib.get_close_matches(str(path[-1]), known, 1)
+        fix = f"did you mean {near[0]}?" if near else f"known here: {', '.join(known)}"
+        return Problem(where, value, "is not a known key", fix)
+    if error_type == "string_pattern_mismatch":
+        reason, fix = MEANING.get(context["pattern"], (f"does not match {context['pattern']}", "change it to match"))
+        return Problem(where, path[-1] if key_is_wrong else value, reason, fix)
+    if error_type == "literal_error":
+        expected = context["expected"]
+        near = difflib.get_close_matches(str(value), expected.replace("'", "").replace(" or ", ", ").split(", "), 1)
+        return Problem(where, value, f"must be {expected}", f"did you mean {near[0]}?" if near else f"write {expected}")
+    if error_type == "value_error":
+        reason, _, fix = str(context["error"]).partition("|")
+        fix = fix if fix else HINTS.get(reason, quantities.QUANTITY_HINT)
+        shown = None if isinstance(value, dict | BaseModel) else value
+        return Problem(where, shown, reason, fix)
+    if error_type == "missing":
+        text = _describe(kind, path)
+        return Problem(where, None, "is missing", f"add `{path[-1]}:` - {text}" if text else f"add `{path[-1]}:`")
+    reason, fix = REASONS.get(error_type, (detail["msg"].lower(), "see the field's text in docs/"))
+    return Problem(where, value, reason.format_map(context), fix.format_map(context))
+
+
+def _models(annotation: Any) -> list[type[BaseModel]]:
+    """The models inside an annotation such as `dict[str, Role]` or `Network | None`."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [model for argument in get_args(annotation) for model in _models(argument)]
+
+
+def _known_keys(kind: type[BaseModel], path: Path) -> dict[str, str]:
+    """The keys that the mapping at the path may have, with their texts."""
+    models = [kind]
+    for part in path:
+        fields = [
+            field for model in models for name, field in model.model_fields.items() if part in (name, field.alias)
+        ]
+        # a key of a dict field or an index of a list field is not a field: it leads to the same models
+        models = [model for field in fields for model in _models(field.annotation)] if fields else models
+    return {
+        field.alias if field.alias is not None else name: field.description if field.description is not None else ""
+        for model in models
+        for name, field in model.model_fields.items()
+    }
+
+
+def _describe(kind: type[BaseModel], path: Path) -> str:
+    text = _known_keys(kind, path[:-1]).get(str(path[-1]), "")
+    return text.split(". ")[0].rstrip(".")

@@ -1,0 +1,107 @@
+"""What starts the training processes on each ranked pod."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import ConfigDict, Field, model_validator
+
+from trainform.spec.model import Model, only_one
+
+NonEmpty = Annotated[str, Field(min_length=1)]
+Arguments = Annotated[
+    list[str], Field(description="Words passed on unchanged. Default none. A change makes a new revision.")
+]
+
+
+class ScriptLauncher(Model):
+    """What torchrun and accelerate have in common: a Python script and its arguments."""
+
+    script: NonEmpty = Field(description="Path of the training script in the image. A change makes a new revision.")
+    args: Arguments = Field(
+        default=[], description="Arguments of the script. Default none. A change makes a new revision."
+    )
+    launcher_args: Arguments = Field(
+        default=[],
+        description="Further options of the launcher itself, before the script. Default none. A change makes a new revision.",
+    )
+    processes_per_node: int | None = Field(
+        default=None,
+        ge=1,
+        description="Processes on each pod. Empty: one per accelerator of the pod, one where it has none. A change makes a new revision.",
+    )
+
+
+class Elastic(Model):
+    """Bounds within which ranked replicas may change while the job runs."""
+
+    min_nodes: int = Field(
+        ge=1, description="Fewest ranked pods with which training goes on. A change makes a new revision."
+    )
+    max_nodes: int = Field(ge=1, description="Most ranked pods that may join. A change makes a new revision.")
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.min_nodes > self.max_nodes:
+            raise ValueError(f"has min_nodes {self.min_nodes} above max_nodes {self.max_nodes}|swap the two")
+        return self
+
+
+class Torchrun(ScriptLauncher):
+    """`torchrun`: static (node rank and master address) or elastic (c10d rendezvous)."""
+
+    elastic: Elastic | None = Field(
+        default=None,
+        description="Makes the job elastic: torchrun's --nnodes=min:max with a c10d rendezvous; replicas of ranked roles then "
+        "update in place within the bounds. Empty: static. A change makes a new revision.",
+    )
+    max_restarts: int = Field(
+        default=0,
+        ge=0,
+        description="How often torchrun restarts its processes before it fails. Default 0: a failure is final. A change makes a new revision.",
+    )
+
+
+class Accelerate(ScriptLauncher):
+    """`accelerate launch` on several machines."""
+
+    rdzv_backend: Literal["static", "c10d"] = Field(
+        default="static",
+        description="Rendezvous of the processes. Default static: machine ranks are those of the plan; c10d numbers them anew. "
+        "A change makes a new revision.",
+    )
+
+
+class Launcher(Model):
+    """Exactly one launcher."""
+
+    model_config = ConfigDict(json_schema_extra=only_one(("torchrun", "accelerate", "command")))
+
+    torchrun: Torchrun | None = Field(default=None, description="Start with torchrun. A change makes a new revision.")
+    accelerate: Accelerate | None = Field(
+        default=None, description="Start with accelerate launch. A change makes a new revision."
+    )
+    command: list[NonEmpty] | None = Field(
+        default=None,
+        min_length=1,
+        description="Start this command on each ranked pod, with RANK, WORLD_SIZE (pods), MASTER_ADDR and MASTER_PORT in its "
+        "environment. A change makes a new revision.",
+    )
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        given = [name for name in type(self).model_fields if getattr(self, name) is not None]
+        if len(given) != 1:
+            reason = f"names {len(given)} launchers ({', '.join(given)})" if given else "names no launcher"
+            raise ValueError(f"{reason}|write exactly one of torchrun, accelerate, command")
+        return self
+
+    @property
+    def script(self) -> Torchrun | Accelerate | None:
+        """The script launcher, or None for a plain command."""
+        return self.torchrun if self.torchrun is not None else self.accelerate
+
+    @property
+    def elastic(self) -> Elastic | None:
+        """The bounds of an elastic job, None for a static one."""
+        return None if self.torchrun is None else self.torchrun.elastic

@@ -1,0 +1,120 @@
+"""A file of the user to a model; every problem of the file in one go.
+
+Names find files: `sdxl-lora` is `stacks/experiments/sdxl-lora.yaml` of the nearest folder above that has a `Pulumi.yaml`;
+anything with a slash or a suffix is a path.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import difflib
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from trainform.errors import InputError, Problem
+from trainform.spec.environment import Environment
+from trainform.spec.experiment import Experiment
+from trainform.spec.explain import explain, locate
+from trainform.spec.read import Source, read_mapping
+
+FOLDERS: dict[type[BaseModel], tuple[str, str]] = {
+    Experiment: ("experiment", "experiments"),
+    Environment: ("environment", "environments"),
+}
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+
+@dataclasses.dataclass(frozen=True)
+class Loaded(Generic[ModelT]):
+    """A file as read. `model` is None where the file is too broken to go on; with problems it holds the part that is right, so
+    that the rules on the whole can still be checked and all problems come at once."""
+
+    model: ModelT | None
+    problems: tuple[Problem, ...]
+    source: Source
+
+    def checked(self) -> ModelT:
+        """The model; InputError where there is any problem."""
+        if self.problems or self.model is None:
+            raise InputError(self.problems)
+        return self.model
+
+
+def project_root(start: Path | None = None) -> Path:
+    """The nearest folder with a Pulumi.yaml, from `start` (default: the current folder) upwards; else `start` itself."""
+    start = Path.cwd() if start is None else start
+    return next((folder for folder in (start, *start.parents) if (folder / "Pulumi.yaml").is_file()), start)
+
+
+def find_file(kind: type[BaseModel], name_or_path: str, root: Path | None = None) -> tuple[Path, str]:
+    """The file and how to call it in messages; InputError with the nearest name where there is none."""
+    word, folder_name = FOLDERS[kind]
+    if "/" in name_or_path or name_or_path.endswith((".yaml", ".yml")):
+        return Path(name_or_path), name_or_path
+    root = project_root() if root is None else root
+    folder = root / "stacks" / folder_name
+    path = folder / f"{name_or_path}.yaml"
+    if path.is_file():
+        return path, f"stacks/{folder_name}/{path.name}"
+    known = sorted(file.stem for file in folder.glob("*.yaml"))
+    near = difflib.get_close_matches(name_or_path, known, 1)
+    offer = f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}" if known else "run `trainform new`"
+    raise InputError([Problem(word, name_or_path, f"is not a file of stacks/{folder_name}/", offer)])
+
+
+def load(kind: type[ModelT], name_or_path: str, root: Path | None = None) -> Loaded[ModelT]:
+    """Read the file; problems of its content are in the result, so that those of several files can be shown together."""
+    path, name = find_file(kind, name_or_path, root)
+    try:
+        data, source = read_mapping(path, name)
+    except InputError as error:
+        return Loaded(None, tuple(error.problems), Source(name, {}))
+    model, problems = parse(kind, data)
+    return Loaded(model, tuple(source.locate(problem) for problem in problems), source)
+
+
+def load_experiment(name_or_path: str, root: Path | None = None) -> Loaded[Experiment]:
+    """`load` for an experiment."""
+    return load(Experiment, name_or_path, root)
+
+
+def load_environment(name_or_path: str, root: Path | None = None) -> Loaded[Environment]:
+    """`load` for an environment."""
+    return load(Environment, name_or_path, root)
+
+
+def parse(kind: type[ModelT], data: dict[str, Any]) -> tuple[ModelT | None, list[Problem]]:
+    """The model and all problems of the data. Wrong parts are left out and the rest is read again, so that a wrong value in
+    one place does not hide one in another."""
+    problems: list[Problem] = []
+    rest = data
+    for _ in range(5):
+        try:
+            return kind.model_validate(rest), problems
+        except ValidationError as error:
+            if rest is data:
+                problems = explain(kind, data, error)
+            rest = copy.deepcopy(rest)
+            left_out = [_leave_out(rest, locate(rest, detail)) for detail in error.errors()]
+            if not all(left_out):
+                break
+    return None, problems
+
+
+def _leave_out(data: Any, path: tuple[str | int, ...]) -> bool:
+    """Remove the value at the path, or its parent where it is not there itself (a missing key); False at the root."""
+    if not path:
+        return False
+    parent = data
+    for part in path[:-1]:
+        try:
+            parent = parent[part]
+        except (KeyError, IndexError, TypeError):
+            return True  # went with an earlier problem
+    if isinstance(parent, dict) and path[-1] in parent:
+        del parent[path[-1]]
+        return True
+    return _leave_out(data, path[:-1])

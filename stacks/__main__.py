@@ -1,0 +1,5 @@
+"""The program of every stack; what differs between stacks is in their config."""
+
+from trainform.resources.program import run
+
+run()
