@@ -13,6 +13,7 @@ Each edge translates once: pydantic and YAML errors become `InputError` in `spec
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
 from collections.abc import Iterable
 from typing import ClassVar
@@ -22,7 +23,7 @@ MASK = "[secret]"
 
 # Names whose values are secrets by the custom of the field (WANDB_API_KEY, HF_TOKEN), and passwords inside addresses.
 _SECRET_NAME = re.compile(
-    r"(^|_)(TOKEN|PASSWORD|PASSWD|PASSPHRASE|SECRET|SECRET_KEY|API_?KEY|ACCESS_KEY|PRIVATE_KEY|CREDENTIALS?)$",
+    r"(^|_)(TOKEN|PASSPHRASE|SECRET|SECRET_KEY|API_?KEY|ACCESS_KEY|PRIVATE_KEY|CREDENTIALS?)$|PASSWO?R?D$",
     re.IGNORECASE,
 )
 _SECRET_VALUE = re.compile(r"://[^/\s:@]+:[^/\s@]+@|-----BEGIN [A-Z ]*PRIVATE KEY-----")
@@ -61,7 +62,9 @@ class Problem:
         """The value as it may be shown: short, and masked where it looks like a secret."""
         if self.value is None:
             return None
-        return MASK if looks_secret(self.path.rpartition(".")[2], self.value) else shorten(self.value)
+        parts = self.path.split(".")
+        names = [parts[-1], *(name for above, name in itertools.pairwise(parts) if above == "env")]
+        return MASK if any(looks_secret(name, self.value) for name in names) else shorten(self.value)
 
     def as_dict(self) -> dict[str, object]:
         """The same for machines: the keys of `check --json`."""
@@ -73,9 +76,16 @@ class Problem:
 
 def shorten(value: object) -> str:
     """The value as it stands in a message: at most `LONGEST_VALUE` characters, so that a whole file never does."""
-    text = value if isinstance(value, str) else repr(value)
+    if isinstance(value, dict | list):  # never its content: secrets may be in there, and it is long
+        return "{…}" if isinstance(value, dict) else "[…]"
+    text = str(value).lower() if isinstance(value, bool) else str(value)
     text = " ".join(text.split())
     return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 1] + "…"
+
+
+def in_order(problems: Iterable[Problem]) -> list[Problem]:
+    """Each problem once, by file and line."""
+    return sorted(set(problems), key=lambda problem: (problem.source, problem.line, problem.path, problem.reason))
 
 
 class TrainformError(Exception):
@@ -98,9 +108,7 @@ class InputError(TrainformError):
     exit_code: ClassVar[int] = 2
 
     def __init__(self, problems: Iterable[Problem]) -> None:
-        self.problems = sorted(
-            set(problems), key=lambda problem: (problem.source, problem.line, problem.path, problem.reason)
-        )
+        self.problems = in_order(problems)
         count = len(self.problems)
         super().__init__("\n".join([f"{count} problem{'s' if count != 1 else ''}:", *map(str, self.problems)]))
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from pathlib import Path
+from typing import Any
 
 from trainform.backends.job import job_problems, plan_job
 from trainform.errors import InputError, Problem
+from trainform.plan.environment import environment_problems
 from trainform.plan.model import Plan
-from trainform.plan.references import environment_problems
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.load import Loaded, load_environment, load_experiment
-from trainform.spec.read import Source
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,7 +45,8 @@ def examine(experiment: str, environment: str, run: int = 1, root: Path | None =
     if loaded.model is not None and loaded_environment.model is not None:
         # where a part of a file is wrong, the model holds the rest: what is wrong there too is told in the same go
         found = job_problems(loaded.model, loaded_environment.model, run)
-        problems += _new(found, loaded.source, problems)
+        unsure = loaded_environment.left_out | loaded.left_out
+        problems += _new(found, loaded, problems, unsure)
     name = experiment if loaded.model is None else loaded.model.name
     return Examined(name, tuple(problems), loaded.model, loaded_environment.model, run)
 
@@ -55,18 +56,23 @@ def examine_environment(environment: str, root: Path | None = None) -> Loaded[En
     loaded = load_environment(environment, root)
     if loaded.model is None:
         return loaded
-    further = _new(environment_problems(loaded.model), loaded.source, loaded.problems)
+    further = _new(environment_problems(loaded.model), loaded, loaded.problems, loaded.left_out)
     return dataclasses.replace(loaded, problems=(*loaded.problems, *further))
 
 
-def _new(found: Iterable[Problem], source: Source, told: Iterable[Problem]) -> list[Problem]:
-    """What is not a mere consequence of a problem at the same place or above it."""
+def _new(found: Iterable[Problem], loaded: Loaded[Any], told: Iterable[Problem], unsure: Set[str]) -> list[Problem]:
+    """What is not a mere consequence of a problem at the same place or above it, or of a name that was left out."""
     places = {(problem.source, problem.path) for problem in told}
-    located = [source.locate(problem) for problem in found]
+    located = [
+        loaded.source.locate(problem)
+        for problem in found
+        if not (isinstance(problem.value, str) and problem.value in unsure)
+    ]
     return [
         problem
         for problem in located
-        if not any(name == source.name and _within(problem.path, path) for name, path in places)
+        if not any(name == loaded.source.name and _within(problem.path, path) for name, path in places)
+        and not (loaded.left_out and problem.path == "roles")  # sums over all roles
     ]
 
 

@@ -21,6 +21,9 @@ class Backend(Protocol):
     INDEX_FIELD: str
     """Where the downward API finds a pod's index in its role."""
 
+    SHAPE: dict[str, Any]
+    """What a job must look like after a merge patch of the user's (`manifests.shape`)."""
+
     def problems(self, plan: Plan) -> Iterable[Problem]:
         """What this operator cannot do."""
 
@@ -29,6 +32,9 @@ class Backend(Protocol):
 
     def queue(self, queue: QueuePlan, labels: dict[str, str]) -> Manifest:
         """The queue object."""
+
+    def replanned(self, rendered: dict[str, Any], patched: dict[str, Any]) -> Iterable[tuple[str, str]]:
+        """Path and reason of what a merge patch changes although the plan decides it."""
 
     def immutable_part(self, job: dict[str, Any]) -> Any:
         """The part of a rendered job that the operator refuses to change in place; its hash is the revision."""

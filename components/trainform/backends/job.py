@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 from types import ModuleType
@@ -10,12 +9,13 @@ from typing import cast
 
 from trainform.backends import volcano
 from trainform.backends.contract import Backend
+from trainform.backends.patches import patch_problems, patched
 from trainform.catalog import defaults
 from trainform.errors import InputError, Problem
 from trainform.manifests.manifest import Manifest
-from trainform.manifests.merge_patch import merge_patch
 from trainform.manifests.objects import claim, experiment_labels, launch_scripts, pod_selector, rendezvous_service
 from trainform.plan import Plan, build_plan
+from trainform.plan.environment import environment_problems
 from trainform.plan.problems import plan_problems
 from trainform.policy import limit_problems
 from trainform.spec.environment import Environment
@@ -24,16 +24,13 @@ from trainform.spec.experiment import Experiment
 _MODULES: dict[str, ModuleType] = {"volcano": volcano}
 BACKENDS = {name: cast(Backend, module) for name, module in _MODULES.items()}
 
-# What a merge patch may not touch: Pulumi, the revision and the references between objects hang on them.
-IDENTITY = (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace"))
-
 
 def plan_job(experiment: Experiment, environment: Environment, run: int = 1) -> Plan:
     """The plan that is reviewed and applied; InputError with every problem of both files.
 
     `run` counts deliberate repetitions of an unchanged experiment, from 1.
     """
-    problems = job_problems(experiment, environment, run)
+    problems = environment_problems(environment) + job_problems(experiment, environment, run)
     if problems:
         raise InputError(problems)
     return build_plan(experiment, environment, run, _revision(build_plan(experiment, environment, run)))
@@ -42,15 +39,15 @@ def plan_job(experiment: Experiment, environment: Environment, run: int = 1) -> 
 def job_problems(experiment: Experiment, environment: Environment, run: int = 1) -> list[Problem]:
     """Every problem of the experiment in the environment, without a cluster."""
     plan = build_plan(experiment, environment, run)
-    problems = plan_problems(experiment, environment, plan) + list(BACKENDS[plan.backend].problems(plan))
-    manifests = _rendered(plan)
-    problems += _override_problems(plan, manifests)
-    return problems + limit_problems(plan, job_manifests(plan), environment)
+    backend = BACKENDS[plan.backend]
+    problems = plan_problems(experiment, environment, plan) + list(backend.problems(plan))
+    wrecked = patch_problems(plan, _rendered(plan), backend)
+    return problems + (wrecked if wrecked else limit_problems(plan, job_manifests(plan), environment))
 
 
 def job_manifests(plan: Plan) -> list[Manifest]:
     """Every object of the job in the order in which they are made, merge patches of the user applied."""
-    return [_patched(plan, manifest) for manifest in _rendered(plan)]
+    return [patched(plan, manifest) for manifest in _rendered(plan)]
 
 
 def _rendered(plan: Plan) -> list[Manifest]:
@@ -62,43 +59,17 @@ def _rendered(plan: Plan) -> list[Manifest]:
     return [*claims, service, *own_queue, launch_scripts(plan), backend.job(plan)]
 
 
-def override_key(manifest: Manifest) -> str:
-    """The word for the object in `manifest_overrides`: its key, `queue` for the experiment's own queue."""
-    return "queue" if manifest.key.startswith("queue-") else manifest.key
-
-
-def _patched(plan: Plan, manifest: Manifest) -> Manifest:
-    patch = plan.manifest_overrides.get(override_key(manifest))
-    if patch is None:
-        return manifest
-    return dataclasses.replace(manifest, body=merge_patch(manifest.body, patch))
-
-
-def _override_problems(plan: Plan, manifests: list[Manifest]) -> list[Problem]:
-    known = [override_key(manifest) for manifest in manifests]
-    problems = [
-        Problem(f"manifest_overrides.{key}", None, "is no object of this experiment", f"known: {', '.join(known)}")
-        for key in plan.manifest_overrides
-        if key not in known
-    ]
-    for key, patch in plan.manifest_overrides.items():
-        for path in IDENTITY:
-            value: object = patch
-            for part in path:
-                value = value.get(part) if isinstance(value, dict) else None
-            if value is not None:
-                where = ".".join(("manifest_overrides", key, *path))
-                problems.append(
-                    Problem(where, value, "is the identity of the object", "remove it; names follow from the plan")
-                )
-    return problems
-
-
 def _revision(plan: Plan) -> str:
     """Hash of what cannot change in place. It is taken under a draft revision, since addresses contain the name."""
     backend = BACKENDS[plan.backend]
-    job = next(manifest for manifest in job_manifests(plan) if manifest.key == "job")
+    following = {manifest.key: manifest.body for manifest in job_manifests(plan) if manifest.follows_revision}
+    job = following.pop("job")
     static_world = None if plan.world.bounds is not None else {role.name: role.replicas for role in plan.ranked}
-    identity = [backend.immutable_part(job.body), plan.scripts, plan.run, static_world]
+    identity = [
+        backend.immutable_part(job),
+        [body.get("data") for body in following.values()],
+        plan.run,
+        static_world,
+    ]
     digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
     return digest[: defaults.REVISION_DIGITS]

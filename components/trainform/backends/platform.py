@@ -7,8 +7,8 @@ from trainform.errors import InputError
 from trainform.manifests.manifest import Manifest, ownership
 from trainform.manifests.objects import claim, namespace, priority_class
 from trainform.plan.build import plan_claim, queue_amounts
+from trainform.plan.environment import environment_problems
 from trainform.plan.model import QueuePlan
-from trainform.plan.references import environment_problems
 from trainform.spec.environment import Environment
 from trainform.spec.queues import QueueRequest
 

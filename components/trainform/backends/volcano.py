@@ -16,6 +16,7 @@ from trainform.errors import Problem
 from trainform.manifests.manifest import Manifest, without_empty
 from trainform.manifests.objects import experiment_labels
 from trainform.manifests.pods import pod_template
+from trainform.manifests.shape import METADATA, POD_TEMPLATE
 from trainform.plan.model import Plan, QueuePlan, RolePlan
 from trainform.spec.quantities import seconds
 from trainform.spec.roles import Policy
@@ -39,15 +40,34 @@ UNTIL_OPEN = {
 }
 TAKE_OVER = {"pulumi.com/patchForce": "true"}
 
+SHAPE = {
+    "metadata!": METADATA,
+    "spec!": {
+        "queue!": str,
+        "minAvailable!": int,
+        "tasks!": [{"name!": str, "replicas!": int, "minAvailable!": int, "template!": POD_TEMPLATE}],
+    },
+}
+MOUNT = "/etc/volcano"  # where the svc plugin mounts its list of hosts in every container
+
 MUTABLE_JOB_FIELDS = ("minAvailable", "priorityClassName")
 MUTABLE_TASK_FIELDS = ("replicas", "minAvailable")
 
 
 def problems(plan: Plan) -> Iterator[Problem]:
-    """Lifecycle policies that Volcano's webhook would deny: one event or exit code twice, or `*` beside others."""
+    """Lifecycle policies that Volcano's webhook would deny (one event or exit code twice, or `*` beside others), and a mount
+    where the svc plugin has its own."""
     yield from _policy_problems("policies", plan.policies)
     for role in plan.roles:
         yield from _policy_problems(f"roles.{role.name}.policies", role.policies)
+        for mount in role.mounts:
+            if mount.path.rstrip("/") == MOUNT:
+                yield Problem(
+                    f"storage.{mount.volume}.mount",
+                    mount.path,
+                    "is where Volcano mounts its own files",
+                    "choose another path",
+                )
 
 
 def job(plan: Plan) -> Manifest:
@@ -97,6 +117,18 @@ def queue(queue: QueuePlan, labels: dict[str, str]) -> Manifest:
         "spec": without_empty(spec),
     }
     return Manifest(f"queue-{queue.name}", body, patch=shared)
+
+
+def replanned(rendered: dict[str, Any], patched: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Queue and numbers of pods: limits, totals, ranks and the gang were worked out from them."""
+    old, new = rendered["spec"], patched["spec"]
+    for field in ("queue", "minAvailable"):
+        if old[field] != new[field]:
+            yield f"spec.{field}", f"would be {new[field]}, and the plan says {old[field]}"
+    for field in ("name", "replicas", "minAvailable"):
+        before, after = ([task[field] for task in spec["tasks"]] for spec in (old, new))
+        if before != after:
+            yield f"spec.tasks.{field}", f"would be {after}, and the plan says {before}"
 
 
 def immutable_part(body: dict[str, Any]) -> Any:

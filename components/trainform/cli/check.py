@@ -7,7 +7,7 @@ import json
 import typer
 
 from trainform.cli.arguments import EnvironmentOption, ExperimentArguments, JsonOption
-from trainform.errors import InputError, Problem
+from trainform.errors import InputError, in_order
 from trainform.examine import Examined, examine
 
 
@@ -42,7 +42,7 @@ def _examine(experiment: str, environment: str) -> Examined:
 
 
 def _as_dict(result: Examined) -> dict[str, object]:
-    problems: list[Problem] = sorted(result.problems)
+    problems = in_order(result.problems)
     described: dict[str, object] = {"name": result.name, "ok": not problems}
     if not problems:
         plan = result.plan()

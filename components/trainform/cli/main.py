@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import sys
 
 import typer
@@ -51,6 +52,11 @@ def build_app(arguments: list[str]) -> typer.Typer:
 def main(arguments: list[str] | None = None) -> None:
     """Entry point: exit code 0, 1 (could not be done), 2 (wrong input) or 130 (interrupted)."""
     arguments = sys.argv[1:] if arguments is None else arguments
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(
+            stream, io.TextIOWrapper
+        ):  # a file's name may hold bytes that are no text, and a terminal may be ASCII
+            stream.reconfigure(errors="backslashreplace")
     try:
         build_app(arguments)(args=arguments)
     except TrainformError as error:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -16,6 +18,7 @@ from trainform.examine import examine_environment
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.load import parse, project_root
+from trainform.spec.names import MEANING, SERVICE_LABEL, is_label, matches
 
 
 class LauncherName(StrEnum):
@@ -35,7 +38,7 @@ LAUNCHERS = {
 TEMPLATE = """\
 # yaml-language-server: $schema={schema}
 # What runs. `trainform plan {name} -e {environment}` shows what it means; docs/experiment.md lists every field.
-name: {name}
+name: {quoted_name}
 image: {image}
 launcher: {{{launcher}}}
 roles:
@@ -65,6 +68,8 @@ def command(
 ) -> None:
     """Write the files of a new experiment: stacks/experiments/NAME.yaml and stacks/Pulumi.NAME.ENV.yaml. Overwrites nothing."""
     root = project_root()
+    if not matches(SERVICE_LABEL, name):
+        raise InputError([Problem("NAME", name, *MEANING[SERVICE_LABEL])])
     offered = examine_environment(environment).checked()
     kind = next(iter(offered.accelerators), None)
     default = None if kind is None else f"{kind}:{offered.accelerators[kind].per_node}"
@@ -72,8 +77,9 @@ def command(
     text = TEMPLATE.format(
         schema="../schemas/experiment.schema.json",
         name=name,
+        quoted_name=_plain(name),
         environment=offered.name,
-        image=f"{registry}/CHANGE-ME:latest" if image is None else image,
+        image=_plain(f"{registry}/change-me:latest" if image is None else image),
         launcher=LAUNCHERS[launcher],
         nodes=nodes,
         accelerators=_accelerators(default if accelerators is None else accelerators),
@@ -82,7 +88,9 @@ def command(
     _refuse_problems(text, offered)
     files = {
         root / "stacks" / "experiments" / f"{name}.yaml": text,
-        root / "stacks" / f"Pulumi.{name}.{offered.name}.yaml": STACK.format(name=name, environment=environment),
+        root / "stacks" / f"Pulumi.{name}.{offered.name}.yaml": STACK.format(
+            name=_plain(name), environment=_plain(environment)
+        ),
     }
     _write(files)
     for path in files:
@@ -94,30 +102,41 @@ def command(
     )
 
 
+def _plain(text: str) -> str:
+    """The text as YAML: in quotes where it would be read as something else (`no`, `12`, `a: b`)."""
+    try:
+        same = yaml.safe_load(text) == text
+    except yaml.YAMLError:
+        same = False
+    return text if same else json.dumps(text)
+
+
 def _accelerators(option: str | None) -> str:
     if option is None:
         return ""
     kind, _, count = option.partition(":")
-    if not kind or not count.isdigit():
+    if not is_label(kind) or not count.isdecimal():
         raise InputError([Problem("--accelerators", option, "is not KIND:COUNT", "write it like a800:8")])
-    return f", accelerators: {{{kind}: {count}}}" if int(count) else ""
+    return f", accelerators: {{{_plain(kind)}: {int(count)}}}" if int(count) else ""
 
 
 def _refuse_problems(text: str, environment: Environment) -> None:
     """What would be written must pass `check`; nothing is written otherwise."""
-    experiment, problems = parse(Experiment, yaml.safe_load(text))
-    if experiment is not None:
-        problems = problems + job_problems(experiment, environment)
+    parsed = parse(Experiment, yaml.safe_load(text))
+    problems = list(parsed.problems)
+    if parsed.model is not None and not problems:
+        problems = job_problems(parsed.model, environment)
     if problems:
         raise InputError(problems)
 
 
 def _write(files: dict[Path, str]) -> None:
-    there = [path for path in files if path.exists()]
+    there = [path for path in files if os.path.lexists(path)]
     if there:
         raise InputError(
             [Problem("NAME", str(path), "exists already", "choose another name, or edit that file") for path in there]
         )
     for path, text in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)

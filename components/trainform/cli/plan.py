@@ -10,7 +10,8 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from trainform.backends.job import job_manifests, override_key
+from trainform.backends.job import job_manifests
+from trainform.backends.patches import override_key
 from trainform.cli.arguments import EnvironmentOption, ExperimentArgument, JsonOption, RunOption
 from trainform.examine import examine
 from trainform.plan.export import as_data

@@ -43,8 +43,8 @@ def check_job(cluster: Cluster, plan: Plan, manifests: list[Manifest], crds: tup
     _run(cluster, checks)
 
 
-def check_platform(cluster: Cluster, manifests: list[Manifest], crds: tuple[str, ...]) -> None:
-    """The same for an environment's own objects."""
+def check_objects(cluster: Cluster, manifests: list[Manifest], crds: tuple[str, ...] = ()) -> None:
+    """The same for objects without a job: an environment's own, or a component alone."""
     _run(cluster, [lambda: _crds(cluster, crds), *(_bind(_ownership, cluster, manifest) for manifest in manifests)])
 
 
@@ -65,12 +65,12 @@ def _run(cluster: Cluster, checks: list[Check]) -> None:
 
 def _crds(cluster: Cluster, crds: tuple[str, ...]) -> Iterable[tuple[str, str]]:
     for name in crds:
-        if cluster.get("apiextensions.k8s.io/v1", "CustomResourceDefinition", name).missing:
+        if cluster.get("CustomResourceDefinition", name).missing:
             yield f"{cluster.called} has no {name}", "install Volcano there (its Helm chart), or choose another cluster"
 
 
 def _namespace(cluster: Cluster, plan: Plan) -> Iterable[tuple[str, str]]:
-    if cluster.get("v1", "Namespace", plan.namespace).missing:
+    if cluster.get("Namespace", plan.namespace).missing:
         yield (
             f"the namespace {plan.namespace} does not exist on {cluster.called}",
             f"bring up the environment's stack first: pulumi up -s {plan.environment}",
@@ -84,7 +84,7 @@ def _queue(cluster: Cluster, plan: Plan) -> Iterable[tuple[str, str]]:
     name = plan.queue.name
     deadline = time.monotonic() + defaults.QUEUE_OPEN_SECONDS
     while True:
-        found = cluster.get("scheduling.volcano.sh/v1beta1", "Queue", name)
+        found = cluster.get("Queue", name)
         state = "" if found.body is None else found.body.get("status", {}).get("state", "")
         if not found.readable or state == "Open":
             return
@@ -110,18 +110,12 @@ def _queue(cluster: Cluster, plan: Plan) -> Iterable[tuple[str, str]]:
 
 
 def _references(cluster: Cluster, plan: Plan) -> Iterable[tuple[str, str]]:
-    if (
-        plan.priority_class is not None
-        and cluster.get("scheduling.k8s.io/v1", "PriorityClass", plan.priority_class).missing
-    ):
+    if plan.priority_class is not None and cluster.get("PriorityClass", plan.priority_class).missing:
         yield (
             f"the priority class {plan.priority_class} does not exist",
             "add it to priority_classes of the environment, or remove it",
         )
-    if (
-        plan.service_account is not None
-        and cluster.get("v1", "ServiceAccount", plan.service_account, plan.namespace).missing
-    ):
+    if plan.service_account is not None and cluster.get("ServiceAccount", plan.service_account, plan.namespace).missing:
         yield (
             f"the service account {plan.service_account} does not exist in {plan.namespace}",
             "create it, or remove it",
@@ -129,7 +123,7 @@ def _references(cluster: Cluster, plan: Plan) -> Iterable[tuple[str, str]]:
 
 
 def _existing_claim(cluster: Cluster, plan: Plan, claim: str) -> Iterable[tuple[str, str]]:
-    if cluster.get("v1", "PersistentVolumeClaim", claim, plan.namespace).missing:
+    if cluster.get("PersistentVolumeClaim", claim, plan.namespace).missing:
         yield (
             f"the claim {claim} does not exist in {plan.namespace}",
             "correct its name, add it to claims of the environment, or write `size:` to have it made here",
@@ -142,7 +136,7 @@ def _ownership(cluster: Cluster, manifest: Manifest) -> Iterable[tuple[str, str]
     kind, name = body["kind"], metadata["name"]
     if manifest.patch:
         return
-    found: Found = cluster.get(body["apiVersion"], kind, name, metadata.get("namespace"))
+    found: Found = cluster.get(kind, name, metadata.get("namespace"))
     if found.body is None:
         return
     labels = found.body.get("metadata", {}).get("labels", {})

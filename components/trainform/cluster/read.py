@@ -5,31 +5,39 @@ Everybody who may run jobs may not read everything: an object that must not be r
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+from collections.abc import Iterator
+from http.client import FORBIDDEN, NOT_FOUND
 from typing import Any
 
 import httpx2
 from lightkube import ApiError, Client, KubeConfig
 from lightkube.core.exceptions import ConfigError
-from lightkube.core.resource import NamespacedResource
 from lightkube.generic_resource import create_global_resource, create_namespaced_resource
 
 from trainform.catalog import defaults
 from trainform.errors import ClusterError
 
-# Kind -> plural and whether it lives in a namespace, for the kinds that trainform reads.
-PLURALS = {
-    "Namespace": ("namespaces", False),
-    "PersistentVolumeClaim": ("persistentvolumeclaims", True),
-    "Service": ("services", True),
-    "ServiceAccount": ("serviceaccounts", True),
-    "ConfigMap": ("configmaps", True),
-    "PriorityClass": ("priorityclasses", False),
-    "CustomResourceDefinition": ("customresourcedefinitions", False),
-    "Queue": ("queues", False),
-    "Job": ("jobs", True),
-    "Node": ("nodes", False),
-    "Pod": ("pods", True),
+# Group, version and plural of the kinds that trainform reads. One class for each, made once: lightkube keeps a registry of them.
+_GLOBAL = {
+    "Namespace": ("", "v1", "namespaces"),
+    "PriorityClass": ("scheduling.k8s.io", "v1", "priorityclasses"),
+    "CustomResourceDefinition": ("apiextensions.k8s.io", "v1", "customresourcedefinitions"),
+    "Queue": ("scheduling.volcano.sh", "v1beta1", "queues"),
+}
+_NAMESPACED = {
+    "PersistentVolumeClaim": ("", "v1", "persistentvolumeclaims"),
+    "Service": ("", "v1", "services"),
+    "ServiceAccount": ("", "v1", "serviceaccounts"),
+    "Pod": ("", "v1", "pods"),
+}
+_GLOBAL_RESOURCES = {
+    kind: create_global_resource(group, version, kind, plural) for kind, (group, version, plural) in _GLOBAL.items()
+}
+_NAMESPACED_RESOURCES = {
+    kind: create_namespaced_resource(group, version, kind, plural)
+    for kind, (group, version, plural) in _NAMESPACED.items()
 }
 
 
@@ -67,21 +75,32 @@ class Cluster:
             ) from None
         self.server = config.cluster.server
 
-    def get(self, api_version: str, kind: str, name: str, namespace: str | None = None) -> Found:
-        """One object."""
-        group, _, version = api_version.rpartition("/")
-        plural, namespaced = PLURALS[kind]
-        create = create_namespaced_resource if namespaced else create_global_resource
-        resource = create(group, version, kind, plural)
+    def get(self, kind: str, name: str, namespace: str | None = None) -> Found:
+        """One object; the namespace is that of kinds that live in one."""
         try:
-            if issubclass(resource, NamespacedResource):
-                return Found(dict(self._client.get(resource, name, namespace=namespace)))
-            return Found(dict(self._client.get(resource, name)))
+            with self._telling():
+                if kind in _GLOBAL_RESOURCES:
+                    return Found(dict(self._client.get(_GLOBAL_RESOURCES[kind], name)))
+                return Found(dict(self._client.get(_NAMESPACED_RESOURCES[kind], name, namespace=namespace)))
         except ApiError as error:
-            if error.status.code == 404:
-                return Found(None)
-            if error.status.code == 403:
-                return Found(None, readable=False)
+            return Found(None, readable=error.status.code != FORBIDDEN)
+
+    def list(self, kind: str, namespace: str, labels: dict[str, str]) -> list[dict[str, Any]]:
+        """All objects of a kind in the namespace that have these labels."""
+        with self._telling():
+            return [
+                dict(item)
+                for item in self._client.list(_NAMESPACED_RESOURCES[kind], namespace=namespace, labels={**labels})
+            ]
+
+    @contextlib.contextmanager
+    def _telling(self) -> Iterator[None]:
+        """Trouble with the connection or the credentials as `ClusterError`; "not found" and "forbidden" are answers and pass."""
+        try:
+            yield
+        except ApiError as error:
+            if error.status.code in (NOT_FOUND, FORBIDDEN):
+                raise
             raise ClusterError(
                 f"{self.called} ({self.server}) refuses: {error.status.message}",
                 "check your credentials with `kubectl auth whoami`",

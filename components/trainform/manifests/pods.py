@@ -28,9 +28,13 @@ def pod_template(plan: Plan, role: RolePlan, index_field: str) -> dict[str, Any]
 
 
 def pod_labels(plan: Plan, role: RolePlan) -> dict[str, str]:
-    """The user's labels and those that Services select by."""
+    """The user's labels and ours."""
+    return {**role.labels, **role_labels(plan, role)}
+
+
+def role_labels(plan: Plan, role: RolePlan) -> dict[str, str]:
+    """Labels that Services select by, and that tell roles and revisions apart."""
     return {
-        **role.labels,
         **defaults.MANAGED_BY,
         defaults.NAME_LABEL: plan.experiment,
         defaults.ROLE_LABEL: role.name,

@@ -71,7 +71,7 @@ def container_command(role: Role) -> tuple[str, ...]:
     """What the container starts: the script for ranked roles, the role's own command for the others."""
     if role.ranked:
         return ("/bin/sh", f"{defaults.LAUNCH_MOUNT}/{script_name(role)}")
-    return tuple(role.command or ())
+    return () if role.command is None else tuple(role.command)
 
 
 def container_args(launcher: Launcher, role: Role) -> tuple[str, ...]:
@@ -81,7 +81,7 @@ def container_args(launcher: Launcher, role: Role) -> tuple[str, ...]:
     if role.command is not None:
         return tuple(role.command)
     if launcher.script is None:
-        return tuple(launcher.command or ())
+        return () if launcher.command is None else tuple(launcher.command)
     return (*launcher.script.launcher_args, launcher.script.script, *launcher.script.args)
 
 

@@ -7,8 +7,11 @@ from collections.abc import Callable, Iterator
 
 from trainform.catalog import defaults
 from trainform.errors import Problem, looks_secret
+from trainform.plan.amounts import resource_problems
 from trainform.plan.env import RESERVED_PREFIX
+from trainform.plan.metadata import metadata_problems
 from trainform.plan.model import Plan, pod_name
+from trainform.plan.queues import job_queue_problems
 from trainform.plan.references import reference_problems
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
@@ -74,7 +77,7 @@ def _volumes(experiment: Experiment, environment: Environment, plan: Plan) -> It
         paths[defaults.LAUNCH_MOUNT] = "the launch script"
         for mount in role.mounts:
             where = f"storage.{mount.volume}"
-            path = mount.path.rstrip("/") if mount.path != "/" else "/"
+            path = mount.path.rstrip("/")
             if path in paths:
                 yield Problem(
                     f"{where}.mount",
@@ -181,4 +184,6 @@ def _ranks(experiment: Experiment, environment: Environment, plan: Plan) -> Iter
         )
 
 
-RULES: tuple[Rule, ...] = (_names, _role_names, reference_problems, _volumes, _ports, _env, _ranks)
+RULES: tuple[Rule, ...] = (
+    _names, _role_names, reference_problems, job_queue_problems, resource_problems, metadata_problems, _volumes, _ports, _env, _ranks
+)  # fmt: skip

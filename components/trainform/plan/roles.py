@@ -37,7 +37,7 @@ def plan_role(
         resources=_resources(experiment, environment, role),
         accelerators=next(((kind_name, count) for kind_name, count in role.accelerators.items() if count), None),
         capabilities=tuple(environment.rdma.capabilities) if on_fabric and environment.rdma is not None else (),
-        shared_memory=experiment.shared_memory if role.shared_memory is None else role.shared_memory,
+        shared_memory=_shared_memory(experiment, role),
         ports=_ports(experiment, name, rendezvous),
         mounts=_mounts(experiment, name),
         init=tuple(role.init),
@@ -58,6 +58,11 @@ def plan_role(
         annotations=role.annotations,
         overrides=role.pod_overrides,
     )
+
+
+def _shared_memory(experiment: Experiment, role: Role) -> str | None:
+    size = experiment.shared_memory if role.shared_memory is None else role.shared_memory
+    return None if size == "0" else size  # to Kubernetes a limit of 0 means no limit
 
 
 def claim_name(experiment: Experiment, key: str) -> str:

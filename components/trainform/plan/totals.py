@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from trainform.plan.model import RolePlan, Totals
 from trainform.spec.environment import Environment
-from trainform.spec.quantities import amount, canonical
+from trainform.spec.quantities import amount, spell
 
 
 def total(roles: tuple[RolePlan, ...], environment: Environment) -> Totals:
@@ -30,8 +30,8 @@ def _sum(roles: tuple[RolePlan, ...], resource: str, binary: bool = False) -> st
         return ""
     value = sum((amount(role.resources[resource]) * role.replicas for role in roles if role.replicas), Decimal(0))
     if binary and value % 1024 == 0:
-        return canonical(f"{int(value) // 1024}Ki")
-    return canonical(f"{value:f}")
+        return spell(value, binary=True)
+    return spell(value)
 
 
 def _cost(accelerators: dict[str, int], environment: Environment) -> str:

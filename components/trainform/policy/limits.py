@@ -5,18 +5,39 @@ Rules look at the rendered manifests as well as at the plan, so that a merge pat
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from decimal import Decimal
 from typing import Any
 
-from trainform.errors import Problem
+from trainform.errors import MASK, Problem, looks_secret
 from trainform.manifests.manifest import Manifest
 from trainform.plan.model import Plan, RolePlan
 from trainform.spec.environment import Environment
 from trainform.spec.quantities import amount
 
-Templates = list[tuple[str, dict[str, Any]]]
-Rule = Callable[[Plan, Templates, Environment], Iterator[Problem]]
+
+@dataclasses.dataclass(frozen=True)
+class Template:
+    """The pods of one role as rendered, merge patches of the user applied."""
+
+    role: str
+    replicas: int
+    spec: dict[str, Any]
+
+    @property
+    def path(self) -> str:
+        """Where the user may have changed what was rendered."""
+        return f"roles.{self.role}.pod_overrides"
+
+    def containers(self) -> Iterator[tuple[int | None, dict[str, Any]]]:
+        """Index (None for the containers that are no init containers) and container."""
+        yield from enumerate(self.spec.get("initContainers", []))
+        yield from ((None, container) for container in self.spec.get("containers", []))
+
+
+Rule = Callable[[Plan, list[Template], Environment], Iterator[Problem]]
 
 
 def limit_problems(plan: Plan, manifests: list[Manifest], environment: Environment) -> list[Problem]:
@@ -25,19 +46,13 @@ def limit_problems(plan: Plan, manifests: list[Manifest], environment: Environme
     return [problem for rule in RULES for problem in rule(plan, templates, environment)]
 
 
-def pod_templates(body: dict[str, Any]) -> Templates:
-    """Role name and pod spec of every template in a Volcano Job."""
+def pod_templates(body: dict[str, Any]) -> list[Template]:
+    """Every pod template in a Volcano Job."""
     tasks = body.get("spec", {}).get("tasks", [])
-    return [(task["name"], task["template"]["spec"]) for task in tasks]
+    return [Template(task["name"], task["replicas"], task["template"]["spec"]) for task in tasks]
 
 
-def _containers(spec: dict[str, Any]) -> Iterator[tuple[int | None, dict[str, Any]]]:
-    """Index (None for the containers that are no init containers) and container."""
-    yield from ((index, container) for index, container in enumerate(spec.get("initContainers", [])))
-    yield from ((None, container) for container in spec.get("containers", []))
-
-
-def _host_network(plan: Plan, templates: Templates, environment: Environment) -> Iterator[Problem]:
+def _host_network(plan: Plan, templates: list[Template], environment: Environment) -> Iterator[Problem]:
     if environment.limits.host_network:
         return
     reason = f"uses the host network, which the environment {environment.name} forbids"
@@ -45,42 +60,48 @@ def _host_network(plan: Plan, templates: Templates, environment: Environment) ->
     if plan.host_network:
         yield Problem("network.host", True, reason, fix)
         return
-    for role, spec in templates:
-        if spec.get("hostNetwork"):
-            yield Problem(f"roles.{role}.pod_overrides", None, reason, fix)
+    for template in templates:
+        ports = [port for _, container in template.containers() for port in container.get("ports", [])]
+        if template.spec.get("hostNetwork") or any(port.get("hostPort") for port in ports):
+            yield Problem(template.path, None, reason, fix)
 
 
-def _privileged(plan: Plan, templates: Templates, environment: Environment) -> Iterator[Problem]:
+def _privileged(plan: Plan, templates: list[Template], environment: Environment) -> Iterator[Problem]:
     if environment.limits.privileged:
         return
-    fix = "remove it, or ask the platform team for limits.privileged"
-    for role, spec in templates:
-        where = f"roles.{role}.pod_overrides"
-        if any(container.get("securityContext", {}).get("privileged") for _, container in _containers(spec)):
+    granted = () if environment.rdma is None else environment.rdma.capabilities
+    for template in templates:
+        for what in _privileges(template, granted):
             yield Problem(
-                where, None, f"makes a container privileged, which the environment {environment.name} forbids", fix
-            )
-        if any("hostPath" in volume for volume in spec.get("volumes", [])):
-            yield Problem(
-                where, None, f"mounts a path of the node, which the environment {environment.name} forbids", fix
-            )
-        shared = [key for key in ("hostPID", "hostIPC") if spec.get(key)]
-        if shared:
-            yield Problem(
-                where,
-                ", ".join(shared),
-                f"shares the node's processes, which the environment {environment.name} forbids",
-                fix,
+                template.path,
+                None,
+                f"{what}, which the environment {environment.name} forbids",
+                "remove it, or ask the platform team for limits.privileged",
             )
 
 
-def _images(plan: Plan, templates: Templates, environment: Environment) -> Iterator[Problem]:
+def _privileges(template: Template, granted: Iterable[str]) -> Iterator[str]:
+    contexts = [container.get("securityContext", {}) for _, container in template.containers()]
+    if any(context.get("privileged") for context in contexts):
+        yield "makes a container privileged"
+    added = {name for context in contexts for name in context.get("capabilities", {}).get("add", [])}
+    if added - set(granted):
+        yield f"adds the capabilities {', '.join(sorted(added - set(granted)))}"
+    if any(context.get("procMount", "Default") != "Default" for context in contexts):
+        yield "unmasks /proc"
+    if any("hostPath" in volume for volume in template.spec.get("volumes", [])):
+        yield "mounts a path of the node"
+    if any(template.spec.get(key) for key in ("hostPID", "hostIPC")):
+        yield "shares the node's processes"
+
+
+def _images(plan: Plan, templates: list[Template], environment: Environment) -> Iterator[Problem]:
     limits = environment.limits
     told = set()
-    for role, spec in templates:
-        for index, container in _containers(spec):
-            image = container.get("image", "")
-            where = _image_path(plan, role, index, image)
+    for template in templates:
+        for index, container in template.containers():
+            image = container["image"]
+            where = _image_path(plan, template.role, index, image)
             if (where, image) in told:
                 continue
             told.add((where, image))
@@ -125,7 +146,7 @@ def _image_path(plan: Plan, role_name: str, index: int | None, image: str) -> st
     return f"roles.{role_name}.pod_overrides"
 
 
-def _per_node(plan: Plan, templates: Templates, environment: Environment) -> Iterator[Problem]:
+def _per_node(plan: Plan, templates: list[Template], environment: Environment) -> Iterator[Problem]:
     for role in plan.roles:
         if role.accelerators is None or role.accelerators[0] not in environment.accelerators:
             continue
@@ -146,9 +167,9 @@ def _per_node(plan: Plan, templates: Templates, environment: Environment) -> Ite
                 )
 
 
-def _capacity(plan: Plan, templates: Templates, environment: Environment) -> Iterator[Problem]:
+def _capacity(plan: Plan, templates: list[Template], environment: Environment) -> Iterator[Problem]:
     limit = environment.limits.max_accelerators
-    asked = sum(plan.totals.accelerators.values())
+    asked = _rendered_accelerators(templates, environment)
     if limit is not None and asked > limit:
         yield Problem(
             "roles",
@@ -179,6 +200,34 @@ def _capacity(plan: Plan, templates: Templates, environment: Environment) -> Ite
             )
 
 
+def _secrets(plan: Plan, templates: list[Template], environment: Environment) -> Iterator[Problem]:
+    """The same rule as for `env`, for what a merge patch brings in."""
+    told = {(role.name, variable.name) for role in plan.roles for variable in role.env}
+    told |= {(role.name, name) for role in plan.roles for init in role.init for name in init.env}
+    for template in templates:
+        for _, container in template.containers():
+            for entry in container.get("env", []):
+                name, value = entry["name"], entry.get("value")
+                if value and (template.role, name) not in told and looks_secret(name, value):
+                    yield Problem(
+                        f"{template.path}.env.{name}",
+                        MASK,
+                        "looks like a secret, and would be shown in previews and kept in state",
+                        f"write `valueFrom: {{secretKeyRef: {{name: SECRET, key: KEY}}}}` for {name}",
+                    )
+
+
+def _rendered_accelerators(templates: list[Template], environment: Environment) -> int:
+    """Accelerators of all pods as rendered: a merge patch may ask for more than the plan."""
+    resources = {kind.resource for kind in environment.accelerators.values()}
+    asked = Decimal(0)
+    for template in templates:
+        for _, container in template.containers():
+            limits = container.get("resources", {}).get("limits", {})
+            asked += sum(amount(str(limits[name])) for name in resources & limits.keys()) * template.replicas
+    return int(asked)
+
+
 def _gang_accelerators(plan: Plan) -> dict[str, int]:
     needed: dict[str, int] = {}
     for role in plan.roles:
@@ -201,4 +250,4 @@ def _gang_nodes(plan: Plan, kind: str, per_node: int) -> int:
     return max(sum(nodes(role) for role in whole), max((nodes(role) for role in plan.roles), default=0))
 
 
-RULES: tuple[Rule, ...] = (_host_network, _privileged, _images, _per_node, _capacity)
+RULES: tuple[Rule, ...] = (_host_network, _privileged, _images, _secrets, _per_node, _capacity)

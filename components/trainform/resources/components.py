@@ -8,6 +8,8 @@ from typing import Any
 import pulumi
 
 from trainform.backends.job import BACKENDS, job_manifests, plan_job
+from trainform.cluster.preflight import check_objects
+from trainform.cluster.read import Cluster
 from trainform.manifests.manifest import ownership
 from trainform.manifests.objects import claim, rendezvous_service
 from trainform.plan.build import plan_claim, queue_amounts
@@ -27,10 +29,12 @@ class TrainingQueue(pulumi.ComponentResource):
     def __init__(
         self, name: str, request: QueueRequest, environment: Environment, opts: pulumi.ResourceOptions | None = None
     ) -> None:
-        super().__init__("trainform:index:TrainingQueue", name, None, opts)
+        backend = BACKENDS[environment.backend]
         plan = QueuePlan(name, request, queue_amounts(request, environment))
-        labels = ownership(name, environment=environment.name)
-        resource = register(BACKENDS[environment.backend].queue(plan, labels), self)
+        manifest = backend.queue(plan, ownership(name, environment=environment.name))
+        check_objects(Cluster(environment.cluster.context), [manifest], backend.CRDS)
+        super().__init__("trainform:index:TrainingQueue", name, None, opts)
+        resource = register(manifest, self)
         self.queue = resource.id.apply(lambda _: name)
         self.register_outputs({"queue": self.queue})
 
@@ -47,12 +51,16 @@ class SharedStorage(pulumi.ComponentResource):
         environment: Environment,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
-        super().__init__("trainform:index:SharedStorage", name, None, opts)
         labels = ownership(name, environment=environment.name)
+        manifests = {
+            key: claim(plan_claim(key, key, request, environment), environment.namespace.name, labels)
+            for key, request in claims.items()
+        }
+        check_objects(Cluster(environment.cluster.context), list(manifests.values()))
+        super().__init__("trainform:index:SharedStorage", name, None, opts)
         self.claims = {}
-        for key, request in claims.items():
-            plan = plan_claim(key, key, request, environment)
-            resource = register(claim(plan, environment.namespace.name, labels), self)
+        for key, manifest in manifests.items():
+            resource = register(manifest, self)
             self.claims[key] = resource.id.apply(lambda _, key=key: key)  # type: ignore[misc]
         self.register_outputs({"claims": self.claims})
 
@@ -69,9 +77,11 @@ class Rendezvous(pulumi.ComponentResource):
         environment: Environment,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
-        super().__init__("trainform:index:Rendezvous", name, None, opts)
         labels = ownership(name, environment=environment.name)
-        resource = register(rendezvous_service(name, environment.namespace.name, dict(selector), labels), self)
+        manifest = rendezvous_service(name, environment.namespace.name, dict(selector), labels)
+        check_objects(Cluster(environment.cluster.context), [manifest])
+        super().__init__("trainform:index:Rendezvous", name, None, opts)
+        resource = register(manifest, self)
         self.service = resource.id.apply(lambda _: name)
         self.register_outputs({"service": self.service})
 

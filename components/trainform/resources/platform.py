@@ -6,7 +6,7 @@ import pulumi
 
 from trainform.backends import platform_manifests
 from trainform.backends.job import BACKENDS
-from trainform.cluster.preflight import check_platform
+from trainform.cluster.preflight import check_objects
 from trainform.cluster.read import Cluster
 from trainform.resources.apply import register
 from trainform.spec.environment import Environment
@@ -22,7 +22,7 @@ class Platform(pulumi.ComponentResource):
 
     def __init__(self, name: str, environment: Environment, opts: pulumi.ResourceOptions | None = None) -> None:
         manifests = platform_manifests(environment)
-        check_platform(Cluster(environment.cluster.context), manifests, BACKENDS[environment.backend].CRDS)
+        check_objects(Cluster(environment.cluster.context), manifests, BACKENDS[environment.backend].CRDS)
         super().__init__("trainform:index:Platform", name, None, opts)
         namespace: list[pulumi.Resource] = []
         for manifest in manifests:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pulumi
 
 from trainform.errors import TrainformError
+from trainform.examine import examine, examine_environment
 from trainform.resources.apply import cluster_provider
 from trainform.resources.platform import Platform
 from trainform.resources.training_job import TrainingJob
-from trainform.spec.load import load_environment, load_experiment
+from trainform.spec.environment import Environment
 
 CONFIG = "trainform"
 
@@ -24,17 +25,21 @@ def run() -> None:
 
 def _run() -> None:
     config = pulumi.Config(CONFIG)
-    environment = load_environment(config.require("environment")).checked()
-    provider = cluster_provider("cluster", environment.cluster.context)
-    options = pulumi.ResourceOptions(providers=None if provider is None else [provider])
-    experiment_name = config.get("experiment")
+    environment_name, experiment_name = config.require("environment"), config.get("experiment")
     if not experiment_name:
-        platform = Platform(environment.name, environment, options)
-        for key in ("namespace", "queues", "kept_claims"):
+        environment = examine_environment(environment_name).checked()
+        platform = Platform(environment.name, environment, _options(environment))
+        for key in Platform.__annotations__:
             pulumi.export(key, getattr(platform, key))
         return
-    experiment = load_experiment(experiment_name).checked()
     run_number = config.get_int("run")
-    job = TrainingJob(experiment.name, experiment, environment, 1 if run_number is None else run_number, options)
+    run = 1 if run_number is None else run_number
+    experiment, environment = examine(experiment_name, environment_name, run).checked()
+    job = TrainingJob(experiment.name, experiment, environment, run, _options(environment))
     for key in TrainingJob.__annotations__:
         pulumi.export(key, getattr(job, key))
+
+
+def _options(environment: Environment) -> pulumi.ResourceOptions:
+    provider = cluster_provider("cluster", environment.cluster.context)
+    return pulumi.ResourceOptions(providers=None if provider is None else [provider])

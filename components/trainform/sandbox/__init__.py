@@ -1,3 +1,24 @@
 """A real control plane on loopback with simulated nodes: the cluster for those who have none at hand."""
 
 from __future__ import annotations
+
+from trainform.sandbox.control import Sandbox, down, up
+from trainform.sandbox.exports import exports
+from trainform.sandbox.folder import chosen_folder
+from trainform.sandbox.settings import NodePool, SandboxSettings, Taint, default_pools, from_environment
+from trainform.sandbox.status import SandboxStatus, status
+
+__all__ = [
+    "NodePool",
+    "Sandbox",
+    "SandboxSettings",
+    "SandboxStatus",
+    "Taint",
+    "chosen_folder",
+    "default_pools",
+    "down",
+    "exports",
+    "from_environment",
+    "status",
+    "up",
+]

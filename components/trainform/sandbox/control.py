@@ -20,7 +20,7 @@ from trainform.sandbox.processes import Process, is_running, stop
 from trainform.sandbox.readiness import readiness
 from trainform.sandbox.settings import SandboxSettings
 from trainform.sandbox.start import Start
-from trainform.sandbox.state import State, read_state, write_state
+from trainform.sandbox.state import State, read_processes, read_state, write_state
 from trainform.sandbox.waiting import PortTakenError, blaming, wait_for
 from trainform.toolchain.model import Toolchain
 
@@ -53,7 +53,7 @@ def up(
         deadline = time.monotonic() + timeout
         state = read_state(layout)
         if state is not None and _serves(state, layout, toolchain):
-            state = _adjust(layout, state, settings, progress, deadline)
+            state = _adjust(layout, dataclasses.replace(state, pulumi=toolchain.pulumi), settings, progress, deadline)
         else:
             state = _start(layout, state, settings, toolchain, progress, deadline)
     return Sandbox(layout.root, layout.kubeconfig, server_url(state.ports["kube-apiserver"]))
@@ -69,11 +69,11 @@ def down(folder: Path, progress: Progress = SILENT, purge: bool = False) -> bool
         return False
     layout.refuse_foreign()
     with hold(layout.lock, "trainform sandbox down", progress):
-        state = read_state(layout)
         found = layout.state.exists()
-        if state is not None:
-            with progress.step("sandbox: stopping"):
-                stop(state.processes)
+        running = [process for process in read_processes(layout) if is_running(process)]
+        if running:
+            with progress.step(f"sandbox: stopping {len(running)} components"):
+                stop(running)
         layout.remove_cluster()
         if purge:
             layout.remove_all()
@@ -92,6 +92,7 @@ def _serves(state: State, layout: Layout, toolchain: Toolchain) -> bool:
 def _adjust(layout: Layout, state: State, settings: SandboxSettings, progress: Progress, deadline: float) -> State:
     if state.settings == settings:
         progress.note(f"the sandbox in {layout.root} is up already")
+        write_state(layout, state)
         return state
     certificates = Certificates(layout.pki)
     api = Api(state.ports["kube-apiserver"], certificates)
@@ -114,17 +115,14 @@ def _start(
     progress: Progress,
     deadline: float,
 ) -> State:
-    wanted: Mapping[str, int] = {}
-    if before is not None:
-        wanted = before.ports
-        left = [process for process in before.processes if is_running(process)]
-        if left:
-            progress.note(f"only {len(left)} of {len(COMPONENTS)} components of the sandbox run: starting it again")
-            stop(left)
-    pulumi = {"bin": str(toolchain.pulumi.bin), "home": str(toolchain.pulumi.home)}
+    wanted: Mapping[str, int] = {} if before is None else before.ports
+    left = [process for process in read_processes(layout) if is_running(process)]
+    if left:
+        progress.note(f"{len(left)} of {len(COMPONENTS)} components of an earlier start still run: starting all again")
+        stop(left)
     with progress.step("sandbox: starting") as step:
         for attempt in range(1, ATTEMPTS + 1):
-            state = State(settings, pick_ports(PORTS, wanted if attempt == 1 else {}), pulumi=pulumi)
+            state = State(settings, toolchain.pulumi, pick_ports(PORTS, wanted if attempt == 1 else {}))
             try:
                 return _start_once(layout, state, toolchain, deadline, step)
             except PortTakenError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import ipaddress
 import json
@@ -16,6 +17,16 @@ NODE_RANGE = ipaddress.ip_network("10.64.0.0/12")
 SHAPE = "sandbox.trainform.dev/shape"
 # Measured on 2 cores: more threads do not make the API server faster.
 AT_ONCE = 16
+
+HELD_BACK = {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"}
+# What a kubelet reports first. Made ready at once: kwok alone needs 25 s to start a thousand nodes; it then keeps them ready.
+CONDITIONS = {
+    "Ready": ("True", "KubeletReady"),
+    "MemoryPressure": ("False", "KubeletHasSufficientMemory"),
+    "DiskPressure": ("False", "KubeletHasNoDiskPressure"),
+    "PIDPressure": ("False", "KubeletHasSufficientPID"),
+    "NetworkUnavailable": ("False", "RouteCreated"),
+}
 
 _NODES = "/api/v1/nodes"
 _MANAGED = f"{_NODES}?labelSelector={POOL_LABEL}"
@@ -42,7 +53,9 @@ def count_nodes(api: Api) -> tuple[int, int]:
 
 
 def _is_ready(node: Mapping[str, Any]) -> bool:
-    return any(
+    # Every new node is tainted until the controller manager has seen that it is ready; pods wait for that too.
+    taints = node["spec"].get("taints", [])
+    return not any(taint["key"] in HELD_BACK for taint in taints) and any(
         condition["type"] == "Ready" and condition["status"] == "True"
         for condition in node["status"].get("conditions", [])
     )
@@ -81,9 +94,20 @@ def _node(name: str, pool: NodePool, address: str) -> dict[str, Any]:
         },
         "spec": {"taints": taints},
         "status": {
+            "phase": "Running",
+            "conditions": _conditions(),
+            "nodeInfo": {"kubeletVersion": "simulated", "operatingSystem": "linux", "architecture": "amd64"},
             "capacity": dict(pool.resources),
             "allocatable": dict(pool.resources),
             # Pods on the host's network take the node's address: each node needs its own.
             "addresses": [{"type": "InternalIP", "address": address}, {"type": "Hostname", "address": name}],
         },
     }
+
+
+def _conditions() -> list[dict[str, str]]:
+    now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return [
+        {"type": kind, "status": status, "reason": reason, "lastHeartbeatTime": now, "lastTransitionTime": now}
+        for kind, (status, reason) in CONDITIONS.items()
+    ]

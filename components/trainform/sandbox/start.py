@@ -14,8 +14,8 @@ from trainform.sandbox.components import Context, commands
 from trainform.sandbox.folder import Layout, write_private
 from trainform.sandbox.kubeconfig import write_kubeconfig
 from trainform.sandbox.ports import is_open
-from trainform.sandbox.readiness import readiness
 from trainform.sandbox.processes import Process, launch, stop
+from trainform.sandbox.readiness import readiness
 from trainform.sandbox.state import State
 from trainform.sandbox.waiting import Condition, blaming, wait_for
 from trainform.toolchain.model import ControlPlane

@@ -10,18 +10,20 @@ from typing import Any
 from trainform.sandbox.folder import Layout, write_private
 from trainform.sandbox.processes import Process
 from trainform.sandbox.settings import NodePool, SandboxSettings, Taint
+from trainform.toolchain.model import PulumiTools
 
-FORMAT = 1
+# Raise it when a field changes its meaning; rows of `processes` never do.
+FORMAT = 2
 
 
 @dataclasses.dataclass(frozen=True)
 class State:
-    """`complete` is set when everything was ready; `pulumi` holds the folders of the pulumi command and its home."""
+    """`complete` is set when everything was ready; `pulumi` is the one that belongs to this sandbox."""
 
     settings: SandboxSettings
+    pulumi: PulumiTools
     ports: dict[str, int]
     processes: tuple[Process, ...] = ()
-    pulumi: dict[str, str] = dataclasses.field(default_factory=dict)
     complete: bool = False
 
 
@@ -32,20 +34,38 @@ def write_state(layout: Layout, state: State) -> None:
 
 
 def read_state(layout: Layout) -> State | None:
-    """None where nothing was started, or where the file is of another version or damaged: then nothing is known."""
+    """None where nothing was started, and where the file is damaged or of another version of trainform."""
+    content = _read(layout)
+    if content.get("format") != FORMAT:
+        return None
+    tools = content["pulumi"]
+    return State(
+        settings=_settings(content["settings"]),
+        pulumi=PulumiTools(Path(tools["bin"]), Path(tools["home"]), tools["origin"]),
+        ports=content["ports"],
+        processes=tuple(read_processes(layout)),
+        complete=content["complete"],
+    )
+
+
+def read_processes(layout: Layout) -> list[Process]:
+    """What was started. Of any version: after an update of trainform, `down` must still find what the old one left running."""
+    fields = [field.name for field in dataclasses.fields(Process)]
+    return [Process(**{name: row[name] for name in fields}) for row in _read(layout).get("processes", [])]
+
+
+def read_settings(folder: Path) -> SandboxSettings | None:
+    """The settings of the last `up` in a folder."""
+    state = read_state(Layout(folder))
+    return None if state is None else state.settings
+
+
+def _read(layout: Layout) -> dict[str, Any]:
     try:
         content = json.loads(layout.state.read_bytes())
     except (FileNotFoundError, ValueError):
-        return None
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        return None
-    return State(
-        settings=_settings(content["settings"]),
-        ports=content["ports"],
-        processes=tuple(Process(**process) for process in content["processes"]),
-        pulumi=content["pulumi"],
-        complete=content["complete"],
-    )
+        return {}
+    return content if isinstance(content, dict) else {}
 
 
 def _settings(content: dict[str, Any]) -> SandboxSettings:

@@ -38,6 +38,7 @@ def wait_for(conditions: Iterable[Condition], processes: Iterable[Process], dead
     watched = list(processes)
     unmet = list(conditions)
     while True:
+        asked = time.monotonic()
         answers = [(condition, _why_not(condition)) for condition in unmet]
         answers = [(condition, why) for condition, why in answers if why is not None]
         if not answers:
@@ -50,7 +51,8 @@ def wait_for(conditions: Iterable[Condition], processes: Iterable[Process], dead
             raise SandboxError(f"{message}\n{_excerpt(log)}", _fix(log))
         step.update(f"sandbox: waiting until {first.text}")
         unmet = [condition for condition, _ in answers]
-        time.sleep(POLL_SECONDS)
+        # A thousand nodes are a long answer: asking takes at most half of the server's time.
+        time.sleep(max(POLL_SECONDS, time.monotonic() - asked))
 
 
 def _why_not(condition: Condition) -> str | None:
@@ -70,9 +72,10 @@ def check_alive(processes: Iterable[Process]) -> None:
     for process in processes:
         if not is_running(process):
             log = Path(process.log)
-            excerpt = _excerpt(log)
-            kind = PortTakenError if PORT_TAKEN in excerpt else SandboxError
-            raise kind(f"{process.name} ended\n{excerpt}", _fix(log))
+            # Some print a page of stack after the reason.
+            taken = any(PORT_TAKEN in line for line in tail(log, 200))
+            kind = PortTakenError if taken else SandboxError
+            raise kind(f"{process.name} ended\n{_excerpt(log)}", _fix(log))
 
 
 @contextlib.contextmanager

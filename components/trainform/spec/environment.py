@@ -3,19 +3,38 @@
 from __future__ import annotations
 
 import datetime
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field
 
 from trainform.catalog import defaults
 from trainform.spec.model import Model
-from trainform.spec.names import Label, LabelKey, LabelValue, ResourceName, Subdomain
-from trainform.spec.quantities import Quantity
+from trainform.spec.names import (
+    CAPABILITY,
+    CURRENCY,
+    PORT_RANGE,
+    REGISTRY,
+    ExtendedResource,
+    Label,
+    LabelKey,
+    LabelValue,
+    QueueName,
+    Subdomain,
+)
+from trainform.spec.quantities import Bytes, Quantity
 from trainform.spec.queues import QueueRequest
 from trainform.spec.roles import Toleration
 from trainform.spec.storage import ClaimRequest
 
-PortRange = Annotated[str, Field(pattern=r"^[0-9]{1,5}-[0-9]{1,5}$")]
+
+def _range_of_ports(text: str) -> str:
+    first, _, last = text.partition("-")
+    if not 1 <= int(first) <= int(last) <= 65535:
+        raise ValueError("is no range of ports|write first-last with 1 <= first <= last <= 65535")
+    return text
+
+
+PortRange = Annotated[str, Field(pattern=PORT_RANGE), AfterValidator(_range_of_ports)]
 
 
 class Cluster(Model):
@@ -41,9 +60,7 @@ class Price(Model):
     """Price of one accelerator for one hour."""
 
     amount: float = Field(ge=0, description="Price of one accelerator-hour in `currency`. Changes no object.")
-    currency: Annotated[str, Field(pattern=r"^[A-Z]{3}$")] = Field(
-        description="ISO 4217 code (USD). Changes no object."
-    )
+    currency: Annotated[str, Field(pattern=CURRENCY)] = Field(description="ISO 4217 code (USD). Changes no object.")
     as_of: datetime.date = Field(
         description="Day on which the price held (2026-01-01); shown beside every estimate. Changes no object."
     )
@@ -52,15 +69,17 @@ class Price(Model):
 class Accelerator(Model):
     """One kind of accelerator and the nodes that carry it."""
 
-    resource: ResourceName = Field(
+    resource: ExtendedResource = Field(
         description="Name of the resource in Kubernetes (nvidia.com/gpu, baidu.com/a800_80g_cgpu). A change makes new revisions."
     )
-    per_node: int = Field(ge=1, description="Accelerators of one node; the most that a pod can get. Changes no object.")
-    nodes: int = Field(ge=0, description="How many such nodes there are. Changes no object.")
+    per_node: int = Field(
+        ge=1, le=10_000, description="Accelerators of one node; the most that a pod can get. Changes no object."
+    )
+    nodes: int = Field(ge=0, le=1_000_000, description="How many such nodes there are. Changes no object.")
     cpu: Quantity = Field(
         default=defaults.NODE_CPU, description="CPU cores of one node. Default 128. Changes no object."
     )
-    memory: Quantity = Field(
+    memory: Bytes = Field(
         default=defaults.NODE_MEMORY, description="Memory of one node, in bytes. Default 1Ti. Changes no object."
     )
     node_selector: dict[LabelKey, LabelValue] = Field(
@@ -77,14 +96,19 @@ class Accelerator(Model):
 class Rdma(Model):
     """What a pod needs to use the fabric."""
 
-    resource: ResourceName = Field(
+    resource: ExtendedResource = Field(
         description="Name of the resource in Kubernetes (rdma/hca). A change makes new revisions."
     )
     count: int = Field(
-        default=1, ge=1, description="How much of it each ranked pod gets. Default 1. A change makes new revisions."
+        default=1,
+        ge=1,
+        le=10_000,
+        description="How much of it each ranked pod gets. Default 1. A change makes new revisions.",
     )
-    per_node: int = Field(default=1, ge=1, description="How much of it a node offers. Default 1. Changes no object.")
-    capabilities: list[Annotated[str, Field(pattern=r"^[A-Z][A-Z_]*$")]] = Field(
+    per_node: int = Field(
+        default=1, ge=1, le=10_000, description="How much of it a node offers. Default 1. Changes no object."
+    )
+    capabilities: list[Annotated[str, Field(pattern=CAPABILITY)]] = Field(
         default=["IPC_LOCK"],
         description="Linux capabilities for pinned memory. Default IPC_LOCK. A change makes new revisions.",
     )
@@ -115,7 +139,7 @@ class Limits(Model):
         default=False,
         description="Whether containers may run privileged or mount host paths. Default false. Changes no object.",
     )
-    registries: list[Annotated[str, Field(pattern=r"^[a-z0-9][-a-z0-9.:/_]*$")]] = Field(
+    registries: list[Annotated[str, Field(pattern=REGISTRY)]] = Field(
         default=[],
         description="Registries (and paths in them) that images may come from. Empty: any. Changes no object.",
     )
@@ -134,7 +158,7 @@ class Environment(Model):
     )
     cluster: Cluster = Field(default=Cluster(), description="Which cluster. Default: the current context.")
     namespace: Namespace = Field(description="Where the jobs live.")
-    queues: dict[Subdomain, QueueRequest] = Field(
+    queues: dict[QueueName, QueueRequest] = Field(
         default={},
         description="Queues that the environment's stack owns, by name. Default none: only Volcano's own `default`.",
     )
@@ -168,15 +192,6 @@ class Environment(Model):
         default=[], description="Taints that every experiment tolerates. Default none. A change makes new revisions."
     )
     limits: Limits = Field(default=Limits(), description="What experiments may ask for. Default: see each limit.")
-
-    @model_validator(mode="after")
-    def _consistent(self) -> Self:
-        first, last = self.port_range
-        if not 1 <= first <= last <= 65535:
-            raise ValueError(
-                f"has the port range {self.ports}, which is no range of ports|write first-last with 1 <= first <= last <= 65535"
-            )
-        return self
 
     @property
     def port_range(self) -> tuple[int, int]:

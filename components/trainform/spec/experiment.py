@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import Field, Tag, model_validator
+from pydantic import AfterValidator, Field, Tag
 
 from trainform.spec.launchers import Launcher
-from trainform.spec.model import MAPPING, TEXT, Model, by_shape
-from trainform.spec.names import Image, Label, LabelKey, LabelValue, ServiceLabel, Subdomain
+from trainform.spec.model import MAPPING, TEXT, Model, Patch, Text, by_shape
+from trainform.spec.names import Image, Label, LabelKey, LabelValue, QueueName, ServiceLabel, Subdomain
 from trainform.spec.network import Network
-from trainform.spec.quantities import Duration, Quantity
+from trainform.spec.quantities import Bytes, Duration
 from trainform.spec.queues import OwnQueue
 from trainform.spec.roles import Env, Policy, RestartPolicy, Role, Toleration
 from trainform.spec.storage import Volume
+
+
+def _some_ranked(roles: dict[str, Role]) -> dict[str, Role]:
+    if not any(role.ranked for role in roles.values()):
+        raise ValueError(
+            "have no ranked one, so there is no world to form|leave `ranked` out, or set it true, on one role"
+        )
+    return roles
 
 
 class Experiment(Model):
@@ -36,18 +44,18 @@ class Experiment(Model):
         default=[], description="Secrets of the namespace for the registry, beside those of the environment. A change makes a new revision."
     )  # fmt: skip
     launcher: Launcher = Field(description="What starts the processes on ranked pods. A change makes a new revision.")
-    roles: dict[Label, Role] = Field(
+    roles: Annotated[dict[Label, Role], AfterValidator(_some_ranked)] = Field(
         min_length=1,
         description="Role groups by name, in order of rank: rank 0 is the first pod of the first ranked role.",
     )
     network: Network = Field(default=Network(), description="How the pods reach each other. Default: the pod network.")
     storage: dict[Label, Volume] = Field(default={}, description="Volumes by name. Default none.")
-    shared_memory: Quantity | None = Field(
+    shared_memory: Bytes | None = Field(
         default=None,
         description="Size limit of a memory volume at /dev/shm, in bytes (20G); it counts as memory of the pod. Empty: the runtime's "
         "64 MB, too small for PyTorch data loaders with workers. A change makes a new revision.",
     )
-    queue: Annotated[Annotated[Subdomain, Tag(TEXT)] | Annotated[OwnQueue, Tag(MAPPING)], by_shape] = Field(
+    queue: Annotated[Annotated[QueueName, Tag(TEXT)] | Annotated[OwnQueue, Tag(MAPPING)], by_shape] = Field(
         default="default",
         description="Name of a queue of the environment, or the fields of an own one. Default: the queue `default`. A change of the name makes a new revision.",
     )
@@ -91,22 +99,14 @@ class Experiment(Model):
     labels: dict[LabelKey, LabelValue] = Field(
         default={}, description="Labels of the job object; those of pods belong to the roles. Update in place."
     )
-    annotations: dict[LabelKey, str] = Field(
+    annotations: dict[LabelKey, Text] = Field(
         default={}, description="Annotations of the job object; those of pods belong to the roles. Update in place."
     )
-    manifest_overrides: dict[str, dict[str, Any]] = Field(
+    manifest_overrides: dict[str, Patch] = Field(
         default={},
         description="Merge patches (RFC 7386) on rendered objects, by the key that `trainform plan` shows (job, service, launch-script, "
         "queue, claim-NAME), for what has no field here. Shown in the plan. What it changes decides between update and revision.",
     )
-
-    @model_validator(mode="after")
-    def _consistent(self) -> Self:
-        if not any(role.ranked for role in self.roles.values()):
-            raise ValueError(
-                "has no ranked role, so there is no world to form|leave `ranked` out, or set it true, on one role"
-            )
-        return self
 
     @property
     def elastic(self) -> bool:

@@ -68,7 +68,8 @@ def locate(data: Any, detail: Mapping[str, Any]) -> Path:
 
 def _problem(kind: type[BaseModel], detail: Mapping[str, Any], path: Path) -> Problem:
     where, value, error_type = join_path(path), detail["input"], detail["type"]
-    context = {**detail.get("ctx", {}), "value": value}
+    # a fix repeats the value only as far as a message may show it
+    context = {**detail.get("ctx", {}), "value": Problem(where, value, "", "").shown_value}
     key_is_wrong = "[key]" in detail["loc"]
     if error_type == "extra_forbidden":
         known = list(_known_keys(kind, path[:-1]))
@@ -85,7 +86,7 @@ def _problem(kind: type[BaseModel], detail: Mapping[str, Any], path: Path) -> Pr
     if error_type == "value_error":
         reason, _, fix = str(context["error"]).partition("|")
         fix = fix if fix else HINTS.get(reason, quantities.QUANTITY_HINT)
-        shown = None if isinstance(value, dict | BaseModel) else value
+        shown = None if isinstance(value, dict | list | BaseModel) else value
         return Problem(where, shown, reason, fix)
     if error_type == "missing":
         text = _describe(kind, path)

@@ -6,11 +6,10 @@ from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from trainform.spec.model import Model, only_one
+from trainform.spec.model import Model, NonEmpty, Text, only_one
 
-NonEmpty = Annotated[str, Field(min_length=1)]
 Arguments = Annotated[
-    list[str], Field(description="Words passed on unchanged. Default none. A change makes a new revision.")
+    list[Text], Field(description="Words passed on unchanged. Default none. A change makes a new revision.")
 ]
 
 

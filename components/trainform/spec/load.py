@@ -24,6 +24,13 @@ FOLDERS: dict[type[BaseModel], tuple[str, str]] = {
     Experiment: ("experiment", "experiments"),
     Environment: ("environment", "environments"),
 }
+# What stands in for a field that must be there and is wrong, only so that the rest can be checked.
+STAND_INS: dict[type[BaseModel], dict[str, Any]] = {
+    Experiment: {"name": "unnamed", "image": "unnamed", "launcher": {"command": ["unnamed"]}},
+    Environment: {"name": "unnamed", "namespace": {"name": "unnamed"}},
+}
+MOST_ROUNDS = 8  # a wrong value, then the missing key, then the part that needed the key, and so on upwards
+
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
@@ -35,6 +42,8 @@ class Loaded(Generic[ModelT]):
     model: ModelT | None
     problems: tuple[Problem, ...]
     source: Source
+    left_out: frozenset[str] = frozenset()
+    """Names that the file defines wrongly, so that they are not in the model: what refers to them is not wrong for that."""
 
     def checked(self) -> ModelT:
         """The model; InputError where there is any problem."""
@@ -57,9 +66,9 @@ def find_file(kind: type[BaseModel], name_or_path: str, root: Path | None = None
     root = project_root() if root is None else root
     folder = root / "stacks" / folder_name
     path = folder / f"{name_or_path}.yaml"
-    if path.is_file():
-        return path, f"stacks/{folder_name}/{path.name}"
     known = sorted(file.stem for file in folder.glob("*.yaml"))
+    if name_or_path in known:
+        return path, f"stacks/{folder_name}/{path.name}"
     near = difflib.get_close_matches(name_or_path, known, 1)
     offer = f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}" if known else "run `trainform new`"
     raise InputError([Problem(word, name_or_path, f"is not a file of stacks/{folder_name}/", offer)])
@@ -72,8 +81,9 @@ def load(kind: type[ModelT], name_or_path: str, root: Path | None = None) -> Loa
         data, source = read_mapping(path, name)
     except InputError as error:
         return Loaded(None, tuple(error.problems), Source(name, {}))
-    model, problems = parse(kind, data)
-    return Loaded(model, tuple(source.locate(problem) for problem in problems), source)
+    parsed = parse(kind, data)
+    problems = tuple(source.locate(problem) for problem in parsed.problems)
+    return Loaded(parsed.model, problems, source, parsed.left_out)
 
 
 def load_experiment(name_or_path: str, root: Path | None = None) -> Loaded[Experiment]:
@@ -86,35 +96,60 @@ def load_environment(name_or_path: str, root: Path | None = None) -> Loaded[Envi
     return load(Environment, name_or_path, root)
 
 
-def parse(kind: type[ModelT], data: dict[str, Any]) -> tuple[ModelT | None, list[Problem]]:
-    """The model and all problems of the data. Wrong parts are left out and the rest is read again, so that a wrong value in
-    one place does not hide one in another."""
+@dataclasses.dataclass(frozen=True)
+class Parsed(Generic[ModelT]):
+    """Data as a model, with everything that is wrong in it."""
+
+    model: ModelT | None
+    problems: list[Problem]
+    left_out: frozenset[str] = frozenset()
+
+
+def parse(kind: type[ModelT], data: dict[str, Any]) -> Parsed[ModelT]:
+    """The model and all problems of the data. Wrong parts are left out, what must be there is stood in for, and the rest is
+    read again, so that a wrong value in one place does not hide one in another."""
     problems: list[Problem] = []
+    left_out: set[str] = set()
     rest = data
-    for _ in range(5):
+    for _ in range(MOST_ROUNDS):
         try:
-            return kind.model_validate(rest), problems
+            return Parsed(kind.model_validate(rest), problems, frozenset(left_out))
         except ValidationError as error:
             if rest is data:
                 problems = explain(kind, data, error)
             rest = copy.deepcopy(rest)
-            left_out = [_leave_out(rest, locate(rest, detail)) for detail in error.errors()]
-            if not all(left_out):
-                break
-    return None, problems
+            for detail in error.errors():
+                path = locate(rest, detail)
+                removed = _leave_out(rest, path)
+                left_out.update(_names(removed))
+                if removed is None and path and path[0] in STAND_INS[kind]:
+                    rest[str(path[0])] = STAND_INS[kind][str(path[0])]
+                elif removed is None:
+                    return Parsed(None, problems)
+    return Parsed(None, problems)
 
 
-def _leave_out(data: Any, path: tuple[str | int, ...]) -> bool:
-    """Remove the value at the path, or its parent where it is not there itself (a missing key); False at the root."""
+def _leave_out(data: Any, path: tuple[str | int, ...]) -> tuple[Any, ...] | None:
+    """Remove the value at the path, or its parent where it is not there itself (a missing key). The path that was removed
+    and the value; None where there is nothing to remove."""
     if not path:
-        return False
+        return None
     parent = data
     for part in path[:-1]:
         try:
             parent = parent[part]
         except (KeyError, IndexError, TypeError):
-            return True  # went with an earlier problem
+            return path, None  # went with an earlier problem
     if isinstance(parent, dict) and path[-1] in parent:
-        del parent[path[-1]]
-        return True
+        return path, parent.pop(path[-1])
     return _leave_out(data, path[:-1])
+
+
+def _names(removed: tuple[Any, ...] | None) -> set[str]:
+    """The names that went with the part: `roles.worker` defines one, `roles` each of its keys."""
+    if removed is None:
+        return set()
+    path, value = removed
+    if len(path) == 1 and isinstance(value, dict):
+        return {str(name) for name in value}
+    return {str(path[1])} if len(path) == 2 else set()

@@ -2,21 +2,58 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Discriminator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field
 
 
 class Model(BaseModel):
     """Strict: `replicas: "3"` is a mistake and is said to be one, never quietly read as 3."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, populate_by_name=True, regex_engine="python-re")
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, populate_by_name=True, regex_engine="python-re", allow_inf_nan=False
+    )
 
 
 def only_one(names: tuple[str, ...]) -> Any:
     """JSON Schema for "exactly one of these keys", so that editors say it too."""
     return {"oneOf": [{"required": [name]} for name in names]}
 
+
+def _text(value: str) -> str:
+    if "\0" in value:
+        raise ValueError("holds a NUL character, which no process can be given|remove it")
+    return value
+
+
+def _json(value: Any) -> Any:
+    """Refuse what JSON cannot hold: YAML reads `2026-01-01` as a date, `.inf` as a number and `!!binary` as bytes."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if not isinstance(key, str):
+                raise ValueError(f"has the key {key!r}, which is not text|put it in quotes")
+            _json(item)
+    elif isinstance(value, list):
+        for item in value:
+            _json(item)
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"holds {value}, which JSON does not know|write a finite number, or text in quotes")
+    elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise ValueError("holds a whole number of more than 64 bits|write a smaller one, or text in quotes")
+    elif isinstance(value, str):
+        value.encode()  # half of a surrogate pair is no text; UnicodeEncodeError is a ValueError
+    elif value is not None and not isinstance(value, bool | int | float):
+        raise ValueError(f"holds a {type(value).__name__}, which JSON does not know|put it in quotes")
+    return value
+
+
+Text = Annotated[str, AfterValidator(_text)]
+"""What a process gets as an argument or a variable."""
+
+NonEmpty = Annotated[str, Field(min_length=1), AfterValidator(_text)]
+Patch = Annotated[dict[str, Any], AfterValidator(_json)]
+"""A merge patch (RFC 7386)."""
 
 # Tags of a field that is either one word or a mapping. The branch follows the shape of the value, so that a mistake is told
 # once, for the branch that was meant. The brackets keep a tag from being taken for a key of the user's.

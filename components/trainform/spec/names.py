@@ -13,17 +13,35 @@ from pydantic import Field
 LABEL_MAX = 63
 SUBDOMAIN_MAX = 253
 
+END = r"$(?!\n)"  # Python's $ alone would let a line feed at the end pass
+_DNS = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_DOMAIN = rf"{_DNS}(\.{_DNS})*"
+_WORD = r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
+_HOST = r"[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])?"
+
 # A Service and a Volcano Job that gets one must start with a letter (RFC 1035); other labels may start with a digit.
-SERVICE_LABEL = r"^[a-z]([-a-z0-9]*[a-z0-9])?$"
-LABEL = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
-SUBDOMAIN = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
-QUALIFIED = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$"
-LABEL_VALUE = r"^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$"
-ENV_NAME = r"^[A-Za-z_][A-Za-z0-9_]*$"
-# Kubernetes knows three own resources besides extended ones, which always have a domain.
-RESOURCE = r"^(cpu|memory|ephemeral-storage|hugepages-[0-9A-Za-z]+|([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)$"
-ABSOLUTE_PATH = r"^/[^\s:]*$"
-IMAGE = r"^[a-zA-Z0-9][-a-zA-Z0-9._:/]*(@sha256:[0-9a-f]{64})?$"
+SERVICE_LABEL = rf"^[a-z]([-a-z0-9]*[a-z0-9])?{END}"
+LABEL = rf"^{_DNS}{END}"
+SUBDOMAIN = rf"^{_DOMAIN}{END}"
+QUALIFIED = rf"^((?=[^/]{{1,253}}/){_DOMAIN}/)?{_WORD}{END}"
+LABEL_VALUE = rf"^({_WORD})?{END}"
+ENV_NAME = rf"^[A-Za-z_][A-Za-z0-9_]*{END}"
+# Kubernetes knows four own resources besides extended ones, which have a domain that is not its own. It also spells an extended
+# resource as `requests.<domain>/<name>` for quotas, so the domain must leave room for that prefix and not start with it.
+_EXTENDED = rf"(?!requests\.)(?![^/]*kubernetes\.io/)(?=[^/]{{1,244}}/){_DOMAIN}/{_WORD}"
+EXTENDED = rf"^{_EXTENDED}{END}"
+RESOURCE = rf"^(cpu|memory|ephemeral-storage|hugepages-[1-9][0-9]*[KMG]i|{_EXTENDED}){END}"
+# One folder after the other, none of them empty, `.` or `..`; `/` alone would hide the image.
+ABSOLUTE_PATH = rf"^(/(?!\.\.?(/|$))[^\s:/\x00-\x1f]+)+/?{END}"
+RELATIVE_PATH = rf"^(?!/)(?!(.*/)?\.\.(/|$))[^\x00-\x1f]+{END}"
+ENTRY_KEY = rf"^(?!\.\.)(?!\.$)[-._a-zA-Z0-9]+{END}"
+PORT_RANGE = rf"^[0-9]{{1,5}}-[0-9]{{1,5}}{END}"
+CURRENCY = rf"^[A-Z]{{3}}{END}"
+CAPABILITY = rf"^[A-Z][A-Z_]*{END}"
+REGISTRY = rf"^[a-z0-9][-a-z0-9.:/_]*{END}"
+_PART = r"[a-z0-9]+((\.|__?|-+)[a-z0-9]+)*"
+# github.com/distribution/reference: host and port, path in lower case, tag, digest
+IMAGE = rf"^({_HOST}(\.{_HOST})*(:[0-9]{{1,5}})?/)?{_PART}(/{_PART})*(:[A-Za-z0-9_][-A-Za-z0-9_.]{{0,127}})?(@sha256:[0-9a-f]{{64}})?{END}"
 
 ServiceLabel = Annotated[str, Field(pattern=SERVICE_LABEL, max_length=LABEL_MAX)]
 Label = Annotated[str, Field(pattern=LABEL, max_length=LABEL_MAX)]
@@ -32,7 +50,12 @@ LabelKey = Annotated[str, Field(pattern=QUALIFIED, max_length=SUBDOMAIN_MAX + 1 
 LabelValue = Annotated[str, Field(pattern=LABEL_VALUE, max_length=LABEL_MAX)]
 EnvName = Annotated[str, Field(pattern=ENV_NAME)]
 ResourceName = Annotated[str, Field(pattern=RESOURCE)]
+ExtendedResource = Annotated[str, Field(pattern=EXTENDED)]
+# Volcano labels each pod with the name of its queue, and a label value has 63 characters.
+QueueName = Annotated[str, Field(pattern=SUBDOMAIN, max_length=LABEL_MAX)]
+EntryKey = Annotated[str, Field(pattern=ENTRY_KEY, max_length=SUBDOMAIN_MAX)]
 AbsolutePath = Annotated[str, Field(pattern=ABSOLUTE_PATH)]
+RelativePath = Annotated[str, Field(pattern=RELATIVE_PATH)]
 Image = Annotated[str, Field(pattern=IMAGE)]
 
 # What a pattern means, for the message; the pattern itself helps nobody at 2 a.m.
@@ -44,11 +67,23 @@ MEANING = {
     LABEL_VALUE: ("is not a label value", "use at most 63 letters, digits, '-', '_' and '.'; start and end with a letter or digit"),
     ENV_NAME: ("is not the name of an environment variable", "use letters, digits and '_'; do not start with a digit"),
     RESOURCE: ("is not a resource name", "write cpu, memory, ephemeral-storage or domain/name, such as nvidia.com/gpu"),
-    ABSOLUTE_PATH: ("is not an absolute path", "start with '/'; no spaces, no ':'"),
-    IMAGE: ("is not an image reference", "write registry/path:tag or registry/path@sha256:<64 hex digits>"),
+    EXTENDED: ("is not the name of an extended resource", "write domain/name as the device plugin announces it, such as nvidia.com/gpu"),
+    ABSOLUTE_PATH: ("is not an absolute path of a folder", "write it like /mnt/data: no '/' alone, no '..', no spaces, no ':'"),
+    RELATIVE_PATH: ("is not a relative path inside the volume", "write it like runs/first: no '/' at the start, no '..'"),
+    ENTRY_KEY: ("is not a key of a Secret or ConfigMap", "use letters, digits, '-', '_' and '.'; do not start with '..'"),
+    PORT_RANGE: ("is not a range of ports", "write first-last, such as 20000-30000"),
+    CURRENCY: ("is not the code of a currency", "write its three letters (ISO 4217), such as USD"),
+    CAPABILITY: ("is not a Linux capability", "write it as Kubernetes does, without CAP_: IPC_LOCK"),
+    REGISTRY: ("is not a registry or a path in one", "write it as it stands in images: registry.example.com/ai"),
+    IMAGE: ("is not an image reference", "write registry/path:tag or registry/path@sha256:<64 hex digits>; the path in lower case"),
 }  # fmt: skip
 
 
 def is_label(text: str) -> bool:
     """Whether the text can be a DNS label (RFC 1123)."""
-    return len(text) <= LABEL_MAX and re.match(LABEL, text) is not None
+    return len(text) <= LABEL_MAX and matches(LABEL, text)
+
+
+def matches(pattern: str, text: str) -> bool:
+    """Whether the text is as the pattern says."""
+    return re.match(pattern, text) is not None

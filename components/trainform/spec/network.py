@@ -7,6 +7,7 @@ from typing import Literal, Self
 from pydantic import ConfigDict, Field, model_validator
 
 from trainform.spec.model import Model, only_one
+from trainform.spec.names import Subdomain
 
 
 class Topology(Model):
@@ -24,9 +25,8 @@ class Topology(Model):
         le=2**31 - 1,
         description="Highest tier of HyperNode that the gang may span, by number. A change makes a new revision.",
     )
-    highest_tier_name: str | None = Field(
+    highest_tier_name: Subdomain | None = Field(
         default=None,
-        min_length=1,
         description="The same by the tier's name (Volcano >= 1.14). A change makes a new revision.",
     )
 

@@ -7,20 +7,27 @@ re-spelled file would be a new revision of the job. Source: `k8s.io/apimachinery
 from __future__ import annotations
 
 import re
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
+from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
+
+from trainform.spec.names import END
 
 BINARY = {"Ei": 2**60, "Pi": 2**50, "Ti": 2**40, "Gi": 2**30, "Mi": 2**20, "Ki": 2**10}
 DECIMAL = {"E": 10**18, "P": 10**15, "T": 10**12, "G": 10**9, "M": 10**6, "k": 10**3, "": 1}
-MILLI = Decimal(1) / 1000
+MILLI = Decimal("0.001")
 _FACTORS: dict[str, Decimal | int] = {**BINARY, **DECIMAL, "m": MILLI}
 
-_QUANTITY = re.compile(r"^(\d+(?:\.\d+)?|\.\d+)(Ei|Pi|Ti|Gi|Mi|Ki|E|P|T|G|M|k|m|)$")
-_DURATION = re.compile(r"^(?=\d)(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?$")
+# 30 digits on each side are more than any cluster holds; a bound keeps the arithmetic exact.
+_QUANTITY = re.compile(rf"^([0-9]{{1,30}}(?:\.[0-9]{{1,30}})?|\.[0-9]{{1,30}})(Ei|Pi|Ti|Gi|Mi|Ki|E|P|T|G|M|k|m|){END}")
+_DURATION = re.compile(
+    rf"^(?=[0-9])(?:([0-9]{{1,12}})d)?(?:([0-9]{{1,12}})h)?(?:([0-9]{{1,12}})m)?(?:([0-9]{{1,12}})s)?{END}"
+)
 _SECONDS = (86_400, 3_600, 60, 1)
+_EXACT = Context(prec=100)
 _LARGEST = 2**63  # the API server keeps quantities in 63 bits and silently caps what is larger
+_LONGEST = 2**31 - 1  # seconds are 32 bits wide in the API
 
 QUANTITY_HINT = "write a number with an optional suffix: 500m, 8, 20G, 64Gi"
 DURATION_HINT = "write a number with a unit: 90s, 30m, 12h, 1d12h"
@@ -32,7 +39,7 @@ def amount(quantity: str) -> Decimal:
     if match is None:
         raise ValueError("is not a quantity")
     number, suffix = match.groups()
-    value = Decimal(number) * _FACTORS[suffix]
+    value = _EXACT.multiply(Decimal(number), Decimal(_FACTORS[suffix]))
     if value >= _LARGEST:
         raise ValueError("is larger than Kubernetes can hold")
     return value
@@ -40,18 +47,28 @@ def amount(quantity: str) -> Decimal:
 
 def canonical(quantity: str) -> str:
     """The one spelling: same family of suffix, no fraction, largest suffix that leaves a whole number."""
-    value = amount(quantity)
+    return spell(amount(quantity), binary=quantity.lstrip("0123456789.") in BINARY)
+
+
+def spell(value: Decimal, *, binary: bool = False) -> str:
+    """An amount in the canonical spelling; ValueError if it is finer than a thousandth."""
     if value == 0:
         return "0"
     if value != value.to_integral_value():
-        milli = value / MILLI
+        milli = _EXACT.multiply(value, Decimal(1000))
         if milli != milli.to_integral_value():
             raise ValueError("is finer than a thousandth")
-        return f"{milli:f}".split(".")[0] + "m"
+        return f"{int(milli)}m"
     whole = int(value)
-    table = BINARY if quantity.lstrip("0123456789.") in BINARY else DECIMAL
+    table = BINARY if binary else DECIMAL
     suffix, factor = next(((s, f) for s, f in table.items() if whole % f == 0), ("", 1))
     return f"{whole // factor}{suffix}"
+
+
+def is_whole(quantity: str) -> bool:
+    """Whether the amount has no fraction: Kubernetes counts everything but CPU in whole pieces or bytes."""
+    value = amount(quantity)
+    return value == value.to_integral_value()
 
 
 def seconds(duration: str) -> int:
@@ -59,7 +76,10 @@ def seconds(duration: str) -> int:
     match = _DURATION.match(duration)
     if match is None:
         raise ValueError("is not a duration")
-    return sum(int(part) * unit for part, unit in zip(match.groups(), _SECONDS, strict=True) if part is not None)
+    total = sum(int(part) * unit for part, unit in zip(match.groups(), _SECONDS, strict=True) if part is not None)
+    if total > _LONGEST:
+        raise ValueError("is longer than 68 years|write a shorter time, or leave it out")
+    return total
 
 
 def _quantity(value: Any) -> Any:
@@ -69,6 +89,20 @@ def _quantity(value: Any) -> Any:
     return canonical(value if isinstance(value, str) else f"{Decimal(str(value)):f}")
 
 
+def _bytes(value: Any) -> Any:
+    text = _quantity(value)
+    if not is_whole(text):
+        raise ValueError("is a fraction of a byte|write it like 512Mi or 20G; the suffix m means a thousandth")
+    return text
+
+
+def _size(value: Any) -> Any:
+    text = _bytes(value)
+    if text == "0":
+        raise ValueError("is no size|write how much is needed, such as 100Gi")
+    return text
+
+
 def _duration(value: Any) -> Any:
     if not isinstance(value, str):
         raise ValueError("is not a duration")
@@ -76,10 +110,14 @@ def _duration(value: Any) -> Any:
     return value
 
 
-Quantity = Annotated[
-    str,
-    BeforeValidator(_quantity),
-    PlainSerializer(str),
-    WithJsonSchema({"anyOf": [{"type": "string", "pattern": _QUANTITY.pattern}, {"type": "number", "minimum": 0}]}),
-]
-Duration = Annotated[str, BeforeValidator(_duration), Field(pattern=_DURATION.pattern)]
+_QUANTITY_SCHEMA = WithJsonSchema(
+    {"anyOf": [{"type": "string", "pattern": _QUANTITY.pattern}, {"type": "number", "minimum": 0}]}
+)
+Quantity = Annotated[str, BeforeValidator(_quantity), PlainSerializer(str), _QUANTITY_SCHEMA]
+Bytes = Annotated[str, BeforeValidator(_bytes), PlainSerializer(str), _QUANTITY_SCHEMA]
+"""A quantity without a fraction: `memory: 100m` is a tenth of a byte, and a mistake."""
+
+Size = Annotated[str, BeforeValidator(_size), PlainSerializer(str), _QUANTITY_SCHEMA]
+"""Bytes, more than none."""
+
+Duration = Annotated[str, BeforeValidator(_duration), WithJsonSchema({"type": "string", "pattern": _DURATION.pattern})]

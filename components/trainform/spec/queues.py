@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from trainform.spec.model import Model
-from trainform.spec.names import Subdomain
+from trainform.spec.names import QueueName
 from trainform.spec.quantities import Quantity
 
 # Keys are accelerator kinds of the environment or names of Kubernetes resources; the plan tells them apart.
@@ -34,7 +34,7 @@ class QueueRequest(Model):
         default=True,
         description="Whether other queues may take back what it uses above its share. Default true. Updates in place.",
     )
-    parent: Subdomain = Field(
+    parent: QueueName = Field(
         default="root", description="Queue above it. Default root, which Volcano makes itself. Updates in place."
     )
     priority: int = Field(
@@ -45,6 +45,6 @@ class QueueRequest(Model):
 class OwnQueue(QueueRequest):
     """A queue that belongs to the experiment's stack and goes with it."""
 
-    name: Subdomain | None = Field(
+    name: QueueName | None = Field(
         default=None, description="Empty: the experiment's name. Queues have no namespace. A change makes a new queue and a new revision."
     )  # fmt: skip

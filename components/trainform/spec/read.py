@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from trainform.errors import InputError, Problem
 LARGEST_FILE = 1 << 20
 DEEPEST = 40
 MOST_NODES = 50_000
+TEXT_KEYS = ("tag:yaml.org,2002:str", "tag:yaml.org,2002:merge")
 
 Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 Dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
@@ -50,21 +50,10 @@ def read_mapping(path: Path, name: str) -> tuple[dict[str, Any], Source]:
         _refuse_bombs(text, name)
         loader = Loader(text)
         node = loader.get_single_node()
-        problems: list[Problem] = []
-        lines: dict[str, int] = {}
-        for parts, key, first in _keys(node, ()):
-            where, line = join_path(parts), key.start_mark.line + 1
-            if first is not None:
-                problems.append(
-                    Problem(where, None, f"stands twice, first in line {first}", "keep one of the two", name, line)
-                )
-            elif key.tag != "tag:yaml.org,2002:str" and key.tag != "tag:yaml.org,2002:merge":
-                problems.append(
-                    Problem(where, key.value, "is a key that is not text", f'quote it: "{key.value}"', name, line)
-                )
-            lines.setdefault(where, line)
-        if problems:
-            raise InputError(problems)
+        walk = _Walk(name)
+        walk.visit(node)
+        if walk.problems:
+            raise InputError(walk.problems)
         data = loader.construct_document(node) if node is not None else None
     except yaml.YAMLError as error:
         raise InputError([_syntax_problem(error, name)]) from None
@@ -73,24 +62,24 @@ def read_mapping(path: Path, name: str) -> tuple[dict[str, Any], Source]:
             [Problem("", None, f"holds a value that YAML cannot read: {error}", "quote it", name)]
         ) from None
     if not isinstance(data, dict):
-        kind = "nothing" if data is None else f"a {type(data).__name__}"
+        kind = "nothing" if data is None else "a list" if isinstance(data, list) else "one value"
         raise InputError(
             [Problem("", None, f"holds {kind}, not a mapping", "write `key: value` lines; see docs/", name, 1)]
         )
-    return data, Source(name, lines)
+    return data, Source(name, walk.lines)
 
 
 def _read_text(path: Path, name: str) -> str:
     try:
-        if path.stat().st_size > LARGEST_FILE:
-            size = path.stat().st_size / 1e6
-            raise InputError(
-                [Problem("", None, f"is {size:.1f} MB, which no such file is (limit 1 MiB)", "check the path", name)]
-            )
-        raw = path.read_bytes()
+        with path.open("rb") as file:
+            raw = file.read(LARGEST_FILE + 1)
+        size = max(path.stat().st_size, len(raw))
     except OSError as error:
         reason = f"cannot be read: {(error.strerror or str(error)).lower()}"
         raise InputError([Problem("", None, reason, "check the path and its permissions", name)]) from None
+    if size > LARGEST_FILE:
+        reason = f"is {size / 1e6:.1f} MB, which no such file is (limit 1 MiB)"
+        raise InputError([Problem("", None, reason, "check the path", name)])
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -131,26 +120,44 @@ def _refuse_bombs(text: str, name: str) -> None:
             raise InputError([Problem("", None, "uses more than 100 YAML aliases", "write the values out", name, line)])
 
 
-def _keys(
-    node: yaml.Node | None, parts: tuple[str | int, ...], budget: list[int] | None = None
-) -> Iterator[tuple[tuple[str | int, ...], yaml.ScalarNode, int | None]]:
-    """Every key below the node: its path, its node, and the line of its first place where it stands twice."""
-    budget = [MOST_NODES] if budget is None else budget
-    budget[0] -= 1
-    if budget[0] < 0:  # aliases of aliases: small as text, enormous when expanded
-        raise yaml.MarkedYAMLError(problem=f"the file expands to more than {MOST_NODES} values")
-    if isinstance(node, yaml.SequenceNode):
-        for index, item in enumerate(node.value):
-            yield from _keys(item, (*parts, index), budget)
-    elif isinstance(node, yaml.MappingNode):
-        seen: dict[str, int] = {}
-        for key, value in node.value:
-            if not isinstance(key, yaml.ScalarNode):
-                raise yaml.MarkedYAMLError(problem="a key is a list or a mapping", problem_mark=key.start_mark)
-            below = (*parts, key.value)
-            yield below, key, seen.get(key.value)
-            seen.setdefault(key.value, key.start_mark.line + 1)
-            yield from _keys(value, below, budget)
+@dataclasses.dataclass
+class _Walk:
+    """A walk over the nodes of a document: the line of every key and item, and the keys with what is wrong with them."""
+
+    name: str
+    lines: dict[str, int] = dataclasses.field(default_factory=dict)
+    problems: list[Problem] = dataclasses.field(default_factory=list)
+    left: int = MOST_NODES
+
+    def visit(self, node: yaml.Node | None, parts: tuple[str | int, ...] = ()) -> None:
+        self.left -= 1
+        if self.left < 0:  # aliases of aliases: small as text, enormous when expanded
+            raise yaml.MarkedYAMLError(problem=f"the file expands to more than {MOST_NODES} values")
+        if len(parts) > DEEPEST:  # an alias of something that contains it
+            raise yaml.MarkedYAMLError(problem=f"the file expands to more than {DEEPEST} levels")
+        if isinstance(node, yaml.SequenceNode):
+            for index, item in enumerate(node.value):
+                self.lines[join_path((*parts, index))] = item.start_mark.line + 1
+                self.visit(item, (*parts, index))
+        elif isinstance(node, yaml.MappingNode):
+            seen: dict[str, int] = {}
+            for key, value in node.value:
+                if not isinstance(key, yaml.ScalarNode):
+                    raise yaml.MarkedYAMLError(problem="a key is a list or a mapping", problem_mark=key.start_mark)
+                below = (*parts, key.value)
+                self._key(key, join_path(below), seen)
+                self.visit(value, below)
+
+    def _key(self, key: yaml.ScalarNode, where: str, seen: dict[str, int]) -> None:
+        line = key.start_mark.line + 1
+        self.lines.setdefault(where, line)
+        if key.value in seen:
+            reason = f"stands twice, first in line {seen[key.value]}"
+            self.problems.append(Problem(where, None, reason, "keep one of the two", self.name, line))
+        elif key.tag not in TEXT_KEYS:
+            fix = f'quote it: "{key.value}"'
+            self.problems.append(Problem(where, key.value, "is a key that is not text", fix, self.name, line))
+        seen.setdefault(key.value, line)
 
 
 def _syntax_problem(error: yaml.YAMLError, name: str) -> Problem:
@@ -161,4 +168,5 @@ def _syntax_problem(error: yaml.YAMLError, name: str) -> Problem:
         return Problem(
             "", None, f"is not YAML that can be read: {reason}", "check indentation and quotes there", name, line
         )
-    return Problem("", None, f"is not YAML that can be read: {error}", "remove the characters that are not text", name)
+    reason = " ".join(str(error).split())
+    return Problem("", None, f"is not YAML that can be read: {reason}", "remove the characters that are not text", name)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, Tag, model_validator
 
-from trainform.spec.launchers import NonEmpty
-from trainform.spec.model import MAPPING, TEXT, Model, by_shape, only_one
-from trainform.spec.names import EnvName, Image, Label, LabelKey, LabelValue, ResourceName
-from trainform.spec.quantities import Duration, Quantity
+from trainform.spec.model import MAPPING, TEXT, Model, NonEmpty, Patch, Text, by_shape, only_one
+from trainform.spec.names import EntryKey, EnvName, Image, Label, LabelKey, LabelValue, ResourceName, Subdomain
+from trainform.spec.quantities import Bytes, Duration, Quantity
 
 RestartPolicy = Literal["never", "on-failure"]
 
@@ -17,10 +16,8 @@ RestartPolicy = Literal["never", "on-failure"]
 class KeyRef(Model):
     """An entry of a Secret or ConfigMap in the namespace."""
 
-    name: Label = Field(description="Name of the object. A change makes a new revision.")
-    key: Annotated[str, Field(pattern=r"^[-._a-zA-Z0-9]+$", max_length=253)] = Field(
-        description="Key inside it. A change makes a new revision."
-    )
+    name: Subdomain = Field(description="Name of the object. A change makes a new revision.")
+    key: EntryKey = Field(description="Key inside it. A change makes a new revision.")
 
 
 class EnvSource(Model):
@@ -43,7 +40,7 @@ class EnvSource(Model):
         return self
 
 
-Env = dict[EnvName, Annotated[Annotated[str, Tag(TEXT)] | Annotated[EnvSource, Tag(MAPPING)], by_shape]]
+Env = dict[EnvName, Annotated[Annotated[Text, Tag(TEXT)] | Annotated[EnvSource, Tag(MAPPING)], by_shape]]
 
 
 class Toleration(Model):
@@ -60,6 +57,7 @@ class Toleration(Model):
     toleration_seconds: int | None = Field(
         default=None,
         ge=0,
+        le=2**31 - 1,
         description="How long to stay on a node that gets a NoExecute taint, in seconds. Empty: for ever.",
     )
 
@@ -147,15 +145,16 @@ class Role(Model):
     cpu: Quantity | None = Field(
         default=None, description="CPU cores of each pod, request and limit (8, 500m). Empty: unlimited. A change makes a new revision."
     )  # fmt: skip
-    memory: Quantity | None = Field(
+    memory: Bytes | None = Field(
         default=None, description="Memory of each pod in bytes, request and limit (64Gi). Empty: unlimited. A change makes a new revision."
     )  # fmt: skip
     resources: dict[ResourceName, Quantity] = Field(
         default={},
         description="Any other resource by its name in Kubernetes (ephemeral-storage: 100Gi). Default none. A change makes a new revision.",
     )
-    shared_memory: Quantity | None = Field(
-        default=None, description="Empty: the experiment's `shared_memory`. A change makes a new revision."
+    shared_memory: Bytes | None = Field(
+        default=None,
+        description="Empty: the experiment's `shared_memory`. 0: none for this role. A change makes a new revision.",
     )
     env: Env = Field(
         default={}, description="Variables of this role; they win over every other. A change makes a new revision."
@@ -184,10 +183,10 @@ class Role(Model):
     labels: dict[LabelKey, LabelValue] = Field(
         default={}, description="Labels of its pods. Default none. A change makes a new revision."
     )
-    annotations: dict[LabelKey, str] = Field(
+    annotations: dict[LabelKey, Text] = Field(
         default={}, description="Annotations of its pods. Default none. A change makes a new revision."
     )
-    pod_overrides: dict[str, Any] = Field(
+    pod_overrides: Patch = Field(
         default={},
         description="Merge patch (RFC 7386) on the rendered pod template, for what has no field here; a list of named items may be "
         "patched as a mapping of their names. Shown in the plan. A change makes a new revision.",

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from trainform.spec.model import Model, only_one
-from trainform.spec.names import AbsolutePath, Label, Subdomain
-from trainform.spec.quantities import Quantity
+from trainform.spec.names import AbsolutePath, Label, RelativePath, Subdomain
+from trainform.spec.quantities import Size
 
 AccessMode = Literal["ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"]
+
+
+def _compatible(modes: list[AccessMode]) -> list[AccessMode]:
+    if "ReadWriteOncePod" in modes and len(modes) > 1:
+        raise ValueError("has ReadWriteOncePod beside other modes, which Kubernetes refuses|keep one of the two")
+    return modes
+
+
+AccessModes = Annotated[list[AccessMode], Field(min_length=1), AfterValidator(_compatible)]
 
 
 class ClaimRequest(Model):
     """A claim that trainform makes: its size, class and what happens to it at destroy."""
 
-    size: Quantity = Field(
+    size: Size = Field(
         description="Size asked for, in bytes (2Ti). Growing it updates the claim in place; shrinking is refused by Kubernetes."
     )
     storage_class: Label | None = Field(
@@ -24,9 +33,8 @@ class ClaimRequest(Model):
         alias="class",
         description="Name of a class in the environment's `storage_classes`. Empty: the cluster's default class. A change replaces the claim.",
     )
-    access_modes: list[AccessMode] = Field(
+    access_modes: AccessModes = Field(
         default=["ReadWriteMany"],
-        min_length=1,
         description="How nodes may mount it. Default ReadWriteMany, since pods of a gang land on many nodes. A change replaces the claim.",
     )
     keep: bool = Field(
@@ -44,20 +52,19 @@ class Volume(Model):
         default=None,
         description="Name of a claim that exists in the namespace. A change makes a new revision of the job.",
     )
-    size: Quantity | None = Field(default=None, description=ClaimRequest.model_fields["size"].description)
+    size: Size | None = Field(default=None, description=ClaimRequest.model_fields["size"].description)
     storage_class: Label | None = Field(
         default=None, alias="class", description=ClaimRequest.model_fields["storage_class"].description
     )
-    access_modes: list[AccessMode] = Field(
-        default=["ReadWriteMany"], min_length=1, description=ClaimRequest.model_fields["access_modes"].description
+    access_modes: AccessModes = Field(
+        default=["ReadWriteMany"], description=ClaimRequest.model_fields["access_modes"].description
     )
     keep: bool = Field(default=False, description=ClaimRequest.model_fields["keep"].description)
     mount: AbsolutePath = Field(
         description="Where the containers see it, an absolute path. A change makes a new revision of the job."
     )
-    sub_path: str | None = Field(
+    sub_path: RelativePath | None = Field(
         default=None,
-        pattern=r"^(?!/)(?!.*(^|/)\.\.(/|$)).+$",
         description="Folder inside the volume to mount, relative. Empty: the whole volume. A change makes a new revision of the job.",
     )
     read_only: bool = Field(

@@ -1,0 +1,47 @@
+# The one place with the project's commands. `make` alone lists them.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help venv setup demo stop test lint types bench golden schemas lock clean
+
+help: ## List the commands.
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+
+venv:
+	@$(PYTHON) tools/venv.py
+
+setup: venv ## Virtual environment, locked packages, tool chain. The other commands call it.
+	@$(BIN)/trainform toolchain ensure
+
+demo: setup ## A four-node job through preview and up on a control plane of its own.
+	@$(BIN)/trainform demo
+
+stop: venv ## End the sandbox of `make demo` and remove its state.
+	@$(BIN)/trainform sandbox down
+
+test: setup lint types ## Lint, types and every test.
+	@$(BIN)/python -m pytest
+
+lint: venv
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check --quiet .
+
+types: venv
+	@$(BIN)/mypy
+
+bench: setup ## The measurements of docs/benchmarks.md.
+	@$(BIN)/python -m tests.bench
+
+golden: venv ## Write the golden manifests and schemas anew; review the diff.
+	@$(BIN)/trainform schema
+	@$(BIN)/python -m trainform.spec.reference > docs/fields.md
+	@$(BIN)/python -m pytest -q tests/backends --update-golden
+
+lock: venv ## Choose the versions of requirements.txt anew.
+	@$(BIN)/uv pip compile pyproject.toml -c constraints.txt --group dev --universal --python-version 3.11 \
+		--generate-hashes --no-emit-index-url --no-header --no-annotate --quiet -o requirements.txt
+
+clean: ## Remove the virtual environment and caches of tools; the tool chain stays.
+	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,148 @@
+"""`trainform sandbox`."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from trainform.cli.arguments import JsonOption
+
+if TYPE_CHECKING:
+    from trainform.sandbox import SandboxSettings, SandboxStatus
+
+app = typer.Typer(no_args_is_help=True)
+
+NOT_RUNNING = 1
+
+EnvironmentOption = Annotated[
+    str | None,
+    typer.Option(
+        "--environment",
+        "-e",
+        metavar="ENV",
+        envvar="TRAINFORM_ENVIRONMENT",
+        help="Name in stacks/environments, or path of a file: nodes, storage classes and context are made as it says. "
+        "Without it: as the time before, at first two nodes without accelerators.",
+        show_default=False,
+    ),
+]
+FolderOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--folder",
+        metavar="DIR",
+        help="The sandbox's folder. Default: TRAINFORM_SANDBOX, else .trainform/sandbox beside the nearest Pulumi.yaml. "
+        "Sandboxes in different folders run side by side.",
+        show_default=False,
+    ),
+]
+TimeoutOption = Annotated[
+    float, typer.Option("--timeout", min=1, metavar="SECONDS", help="How long it may take to be ready.")
+]
+PurgeOption = Annotated[bool, typer.Option("--purge", "--delete", help="Remove the logs too, and the folder.")]
+
+
+@app.command("up")
+def up_command(
+    environment: EnvironmentOption = None, folder: FolderOption = None, timeout: TimeoutOption = 90.0
+) -> None:
+    """Start the control plane, or make the running one match the environment.
+
+    A real API server, Volcano with its webhooks, and simulated nodes that offer the environment's accelerators, all on
+    loopback. Pods run until they are deleted; the annotations `sandbox.trainform.dev/run-for: 30s` and
+    `sandbox.trainform.dev/exit-code: "1"` in a pod template end them by themselves.
+    """
+    from trainform.cli.progress import display
+    from trainform.sandbox import chosen_folder, up
+    from trainform.toolchain import ensure
+
+    progress = display()
+    settings = _settings(environment, chosen_folder(folder))
+    sandbox = up(settings, ensure(progress), progress, timeout)
+    typer.echo(
+        f"sandbox up: {sandbox.url}, context {sandbox.context}, {sum(pool.count for pool in settings.pools)} nodes"
+    )
+    option = "" if folder is None else f" --folder {shlex.quote(str(folder))}"
+    typer.echo(f'next: eval "$(trainform sandbox env{option})"')
+
+
+def _settings(environment: str | None, folder: Path) -> SandboxSettings:
+    from trainform.sandbox import SandboxSettings, default_pools, from_environment
+    from trainform.sandbox.state import read_settings
+
+    if environment is not None:
+        from trainform.spec.load import load_environment
+
+        return from_environment(load_environment(environment).checked(), folder)
+    before = read_settings(folder)
+    return SandboxSettings(folder, default_pools()) if before is None else before
+
+
+@app.command("down")
+def down_command(folder: FolderOption = None, purge: PurgeOption = False) -> None:
+    """Stop what `up` started, and remove the cluster with all objects in it.
+
+    The state of Pulumi stacks made in the sandbox goes too: it describes objects that are gone. The logs stay.
+    """
+    from trainform.cli.progress import display
+    from trainform.sandbox import chosen_folder, down
+
+    place = chosen_folder(folder)
+    found = down(place, display(), purge)
+    typer.echo(f"sandbox down: {place}" if found else f"there is no sandbox in {place}")
+
+
+@app.command("status")
+def status_command(folder: FolderOption = None, as_json: JsonOption = False) -> None:
+    """Show what runs. Exit code 1 if the sandbox is not up."""
+    from trainform.sandbox import chosen_folder, status
+
+    found = status(chosen_folder(folder))
+    if as_json:
+        typer.echo(json.dumps(found.as_dict(), indent=2))
+    else:
+        _print(found)
+    if not found.running:
+        raise typer.Exit(NOT_RUNNING)
+
+
+def _print(found: SandboxStatus) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False)
+    table = Table("component", "state", "pid", "port", box=None)
+    table.add_column("log", overflow="fold")
+    for row in found.components:
+        state = "running" if row.running else "stopped"
+        table.add_row(row.name, state, _number(row.pid), _number(row.port), str(row.log.relative_to(found.folder)))
+    console.print(table)
+    nodes = (
+        f"{found.nodes_ready} of {found.nodes} nodes ready, API server {found.url}" if found.running else "not running"
+    )
+    console.print(f"\n{nodes}, folder {found.folder}", soft_wrap=True)
+
+
+def _number(value: int | None) -> str:
+    return "" if value is None else str(value)
+
+
+@app.command("env")
+def env_command(folder: FolderOption = None) -> None:
+    """Print the exports for a shell: `eval "$(trainform sandbox env)"`.
+
+    KUBECONFIG, PATH and PULUMI_*: in that shell kubectl and pulumi work in the sandbox. Stacks keep their state in its folder, and
+    their secrets under a passphrase that is made once and lies in a file there.
+    """
+    from trainform.sandbox import chosen_folder, exports
+    from trainform.sandbox.exports import UNSET
+
+    variables = exports(chosen_folder(folder))
+    for name in UNSET:
+        typer.echo(f"unset {name}")
+    for name, value in variables.items():
+        typer.echo(f"export {name}={shlex.quote(value)}")

@@ -1,0 +1,27 @@
+"""The variables with which a shell, or a subprocess, works in the sandbox."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from trainform.errors import SandboxError
+from trainform.sandbox.folder import Layout
+from trainform.sandbox.state import read_state
+from trainform.toolchain.ensure import environment
+
+# Pulumi prefers it to the file, and stacks made with another passphrase could not be read.
+UNSET = ("PULUMI_CONFIG_PASSPHRASE",)
+
+
+def exports(folder: Path) -> dict[str, str]:
+    """The sandbox's kubeconfig, the Pulumi that belongs to it, and the place of its stacks' state. The names in `UNSET` must go."""
+    layout = Layout(folder)
+    state = read_state(layout)
+    if state is None or not state.complete:
+        raise SandboxError(f"no sandbox is up in {folder}", "run `trainform sandbox up`")
+    return {
+        **environment(state.pulumi),
+        "KUBECONFIG": str(layout.kubeconfig),
+        "PULUMI_BACKEND_URL": f"file://{layout.pulumi_state}",
+        "PULUMI_CONFIG_PASSPHRASE_FILE": str(layout.passphrase),
+    }

@@ -1,0 +1,75 @@
+"""What of a sandbox runs."""
+
+from __future__ import annotations
+
+import dataclasses
+import http.client
+from pathlib import Path
+from typing import Any
+
+from trainform.sandbox import nodes
+from trainform.sandbox.api import Api, RequestError
+from trainform.sandbox.certificates import Certificates
+from trainform.sandbox.components import COMPONENTS, Component
+from trainform.sandbox.folder import Layout
+from trainform.sandbox.kubeconfig import server_url
+from trainform.sandbox.processes import is_running
+from trainform.sandbox.state import State, read_state
+
+
+@dataclasses.dataclass(frozen=True)
+class ComponentStatus:
+    """One component. `pid` is None where it was never started, `port` where it listens nowhere."""
+
+    name: str
+    running: bool
+    pid: int | None
+    port: int | None
+    log: Path
+
+
+@dataclasses.dataclass(frozen=True)
+class SandboxStatus:
+    """`running`: every component runs and the API server answers. Nodes are counted only then."""
+
+    folder: Path
+    running: bool
+    url: str | None
+    nodes_ready: int
+    nodes: int
+    components: tuple[ComponentStatus, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """For `status --json`."""
+        components = [{**dataclasses.asdict(row), "log": str(row.log)} for row in self.components]
+        return {**dataclasses.asdict(self), "folder": str(self.folder), "components": components}
+
+
+def status(folder: Path) -> SandboxStatus:
+    """Look at the processes and ask the API server."""
+    layout = Layout(folder)
+    state = read_state(layout)
+    rows = tuple(_component(row, state, layout) for row in COMPONENTS)
+    if state is None:
+        return SandboxStatus(folder, False, None, 0, 0, rows)
+    url = server_url(state.ports["kube-apiserver"])
+    ready, total = 0, 0
+    running = state.complete and all(row.running for row in rows)
+    if running:
+        try:
+            ready, total = nodes.count_nodes(Api(state.ports["kube-apiserver"], Certificates(layout.pki), timeout=5))
+        except (OSError, http.client.HTTPException, RequestError):
+            running = False
+    return SandboxStatus(folder, running, url, ready, total, rows)
+
+
+def _component(component: Component, state: State | None, layout: Layout) -> ComponentStatus:
+    process = None if state is None else next((p for p in state.processes if p.name == component.name), None)
+    port = None if state is None or component.port is None else state.ports[component.port]
+    return ComponentStatus(
+        name=component.name,
+        running=process is not None and is_running(process),
+        pid=None if process is None else process.pid,
+        port=port,
+        log=layout.log(component.name),
+    )

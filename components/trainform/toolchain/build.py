@@ -1,0 +1,133 @@
+"""Building parts from their pins, each once: into a folder of another name first, which is renamed when it is complete."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from trainform.errors import ToolchainError
+from trainform.locking import hold
+from trainform.progress import Progress, Step
+from trainform.toolchain.cache import partial_folder, remove_partials
+from trainform.toolchain.golang import find_go, go_environment
+from trainform.toolchain.parts import PINS, ModuleFiles, Part
+from trainform.toolchain.running import run_logged
+
+
+def missing_parts(parts: Sequence[Part], folder: Path) -> list[Part]:
+    """Those that are not finished; a part is finished when its folder is there."""
+    return [part for part in parts if not (folder / part.folder).is_dir()]
+
+
+def build_parts(parts: Sequence[Part], folder: Path, progress: Progress, pins: Path = PINS) -> None:
+    """Build those of the parts that are missing. Killed at any point, it goes on with the part it was in."""
+    if not missing_parts(parts, folder):
+        return
+    with hold(folder / "lock", "building the tool chain", progress):
+        missing = missing_parts(parts, folder)  # another process may have built them while we waited
+        if not missing:
+            return
+        remove_partials(folder)
+        compiler = find_go(folder.parent, progress)
+        builder = Builder(folder, compiler, pins)
+        minutes = sum(part.minutes for part in missing)
+        progress.note(
+            f"building {len(missing)} of {len(parts)} parts of the tool chain from pinned sources, once: about {minutes:.0f} min "
+            f"on 2 cores if nothing is cached; logs in {builder.logs}"
+        )
+        for number, part in enumerate(missing, start=1):
+            title = f"tool chain, part {number} of {len(missing)}: {part.folder} (up to {part.minutes:.0f} min)"
+            with progress.step(title) as step:
+                builder.build(part, title, step)
+
+
+class Builder:
+    """Builds one part after the other with one compiler."""
+
+    def __init__(self, folder: Path, compiler: Path, pins: Path) -> None:
+        self.logs = folder / "logs"
+        self._folder = folder
+        self._compiler = compiler
+        self._pins = pins
+        self._environment = go_environment(compiler)
+
+    def build(self, part: Part, title: str, step: Step) -> None:
+        """From the pins to the finished folder."""
+        partial = partial_folder(self._folder / part.folder)
+        source = partial / "source"
+        shutil.copytree(self._pins / part.folder, source)
+        log = self.logs / f"{part.folder}.log"
+        log.unlink(missing_ok=True)
+        # What the cache holds already must be what the pins say; what is still to come is checked against go.sum on arrival.
+        self._go(["mod", "verify"], source, log)
+        for files in part.embedded:
+            self._copy(files, source, source, log)
+        counter = Counter(title, step)
+        self._go(_build_arguments(part, partial / "bin"), source, log, counter)
+        absent = [name for name in part.binaries if not os.access(partial / "bin" / name, os.X_OK)]
+        if absent:
+            raise ToolchainError(f"the build of {part.folder} did not make {', '.join(absent)}", f"the log is {log}")
+        for files in part.shipped:
+            self._copy(files, source, partial, log)
+        shutil.rmtree(source)
+        partial.rename(self._folder / part.folder)
+
+    def _go(self, arguments: Sequence[str], source: Path, log: Path, counter: Counter | None = None) -> None:
+        watch = None if counter is None else counter.see
+        run_logged([str(self._compiler), *arguments], source, self._environment, log, watch)
+
+    def _copy(self, files: ModuleFiles, source: Path, target: Path, log: Path) -> None:
+        # `go list` knows no folder of a module that has not been downloaded yet.
+        self._go(["mod", "download", files.module], source, log)
+        module = _module_folder(self._compiler, files.module, source, self._environment)
+        found = sorted(module.glob(files.pattern))
+        if not found:
+            raise ToolchainError(
+                f"module {files.module} has no {files.pattern}", "the pins do not fit this version of trainform"
+            )
+        (target / files.into).mkdir(exist_ok=True)
+        for path in found:
+            copy = target / files.into / path.name
+            shutil.copyfile(path, copy)  # the module cache is read-only, a copy of the mode would be too
+            copy.chmod(0o755 if files.executable else 0o644)
+
+
+def _build_arguments(part: Part, folder: Path) -> list[str]:
+    # A main package of our own would be called after its module.
+    output = f"{folder}/" if part.target == "tool" else str(folder / part.binaries[0])
+    arguments = ["build", "-v", "-ldflags", f"-w -s {part.ldflags}".strip(), "-o", output]
+    arguments += ["-tags", part.tags] if part.tags else []
+    arguments += [f"-gcflags={part.gcflags}"] if part.gcflags else []
+    return [*arguments, part.target]
+
+
+def _module_folder(compiler: Path, module: str, source: Path, environment: Mapping[str, str]) -> Path:
+    command = [str(compiler), "list", "-m", "-f", "{{.Dir}}", module]
+    answer = subprocess.run(command, cwd=source, env=environment, capture_output=True, text=True, check=False)
+    folder = answer.stdout.strip()
+    if not folder:
+        raise ToolchainError(
+            f"Go does not find the module {module}: {answer.stderr.strip()}", "run the same command again"
+        )
+    return Path(folder)
+
+
+class Counter:
+    """Counts what the compiler says it does, for the line that the user watches."""
+
+    def __init__(self, title: str, step: Step) -> None:
+        self._title = title
+        self._step = step
+        self._modules = 0
+        self._packages = 0
+
+    def see(self, line: str) -> None:
+        """One line of `go build -v`: a download, or the name of a package that is being compiled."""
+        if line.startswith("go: downloading "):
+            self._modules += 1
+        elif " " not in line:
+            self._packages += 1
+        self._step.update(f"{self._title}: {self._modules} modules downloaded, {self._packages} packages compiled")

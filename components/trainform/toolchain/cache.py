@@ -1,0 +1,41 @@
+"""Where finished parts lie: outside the repository, in a folder named after the pins, so that another pin is another folder."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from trainform.toolchain.parts import fingerprint
+
+CACHE_VARIABLE = "TRAINFORM_CACHE"
+PARTIAL = ".partial"
+
+
+def cache_folder() -> Path:
+    """TRAINFORM_CACHE, else the user's cache folder of this system."""
+    variable = os.environ.get(CACHE_VARIABLE)
+    if variable:
+        return Path(variable).expanduser().absolute()
+    import platformdirs  # only here: who names a folder needs no table of systems
+
+    return platformdirs.user_cache_path("trainform")
+
+
+def toolchain_folder() -> Path:
+    """The folder of exactly these pins and flags."""
+    return cache_folder() / f"toolchain-{fingerprint()}"
+
+
+def partial_folder(final: Path) -> Path:
+    """A new folder to work in. It becomes `final` by one rename, so that what is there is complete."""
+    partial = final.with_name(f".{final.name}.{os.getpid()}{PARTIAL}")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    return partial
+
+
+def remove_partials(folder: Path) -> None:
+    """What killed builds left behind; only under the folder's lock."""
+    for path in folder.glob(f".*{PARTIAL}"):
+        shutil.rmtree(path, ignore_errors=True)

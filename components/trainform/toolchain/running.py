@@ -1,0 +1,106 @@
+"""Running a long command: its output goes to a log, it ends with us, and its failure says what to do."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import FrameType
+
+from trainform.errors import ToolchainError
+
+POLL_SECONDS = 0.25
+GRACE_SECONDS = 5.0
+TAIL_LINES = 15
+# What the log says -> what to do; the first that is found counts.
+REMEDIES = (
+    (
+        "no space left on device",
+        "free some disk: modules, compiler cache and result need 12 GB; then run the same command again",
+    ),
+    (
+        "signal: killed",
+        "the system ended the compiler, most likely for memory: 5 GB are needed; close programs, or set GOFLAGS=-p=1",
+    ),
+    ("no such host", "the network is not reached: check it and the proxy settings (GOPROXY, HTTPS_PROXY, pip's index)"),
+    ("i/o timeout", "the network is not reached: check it and the proxy settings (GOPROXY, HTTPS_PROXY, pip's index)"),
+    (
+        "connection refused",
+        "the network is not reached: check it and the proxy settings (GOPROXY, HTTPS_PROXY, pip's index)",
+    ),
+    ("checksum mismatch", "a module differs from its pin: run `go clean -modcache`, then the same command again"),
+    ("has been modified", "the module cache was changed: run `go clean -modcache`, then the same command again"),
+)
+
+
+def run_logged(
+    command: Sequence[str], folder: Path, environment: Mapping[str, str], log: Path,
+    watch: Callable[[str], None] | None = None,
+) -> None:  # fmt: skip
+    """Run it in `folder`; `watch` gets each new line of output. `ToolchainError` with the last lines if it fails."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("ab") as output, log.open(errors="replace") as lines, _terminable():
+        start = output.seek(0, os.SEEK_END)
+        lines.seek(start)
+        # Its own session: Ctrl-C reaches only us, and we end the whole group.
+        process = subprocess.Popen(
+            command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+            start_new_session=True,
+        )  # fmt: skip
+        try:
+            while process.poll() is None:
+                _pass_on(lines.readlines(), watch)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(POLL_SECONDS)
+        except BaseException:
+            _end(process)
+            raise
+    if process.returncode != 0:
+        raise _failure(command, log, start)
+
+
+def _pass_on(lines: list[str], watch: Callable[[str], None] | None) -> None:
+    if watch is not None:
+        for line in lines:
+            watch(line.rstrip("\n"))
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(GRACE_SECONDS)
+
+
+@contextlib.contextmanager
+def _terminable() -> Iterator[None]:
+    """TERM (`timeout`, a CI system) unwinds like Ctrl-C, so that the compiler does not go on without us."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def unwind(number: int, frame: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, unwind)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _failure(command: Sequence[str], log: Path, start: int) -> ToolchainError:
+    with log.open("rb") as file:
+        file.seek(start)
+        text = file.read().decode(errors="replace")
+    excerpt = "\n".join(f"    {line}" for line in text.splitlines()[-TAIL_LINES:])
+    remedy = next(
+        (advice for sign, advice in REMEDIES if sign in text),
+        f"the whole log is {log}; then run the same command again",
+    )
+    return ToolchainError(f"`{' '.join(command[:3])} …` failed; its last lines:\n{excerpt}", remedy)

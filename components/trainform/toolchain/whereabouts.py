@@ -1,0 +1,25 @@
+"""Where the tool chain is, as far as it is there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trainform.toolchain.build import missing_parts
+from trainform.toolchain.cache import toolchain_folder
+from trainform.toolchain.parts import CONTROL_PLANE_PARTS
+from trainform.toolchain.pulumi import chosen_origins, ready_pulumi
+
+MISSING = "not there yet; `trainform toolchain ensure` makes it"
+
+
+def whereabouts() -> Iterator[tuple[str, str]]:
+    """Name and place of everything; nothing is made."""
+    folder = toolchain_folder()
+    yield "cache", str(folder)
+    tools = ready_pulumi(chosen_origins(), folder)
+    yield "pulumi", MISSING if tools is None else f"{tools.bin / 'pulumi'} ({tools.origin})"
+    yield "PULUMI_HOME", MISSING if tools is None else str(tools.home)
+    missing = {part.folder for part in missing_parts(CONTROL_PLANE_PARTS, folder)}
+    for part in CONTROL_PLANE_PARTS:
+        for name in part.binaries:
+            yield name, MISSING if part.folder in missing else str(folder / part.folder / "bin" / name)

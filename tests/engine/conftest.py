@@ -1,0 +1,108 @@
+"""A project and a namespace for each test; the sandbox is one for the whole run."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.engine.live import Live, until
+from tests.engine.project import REPOSITORY, Project
+from trainform.sandbox.certificates import Certificates
+from trainform.sandbox.control import Sandbox, down, up
+from trainform.sandbox.folder import Layout
+from trainform.sandbox.settings import from_environment
+from trainform.sandbox.state import read_state
+from trainform.spec.load import load_environment
+from trainform.toolchain.ensure import ensure, environment
+from trainform.toolchain.model import Toolchain
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def toolchain() -> Toolchain:
+    """The real tool chain, built where it is missing (`make setup` shows the progress of that)."""
+    return ensure()
+
+
+def _start(folder: Path, toolchain: Toolchain) -> Sandbox:
+    dev = load_environment("dev", REPOSITORY).checked()
+    return up(from_environment(dev, folder), toolchain)
+
+
+@pytest.fixture(scope="session")
+def sandbox(tmp_path_factory: pytest.TempPathFactory, toolchain: Toolchain) -> Iterator[Sandbox]:
+    """A control plane that offers what the environment `dev` says."""
+    folder = tmp_path_factory.mktemp("sandbox") / "cluster"
+    yield _start(folder, toolchain)
+    down(folder)
+
+
+@pytest.fixture(scope="session")
+def sandbox_exports(sandbox: Sandbox, toolchain: Toolchain) -> dict[str, str]:
+    """The variables with which `pulumi` works on the sandbox."""
+    return {**environment(toolchain.pulumi), "KUBECONFIG": str(sandbox.kubeconfig)}
+
+
+def _live(sandbox: Sandbox) -> Live:
+    return Live(sandbox.url, Certificates(Layout(sandbox.folder).pki))
+
+
+@pytest.fixture(scope="session")
+def live(sandbox: Sandbox) -> Iterator[Live]:
+    """The live cluster."""
+    live = _live(sandbox)
+    yield live
+    live.close()
+
+
+@pytest.fixture
+def volcano_controller(sandbox: Sandbox) -> psutil.Process:
+    """Volcano's controller, which opens queues and makes pods."""
+    state = read_state(Layout(sandbox.folder))
+    assert state is not None
+    return psutil.Process(
+        next(
+            process.pid
+            for process in state.processes
+            if process.binary.endswith("controller-manager") and "kube" not in process.binary
+        )
+    )
+
+
+@pytest.fixture
+def bare_cluster(tmp_path: Path, toolchain: Toolchain) -> Iterator[str]:
+    """The kubeconfig of a second control plane, beside the first, whose Volcano was taken away."""
+    second = _start(tmp_path / "bare", toolchain)
+    live = _live(second)
+    live.delete("customresourcedefinitions", "jobs.batch.volcano.sh")
+    live.close()
+    yield str(second.kubeconfig)
+    down(second.folder)
+
+
+@pytest.fixture
+def namespace(live: Live) -> Iterator[str]:
+    """A namespace of the test's own, deleted at its end."""
+    name = f"t-{next(_numbers)}"
+    live.create("namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    # the controller makes this account in each new namespace; pods are refused before
+    path = f"/api/v1/namespaces/{name}/serviceaccounts/default"
+    until(lambda: live.request("GET", path).status_code == 200, f"the service account of {name}")
+    yield name
+    live.delete("namespaces", name)
+    # queues have no namespace; one that a test left must not meet the next test
+    for queue in live.names("queues") - {"default", "root"}:
+        live.delete("queues", queue)
+
+
+@pytest.fixture
+def project(tmp_path: Path, sandbox_exports: dict[str, str], namespace: str) -> Project:
+    """A project whose environment `dev` lives in the test's namespace."""
+    project = Project(tmp_path / "project", sandbox_exports, namespace)
+    project.environment()
+    return project

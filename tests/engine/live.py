@@ -1,0 +1,112 @@
+"""The live cluster as a test sees it: plain requests to the real API server."""
+
+from __future__ import annotations
+
+import ssl
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import httpx2
+
+from trainform.sandbox.certificates import Certificates
+
+Found = TypeVar("Found")
+
+GROUPS = {
+    "namespaces": "/api/v1",
+    "services": "/api/v1",
+    "configmaps": "/api/v1",
+    "pods": "/api/v1",
+    "persistentvolumeclaims": "/api/v1",
+    "nodes": "/api/v1",
+    "priorityclasses": "/apis/scheduling.k8s.io/v1",
+    "queues": "/apis/scheduling.volcano.sh/v1beta1",
+    "podgroups": "/apis/scheduling.volcano.sh/v1beta1",
+    "jobs": "/apis/batch.volcano.sh/v1alpha1",
+    "commands": "/apis/bus.volcano.sh/v1alpha1",
+    "customresourcedefinitions": "/apis/apiextensions.k8s.io/v1",
+}
+
+
+class Live:
+    """Reads and small changes. `close` it at the end."""
+
+    def __init__(self, url: str, certificates: Certificates) -> None:
+        tls = ssl.create_default_context(cafile=str(certificates.authority))
+        tls.load_cert_chain(certificates.client, certificates.client_key)
+        self._client = httpx2.Client(base_url=url, verify=tls, timeout=30.0)
+
+    def close(self) -> None:
+        """End its connections."""
+        self._client.close()
+
+    def request(self, method: str, path: str, body: dict[str, Any] | None = None) -> httpx2.Response:
+        """Any request; the caller looks at the status."""
+        return self._client.request(method, path, json=body)
+
+    def path(self, plural: str, namespace: str | None = None, name: str | None = None) -> str:
+        """The REST path of a collection, or of an object in it."""
+        parts = [GROUPS[plural], *(["namespaces", namespace] if namespace is not None else []), plural]
+        return "/".join([*parts, *([name] if name is not None else [])])
+
+    def find(self, plural: str, name: str, namespace: str | None = None) -> dict[str, Any] | None:
+        """The object, None where it is not there."""
+        response = self.request("GET", self.path(plural, namespace, name))
+        assert response.status_code in (200, 404), response.text
+        return response.json() if response.status_code == 200 else None
+
+    def get(self, plural: str, name: str, namespace: str | None = None) -> dict[str, Any]:
+        """The object."""
+        found = self.find(plural, name, namespace)
+        assert found is not None, f"no {plural}/{name}"
+        return found
+
+    def list(self, plural: str, namespace: str | None = None) -> list[dict[str, Any]]:
+        """All objects of a kind."""
+        response = self.request("GET", self.path(plural, namespace))
+        assert response.status_code == 200, response.text
+        items: list[dict[str, Any]] = response.json()["items"]
+        return items
+
+    def names(self, plural: str, namespace: str | None = None) -> set[str]:
+        """Names of all objects of a kind."""
+        return {item["metadata"]["name"] for item in self.list(plural, namespace)}
+
+    def create(self, plural: str, body: dict[str, Any], namespace: str | None = None) -> dict[str, Any]:
+        """Make an object."""
+        response = self.request("POST", self.path(plural, namespace), body)
+        assert response.status_code == 201, response.text
+        created: dict[str, Any] = response.json()
+        return created
+
+    def delete(self, plural: str, name: str, namespace: str | None = None) -> None:
+        """Delete an object."""
+        response = self.request("DELETE", self.path(plural, namespace, name))
+        assert response.status_code in (200, 202, 404), response.text
+
+    def only_job(self, namespace: str) -> dict[str, Any]:
+        """The one job of the namespace."""
+        jobs = self.list("jobs", namespace)
+        assert len(jobs) == 1, [job["metadata"]["name"] for job in jobs]
+        return jobs[0]
+
+    def running_pods(self, namespace: str, count: int) -> list[dict[str, Any]]:
+        """The pods of the namespace, once `count` of them run."""
+
+        def running() -> list[dict[str, Any]] | None:
+            pods = [pod for pod in self.list("pods", namespace) if pod["status"].get("phase") == "Running"]
+            return pods if len(pods) == count else None
+
+        return until(running, f"{count} running pods in {namespace}")
+
+
+def until(condition: Callable[[], Found | None], what: str, seconds: float = 60.0) -> Found:
+    """The condition's first answer that is neither None nor False; fails the test where none comes in time."""
+    deadline = time.monotonic() + seconds
+    while True:
+        found = condition()
+        if found is not None and found is not False:
+            return found
+        assert time.monotonic() < deadline, f"waited {seconds:.0f} s for {what}"
+        time.sleep(0.1)

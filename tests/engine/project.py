@@ -1,0 +1,150 @@
+"""A copy of the project in a folder of its own, with its own state, and the real `pulumi` to run in it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PATIENCE = 120.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Ran:
+    """A finished command; `output` has both streams in order."""
+
+    code: int
+    output: str
+
+    def succeeded(self) -> str:
+        """The output; fails the test with it where the command failed."""
+        assert self.code == 0, self.output
+        return self.output
+
+    def failed(self) -> str:
+        """The output; fails the test where the command did not fail, or failed with a traceback."""
+        assert self.code != 0, self.output
+        assert "Traceback" not in self.output, self.output
+        return self.output
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+    """One step of a preview: what happens to which kind of object, and at which paths."""
+
+    op: str
+    kind: str
+    paths: tuple[str, ...]
+    replaced_by: tuple[str, ...]
+
+
+class Project:
+    """One Pulumi project. `namespace` is its own, so that tests never meet in the cluster."""
+
+    def __init__(self, folder: Path, exports: Mapping[str, str], namespace: str) -> None:
+        self.folder = folder
+        self.namespace = namespace
+        state = folder / "state"
+        state.mkdir(parents=True)
+        self.environ = {
+            **os.environ,
+            **exports,
+            "PULUMI_BACKEND_URL": f"file://{state}",
+            "PULUMI_CONFIG_PASSPHRASE": "correct horse battery staple",
+        }
+        self.environ.pop("PULUMI_CONFIG_PASSPHRASE_FILE", None)
+        definition = yaml.safe_load((REPOSITORY / "Pulumi.yaml").read_text())
+        definition["runtime"]["options"]["virtualenv"] = sys.prefix
+        (folder / "Pulumi.yaml").write_text(yaml.safe_dump(definition))
+        (folder / "stacks" / "experiments").mkdir(parents=True)
+        (folder / "stacks" / "environments").mkdir()
+        shutil.copy(REPOSITORY / "stacks" / "__main__.py", folder / "stacks")
+
+    def environment(self, **changes: Any) -> None:
+        """Write the environment `dev`: that of the repository in this project's namespace, with changes."""
+        data = yaml.safe_load((REPOSITORY / "stacks" / "environments" / "dev.yaml").read_text())
+        data |= {"namespace": {"name": self.namespace, "create": False}, "queues": {}, "claims": {}}
+        self._write("environments", "dev", data | changes)
+
+    def experiment(self, name: str, data: Mapping[str, Any]) -> None:
+        """Write an experiment."""
+        self._write("experiments", name, {"name": name, **data})
+
+    def copied(self, name: str, edit: Callable[[dict[str, Any]], object] = lambda data: None) -> None:
+        """Write a teaching experiment of the repository, edited."""
+        data = yaml.safe_load((REPOSITORY / "stacks" / "experiments" / f"{name}.yaml").read_text())
+        edit(data)
+        self._write("experiments", name, data)
+
+    def stack(self, experiment: str | None = None, run: int | None = None) -> str:
+        """Make the stack of an experiment in `dev`, or with None that of `dev` itself; its name."""
+        name = "dev" if experiment is None else f"{experiment}.dev"
+        config: dict[str, Any] = {"trainform:environment": "dev"}
+        config |= {} if experiment is None else {"trainform:experiment": experiment}
+        config |= {} if run is None else {"trainform:run": run}
+        path = self.folder / "stacks" / f"Pulumi.{name}.yaml"
+        fresh = not path.exists()
+        content = {} if fresh else yaml.safe_load(path.read_text())
+        path.write_text(yaml.safe_dump({**content, "config": config}))
+        if fresh:
+            self.pulumi("stack", "init", name).succeeded()
+        return name
+
+    def pulumi(self, *words: str, timeout: float = PATIENCE, **environ: str) -> Ran:
+        """Run the real engine."""
+        return self.run("pulumi", *words, "--non-interactive", timeout=timeout, **environ)
+
+    def run(self, *words: str, timeout: float = PATIENCE, **environ: str) -> Ran:
+        """Run any command with the project's environment."""
+        done = subprocess.run(
+            words,
+            cwd=self.folder,
+            env={**self.environ, **environ},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
+        return Ran(done.returncode, done.stdout)
+
+    def up(self, stack: str, *words: str) -> str:
+        """`pulumi up` without asking; its output."""
+        return self.pulumi("up", "--yes", "--skip-preview", "-s", stack, *words).succeeded()
+
+    def destroy(self, stack: str) -> str:
+        """`pulumi destroy` without asking; its output."""
+        return self.pulumi("destroy", "--yes", "--skip-preview", "-s", stack).succeeded()
+
+    def steps(self, stack: str) -> list[Step]:
+        """What a preview would change."""
+        ran = self.pulumi("preview", "--json", "-s", stack)
+        assert ran.code == 0, ran.output
+        steps = json.loads(ran.output[ran.output.index("{") :])["steps"]
+        return [
+            Step(
+                op=step["op"],
+                kind=step["urn"].split("::")[2].rpartition(":")[2],
+                paths=tuple(sorted(step.get("detailedDiff") or {})),
+                replaced_by=tuple(step.get("replaceReasons") or ()),
+            )
+            for step in steps
+            if step["op"] != "same"
+        ]
+
+    def unchanged(self, stack: str) -> None:
+        """Fail where a preview shows any change."""
+        self.pulumi("preview", "--expect-no-changes", "-s", stack).succeeded()
+
+    def _write(self, folder: str, name: str, data: Mapping[str, Any]) -> None:
+        (self.folder / "stacks" / folder / f"{name}.yaml").write_text(yaml.safe_dump(dict(data), sort_keys=False))

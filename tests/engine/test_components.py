@@ -1,0 +1,104 @@
+"""The components alone, in a Pulumi program of a user's own."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import yaml
+
+from tests.engine.live import Live
+from tests.engine.project import Project
+
+PROGRAM = """\
+import pulumi
+
+from trainform import Environment, Experiment, Rendezvous, RoleGroup, SharedStorage, TrainingJob, TrainingQueue
+from trainform.spec.queues import QueueRequest
+from trainform.spec.storage import ClaimRequest
+
+environment = Environment.model_validate(
+    {{
+        "name": "dev",
+        "namespace": {{"name": "{namespace}"}},
+        "accelerators": {{"a800": {{"resource": "baidu.com/a800_80g_cgpu", "per_node": 8, "nodes": 8}}}},
+        "queues": {{"team-nlp": {{}}}},
+    }}
+)
+queue = TrainingQueue("team-nlp", QueueRequest(weight=2, capability={{"a800": 16}}), environment)
+storage = SharedStorage("corpora", {{"wiki": ClaimRequest(size="500Gi")}}, environment)
+rendezvous = Rendezvous("bert-peers", {{"app": "bert"}}, environment)
+experiment = Experiment.model_validate(
+    {{
+        "name": "bert",
+        "image": "registry.example.com/ai/bert:1.0",
+        "launcher": {{"torchrun": {{"script": "/app/pretrain.py"}}}},
+        "roles": {{"node": {{"replicas": 2, "accelerators": {{"a800": 8}}}}}},
+    }}
+)
+role = RoleGroup("bert-node", experiment, environment, "node")
+job = TrainingJob("bert", experiment, environment)
+pulumi.export("queue", queue.queue)
+pulumi.export("claim", storage.claims["wiki"])
+pulumi.export("service", rendezvous.service)
+pulumi.export("image", role.template["spec"]["containers"][0]["image"])
+pulumi.export("replicas", role.replicas)
+pulumi.export("job", job.job)
+pulumi.export("processes", job.processes)
+"""
+
+
+def test_each_component_works_by_itself(project: Project, live: Live, tmp_path: Path) -> None:
+    definition = {"name": "own-program", "runtime": {"name": "python", "options": {"virtualenv": sys.prefix}}}
+    (project.folder / "Pulumi.yaml").write_text(yaml.safe_dump(definition))
+    (project.folder / "__main__.py").write_text(PROGRAM.format(namespace=project.namespace))
+    project.pulumi("stack", "init", "own").succeeded()
+    project.up("own")
+    outputs = yaml.safe_load(project.pulumi("stack", "output", "--json", "-s", "own").succeeded())
+    job = outputs.pop("job")
+    assert outputs == {
+        "queue": "team-nlp",
+        "claim": "wiki",
+        "service": "bert-peers",
+        "image": "registry.example.com/ai/bert:1.0",
+        "replicas": 2,
+        "processes": 16,
+    }
+    assert live.get("queues", "team-nlp")["spec"]["weight"] == 2
+    assert live.names("persistentvolumeclaims", project.namespace) == {"wiki"}
+    assert live.only_job(project.namespace)["metadata"]["name"] == job
+    assert {"bert", "bert-peers"} <= live.names("services", project.namespace)
+    live.running_pods(project.namespace, 2)
+    project.unchanged("own")
+    project.destroy("own")
+    assert live.find("queues", "team-nlp") is None
+
+
+def test_a_wrong_experiment_is_told_without_a_traceback(project: Project) -> None:
+    project.copied("hello", lambda data: data["roles"]["worker"].update(accelerators={"a800": 16}))
+    output = project.pulumi("preview", "-s", project.stack("hello")).failed()
+    assert "stacks/experiments/hello.yaml:" in output
+    assert "roles.worker.accelerators.a800 = 16" in output
+    assert "is more than a node has (8 a800)" in output
+
+
+def test_a_missing_experiment_is_told_without_a_traceback(project: Project) -> None:
+    output = project.pulumi("preview", "-s", project.stack("sdxl-lora")).failed()
+    assert "experiment = sdxl-lora" in output
+
+
+def test_secrets_of_the_user_never_reach_preview_state_or_render(project: Project) -> None:
+    secret = "hf_Zk3vQmT8sLw"
+    project.copied("hello", lambda data: data.update(env={"HF_TOKEN": secret}))
+    stack = project.stack("hello")
+    outputs = [project.pulumi("preview", "-s", stack, "--diff").failed()]
+    for verb in ("check", "plan", "render"):
+        outputs.append(project.run(sys.executable, "-m", "trainform", verb, "hello", "-e", "dev").failed())
+    outputs.append(project.pulumi("stack", "export", "--show-secrets", "-s", stack).succeeded())
+    assert all(secret not in output for output in outputs)
+    assert all("looks like a secret" in output for output in outputs[:-1])
+
+    reference = {"HF_TOKEN": {"secret": {"name": "hub", "key": "token"}}}
+    project.copied("hello", lambda data: data.update(env=reference))
+    assert "Secret hub, key token" in project.run(sys.executable, "-m", "trainform", "plan", "hello", "-e", "dev").succeeded()
+    project.pulumi("preview", "-s", stack).succeeded()

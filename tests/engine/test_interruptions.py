@@ -1,0 +1,74 @@
+"""`pulumi up` that is killed, or met by another one."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+
+import psutil
+import pytest
+
+from tests.engine.live import Live, until
+from tests.engine.project import Project
+
+# Seconds after the start: while the program loads, while objects are made, while the job is made, after the end.
+MOMENTS = (0.4, 1.5, 2.0, 2.5, 3.0, 4.0)
+
+
+def start_up(project: Project, stack: str) -> subprocess.Popen[bytes]:
+    """`pulumi up` in the background, leader of a process group of its own."""
+    words = ["pulumi", "up", "--yes", "--skip-preview", "--non-interactive", "-s", stack]
+    return subprocess.Popen(
+        words,
+        cwd=project.folder,
+        env=project.environ,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+def kill_all(process: subprocess.Popen[bytes]) -> None:
+    """SIGKILL to the engine and all that it started, as a machine that loses power would."""
+    try:
+        family = [*psutil.Process(process.pid).children(recursive=True), psutil.Process(process.pid)]
+    except psutil.NoSuchProcess:
+        return
+    for member in family:
+        if member.is_running():
+            os.kill(member.pid, signal.SIGKILL)
+    process.wait()
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_killed_up_converges_when_it_is_run_again(project: Project, live: Live, moment: float) -> None:
+    project.copied("extras")
+    stack = project.stack("extras")
+    process = start_up(project, stack)
+    time.sleep(moment)
+    kill_all(process)
+    # a killed engine leaves its lock, and says so to the next one
+    project.pulumi("cancel", "--yes", "-s", stack)
+    project.up(stack)
+    project.unchanged(stack)
+    live.running_pods(project.namespace, 8)
+    live.only_job(project.namespace)
+
+
+def test_a_killed_replacement_converges_when_it_is_run_again(project: Project, live: Live) -> None:
+    project.copied("extras")
+    stack = project.stack("extras")
+    project.up(stack)
+    live.running_pods(project.namespace, 8)
+    before = live.only_job(project.namespace)["metadata"]["name"]
+    project.copied("extras", lambda data: data.update(image="registry.example.com/ai/pytorch-training:2.4"))
+    process = start_up(project, stack)
+    until(lambda: before not in live.names("jobs", project.namespace) or None, "the old job to go")
+    kill_all(process)
+    project.pulumi("cancel", "--yes", "-s", stack)
+    project.up(stack)
+    project.unchanged(stack)
+    assert live.only_job(project.namespace)["metadata"]["name"] != before

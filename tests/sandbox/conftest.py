@@ -1,0 +1,84 @@
+"""One sandbox for all tests that only look at it or use it; those that break one start their own."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from trainform.sandbox import NodePool, Sandbox, SandboxSettings, default_pools, down, up
+from trainform.sandbox.api import Api
+from trainform.sandbox.certificates import Certificates
+from trainform.sandbox.folder import Layout
+from trainform.sandbox.state import State, read_state
+from trainform.toolchain import Toolchain, ensure
+
+A800 = {
+    "cpu": "128",
+    "memory": "1Ti",
+    "pods": "110",
+    "baidu.com/a800_80g_cgpu": "8",
+    "rdma/hca": "1",
+}
+
+
+def small_settings(folder: Path) -> SandboxSettings:
+    """Four accelerator nodes and the two plain ones."""
+    pools = (NodePool("a800", 4, A800, {"trainform.dev/accelerator": "a800"}), *default_pools())
+    return SandboxSettings(folder, pools, storage_classes=("cephfs-ssd",), contexts=("dev-cluster",))
+
+
+def state_of(folder: Path) -> State:
+    """What the folder remembers."""
+    state = read_state(Layout(folder))
+    assert state is not None
+    return state
+
+
+def api_of(folder: Path) -> Api:
+    """The API server of the sandbox in a folder."""
+    return Api(state_of(folder).ports["kube-apiserver"], Certificates(Layout(folder).pki))
+
+
+def until(met: Callable[[], bool], seconds: float = 20) -> None:
+    """Wait for something that the cluster does in its own time."""
+    end = time.monotonic() + seconds
+    while not met():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.1)
+
+
+@pytest.fixture(scope="session")
+def toolchain() -> Toolchain:
+    """The real binaries, built if they are not there yet."""
+    return ensure()
+
+
+@pytest.fixture(scope="session")
+def sandbox(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    """A sandbox that is up."""
+    folder = tmp_path_factory.mktemp("sandbox") / "shared"
+    yield up(small_settings(folder), toolchain)
+    down(folder)
+
+
+@pytest.fixture(scope="session")
+def api(sandbox: Sandbox) -> Api:
+    """Its API server."""
+    return api_of(sandbox.folder)
+
+
+@pytest.fixture(scope="session")
+def _own(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("sandbox") / "own"
+    yield folder
+    down(folder)
+
+
+@pytest.fixture
+def own(_own: Path, toolchain: Toolchain) -> Path:
+    """Folder of a second sandbox, up at the beginning of each test that asks for it, in whatever state the last one left it."""
+    up(small_settings(_own), toolchain)
+    return _own

@@ -1,0 +1,75 @@
+"""The exports, read by a real shell; and the verbs as a user calls them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from trainform.sandbox import Sandbox, exports
+from trainform.toolchain import Toolchain
+
+
+def _run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "trainform", *words],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_shell_that_evaluates_them_works_in_the_sandbox(sandbox: Sandbox, toolchain: Toolchain) -> None:
+    printed = _run("sandbox", "env", TRAINFORM_SANDBOX=str(sandbox.folder))
+    assert printed.returncode == 0, printed.stderr
+    passphrase = (sandbox.folder / "passphrase").read_text()
+    assert passphrase not in printed.stdout
+    script = 'eval "$EXPORTS"; pulumi whoami && pulumi plugin ls && env'
+    # A passphrase in the user's shell would win over the file.
+    environment = {**os.environ, "EXPORTS": printed.stdout, "PULUMI_CONFIG_PASSPHRASE": "mine"}
+    shell = subprocess.run(["sh", "-c", script], env=environment, capture_output=True, text=True, check=False)
+    assert shell.returncode == 0, shell.stderr
+    assert "kubernetes" in shell.stdout
+    seen = dict(line.split("=", 1) for line in shell.stdout.splitlines() if "=" in line)
+    assert seen["KUBECONFIG"] == str(sandbox.kubeconfig)
+    assert seen["PULUMI_BACKEND_URL"] == f"file://{sandbox.folder}/pulumi-state"
+    assert "PULUMI_CONFIG_PASSPHRASE" not in seen
+    assert seen["PATH"].split(os.pathsep)[0] == str(toolchain.pulumi.bin) or toolchain.pulumi.origin == "system"
+
+
+def test_exports_are_the_same_for_programs(sandbox: Sandbox) -> None:
+    found = exports(sandbox.folder)
+    assert found["PULUMI_CONFIG_PASSPHRASE_FILE"] == str(sandbox.folder / "passphrase")
+    assert found["PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION"] == "true"
+
+
+def test_status_as_a_table_as_json_and_as_exit_code(sandbox: Sandbox, tmp_path: Path) -> None:
+    table = _run("sandbox", "status", "--folder", str(sandbox.folder))
+    assert table.returncode == 0
+    assert "kube-apiserver" in table.stdout
+    assert "6 of 6 nodes ready" in table.stdout
+    machine = _run("sandbox", "status", "--json", "--folder", str(sandbox.folder))
+    assert json.loads(machine.stdout)["running"] is True
+    nothing = _run("sandbox", "status", "--folder", str(tmp_path / "none"))
+    assert nothing.returncode == 1
+    assert "not running" in nothing.stdout
+
+
+def test_verbs_without_a_sandbox_say_what_to_do(tmp_path: Path) -> None:
+    folder = str(tmp_path / "none")
+    missing = _run("sandbox", "env", "--folder", folder)
+    assert (missing.returncode, missing.stdout) == (1, "")
+    assert "run `trainform sandbox up`" in missing.stderr
+    assert _run("sandbox", "down", "--folder", folder).returncode == 0
+    assert not (tmp_path / "none").exists()
+    assert _run("sandbox", "up", "-e", "no-such-environment", "--folder", folder).returncode == 2
+
+
+def test_where_makes_nothing(tmp_path: Path) -> None:
+    found = _run("toolchain", "where", TRAINFORM_CACHE=str(tmp_path / "cache"), TRAINFORM_TOOLCHAIN="build")
+    assert found.returncode == 0
+    assert "kube-apiserver: not there yet" in found.stdout
+    assert not (tmp_path / "cache").exists()

@@ -1,0 +1,47 @@
+"""Free ports, and what happens when one is not free after all."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from tests.sandbox.conftest import until
+from trainform.sandbox.certificates import Certificates
+from trainform.sandbox.components import Context, commands
+from trainform.sandbox.folder import Layout
+from trainform.sandbox.ports import pick_ports
+from trainform.sandbox.processes import is_running, launch
+from trainform.sandbox.waiting import PortTakenError, check_alive
+from trainform.toolchain import Toolchain
+
+
+def test_every_name_gets_a_port_of_its_own() -> None:
+    names = [f"component-{index}" for index in range(50)]
+    assert len(set(pick_ports(names, {}).values())) == 50
+
+
+def test_the_wanted_port_is_taken_if_it_is_free() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as busy:
+        taken = busy.getsockname()[1]
+        assert pick_ports(["a"], {"a": taken})["a"] != taken
+    free = pick_ports(["a"], {})["a"]
+    assert pick_ports(["a", "b"], {"a": free})["a"] == free
+
+
+def test_a_port_that_was_lost_to_another_process_is_recognised(tmp_path: Path, toolchain: Toolchain) -> None:
+    layout = Layout(tmp_path / "sandbox")
+    layout.make()
+    certificates = Certificates(layout.pki)
+    certificates.make()
+    with socket.create_server(("127.0.0.1", 0)) as busy:
+        ports = {"etcd": busy.getsockname()[1], **pick_ports(["etcd-peer"], {})}
+        context = Context(layout, certificates, ports, (), tmp_path / "none")
+        [etcd] = launch(
+            commands(0, context, toolchain.control_plane.binaries), {"PATH": os.defpath}, lambda started: None
+        )
+        until(lambda: not is_running(etcd))
+        with pytest.raises(PortTakenError, match="etcd ended"):
+            check_alive([etcd])

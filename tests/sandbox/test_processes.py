@@ -1,0 +1,97 @@
+"""Starting and ending by id and start time, with `sleep` in the place of a component."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.sandbox.conftest import until
+from trainform.sandbox.processes import Command, Process, is_running, launch, stop, tail
+
+ENVIRONMENT = {"PATH": os.defpath}
+# Dies, as by kill -9, after the child is there and before it is recorded.
+DIES = """
+import os, sys
+from pathlib import Path
+from trainform.sandbox.processes import Command, launch
+
+def record(started):
+    Path(sys.argv[1], "pid").write_text(str(started[0].pid))
+    os._exit(9)
+
+launch([Command("doomed", Path("/bin/sh"), ["-c", "touch ran"], Path(sys.argv[1], "log"))], {"PATH": os.defpath}, record)
+"""
+
+
+def _sleep(folder: Path, script: str = "exec sleep 300") -> Process:
+    shell = shutil.which("sh")
+    assert shell is not None
+    command = Command("sleeper", Path(shell), ["-c", script], folder / "sleeper.log")
+    return launch([command], ENVIRONMENT, lambda started: None)[0]
+
+
+def test_a_process_is_recorded_before_it_runs(tmp_path: Path) -> None:
+    seen = []
+    shell = shutil.which("sh")
+    assert shell is not None
+    command = Command("quick", Path(shell), ["-c", "echo ran"], tmp_path / "quick.log")
+    [process] = launch([command], ENVIRONMENT, lambda started: seen.append((tail(command.log), list(started))))
+    assert seen == [([], [process])]
+    until(lambda: tail(command.log) == ["ran"])
+    until(lambda: not is_running(process))
+
+
+def test_a_process_that_was_not_recorded_never_runs(tmp_path: Path) -> None:
+    died = subprocess.run([sys.executable, "-c", DIES, tmp_path], cwd=tmp_path, check=False)
+    assert died.returncode == 9
+    until(lambda: not psutil.pid_exists(int((tmp_path / "pid").read_text())))
+    assert not (tmp_path / "ran").exists()
+
+
+def test_stop_ends_what_ignores_the_polite_signal(tmp_path: Path) -> None:
+    process = _sleep(tmp_path, "trap '' TERM; echo deaf; while :; do sleep 0.05; done")
+    until(lambda: tail(Path(process.log)) == ["deaf"])
+    stop([process], grace=0.3)
+    assert not is_running(process)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"started": time.time() - 86_400}, {"binary": "/usr/sbin/sshd"}],
+    ids=["another start time", "another program"],
+)
+def test_a_number_that_somebody_else_has_now_is_left_alone(tmp_path: Path, changed: dict[str, float | str]) -> None:
+    process = _sleep(tmp_path, "while :; do sleep 0.05; done")
+    until(lambda: len(psutil.Process(process.pid).cmdline()) == 3)
+    try:
+        other = dataclasses.replace(process, **changed)  # type: ignore[arg-type]
+        assert not is_running(other)
+        stop([other], grace=0.2)
+        assert is_running(process)
+    finally:
+        stop([process])
+
+
+def test_it_has_a_session_of_its_own_and_the_log_of_the_run_before_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "sleeper.log").write_text("why it crashed\n")
+    process = _sleep(tmp_path)
+    try:
+        assert os.getsid(process.pid) == process.pid
+        assert tail(tmp_path / "sleeper.previous.log") == ["why it crashed"]
+    finally:
+        stop([process])
+
+
+def test_tail_of_a_long_and_of_no_log(tmp_path: Path) -> None:
+    log = tmp_path / "long.log"
+    log.write_bytes(b"\xff broken\n" * 100_000 + b"last\n")
+    assert tail(log, 2)[1] == "last"
+    assert tail(tmp_path / "none.log") == []

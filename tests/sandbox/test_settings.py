@@ -1,0 +1,88 @@
+"""An environment as a sandbox."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from trainform.errors import InputError
+from trainform.sandbox import NodePool, SandboxSettings, Taint, from_environment
+from trainform.spec.environment import Environment
+
+FOLDER = Path("/srv/sandbox")
+
+
+def _environment(**changes: object) -> Environment:
+    content: dict[str, object] = {
+        "name": "dev",
+        "cluster": {"context": "dev-cluster"},
+        "namespace": {"name": "ai-namespace"},
+        "accelerators": {
+            "a800": {"resource": "baidu.com/a800_80g_cgpu", "per_node": 8, "nodes": 4},
+            "h100": {
+                "resource": "nvidia.com/gpu",
+                "per_node": 4,
+                "nodes": 2,
+                "cpu": "64",
+                "memory": "512Gi",
+                "node_selector": {"pool": "h100"},
+                "tolerations": [{"key": "gpu", "value": "h100", "effect": "NoExecute"}],
+            },
+        },
+        "rdma": {"resource": "rdma/hca", "count": 1, "per_node": 8},
+        "storage_classes": {"fast": "cephfs-ssd", "cold": "cephfs-hdd", "quick": "cephfs-ssd"},
+        **changes,
+    }
+    return Environment.model_validate(content)
+
+
+def test_a_pool_for_each_kind_and_one_without_accelerators() -> None:
+    settings = from_environment(_environment(), FOLDER)
+    a800, h100, cpu = settings.pools
+    assert a800 == NodePool(
+        "a800",
+        4,
+        {"cpu": "128", "memory": "1Ti", "pods": "110", "baidu.com/a800_80g_cgpu": "8", "rdma/hca": "8"},
+        {"trainform.dev/accelerator": "a800"},
+    )
+    assert (h100.resources["cpu"], h100.resources["memory"], h100.resources["nvidia.com/gpu"]) == ("64", "512Gi", "4")
+    assert h100.labels == {"trainform.dev/accelerator": "h100", "pool": "h100"}
+    assert h100.taints == (Taint("gpu", "h100", "NoExecute"),)
+    assert (cpu.name, cpu.count) == ("cpu", 2)
+    assert settings.storage_classes == ("cephfs-hdd", "cephfs-ssd")
+    assert settings.contexts == ("dev-cluster",)
+
+
+def test_labels_and_taints_of_the_whole_cluster_are_on_every_node() -> None:
+    environment = _environment(
+        node_selector={"team": "ai"}, tolerations=[{"key": "reserved", "operator": "Exists"}, {"operator": "Exists"}]
+    )
+    for pool in from_environment(environment, FOLDER).pools:
+        assert pool.labels["team"] == "ai"
+        assert Taint("reserved", "", "NoSchedule") in pool.taints
+
+
+def test_a_kind_that_is_called_cpu_keeps_its_name() -> None:
+    kinds = {"cpu": {"resource": "example.com/cpu", "per_node": 1, "nodes": 1}}
+    pools = from_environment(_environment(accelerators=kinds, rdma=None), FOLDER).pools
+    assert [pool.name for pool in pools] == ["cpu", "cpu-only"]
+
+
+def test_an_environment_without_anything_is_two_plain_nodes() -> None:
+    environment = Environment.model_validate({"name": "bare", "namespace": {"name": "default"}})
+    settings = from_environment(environment, FOLDER)
+    assert [(pool.name, pool.count) for pool in settings.pools] == [("cpu", 2)]
+    assert settings.contexts == ()
+
+
+@pytest.mark.parametrize(
+    ("pools", "reason"),
+    [
+        ((NodePool("a800", 1, {}), NodePool("a800", 2, {})), "names two pools"),
+        ((NodePool("a800", 10_001, {}),), "more simulated nodes than one machine serves"),
+    ],
+)
+def test_pools_that_cannot_be(pools: tuple[NodePool, ...], reason: str) -> None:
+    with pytest.raises(InputError, match=reason):
+        SandboxSettings(FOLDER, pools)
