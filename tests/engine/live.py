@@ -62,7 +62,7 @@ class Live:
         assert found is not None, f"no {plural}/{name}"
         return found
 
-    def list(self, plural: str, namespace: str | None = None) -> list[dict[str, Any]]:
+    def find_all(self, plural: str, namespace: str | None = None) -> list[dict[str, Any]]:
         """All objects of a kind."""
         response = self.request("GET", self.path(plural, namespace))
         assert response.status_code == 200, response.text
@@ -71,7 +71,7 @@ class Live:
 
     def names(self, plural: str, namespace: str | None = None) -> set[str]:
         """Names of all objects of a kind."""
-        return {item["metadata"]["name"] for item in self.list(plural, namespace)}
+        return {item["metadata"]["name"] for item in self.find_all(plural, namespace)}
 
     def create(self, plural: str, body: dict[str, Any], namespace: str | None = None) -> dict[str, Any]:
         """Make an object."""
@@ -87,7 +87,7 @@ class Live:
 
     def only_job(self, namespace: str) -> dict[str, Any]:
         """The one job of the namespace."""
-        jobs = self.list("jobs", namespace)
+        jobs = self.find_all("jobs", namespace)
         assert len(jobs) == 1, [job["metadata"]["name"] for job in jobs]
         return jobs[0]
 
@@ -95,7 +95,7 @@ class Live:
         """The pods of the namespace, once `count` of them run."""
 
         def running() -> list[dict[str, Any]] | None:
-            pods = [pod for pod in self.list("pods", namespace) if pod["status"].get("phase") == "Running"]
+            pods = [pod for pod in self.find_all("pods", namespace) if pod["status"].get("phase") == "Running"]
             return pods if len(pods) == count else None
 
         return until(running, f"{count} running pods in {namespace}")

@@ -39,12 +39,18 @@ class Ran:
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """One step of a preview: what happens to which kind of object, and at which paths."""
+    """One step of a preview: what happens to which object, and at which paths."""
 
     op: str
-    kind: str
+    type: str
+    name: str
     paths: tuple[str, ...]
     replaced_by: tuple[str, ...]
+
+    @property
+    def kind(self) -> str:
+        """The last word of the type: `Job`."""
+        return self.type.rpartition(":")[2]
 
 
 class Project:
@@ -128,18 +134,22 @@ class Project:
 
     def steps(self, stack: str) -> list[Step]:
         """What a preview would change."""
+        return [step for step in self.preview(stack) if step.op != "same"]
+
+    def preview(self, stack: str) -> list[Step]:
+        """Every step of a preview."""
         ran = self.pulumi("preview", "--json", "-s", stack)
         assert ran.code == 0, ran.output
         steps = json.loads(ran.output[ran.output.index("{") :])["steps"]
         return [
             Step(
                 op=step["op"],
-                kind=step["urn"].split("::")[2].rpartition(":")[2],
+                type=step["urn"].split("::")[2].rpartition("$")[2],
+                name=step["urn"].split("::")[3],
                 paths=tuple(sorted(step.get("detailedDiff") or {})),
                 replaced_by=tuple(step.get("replaceReasons") or ()),
             )
             for step in steps
-            if step["op"] != "same"
         ]
 
     def unchanged(self, stack: str) -> None:

@@ -5,16 +5,3 @@ Volcano Job every later update would be denied.
 """
 
 from __future__ import annotations
-
-from typing import Any
-
-import pytest
-from hypothesis import HealthCheck, given, settings
-
-from tests.engine.live import Live
-from tests.generators import environments_data, experiments_data
-from trainform.backends import job_manifests, plan_job
-from trainform.backends.job import job_problems
-from trainform.spec.environment import Environment
-from trainform.spec.experiment import Experiment
-from trainform.spec.load import parse

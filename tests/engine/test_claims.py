@@ -41,7 +41,7 @@ def test_a_claim_of_somebody_else_is_refused_and_not_touched(project: Project, l
     after = live.get("persistentvolumeclaims", CLAIM, project.namespace)
     assert after["metadata"]["uid"] == before
     assert after["spec"]["resources"]["requests"]["storage"] == "1Ti"
-    assert live.list("jobs", project.namespace) == []
+    assert live.find_all("jobs", project.namespace) == []
 
 
 def test_a_change_that_would_delete_data_is_refused(project: Project, live: Live) -> None:

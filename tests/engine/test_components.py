@@ -88,17 +88,22 @@ def test_a_missing_experiment_is_told_without_a_traceback(project: Project) -> N
 
 
 def test_secrets_of_the_user_never_reach_preview_state_or_render(project: Project) -> None:
-    secret = "hf_Zk3vQmT8sLw"
-    project.copied("hello", lambda data: data.update(env={"HF_TOKEN": secret}))
+    token = "hf_Zk3vQmT8sLw"  # noqa: S105 - it must look like one
+    project.copied("hello", lambda data: data.update(env={"HF_TOKEN": token}))
     stack = project.stack("hello")
-    outputs = [project.pulumi("preview", "-s", stack, "--diff").failed()]
-    for verb in ("check", "plan", "render"):
-        outputs.append(project.run(sys.executable, "-m", "trainform", verb, "hello", "-e", "dev").failed())
-    outputs.append(project.pulumi("stack", "export", "--show-secrets", "-s", stack).succeeded())
-    assert all(secret not in output for output in outputs)
-    assert all("looks like a secret" in output for output in outputs[:-1])
+    trainform = (sys.executable, "-m", "trainform")
+    refusals = [
+        project.pulumi("preview", "-s", stack, "--diff").failed(),
+        *(project.run(*trainform, verb, "hello", "-e", "dev").failed() for verb in ("check", "plan", "render")),
+    ]
+    assert all("looks like a secret" in output for output in refusals)
+    state = project.pulumi("stack", "export", "--show-secrets", "-s", stack).succeeded()
+    assert all(token not in output for output in [*refusals, state])
 
     reference = {"HF_TOKEN": {"secret": {"name": "hub", "key": "token"}}}
     project.copied("hello", lambda data: data.update(env=reference))
-    assert "Secret hub, key token" in project.run(sys.executable, "-m", "trainform", "plan", "hello", "-e", "dev").succeeded()
+    assert (
+        "Secret hub, key token"
+        in project.run(sys.executable, "-m", "trainform", "plan", "hello", "-e", "dev").succeeded()
+    )
     project.pulumi("preview", "-s", stack).succeeded()

@@ -2,45 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
 import time
 
-import psutil
 import pytest
 
+from tests.engine.interruption import kill_all, start_up
 from tests.engine.live import Live, until
 from tests.engine.project import Project
 
 # Seconds after the start: while the program loads, while objects are made, while the job is made, after the end.
 MOMENTS = (0.4, 1.5, 2.0, 2.5, 3.0, 4.0)
-
-
-def start_up(project: Project, stack: str) -> subprocess.Popen[bytes]:
-    """`pulumi up` in the background, leader of a process group of its own."""
-    words = ["pulumi", "up", "--yes", "--skip-preview", "--non-interactive", "-s", stack]
-    return subprocess.Popen(
-        words,
-        cwd=project.folder,
-        env=project.environ,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-
-
-def kill_all(process: subprocess.Popen[bytes]) -> None:
-    """SIGKILL to the engine and all that it started, as a machine that loses power would."""
-    try:
-        family = [*psutil.Process(process.pid).children(recursive=True), psutil.Process(process.pid)]
-    except psutil.NoSuchProcess:
-        return
-    for member in family:
-        if member.is_running():
-            os.kill(member.pid, signal.SIGKILL)
-    process.wait()
 
 
 @pytest.mark.parametrize("moment", MOMENTS)

@@ -21,7 +21,7 @@ def test_the_reference_job_starts_as_a_gang_on_four_nodes(project: Project, live
     project.up(stack)
     pods = live.running_pods(project.namespace, 4)
     assert len({pod["spec"]["nodeName"] for pod in pods}) == 4
-    group = live.list("podgroups", project.namespace)[0]
+    group = live.find_all("podgroups", project.namespace)[0]
     assert group["spec"]["minMember"] == 4
     job = live.only_job(project.namespace)["metadata"]["name"]
     assert {pod["metadata"]["name"] for pod in pods} == {
@@ -62,7 +62,7 @@ def test_first_preview_up_and_a_second_preview_without_change(project: Project, 
     project.up(stack)
     project.unchanged(stack)
     project.destroy(stack)
-    assert live.list("jobs", project.namespace) == []
+    assert live.find_all("jobs", project.namespace) == []
     assert live.names("services", project.namespace) == set()
     assert live.find("queues", name) is None
     kept = {"resnet": {"resnet-checkpoints"}}

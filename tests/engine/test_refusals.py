@@ -12,16 +12,19 @@ import psutil
 import pytest
 import yaml
 
+from tests.engine.interruption import start_up
 from tests.engine.live import Live, until
 from tests.engine.project import Project
 
 WITHIN = 60.0
 
 
-def message_of(project: Project, *words: str, **environ: str) -> str:
+def message_of(project: Project, *words: str, kubeconfig: str | None = None) -> str:
     """What a failing command says; fails the test where it takes longer than a minute."""
     started = time.monotonic()
-    output = project.pulumi(*words, **environ).failed()
+    if kubeconfig is not None:
+        project.environ["KUBECONFIG"] = kubeconfig
+    output = project.pulumi(*words).failed()
     assert time.monotonic() - started < WITHIN
     return output
 
@@ -58,7 +61,7 @@ def test_an_unreachable_cluster(project: Project, hello: str, answers: bool) -> 
     with listening(answers) as port:
         kubeconfig = kubeconfig_to(project, port)
         for verb in (["preview"], ["up", "--yes", "--skip-preview"]):
-            output = message_of(project, *verb, "-s", hello, KUBECONFIG=kubeconfig)
+            output = message_of(project, *verb, "-s", hello, kubeconfig=kubeconfig)
             assert f"cannot reach the cluster of context dev-cluster (https://127.0.0.1:{port})" in output
             assert "fix: check the network or VPN" in output
 
@@ -121,8 +124,6 @@ def test_a_queue_that_never_opens_and_a_second_up_that_meets_the_lock(
     project: Project, live: Live, volcano_controller: psutil.Process
 ) -> None:
     """With Volcano's controller stopped an own queue never opens; `up` waits for it, and meanwhile holds the stack's lock."""
-    from tests.engine.test_interruptions import start_up
-
     project.copied("extras")
     stack = project.stack("extras")
     volcano_controller.suspend()
@@ -135,7 +136,7 @@ def test_a_queue_that_never_opens_and_a_second_up_that_meets_the_lock(
         assert first.wait(timeout=WITHIN) != 0
         assert time.monotonic() - started < WITHIN
         output = message_of(project, "up", "--yes", "--skip-preview", "-s", stack)
-        assert "the queue extras" in output
+        assert "the queue extras has not opened within 40 s" in output
     finally:
         volcano_controller.resume()
     project.up(stack)
@@ -147,6 +148,6 @@ def _state(live: Live, queue: str) -> str:
 
 
 def test_a_cluster_without_volcano(project: Project, hello: str, bare_cluster: str) -> None:
-    output = message_of(project, "preview", "-s", hello, KUBECONFIG=bare_cluster)
+    output = message_of(project, "preview", "-s", hello, kubeconfig=bare_cluster)
     assert "has no jobs.batch.volcano.sh" in output
     assert "install Volcano" in output

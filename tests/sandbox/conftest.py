@@ -65,9 +65,10 @@ def sandbox(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> I
 
 
 @pytest.fixture(scope="session")
-def api(sandbox: Sandbox) -> Api:
+def api(sandbox: Sandbox) -> Iterator[Api]:
     """Its API server."""
-    return api_of(sandbox.folder)
+    with api_of(sandbox.folder) as api:
+        yield api
 
 
 @pytest.fixture(scope="session")

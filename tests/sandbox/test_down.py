@@ -14,10 +14,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.sandbox.conftest import api_of, small_settings, state_of
+from tests.sandbox.conftest import api_of, small_settings, state_of, until
 from tests.toolchain.recording import Recording
 from trainform.errors import SandboxError
 from trainform.sandbox import Sandbox, down, exports, status, up
+from trainform.sandbox.api import Api
 from trainform.sandbox.folder import Layout
 from trainform.sandbox.state import read_processes
 from trainform.toolchain import Toolchain
@@ -46,17 +47,29 @@ def _running(folder: Path) -> list[int]:
     return found
 
 
+def test_two_sandboxes_run_side_by_side(sandbox: Sandbox, api: Api, own: Path) -> None:
+    ports, others = state_of(sandbox.folder).ports, state_of(own).ports
+    assert not set(ports.values()) & set(others.values())
+    manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "only-here"}}
+    with api_of(own) as other:
+        other.create(MAPS, manifest)
+    assert "only-here" not in [item["metadata"]["name"] for item in api.get(MAPS)["items"]]
+    assert status(sandbox.folder).running
+    assert status(own).running
+
+
 def test_a_killed_component_is_seen_and_up_recovers_on_the_same_data(own: Path, toolchain: Toolchain) -> None:
-    api_of(own).apply(f"{MAPS}/kept", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "kept"}})
+    with api_of(own) as api:
+        api.apply(f"{MAPS}/kept", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "kept"}})
     before = state_of(own)
     os.kill(next(p.pid for p in before.processes if p.name == "kube-apiserver"), signal.SIGKILL)
-    found = status(own)
-    assert not found.running
-    assert [row.name for row in found.components if not row.running] == ["kube-apiserver"]
+    until(lambda: [row.name for row in status(own).components if not row.running] == ["kube-apiserver"])
+    assert not status(own).running
     progress = Recording()
     up(small_settings(own), toolchain, progress)
     assert "6 of 7 components of an earlier start still run" in progress.text
-    assert api_of(own).get(f"{MAPS}/kept")["metadata"]["name"] == "kept"
+    with api_of(own) as api:
+        assert api.get(f"{MAPS}/kept")["metadata"]["name"] == "kept"
     after = state_of(own)
     assert after.ports == before.ports, "kubeconfigs that were copied must go on working"
     assert not {p.pid for p in before.processes} & {p.pid for p in after.processes}
@@ -84,13 +97,6 @@ def test_down_after_a_crash_ends_what_is_left_and_nothing_else(
         exports(own)
 
 
-def test_down_with_purge_leaves_no_folder(own: Path, toolchain: Toolchain) -> None:
-    up(small_settings(own), toolchain)
-    assert down(own, purge=True)
-    assert not own.exists()
-    assert not down(own, purge=True)
-
-
 def _interrupted_up(folder: Path, number: signal.Signals) -> None:
     runner = subprocess.Popen([sys.executable, "-c", UP, folder], cwd=REPOSITORY, stderr=subprocess.PIPE)
     end = time.monotonic() + 30
@@ -105,17 +111,20 @@ def _interrupted_up(folder: Path, number: signal.Signals) -> None:
 
 def test_ctrl_c_leaves_nothing_running(tmp_path: Path) -> None:
     folder = tmp_path / "interrupted"
-    _interrupted_up(folder, signal.SIGINT)
-    assert _running(folder) == []
-    down(folder)
-
-
-def test_an_up_that_is_killed_half_way_can_be_taken_down_or_run_again(tmp_path: Path, toolchain: Toolchain) -> None:
-    folder = tmp_path / "killed"
-    _interrupted_up(folder, signal.SIGKILL)
-    assert len(_running(folder)) == len(read_processes(Layout(folder)))
-    assert not status(folder).running
     try:
+        _interrupted_up(folder, signal.SIGINT)
+        assert _running(folder) == []
+    finally:
+        down(folder)
+
+
+def test_an_up_that_is_killed_half_way_can_be_run_again_and_taken_down(tmp_path: Path, toolchain: Toolchain) -> None:
+    folder = tmp_path / "killed"
+    try:
+        _interrupted_up(folder, signal.SIGKILL)
+        # Those that were recorded and had not begun yet never do.
+        assert set(_running(folder)) <= {process.pid for process in read_processes(Layout(folder))}
+        assert not status(folder).running
         up(small_settings(folder), toolchain)
         assert status(folder).running
     finally:
@@ -123,15 +132,18 @@ def test_an_up_that_is_killed_half_way_can_be_taken_down_or_run_again(tmp_path: 
     assert _running(folder) == []
 
 
-def test_a_stale_folder_names_processes_that_are_now_somebody_elses(own: Path, toolchain: Toolchain) -> None:
-    # As after a reboot: the numbers are in use again, by others.
-    layout = Layout(own)
-    down(own)
+def test_a_stale_folder_names_processes_that_are_now_somebody_elses(tmp_path: Path, toolchain: Toolchain) -> None:
+    folder = tmp_path / "stale"
+    layout = Layout(folder)
     layout.make()
+    # As after a reboot: the numbers are in use again, by others. This one is the test itself.
     rows = [{"name": "etcd", "pid": os.getpid(), "started": 1.0, "binary": sys.executable, "log": "x"}]
     layout.state.write_text(json.dumps({"format": 0, "processes": rows}))
-    up(small_settings(own), toolchain)
-    assert status(own).running
+    up(small_settings(folder), toolchain)
+    assert status(folder).running
+    assert down(folder, purge=True)
+    assert not folder.exists()
+    assert not down(folder, purge=True)
 
 
 def test_a_component_that_fails_is_named_with_its_log(tmp_path: Path, toolchain: Toolchain) -> None:

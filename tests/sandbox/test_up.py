@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import stat
-from pathlib import Path
 
 import lightkube
 import psutil
 import pytest
 from lightkube.resources.core_v1 import Node
 
-from tests.sandbox.conftest import api_of, small_settings, state_of, until
+from tests.sandbox.conftest import small_settings, state_of, until
 from tests.toolchain.recording import Recording
 from trainform.sandbox import NodePool, Sandbox, Taint, status, up
 from trainform.sandbox.api import Api, RequestError
@@ -25,14 +25,14 @@ CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
 PODS = "/api/v1/namespaces/default/pods"
 
 
-def _job(name: str, minimum: int = 4, **annotations: str) -> dict[str, object]:
+def _job(name: str, minimum: int = 4, annotations: dict[str, str] | None = None) -> dict[str, object]:
     container = {
         "name": "trainer",
         "image": "registry.example.com/ai/pytorch:2.3",
         "resources": {"limits": {"cpu": "8", "baidu.com/a800_80g_cgpu": "8", "rdma/hca": "1"}},
     }
     template = {
-        "metadata": {"annotations": {f"sandbox.trainform.dev/{key}": value for key, value in annotations.items()}},
+        "metadata": {"annotations": {} if annotations is None else annotations},
         "spec": {"restartPolicy": "Never", "hostNetwork": True, "containers": [container]},
     }
     return {
@@ -59,9 +59,15 @@ def test_every_component_listens_on_loopback_only(sandbox: Sandbox) -> None:
 
 
 def test_files_are_for_this_user_only(sandbox: Sandbox) -> None:
-    for path in (sandbox.folder, *sandbox.folder.rglob("*")):
-        if "etcd" not in path.relative_to(sandbox.folder).parts[1:2]:
-            assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0, path
+    # Below etcd and pulumi-state others write as they like; nobody gets there through the folders above.
+    ours = [
+        sandbox.folder,
+        *sandbox.folder.iterdir(),
+        *(sandbox.folder / "pki").iterdir(),
+        *(sandbox.folder / "logs").iterdir(),
+    ]
+    for path in ours:
+        assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0, path
 
 
 def test_nodes_offer_the_accelerators_and_have_addresses_of_their_own(api: Api) -> None:
@@ -108,9 +114,9 @@ def test_all_webhooks_of_the_chart_are_registered(api: Api) -> None:
                 "apiVersion": "topology.volcano.sh/v1alpha1",
                 "kind": "HyperNode",
                 "metadata": {"name": "rack"},
-                "spec": {"tier": 1, "members": [{"type": "Node", "selector": {}}]},
+                "spec": {"tier": 1, "members": [{"type": "Node", "selector": {"regexMatch": {"pattern": "("}}}]},
             },
-            "denied the request",
+            "regexMatch pattern is invalid",
         ),
     ],
 )
@@ -157,7 +163,7 @@ def test_a_gang_runs_until_it_is_deleted(api: Api) -> None:
 @pytest.mark.parametrize(("code", "phase"), [("0", "Completed"), ("137", "Failed")])
 def test_a_pod_ends_by_itself_where_it_says_so(api: Api, code: str, phase: str) -> None:
     name = f"short-{code}"
-    manifest = _job(name, **{"run-for": "1s", "exit-code": code})
+    manifest = _job(name, annotations={"sandbox.trainform.dev/run-for": "1s", "sandbox.trainform.dev/exit-code": code})
     spec = manifest["spec"]
     assert isinstance(spec, dict)
     spec["policies"] = [
@@ -181,8 +187,8 @@ def test_the_kubeconfig_works_for_other_clients_under_every_name(sandbox: Sandbo
     config = lightkube.KubeConfig.from_file(sandbox.kubeconfig).get(context)
     assert config is not None
     assert config.namespace == "default"
-    client = lightkube.Client(config=config)
-    assert len(list(client.list(Node))) == 6
+    with contextlib.closing(lightkube.Client(config=config)) as client:
+        assert len(list(client.list(Node))) == 6
 
 
 def test_status_tells_what_runs(sandbox: Sandbox) -> None:
@@ -231,13 +237,3 @@ def test_other_settings_change_nodes_classes_and_contexts_but_no_process(
     finally:
         up(settings, toolchain)
     assert len(_names(api, "/api/v1/nodes")) == 6
-
-
-def test_two_sandboxes_run_side_by_side(sandbox: Sandbox, own: Path) -> None:
-    ports, others = state_of(sandbox.folder).ports, state_of(own).ports
-    assert not set(ports.values()) & set(others.values())
-    manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "only-here"}}
-    api_of(own).create("/api/v1/namespaces/default/configmaps", manifest)
-    assert "only-here" not in _names(api_of(sandbox.folder), "/api/v1/namespaces/default/configmaps")
-    assert status(sandbox.folder).running
-    assert status(own).running

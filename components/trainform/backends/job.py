@@ -9,10 +9,10 @@ from typing import cast
 
 from trainform.backends import volcano
 from trainform.backends.contract import Backend
-from trainform.backends.patches import patch_problems, patched
+from trainform.backends.patches import override_paths, patch_problems, patched
 from trainform.catalog import defaults
 from trainform.errors import InputError, Problem
-from trainform.manifests.manifest import Manifest
+from trainform.manifests.manifest import Manifest, stamped
 from trainform.manifests.objects import claim, experiment_labels, launch_scripts, pod_selector, rendezvous_service
 from trainform.plan import Plan, build_plan
 from trainform.plan.environment import environment_problems
@@ -47,7 +47,7 @@ def job_problems(experiment: Experiment, environment: Environment, run: int = 1)
 
 def job_manifests(plan: Plan) -> list[Manifest]:
     """Every object of the job in the order in which they are made, merge patches of the user applied."""
-    return [patched(plan, manifest) for manifest in _rendered(plan)]
+    return [stamped(patched(plan, manifest), override_paths(plan, manifest)) for manifest in _rendered(plan)]
 
 
 def _rendered(plan: Plan) -> list[Manifest]:

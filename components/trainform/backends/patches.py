@@ -34,6 +34,13 @@ def override_key(manifest: Manifest) -> str:
     return "queue" if manifest.key.startswith("queue-") else manifest.key
 
 
+def override_paths(plan: Plan, manifest: Manifest) -> list[str]:
+    """The user's fields whose merge patches are in the object; those of roles are in the job."""
+    key = override_key(manifest)
+    roles = [f"roles.{role.name}.pod_overrides" for role in plan.roles if role.overrides] if key == "job" else []
+    return [*roles, *([f"manifest_overrides.{key}"] if key in plan.manifest_overrides else [])]
+
+
 def patched(plan: Plan, manifest: Manifest) -> Manifest:
     """The object with the user's merge patch."""
     patch = plan.manifest_overrides.get(override_key(manifest))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trainform.backends.job import BACKENDS
 from trainform.errors import InputError
-from trainform.manifests.manifest import Manifest, ownership
+from trainform.manifests.manifest import Manifest, ownership, stamped
 from trainform.manifests.objects import claim, namespace, priority_class
 from trainform.plan.build import plan_claim, queue_amounts
 from trainform.plan.environment import environment_problems
@@ -25,7 +25,7 @@ def platform_manifests(environment: Environment) -> list[Manifest]:
         backend.queue(QueuePlan(queue, request, queue_amounts(request, environment)), labels)
         for queue, request in _parents_first(environment).items()
     ]
-    return [
+    manifests = [
         *([namespace(name, labels)] if environment.namespace.create else []),
         *queues,
         *(priority_class(key, request, labels) for key, request in environment.priority_classes.items()),
@@ -34,6 +34,7 @@ def platform_manifests(environment: Environment) -> list[Manifest]:
             for key, request in environment.claims.items()
         ),
     ]
+    return [stamped(manifest) for manifest in manifests]
 
 
 def _parents_first(environment: Environment) -> dict[str, QueueRequest]:

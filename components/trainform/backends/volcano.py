@@ -88,7 +88,7 @@ def job(plan: Plan) -> Manifest:
         "name": plan.job,
         "namespace": plan.namespace,
         "labels": {**plan.labels, **experiment_labels(plan), defaults.REVISION_LABEL: plan.revision},
-        "annotations": _annotations(plan),
+        "annotations": plan.annotations,
     }
     body = {"apiVersion": API_VERSION, "kind": KIND, "metadata": without_empty(metadata), "spec": without_empty(spec)}
     return Manifest("job", body, follows_revision=True)
@@ -140,11 +140,6 @@ def immutable_part(body: dict[str, Any]) -> Any:
         for field in MUTABLE_TASK_FIELDS:
             task.pop(field, None)
     return spec
-
-
-def _annotations(plan: Plan) -> dict[str, str]:
-    overrides = {defaults.OVERRIDES_ANNOTATION: ", ".join(plan.overrides)} if plan.overrides else {}
-    return {**plan.annotations, **overrides}
 
 
 def _task(plan: Plan, role: RolePlan) -> dict[str, Any]:

@@ -19,7 +19,7 @@ LAUNCH_MOUNT = "/etc/trainform"
 LAUNCH_SCRIPT = "launch.sh"
 
 MAX_RETRY = 3  # what Volcano's webhook writes for 0; said explicitly, since its update check compares literally
-QUEUE_OPEN_SECONDS = 45  # a Queue opens in about a second; later than this its controller is not there
+QUEUE_OPEN_SECONDS = 40  # a Queue opens in about a second; later than this its controller is not there
 CONNECT_SECONDS = 5
 REVISION_DIGITS = 6
 

@@ -103,7 +103,7 @@ def _running_pods(plan: Plan, progress: Progress) -> list[dict[str, Any]]:
     deadline = time.monotonic() + PATIENCE_SECONDS
     with progress.step("waiting for the gang") as step:
         while True:
-            pods = cluster.list("Pod", plan.namespace, selector)
+            pods = cluster.find_all("Pod", plan.namespace, selector)
             running = sum(pod["status"].get("phase") == "Running" for pod in pods)
             step.update(f"waiting for the gang: {running} of {plan.totals.pods} pods run")
             if running == plan.totals.pods or time.monotonic() > deadline:

@@ -41,14 +41,15 @@ FolderOption = Annotated[
     ),
 ]
 TimeoutOption = Annotated[
-    float, typer.Option("--timeout", min=1, metavar="SECONDS", help="How long it may take to be ready.")
+    float | None,
+    typer.Option("--timeout", min=1, metavar="SECONDS", help="How long it may take to be ready. Default: 90."),
 ]
-PurgeOption = Annotated[bool, typer.Option("--purge", "--delete", help="Remove the logs too, and the folder.")]
+PurgeOption = Annotated[bool, typer.Option("--purge", "--delete", help="Remove the logs and the passphrase too, and the folder.")]
 
 
 @app.command("up")
 def up_command(
-    environment: EnvironmentOption = None, folder: FolderOption = None, timeout: TimeoutOption = 90.0
+    environment: EnvironmentOption = None, folder: FolderOption = None, timeout: TimeoutOption = None
 ) -> None:
     """Start the control plane, or make the running one match the environment.
 
@@ -58,11 +59,12 @@ def up_command(
     """
     from trainform.cli.progress import display
     from trainform.sandbox import chosen_folder, up
+    from trainform.sandbox.control import READY_SECONDS
     from trainform.toolchain import ensure
 
     progress = display()
     settings = _settings(environment, chosen_folder(folder))
-    sandbox = up(settings, ensure(progress), progress, timeout)
+    sandbox = up(settings, ensure(progress), progress, READY_SECONDS if timeout is None else timeout)
     typer.echo(
         f"sandbox up: {sandbox.url}, context {sandbox.context}, {sum(pool.count for pool in settings.pools)} nodes"
     )
@@ -86,7 +88,7 @@ def _settings(environment: str | None, folder: Path) -> SandboxSettings:
 def down_command(folder: FolderOption = None, purge: PurgeOption = False) -> None:
     """Stop what `up` started, and remove the cluster with all objects in it.
 
-    The state of Pulumi stacks made in the sandbox goes too: it describes objects that are gone. The logs stay.
+    The state of Pulumi stacks made in the sandbox goes too: it describes objects that are gone. The logs stay, and the passphrase.
     """
     from trainform.cli.progress import display
     from trainform.sandbox import chosen_folder, down

@@ -85,7 +85,7 @@ class Cluster:
         except ApiError as error:
             return Found(None, readable=error.status.code != FORBIDDEN)
 
-    def list(self, kind: str, namespace: str, labels: dict[str, str]) -> list[dict[str, Any]]:
+    def find_all(self, kind: str, namespace: str, labels: dict[str, str]) -> list[dict[str, Any]]:
         """All objects of a kind in the namespace that have these labels."""
         with self._telling():
             return [

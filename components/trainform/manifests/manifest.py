@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from typing import Any
 
 from trainform.catalog import defaults
+
+FIELD_MANAGER = {"pulumi.com/patchFieldManager": "trainform"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,6 +29,18 @@ class Manifest:
 def ownership(name_label: str, *, environment: str) -> dict[str, str]:
     """Labels by which an object is known to be ours; they never change while the object lives."""
     return {**defaults.MANAGED_BY, defaults.NAME_LABEL: name_label, defaults.ENVIRONMENT_LABEL: environment}
+
+
+def stamped(manifest: Manifest, overrides: Iterable[str] = ()) -> Manifest:
+    """The object as it is applied, with what its annotations say.
+
+    A fixed field manager: Pulumi's own is random per resource, so an object that outlived its state (a kept claim, a killed `up`)
+    would answer the next change with a conflict. `overrides`: the fields of the user whose merge patches are in the object.
+    """
+    metadata = manifest.body["metadata"]
+    patched = {defaults.OVERRIDES_ANNOTATION: ", ".join(overrides)}
+    annotations = {**metadata.get("annotations", {}), **FIELD_MANAGER, **(patched if any(patched.values()) else {})}
+    return dataclasses.replace(manifest, body={**manifest.body, "metadata": {**metadata, "annotations": annotations}})
 
 
 def without_empty(fields: dict[str, Any]) -> dict[str, Any]:

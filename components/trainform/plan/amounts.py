@@ -22,8 +22,8 @@ def amount_problems(path: str, amounts: dict[str, str]) -> Iterator[Problem]:
             yield Problem(
                 where, quantity, "is a fraction; Kubernetes counts it in whole numbers", "write a whole number"
             )
-        elif "/" in name and amount(quantity) >= MOST_PIECES:
-            yield Problem(where, quantity, "is larger than Kubernetes can hold", f"write less than {MOST_PIECES}")
+        elif "/" in name and amount(quantity) > MOST_PIECES:
+            yield Problem(where, quantity, "is larger than Kubernetes can hold", f"write {MOST_PIECES} or less")
         elif name.startswith(HUGE_PAGES) and amount(quantity) % amount(name.removeprefix(HUGE_PAGES)):
             page = name.removeprefix(HUGE_PAGES)
             yield Problem(

@@ -20,7 +20,8 @@ _HEADER = """\
 # TRAINFORM_REPLICA_INDEX. A value that is already set is kept.
 set -eu
 """
-_RANK = 'export RANK="${RANK:-$((TRAINFORM_RANK_OFFSET + TRAINFORM_REPLICA_INDEX))}"\n'
+# `:?` because to a shell's arithmetic a variable that is not set is 0, and every pod would be rank 0
+_RANK = 'export RANK="${RANK:-$((${TRAINFORM_RANK_OFFSET:?} + ${TRAINFORM_REPLICA_INDEX:?}))}"\n'
 
 _STATIC_TORCHRUN = (
     "exec torchrun",

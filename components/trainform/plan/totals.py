@@ -20,18 +20,18 @@ def total(roles: tuple[RolePlan, ...], environment: Environment) -> Totals:
         pods=sum(role.replicas for role in roles),
         accelerators=accelerators,
         cpu=_sum(roles, "cpu"),
-        memory=_sum(roles, "memory", binary=True),
+        memory=_sum(roles, "memory"),
         cost_per_hour=_cost(accelerators, environment),
     )
 
 
-def _sum(roles: tuple[RolePlan, ...], resource: str, binary: bool = False) -> str:
-    if any(resource not in role.resources for role in roles if role.replicas):
+def _sum(roles: tuple[RolePlan, ...], resource: str) -> str:
+    asked = [(role.resources.get(resource), role.replicas) for role in roles if role.replicas]
+    known = [(quantity, replicas) for quantity, replicas in asked if quantity is not None]
+    if len(known) < len(asked):
         return ""
-    value = sum((amount(role.resources[resource]) * role.replicas for role in roles if role.replicas), Decimal(0))
-    if binary and value % 1024 == 0:
-        return spell(value, binary=True)
-    return spell(value)
+    value = sum((amount(quantity) * replicas for quantity, replicas in known), Decimal(0))
+    return spell(value, binary=any(quantity.endswith("i") for quantity, _ in known))
 
 
 def _cost(accelerators: dict[str, int], environment: Environment) -> str:

@@ -42,14 +42,14 @@ Rule = Callable[[Plan, list[Template], Environment], Iterator[Problem]]
 
 def limit_problems(plan: Plan, manifests: list[Manifest], environment: Environment) -> list[Problem]:
     """Every limit of the environment that the plan, or a manifest rendered from it, breaks."""
-    templates = [template for manifest in manifests for template in pod_templates(manifest.body)]
+    job = next(manifest.body for manifest in manifests if manifest.key == "job")
+    templates = pod_templates(job)
     return [problem for rule in RULES for problem in rule(plan, templates, environment)]
 
 
 def pod_templates(body: dict[str, Any]) -> list[Template]:
     """Every pod template in a Volcano Job."""
-    tasks = body.get("spec", {}).get("tasks", [])
-    return [Template(task["name"], task["replicas"], task["template"]["spec"]) for task in tasks]
+    return [Template(task["name"], task["replicas"], task["template"]["spec"]) for task in body["spec"]["tasks"]]
 
 
 def _host_network(plan: Plan, templates: list[Template], environment: Environment) -> Iterator[Problem]:

@@ -10,7 +10,7 @@ import pulumi
 from trainform.backends.job import BACKENDS, job_manifests, plan_job
 from trainform.cluster.preflight import check_objects
 from trainform.cluster.read import Cluster
-from trainform.manifests.manifest import ownership
+from trainform.manifests.manifest import ownership, stamped
 from trainform.manifests.objects import claim, rendezvous_service
 from trainform.plan.build import plan_claim, queue_amounts
 from trainform.plan.model import QueuePlan
@@ -31,7 +31,7 @@ class TrainingQueue(pulumi.ComponentResource):
     ) -> None:
         backend = BACKENDS[environment.backend]
         plan = QueuePlan(name, request, queue_amounts(request, environment))
-        manifest = backend.queue(plan, ownership(name, environment=environment.name))
+        manifest = stamped(backend.queue(plan, ownership(name, environment=environment.name)))
         check_objects(Cluster(environment.cluster.context), [manifest], backend.CRDS)
         super().__init__("trainform:index:TrainingQueue", name, None, opts)
         resource = register(manifest, self)
@@ -53,7 +53,7 @@ class SharedStorage(pulumi.ComponentResource):
     ) -> None:
         labels = ownership(name, environment=environment.name)
         manifests = {
-            key: claim(plan_claim(key, key, request, environment), environment.namespace.name, labels)
+            key: stamped(claim(plan_claim(key, key, request, environment), environment.namespace.name, labels))
             for key, request in claims.items()
         }
         check_objects(Cluster(environment.cluster.context), list(manifests.values()))
@@ -78,7 +78,7 @@ class Rendezvous(pulumi.ComponentResource):
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         labels = ownership(name, environment=environment.name)
-        manifest = rendezvous_service(name, environment.namespace.name, dict(selector), labels)
+        manifest = stamped(rendezvous_service(name, environment.namespace.name, dict(selector), labels))
         check_objects(Cluster(environment.cluster.context), [manifest])
         super().__init__("trainform:index:Rendezvous", name, None, opts)
         resource = register(manifest, self)

@@ -86,7 +86,8 @@ def _serves(state: State, layout: Layout, toolchain: Toolchain) -> bool:
     running = {process.name: process.binary for process in state.processes if is_running(process)}
     if not state.complete or running != expected:
         return False
-    return Api(state.ports["kube-apiserver"], Certificates(layout.pki), timeout=5).healthy("/readyz")
+    with Api(state.ports["kube-apiserver"], Certificates(layout.pki), timeout=5) as api:
+        return api.healthy("/readyz")
 
 
 def _adjust(layout: Layout, state: State, settings: SandboxSettings, progress: Progress, deadline: float) -> State:
@@ -94,13 +95,12 @@ def _adjust(layout: Layout, state: State, settings: SandboxSettings, progress: P
         progress.note(f"the sandbox in {layout.root} is up already")
         write_state(layout, state)
         return state
-    certificates = Certificates(layout.pki)
-    api = Api(state.ports["kube-apiserver"], certificates)
-    with progress.step("sandbox: adjusting nodes and storage classes") as step:
+    port, certificates = state.ports["kube-apiserver"], Certificates(layout.pki)
+    with progress.step("sandbox: adjusting nodes and storage classes") as step, Api(port, certificates) as api:
         with blaming(state.processes, "kube-apiserver"):
             nodes.match_nodes(api, settings.pools)
             objects.apply_storage_classes(api, settings.storage_classes)
-        write_kubeconfig(layout.kubeconfig, state.ports["kube-apiserver"], certificates, settings.contexts)
+        write_kubeconfig(layout.kubeconfig, port, certificates, settings.contexts)
         wait_for(readiness(api, settings.pools), state.processes, deadline, step)
     adjusted = dataclasses.replace(state, settings=settings)
     write_state(layout, adjusted)

@@ -5,7 +5,8 @@ state.json      what runs (process ids and start times), on which ports, with wh
 kubeconfig      the way in, for people and tools
 pki/ etcd/ config/          certificates, the cluster's data, files for the components
 logs/           one file for each component; the run before as *.previous.log
-pulumi-state/ passphrase    state of the stacks that describe this cluster
+pulumi-state/   state of the stacks that describe this cluster
+passphrase      of that state; kept, since the stacks' files in the project remember what was encrypted with it
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ FOLDER_VARIABLE = "TRAINFORM_SANDBOX"
 PROJECT_FILE = "Pulumi.yaml"
 
 # What `down` removes, by name: the folder was chosen by the user and may hold other things.
-CLUSTER_FILES = ("state.json", "kubeconfig", "pki", "etcd", "config", "pulumi-state", "passphrase")
-KEPT_FILES = ("logs", "lock")
+CLUSTER_FILES = ("state.json", "kubeconfig", "pki", "etcd", "config", "pulumi-state")
+KEPT_FILES = ("logs", "lock", "passphrase")
 
 
 class Layout:

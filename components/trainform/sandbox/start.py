@@ -56,14 +56,15 @@ class Start:
         self._processes: list[Process] = []
         self._certificates = Certificates(layout.pki)
 
-    def run(self, deadline: float, step: Step) -> Api:
+    def run(self, deadline: float, step: Step) -> None:
         """Start everything and return when it is ready; on any failure, Ctrl-C included, nothing of it stays behind."""
         try:
             self._certificates.make()
             write_kubeconfig(
                 self._layout.kubeconfig, self._ports["kube-apiserver"], self._certificates, self._settings.contexts
             )
-            return self._run_waves(self._context(), deadline, step)
+            with Api(self._ports["kube-apiserver"], self._certificates) as api:
+                self._run_waves(api, deadline, step)
         except BaseException:
             stop(self._processes)
             raise
@@ -74,13 +75,13 @@ class Start:
         stages = (*self._control_plane.stages, *sorted(STAGES.glob("*.yaml")))
         return Context(self._layout, self._certificates, self._ports, stages, scheduler)
 
-    def _run_waves(self, context: Context, deadline: float, step: Step) -> Api:
+    def _run_waves(self, api: Api, deadline: float, step: Step) -> None:
+        context = self._context()
         self._launch(0, context)
         etcd = Condition("etcd listens", "etcd", lambda: is_open(self._ports["etcd"]))
         wait_for([etcd], self._processes, deadline, step)
 
         self._launch(1, context)
-        api = Api(self._ports["kube-apiserver"], self._certificates)
         answers = Condition("the API server is ready", "kube-apiserver", lambda: api.healthy("/readyz"))
         wait_for([answers], self._processes, deadline, step)
 
@@ -89,7 +90,6 @@ class Start:
 
         self._launch(3, context)
         wait_for(readiness(api, self._settings.pools), self._processes, deadline, step)
-        return api
 
     def _launch(self, wave: int, context: Context) -> None:
         before = self._processes

@@ -57,7 +57,8 @@ def status(folder: Path) -> SandboxStatus:
     running = state.complete and all(row.running for row in rows)
     if running:
         try:
-            ready, total = nodes.count_nodes(Api(state.ports["kube-apiserver"], Certificates(layout.pki), timeout=5))
+            with Api(state.ports["kube-apiserver"], Certificates(layout.pki), timeout=5) as api:
+                ready, total = nodes.count_nodes(api)
         except (OSError, http.client.HTTPException, RequestError):
             running = False
     return SandboxStatus(folder, running, url, ready, total, rows)

@@ -19,6 +19,7 @@ Path = tuple[str | int, ...]
 REASONS: dict[str, tuple[str, str]] = {
     "missing": ("is missing", "add it"),
     "string_type": ("must be text", 'put it in quotes: "{value}"'),
+    "string_unicode": ("holds half a character, which is no text", "remove it"),
     "int_type": ("must be a whole number", "write it without quotes and without a fraction"),
     "int_from_float": ("must be a whole number", "remove the fraction"),
     "float_type": ("must be a number", "write it without quotes"),

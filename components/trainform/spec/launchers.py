@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from trainform.spec.model import Model, NonEmpty, Text, only_one
+from trainform.spec.model import Command, Model, NonEmpty, Text, only_one
 
 Arguments = Annotated[
     list[Text], Field(description="Words passed on unchanged. Default none. A change makes a new revision.")
@@ -80,9 +80,8 @@ class Launcher(Model):
     accelerate: Accelerate | None = Field(
         default=None, description="Start with accelerate launch. A change makes a new revision."
     )
-    command: list[NonEmpty] | None = Field(
+    command: Command | None = Field(
         default=None,
-        min_length=1,
         description="Start this command on each ranked pod, with RANK, WORLD_SIZE (pods), MASTER_ADDR and MASTER_PORT in its "
         "environment. A change makes a new revision.",
     )

@@ -117,9 +117,9 @@ def parse(kind: type[ModelT], data: dict[str, Any]) -> Parsed[ModelT]:
         except ValidationError as error:
             if rest is data:
                 problems = explain(kind, data, error)
+            paths = [locate(rest, detail) for detail in error.errors()]
             rest = copy.deepcopy(rest)
-            for detail in error.errors():
-                path = locate(rest, detail)
+            for path in paths:
                 removed = _leave_out(rest, path)
                 left_out.update(_names(removed))
                 if removed is None and path and path[0] in STAND_INS[kind]:

@@ -27,6 +27,12 @@ def _text(value: str) -> str:
     return value
 
 
+def _program(words: list[str]) -> list[str]:
+    if not words[0]:
+        raise ValueError("starts with an empty word|write the program first")
+    return words
+
+
 def _json(value: Any) -> Any:
     """Refuse what JSON cannot hold: YAML reads `2026-01-01` as a date, `.inf` as a number and `!!binary` as bytes."""
     if isinstance(value, dict):
@@ -52,6 +58,9 @@ Text = Annotated[str, AfterValidator(_text)]
 """What a process gets as an argument or a variable."""
 
 NonEmpty = Annotated[str, Field(min_length=1), AfterValidator(_text)]
+Command = Annotated[list[Text], Field(min_length=1), AfterValidator(_program)]
+"""A program and its arguments, which may be empty."""
+
 Patch = Annotated[dict[str, Any], AfterValidator(_json)]
 """A merge patch (RFC 7386)."""
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, Tag, model_validator
 
-from trainform.spec.model import MAPPING, TEXT, Model, NonEmpty, Patch, Text, by_shape, only_one
+from trainform.spec.model import MAPPING, TEXT, Command, Model, Patch, Text, by_shape, only_one
 from trainform.spec.names import EntryKey, EnvName, Image, Label, LabelKey, LabelValue, ResourceName, Subdomain
 from trainform.spec.quantities import Bytes, Duration, Quantity
 
@@ -79,7 +79,7 @@ class InitContainer(Model):
 
     name: Label = Field(description="Its name in the pod. A change makes a new revision.")
     image: Image | None = Field(default=None, description="Empty: the role's image. A change makes a new revision.")
-    command: list[NonEmpty] = Field(min_length=1, description="What it runs. A change makes a new revision.")
+    command: Command = Field(description="What it runs. A change makes a new revision.")
     env: Env = Field(default={}, description="Further variables. Default none. A change makes a new revision.")
 
 
@@ -132,9 +132,8 @@ class Role(Model):
     image: Image | None = Field(
         default=None, description="Empty: the experiment's image. A change makes a new revision."
     )
-    command: list[NonEmpty] | None = Field(
+    command: Command | None = Field(
         default=None,
-        min_length=1,
         description="What its pods run instead of the launcher; an unranked role needs one. A change makes a new revision.",
     )
     accelerators: dict[Label, Annotated[int, Field(ge=0)]] = Field(

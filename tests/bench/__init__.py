@@ -1,0 +1,1 @@
+"""What trainform costs, measured: `make bench` prints it, `docs/benchmarks.md` keeps it."""

@@ -1,0 +1,103 @@
+"""One command run once: how long it took and how much memory it needed at its peak."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tests.bench.samples import Sample
+from trainform.errors import TrainformError
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PROGRAMS = Path(sys.executable).parent
+LAUNCHER = Path(__file__).with_name("launch.py")
+PATIENCE = 300.0
+TAIL_LINES = 15
+# ru_maxrss counts kilobytes on Linux and bytes on macOS.
+MAXRSS_UNIT = 1 if sys.platform == "darwin" else 1024
+MEGABYTE = 1e6
+
+
+@dataclasses.dataclass(frozen=True)
+class Command:
+    """`name` is how the report calls it. `environ` is added to the environment; `codes` are the exit codes of a success."""
+
+    name: str
+    words: tuple[str, ...]
+    folder: Path
+    environ: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    codes: tuple[int, ...] = (0,)
+
+
+def trainform(name: str, folder: Path, *words: str) -> Command:
+    """The command line of this checkout."""
+    return Command(name, (str(PROGRAMS / "trainform"), *words), folder)
+
+
+def measure(command: Command) -> Sample:
+    """Run it; TrainformError with the end of its output where it fails."""
+    return run(command)[0]
+
+
+def run(command: Command) -> tuple[Sample, str]:
+    """Run it; the measurement, and what it printed on both streams."""
+    with tempfile.TemporaryFile() as output:
+        code, seconds, peak = _numbers(command, _launch(command, output.fileno()))
+        output.seek(0)
+        text = output.read().decode(errors="replace")
+    if code not in command.codes:
+        end = "\n".join(f"    {line}" for line in text.strip().splitlines()[-TAIL_LINES:])
+        raise TrainformError(
+            f"`{_spell(command.words)}` ended with code {code}; its last lines:\n{end}",
+            "run it alone, correct what it says, then `make bench` again",
+        )
+    return Sample(seconds, peak * MAXRSS_UNIT / MEGABYTE), text
+
+
+def _launch(command: Command, output: int) -> str:
+    reading, writing = os.pipe()
+    with open(reading, closefd=True) as numbers:  # noqa: PTH123  (a pipe has no path)
+        try:
+            process = subprocess.Popen(
+                [sys.executable, "-I", "-S", str(LAUNCHER), str(writing), *command.words],
+                cwd=command.folder,
+                env={**os.environ, **command.environ},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                pass_fds=[writing],
+                start_new_session=True,  # so that the command ends with its launcher
+            )
+        finally:
+            os.close(writing)
+        try:
+            process.wait(PATIENCE)
+        except BaseException as error:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            if isinstance(error, subprocess.TimeoutExpired):
+                raise TrainformError(
+                    f"`{_spell(command.words)}` did not end within {PATIENCE:.0f} s",
+                    "run it alone to see where it waits",
+                ) from None
+            raise
+        return numbers.read()
+
+
+def _numbers(command: Command, text: str) -> tuple[int, float, int]:
+    if not text:  # the launcher says nothing where the command could not be started
+        raise TrainformError(f"`{_spell(command.words)}` could not be started", "run it alone to see why")
+    code, seconds, peak = text.split()
+    return int(code), float(seconds), int(peak)
+
+
+def _spell(words: Sequence[str]) -> str:
+    return " ".join([Path(words[0]).name, *words[1:]])

@@ -1,0 +1,55 @@
+"""The experiment sdxl-lora and the environment dev with any number of pods, as files."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.bench.commands import REPOSITORY
+
+EXPERIMENT = "sdxl-lora"
+ENVIRONMENT = "dev"
+PODS = 4
+ACCELERATOR = "a800"
+ACCELERATORS_PER_POD = 8
+
+
+@dataclasses.dataclass(frozen=True)
+class Shape:
+    """Two files that belong together."""
+
+    pods: int
+    experiment: Path
+    environment: Path
+
+
+def experiment_of(pods: int) -> dict[str, Any]:
+    """sdxl-lora with so many pods: one master, the rest workers."""
+    data: dict[str, Any] = _read("experiments", EXPERIMENT)
+    data["roles"]["worker"]["replicas"] = pods - data["roles"]["master"]["replicas"]
+    return data
+
+
+def environment_of(pods: int) -> dict[str, Any]:
+    """dev with enough nodes for so many pods, and leave to use them."""
+    data: dict[str, Any] = _read("environments", ENVIRONMENT)
+    accelerators = pods * ACCELERATORS_PER_POD
+    data["accelerators"][ACCELERATOR]["nodes"] = pods
+    data["limits"]["max_accelerators"] = accelerators
+    data["queues"]["default"]["capability"][ACCELERATOR] = accelerators
+    return data
+
+
+def write_shape(folder: Path, pods: int) -> Shape:
+    """Both files."""
+    shape = Shape(pods, folder / f"experiment-{pods}.yaml", folder / f"environment-{pods}.yaml")
+    shape.experiment.write_text(yaml.safe_dump(experiment_of(pods), sort_keys=False))
+    shape.environment.write_text(yaml.safe_dump(environment_of(pods), sort_keys=False))
+    return shape
+
+
+def _read(folder: str, name: str) -> Any:
+    return yaml.safe_load((REPOSITORY / "stacks" / folder / f"{name}.yaml").read_text())

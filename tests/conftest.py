@@ -1,0 +1,47 @@
+"""Options of the test run, and golden files: whole outputs, kept and reviewed like code."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+ROOT = Path(__file__).parent.parent
+
+# Shared machines stall: a deadline per example would fail for reasons that are not the code's.
+settings.register_profile("trainform", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("trainform")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="write golden files anew instead of comparing")
+    parser.addoption("--examples", type=int, default=300, help="generated experiments for the engine tests")
+
+
+@pytest.fixture(autouse=True)
+def _project(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every test starts in the repository, without settings of the user's."""
+    monkeypatch.chdir(ROOT)
+    for name in [name for name in os.environ if name.startswith("TRAINFORM_ENVIRONMENT")]:
+        monkeypatch.delenv(name)
+
+
+Golden = Callable[[Path, str], None]
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Golden:
+    """Compare text with a file, or write the file where `--update-golden` is given."""
+
+    def compare(path: Path, text: str) -> None:
+        if request.config.getoption("--update-golden"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        assert text == path.read_text(encoding="utf-8"), (
+            f"{path.relative_to(ROOT)}: review and run with --update-golden"
+        )
+
+    return compare

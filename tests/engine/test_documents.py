@@ -1,0 +1,89 @@
+"""Every block of the documents runs, and the README's preview is what the engine says."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.engine.documents import Block, all_blocks, blocks
+from tests.engine.live import Live, until
+from tests.engine.project import REPOSITORY, Project
+from trainform.cli.new import STACK
+from trainform.spec import Experiment
+from trainform.spec.load import parse
+
+README = {(block.language, block.number): block for block in blocks(REPOSITORY / "README.md")}
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory: pytest.TempPathFactory, sandbox_exports: dict[str, str], live: Live) -> Iterator[Project]:
+    """The project as a newcomer has it after `make demo`: the environment's stack is up, `resnet` has a stack."""
+    folder = tmp_path_factory.mktemp("readme") / "clone"
+    project = Project(folder, sandbox_exports, "ai-namespace")
+    shutil.rmtree(folder / "stacks")
+    shutil.copytree(REPOSITORY / "stacks", folder / "stacks", ignore=shutil.ignore_patterns("__pycache__"))
+    for path in (folder / "stacks").glob("Pulumi.*.yaml"):
+        content = yaml.safe_load(path.read_text())
+        path.write_text(yaml.safe_dump({"config": content["config"]}))
+    shutil.copy(REPOSITORY / "Makefile", folder)
+    project.environ["PATH"] = f"{Path(sys.prefix) / 'bin'}:{project.environ['PATH']}"
+    project.environ["TRAINFORM_SANDBOX"] = str(tmp_path_factory.mktemp("documents") / "sandbox")
+    for stack in ("dev", "resnet.dev"):
+        project.pulumi("stack", "init", stack).succeeded()
+    project.up("dev")
+    yield project
+    project.destroy("dev")
+    until(lambda: live.find("namespaces", "ai-namespace") is None, "the namespace to go")
+
+
+@pytest.mark.parametrize("block", all_blocks("console"), ids=lambda block: f"{block.document}-{block.number}")
+def test_commands(clone: Project, block: Block) -> None:
+    # `make demo` is run by test_demo, and `make test` is what runs this: here it is asked whether the target is there
+    script = ["set -e", *(re.sub(r"^make ", "make --dry-run ", command) for command in block.commands)]
+    clone.run("bash", "-c", "\n".join(script), timeout=300).succeeded()
+
+
+def test_the_readme_shows_an_experiment_that_is_there() -> None:
+    text = README["yaml", 0].text
+    path, _, shown = text.partition("\n")
+    kept = [
+        line for line in (REPOSITORY / path.removeprefix("# ")).read_text().splitlines() if not line.startswith("#")
+    ]
+    assert shown.splitlines() == kept
+
+
+def test_the_readme_shows_the_preview_that_it_yields(clone: Project) -> None:
+    shown = {tuple(line.lstrip(" +│├└─").split()) for line in README["console", 1].output[1:]}
+    steps = clone.preview("resnet.dev")
+    assert shown == {(step.type, step.name, step.op) for step in steps}
+
+
+def test_the_readme_program_runs(clone: Project) -> None:
+    (clone.folder / "stacks" / "__main__.py").write_text(README["python", 5].text)
+    try:
+        assert ("trainform:index:TrainingJob", "resnet") in {
+            (step.type, step.name) for step in clone.preview("resnet.dev")
+        }
+    finally:
+        shutil.copy(REPOSITORY / "stacks" / "__main__.py", clone.folder / "stacks")
+
+
+def test_fragments_of_experiments_are_right() -> None:
+    whole = yaml.safe_load((REPOSITORY / "stacks" / "experiments" / "hello.yaml").read_text())
+    for block in all_blocks("yaml"):
+        parsed = parse(Experiment, whole | yaml.safe_load(block.text))
+        assert parsed.model is not None, block
+        assert not parsed.problems, block
+
+
+def test_committed_stacks_are_those_of_new() -> None:
+    for path in (REPOSITORY / "stacks").glob("Pulumi.*.*.yaml"):
+        _, experiment, environment, _ = path.name.split(".")
+        expected = yaml.safe_load(STACK.format(name=experiment, environment=environment))
+        assert yaml.safe_load(path.read_text())["config"] == expected["config"]

@@ -1,0 +1,38 @@
+"""YAML that a person reads and a machine reads back to exactly the same objects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.generators import texts
+from tests.samples import plan
+from trainform.backends import job_manifests
+from trainform.manifests.documents import to_yaml
+from trainform.manifests.manifest import Manifest
+
+bodies = st.dictionaries(
+    st.sampled_from(["metadata", "spec", "on", "1", "a: b"]),
+    st.recursive(
+        texts | st.integers() | st.booleans() | st.floats(allow_nan=False, allow_infinity=False),
+        lambda below: st.lists(below, max_size=3) | st.dictionaries(texts, below, max_size=3),
+        max_leaves=10,
+    ),
+)
+
+
+@given(st.lists(bodies, max_size=3))
+def test_what_is_printed_reads_back(printed: list[dict[str, Any]]) -> None:
+    text = to_yaml(Manifest(str(index), body) for index, body in enumerate(printed))
+    assert list(yaml.safe_load_all(text)) == printed
+
+
+def test_scripts_are_blocks_and_nothing_is_an_alias() -> None:
+    made = plan(roles={"worker": {"cpu": 8, "memory": "64Gi"}})
+    text = to_yaml(job_manifests(made))
+    assert "  launch.sh: |\n    #!/bin/sh\n" in text
+    assert "&id001" not in text
+    assert text.startswith("---\napiVersion: v1\nkind: Service\n")

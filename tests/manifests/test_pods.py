@@ -1,0 +1,132 @@
+"""The pod template of a role."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.samples import WITH_EXTRAS, container, plan, pod
+
+INDEX = {
+    "name": "TRAINFORM_REPLICA_INDEX",
+    "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.labels['volcano.sh/task-index']"}},
+}
+
+
+def test_the_smallest_pod() -> None:
+    made = plan(launcher={"command": ["python"]})
+    template = pod(made, "worker")
+    assert template["metadata"] == {
+        "labels": {
+            "app.kubernetes.io/managed-by": "trainform",
+            "app.kubernetes.io/name": "sdxl-lora",
+            "app.kubernetes.io/component": "worker",
+            "trainform.dev/revision": made.revision,
+        }
+    }
+    assert template["spec"].keys() == {"subdomain", "restartPolicy", "containers", "volumes"}
+    assert template["spec"]["restartPolicy"] == "Never"
+    assert container(made, "worker")["env"][-1] == INDEX
+    assert "resources" not in container(made, "worker")
+
+
+def test_requests_are_limits() -> None:
+    made = plan(roles={"worker": {"cpu": 0.5, "memory": "1024Mi", "accelerators": {"a800": 8}, "resources": {"ephemeral-storage": "100Gi"}}})
+    expected = {"cpu": "500m", "memory": "1Gi", "ephemeral-storage": "100Gi", "baidu.com/a800_80g_cgpu": "8"}
+    assert container(made, "worker")["resources"] == {"requests": expected, "limits": expected}
+
+
+def test_zero_is_said() -> None:
+    made = plan(roles={"worker": {"cpu": 0, "accelerators": {"a800": 0}}})
+    assert container(made, "worker")["resources"]["limits"] == {"cpu": "0"}
+
+
+def test_the_fabric_is_for_ranked_roles() -> None:
+    made = plan(network={"host": True, "rdma": True}, roles=WITH_EXTRAS)
+    worker, watcher = container(made, "worker"), container(made, "evaluation-watcher")
+    assert worker["resources"]["limits"]["rdma/hca"] == "1"
+    assert worker["securityContext"] == {"capabilities": {"add": ["IPC_LOCK"]}}
+    assert "securityContext" not in watcher
+    assert "resources" not in watcher
+    for role in ("master", "evaluation-watcher"):
+        spec = pod(made, role)["spec"]
+        assert (spec["hostNetwork"], spec["dnsPolicy"]) == (True, "ClusterFirstWithHostNet")
+
+
+def test_shared_memory() -> None:
+    roles: dict[str, Any] = {"worker": {}, "big": {"shared_memory": "1.5Ti"}, "none": {"shared_memory": 0}}
+    made = plan(shared_memory="20G", roles=roles)
+    volume = {"name": "shared-memory", "emptyDir": {"medium": "Memory", "sizeLimit": "20G"}}
+    assert volume in pod(made, "worker")["spec"]["volumes"]
+    assert {"name": "shared-memory", "mountPath": "/dev/shm"} in container(made, "worker")["volumeMounts"]  # noqa: S108
+    assert pod(made, "big")["spec"]["volumes"][0]["emptyDir"]["sizeLimit"] == "1536Gi"
+    assert [volume["name"] for volume in pod(made, "none")["spec"]["volumes"]] == ["launch"]
+
+
+def test_storage() -> None:
+    made = plan(
+        storage={
+            "models": {"claim": "cloud-ai-test-pvc-1", "mount": "/mnt/", "sub_path": "sdxl", "read_only": True},
+            "checkpoints": {"size": "2Ti", "mount": "/mnt/output", "roles": ["worker"]},
+            "nobody": {"claim": "unused", "mount": "/mnt/unused", "roles": []},
+        },
+        roles=WITH_EXTRAS,
+    )
+    assert pod(made, "worker")["spec"]["volumes"][:2] == [
+        {"name": "models", "persistentVolumeClaim": {"claimName": "cloud-ai-test-pvc-1"}},
+        {"name": "checkpoints", "persistentVolumeClaim": {"claimName": "sdxl-lora-checkpoints"}},
+    ]
+    assert container(made, "worker")["volumeMounts"][0] == {"name": "models", "mountPath": "/mnt/", "subPath": "sdxl", "readOnly": True}
+    assert [mount["name"] for mount in container(made, "evaluation-watcher")["volumeMounts"]] == ["models"]
+
+
+def test_nodes() -> None:
+    made = plan(
+        node_selector={"zone": "a", "pool": "training"},
+        tolerations=[{"key": "spot", "operator": "Exists", "effect": "NoExecute", "toleration_seconds": 0}],
+        roles={"worker": {"accelerators": {"l40s": 4}, "node_selector": {"zone": "b"}, "tolerations": [{"operator": "Exists"}]}},
+    )
+    spec = pod(made, "worker")["spec"]
+    assert spec["nodeSelector"] == {"pool": "training", "zone": "b"}, "role over experiment over accelerator kind"
+    assert spec["tolerations"] == [
+        {"key": "spot", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 0},
+        {"operator": "Exists"},
+    ]
+
+
+def test_init_containers_see_the_same_world() -> None:
+    init = [
+        {"name": "fetch-data", "command": ["fetch", ""], "env": {"WORLD_SIZE": "1", "SOURCE": ""}},
+        {"name": "warm-up", "image": "registry.example.com/ai/warm:1", "command": ["warm"]},
+    ]
+    made = plan(storage={"models": {"claim": "models", "mount": "/mnt"}}, roles={"worker": {"replicas": 2, "init": init}})
+    fetch, warm = pod(made, "worker")["spec"]["initContainers"]
+    main = container(made, "worker")
+    assert (fetch["image"], warm["image"]) == (main["image"], "registry.example.com/ai/warm:1")
+    assert fetch["volumeMounts"] == main["volumeMounts"]
+    assert warm["env"] == main["env"]
+    assert [entry for entry in fetch["env"] if entry["name"] in {"WORLD_SIZE", "SOURCE"}] == [
+        {"name": "WORLD_SIZE", "value": "1"},
+        {"name": "SOURCE"},
+    ]
+
+
+def test_pull_and_identity() -> None:
+    made = plan(
+        image_pull_policy="Always", image_pull_secrets=["registry", "registry"], service_account="trainer", priority_class="urgent"
+    )
+    spec = pod(made, "worker")["spec"]
+    assert spec["imagePullSecrets"] == [{"name": "registry"}]
+    assert (spec["serviceAccountName"], spec["priorityClassName"]) == ("trainer", "urgent")
+    assert container(made, "worker")["imagePullPolicy"] == "Always"
+
+
+def test_overrides_patch_the_template() -> None:
+    overrides = {
+        "metadata": {"annotations": {"example.com/team": "vision"}},
+        "spec": {"containers": {"main": {"env": {"WORLD_SIZE": {"value": "9"}}, "tty": True}}, "restartPolicy": None},
+    }
+    made = plan(roles={"worker": {"pod_overrides": overrides}})
+    assert pod(made, "worker")["metadata"]["annotations"] == {"example.com/team": "vision"}
+    assert "restartPolicy" not in pod(made, "worker")["spec"]
+    assert {"name": "WORLD_SIZE", "value": "9"} in container(made, "worker")["env"]
+    assert made.overrides == ("roles.worker.pod_overrides",)

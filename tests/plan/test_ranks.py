@@ -1,0 +1,98 @@
+"""Ranks and world size: on ranked roles alone, and a value of the user's wins everywhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.samples import WITH_EXTRAS, env, plan
+
+ACCELERATE = {"accelerate": {"script": "/app/sdxl_train.py"}}
+TORCHRUN = {"torchrun": {"script": "/app/train.py"}}
+ELASTIC = {"torchrun": {"script": "/app/train.py", "elastic": {"min_nodes": 2, "max_nodes": 8}}}
+WORLD = {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "NUM_PROCESSES", "NPROC_PER_NODE"}
+
+
+def test_extras_are_not_in_the_world() -> None:
+    made = plan(roles=WITH_EXTRAS)
+    assert (made.world.nodes, made.world.processes) == (4, 32)
+    assert env(made, "master")["WORLD_SIZE"] == env(made, "worker")["WORLD_SIZE"] == "4"
+    assert env(made, "evaluation-watcher") == {}
+    assert [pod.rank for pod in made.pods()] == [0, 1, 2, 3, None, None, None, None]
+
+
+def test_ranks_follow_the_order_of_roles() -> None:
+    roles = {
+        "watcher": WITH_EXTRAS["evaluation-watcher"],
+        "worker": WITH_EXTRAS["worker"],
+        "chief-worker": {"replicas": 1},
+    }
+    made = plan(roles=roles)
+    assert made.rendezvous.address == f"{made.job}-worker-0.sdxl-lora"
+    assert [role.rank_offset for role in made.roles] == [0, 0, 3]
+    assert env(made, "chief-worker")["TRAINFORM_RANK_OFFSET"] == "3"
+
+
+def test_accelerate_gets_processes_and_machines() -> None:
+    roles = {
+        "master": {"replicas": 1, "accelerators": {"a800": 8}},
+        "worker": {"replicas": 3, "accelerators": {"a800": 8}},
+    }
+    variables = env(plan(launcher=ACCELERATE, roles=roles), "worker")
+    assert (variables["NUM_PROCESSES"], variables["WORLD_SIZE"]) == ("32", "4")
+    assert variables["RDZV_BACKEND"] == "static"
+
+
+@pytest.mark.parametrize(
+    ("accelerators", "said", "expected"),
+    [({}, None, "1"), ({"a800": 0}, None, "1"), ({"l40s": 4}, None, "4"), ({"a800": 8}, 2, "2")],
+)
+def test_processes_per_node(accelerators: dict[str, int], said: int | None, expected: str) -> None:
+    launcher = {"torchrun": {"script": "/app/train.py", **({} if said is None else {"processes_per_node": said})}}
+    made = plan(launcher=launcher, roles={"worker": {"replicas": 2, "accelerators": accelerators}})
+    assert env(made, "worker")["NPROC_PER_NODE"] == expected
+    assert made.world.processes == 2 * int(expected)
+
+
+def test_an_elastic_world_is_not_written_down() -> None:
+    made = plan(launcher=ELASTIC, roles={"worker": {"replicas": 4}})
+    variables = env(made, "worker")
+    assert not {"RANK", "WORLD_SIZE", "NUM_PROCESSES", "TRAINFORM_RANK_OFFSET"} & variables.keys()
+    assert (variables["NNODES"], variables["RDZV_ID"]) == ("2:8", f"{made.job}-worker-0")
+    assert variables["MASTER_ADDR"] == f"{made.job}-worker-0.sdxl-lora"
+
+
+@pytest.mark.parametrize("variable", sorted(WORLD))
+@pytest.mark.parametrize("role", ["master", "evaluation-watcher"])
+def test_the_user_wins_on_every_role(variable: str, role: str) -> None:
+    roles: dict[str, Any] = {**WITH_EXTRAS, role: {**WITH_EXTRAS[role], "env": {variable: "of the role"}}}
+    made = plan(roles=roles, env={variable: "of the experiment"})
+    assert env(made, role)[variable] == "of the role"
+    assert env(made, "worker")[variable] == "of the experiment"
+    (said,) = [entry for entry in made.roles[0 if role == "master" else 2].env if entry.name == variable]
+    assert said.origin == f"roles.{role}.env.{variable}"
+
+
+def test_origins() -> None:
+    made = plan(env={"NCCL_DEBUG": "INFO"}, roles={"worker": {"env": {"POD_IP": {"field": "status.podIP"}}}})
+    origins = {variable.name: variable.origin for variable in made.roles[0].env}
+    assert origins["NCCL_DEBUG"] == "env.NCCL_DEBUG"
+    assert origins["POD_IP"] == "roles.worker.env.POD_IP"
+    assert origins["WORLD_SIZE"] == "launcher.command"
+
+
+def test_values_that_are_not_written_here() -> None:
+    made = plan(
+        env={
+            "WANDB_API_KEY": {"secret": {"name": "wandb.team", "key": "api-key"}},
+            "DATASET": {"config_map": {"name": "datasets", "key": "current"}},
+            "POD_IP": {"field": "status.podIP"},
+            "EMPTY": "",
+        }
+    )
+    variables = env(made, "worker")
+    assert variables["WANDB_API_KEY"] == {"secretKeyRef": {"name": "wandb.team", "key": "api-key"}}
+    assert variables["DATASET"] == {"configMapKeyRef": {"name": "datasets", "key": "current"}}
+    assert variables["POD_IP"] == {"fieldRef": {"apiVersion": "v1", "fieldPath": "status.podIP"}}
+    assert variables["EMPTY"] == ""

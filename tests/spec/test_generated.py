@@ -1,0 +1,120 @@
+"""Generated experiments: whatever data comes, there are problems or a plan, never anything else."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.generators import ENVIRONMENT, experiments, patch_mappings, wild_experiments
+from tests.samples import JOB, job
+from trainform.backends import job_manifests, plan_job
+from trainform.backends.job import job_problems
+from trainform.errors import InputError, Problem
+from trainform.manifests.documents import to_yaml
+from trainform.plan import Plan
+from trainform.plan.environment import environment_problems
+from trainform.plan.export import as_data
+from trainform.spec import Environment, Experiment
+from trainform.spec.load import parse
+
+RICH = Environment.model_validate(ENVIRONMENT)
+BROKEN: list[Problem] = [Problem("", None, "is no experiment", "")]
+
+
+def outcome(data: dict[str, Any]) -> tuple[Plan | None, list[Problem]]:
+    """A plan, or problems; problems of the form do not hide those of the content."""
+    parsed = parse(Experiment, data)
+    found = [] if parsed.model is None else job_problems(parsed.model, RICH)
+    problems = parsed.problems + found
+    if problems or parsed.model is None:
+        return None, problems if problems else BROKEN
+    return plan_job(parsed.model, RICH), []
+
+
+def test_the_environment_is_right() -> None:
+    assert environment_problems(RICH) == []
+
+
+@settings(max_examples=150)
+@given(experiments())
+def test_problems_or_a_plan(data: dict[str, Any]) -> None:
+    plan, problems = outcome(data)
+    assert (plan is None) == bool(problems)
+    if plan is None:
+        assert str(InputError(problems))
+        return
+    manifests = job_manifests(plan)
+    assert json.dumps([manifest.body for manifest in manifests], allow_nan=False)
+    assert json.dumps(as_data(plan), allow_nan=False)
+
+
+@settings(max_examples=300)
+@given(wild_experiments())
+def test_whatever_comes(data: dict[str, Any]) -> None:
+    before = repr(data)
+    plan, problems = outcome(data)
+    assert (plan is None) == bool(problems)
+    assert BROKEN[0] not in problems
+    assert all(problem.reason and problem.fix and str(problem) for problem in problems)
+    assert repr(data) == before
+    if plan is not None:
+        assert json.dumps([manifest.body for manifest in job_manifests(plan)], allow_nan=False)
+
+
+@settings(max_examples=400)
+@given(
+    patch_mappings, patch_mappings, st.sampled_from(["job", "service", "launch-script", "claim-runs", "queue", "jobs"])
+)
+def test_patches_that_wreck(pod: dict[str, Any], body: dict[str, Any], key: str) -> None:
+    """A merge patch may say anything; what rules and references read must still be there, or it is told."""
+    small = {
+        **JOB,
+        "queue": {"weight": 2},
+        "storage": {"runs": {"size": "1Ti", "mount": "/mnt/runs"}},
+        "roles": {"worker": {"replicas": 2, "cpu": 8, "pod_overrides": pod}},
+        "manifest_overrides": {key: body},
+    }
+    plan, problems = outcome(small)
+    assert (plan is None) == bool(problems)
+    assert all(str(problem) for problem in problems)
+    if plan is not None:
+        ours = {"app.kubernetes.io/name": "sdxl-lora", "app.kubernetes.io/managed-by": "trainform"}
+        for manifest in job_manifests(plan):
+            assert manifest.body["metadata"]["labels"].items() >= ours.items()
+            assert manifest.body["metadata"]["name"]
+        (task,) = job(plan)["spec"]["tasks"]
+        assert (task["name"], task["replicas"]) == ("worker", 2)
+        assert task["template"]["metadata"]["labels"].items() >= ours.items()
+
+
+@settings(max_examples=100)
+@given(experiments())
+def test_two_builds_give_equal_bytes(data: dict[str, Any]) -> None:
+    plan, _ = outcome(data)
+    if plan is None:
+        return
+    again, _ = outcome(json.loads(json.dumps(data)))
+    assert again is not None
+    first, second = to_yaml(job_manifests(plan)), to_yaml(job_manifests(again))
+    assert first == second
+    assert list(yaml.safe_load_all(first)) == [manifest.body for manifest in job_manifests(plan)]
+
+
+def test_most_are_accepted() -> None:
+    """A generator whose data is refused proves nothing."""
+    seen: Counter[str] = Counter()
+
+    @settings(max_examples=200, database=None, derandomize=True)
+    @given(experiments())
+    def sample(data: dict[str, Any]) -> None:
+        plan, problems = outcome(data)
+        seen["accepted" if plan is not None else "refused"] += 1
+        seen.update(problem.reason for problem in problems)
+
+    sample()
+    assert seen["accepted"] > seen["refused"], seen

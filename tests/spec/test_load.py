@@ -1,0 +1,100 @@
+"""What a wrong part does to the rest: everything that is wrong is told, and nothing that only follows from it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.samples import CLUSTER, JOB
+from trainform.errors import InputError
+from trainform.spec import Environment, Experiment
+from trainform.spec.load import find_file, load_experiment, parse, project_root
+from trainform.spec.read import read_mapping
+
+
+def paths(data: dict[str, Any]) -> list[str]:
+    return [problem.path for problem in parse(Experiment, data).problems]
+
+
+def test_right_data_is_left_alone() -> None:
+    parsed = parse(Experiment, JOB)
+    assert (parsed.problems, parsed.left_out) == ([], frozenset())
+    assert parsed.model == Experiment.model_validate(JOB)
+
+
+def test_the_rest_of_the_file_is_still_read() -> None:
+    parsed = parse(Experiment, {**JOB, "shared_memory": "lots", "env": {"NCCL_DEBUG": 1, "A": "1"}})
+    assert [problem.path for problem in parsed.problems] == ["shared_memory", "env.NCCL_DEBUG"]
+    assert parsed.model is not None
+    assert (parsed.model.shared_memory, parsed.model.env) == (None, {"A": "1"})
+
+
+def test_what_must_be_there_is_stood_in_for() -> None:
+    parsed = parse(Experiment, {"roles": {"worker": {"cpu": "many"}}, "launcher": {"torchrun": {}}})
+    assert [problem.path for problem in parsed.problems] == [
+        "name",
+        "image",
+        "launcher.torchrun.script",
+        "roles.worker.cpu",
+    ]
+    assert parsed.model is not None
+
+
+def test_names_that_went_with_a_mistake() -> None:
+    parsed = parse(
+        Environment,
+        {**CLUSTER, "accelerators": {"a800": {"resource": "x.y/z"}, "l40s": CLUSTER["accelerators"]["l40s"]}},
+    )
+    assert parsed.left_out == {"a800"}
+
+
+def test_without_roles_there_is_nothing_to_plan() -> None:
+    assert parse(Experiment, {**JOB, "roles": "worker"}).model is None
+    assert paths({**JOB, "roles": "worker"}) == ["roles"]
+
+
+def test_deep_keys_offer_the_right_names() -> None:
+    data = {**JOB, "roles": {"worker": {"init": [{"name": "fetch", "command": ["fetch"], "comand": ["x"]}]}}}
+    (problem,) = parse(Experiment, data).problems
+    assert (problem.path, problem.fix) == ("roles.worker.init[0].comand", "did you mean command?")
+
+
+def test_lines(tmp_path: Path) -> None:
+    file = tmp_path / "resnet.yaml"
+    file.write_text(
+        "# first\nname: resnet\nroles:\n  worker:\n    init:\n      - {name: fetch}\n      - name: unpack\n"
+    )
+    data, source = read_mapping(file, "resnet.yaml")
+    assert data["roles"]["worker"]["init"][1] == {"name": "unpack"}
+    assert source.lines["name"] == 2
+    assert source.lines["roles.worker.init[1]"] == 7
+    assert source.lines["roles.worker.init[1].name"] == 7
+
+
+def test_merge_keys_and_aliases_are_read(tmp_path: Path) -> None:
+    file = tmp_path / "resnet.yaml"
+    file.write_text("base: &base {cpu: 8}\nroles:\n  worker: {<<: *base, memory: 1Gi}\n  master: *base\n")
+    data, _ = read_mapping(file, "resnet.yaml")
+    assert data["roles"] == {"worker": {"cpu": 8, "memory": "1Gi"}, "master": {"cpu": 8}}
+
+
+def test_a_byte_order_mark_is_no_mistake(tmp_path: Path) -> None:
+    file = tmp_path / "resnet.yaml"
+    file.write_bytes(b"\xef\xbb\xbfname: resnet\r\n")
+    assert read_mapping(file, "resnet.yaml")[0] == {"name": "resnet"}
+
+
+def test_the_project_is_found_from_below(tmp_path: Path) -> None:
+    (tmp_path / "Pulumi.yaml").touch()
+    below = tmp_path / "stacks" / "experiments"
+    below.mkdir(parents=True)
+    assert project_root(below) == tmp_path
+    (below / "resnet.yaml").write_text("name: resnet\n")
+    assert find_file(Experiment, "resnet", tmp_path) == (below / "resnet.yaml", "stacks/experiments/resnet.yaml")
+
+
+def test_no_project_at_all(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="run `trainform new`"):
+        load_experiment("resnet", tmp_path)

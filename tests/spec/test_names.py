@@ -1,0 +1,58 @@
+"""Patterns of names against what Kubernetes 1.34 accepts (`apimachinery/pkg/util/validation`)."""
+
+from __future__ import annotations
+
+import pytest
+
+from trainform.spec import names
+
+LONG = "a" * 63
+CASES = {
+    names.SERVICE_LABEL: (["sdxl-lora", "a", "a0", "a--b"], ["", "0a", "-a", "a-", "A", "a.b", "a_b", "ä"]),
+    names.LABEL: (["0", "worker-1", "9-lives", LONG], ["", "Worker", "a_b", "-", "a."]),
+    names.SUBDOMAIN: (["a.b-c.0", "ceph-ssd"], ["", ".a", "a..b", "a.", "A.b"]),
+    names.QUALIFIED: (
+        ["team", "A.b_c-9", "example.com/team", "d" * 253 + "/" + LONG],
+        ["", "/team", "example.com/", "Example.com/team", "a/b/c", "-a", LONG + "a", "d" * 254 + "/n"],
+    ),
+    names.LABEL_VALUE: (["", "a", "A.b_c-9", LONG], ["-a", "a b", "vision/lab", LONG + "a", "日本"]),
+    names.ENV_NAME: (["_", "A", "a9_"], ["", "9A", "A-B", "A.B", "A=B"]),
+    names.RESOURCE: (
+        ["cpu", "memory", "ephemeral-storage", "hugepages-2Mi", "nvidia.com/gpu", "rdma/hca", "baidu.com/a800_80g_cgpu", "d" * 244 + "/n"],
+        ["", "gpu", "pods", "storage", "hugepages-", "hugepages-2X", "requests.nvidia.com/gpu", "kubernetes.io/batch-cpu",
+         "node.kubernetes.io/x", "d" * 245 + "/n", "Nvidia.com/gpu"],
+    ),
+    names.EXTENDED: (["nvidia.com/gpu", "rdma/hca"], ["cpu", "hugepages-2Mi", "kubernetes.io/x", "requests.a/b"]),
+    names.ABSOLUTE_PATH: (
+        ["/mnt", "/mnt/", "/mnt/a.b", "/mnt/..a", "/mnt/a..", "/.cache", "/日本"],
+        ["", "/", "mnt", "/mnt//a", "//mnt", "/..", "/mnt/..", "/mnt/../a", "/mnt/./a", "/a b", "/a:b", "/a\0"],
+    ),
+    names.RELATIVE_PATH: (["runs", "runs/first", "..a", "a..b", ".", "with space"], ["", "/runs", "..", "../a", "a/..", "a/../b"]),
+    names.ENTRY_KEY: (["key", ".hidden", "a.b_c-D", "-"], ["", ".", "..", "..data", "a/b", "a b"]),
+    names.PORT_RANGE: (["1-65535"], ["1", "1-", "a-b", "1-655350"]),
+    names.CURRENCY: (["USD"], ["usd", "US", "USDT"]),
+    names.CAPABILITY: (["IPC_LOCK"], ["ipc_lock", "_A", ""]),
+    names.REGISTRY: (["registry.example.com", "localhost:5000/ai"], ["", "https//x?", "-a"]),
+    names.IMAGE: (
+        ["python", "a/b:tag", "registry.example.com:5000/a/b@sha256:" + "0" * 64, "a:1@sha256:" + "f" * 64, "a__b", "a--b"],
+        ["", ":tag", "a:", "a b", "a/B", "a//b", "a/../b", "a@sha256:00", "a:t:t", "https://a/b", "a:" + "t" * 129, "a___b"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("pattern", CASES)
+def test_patterns(pattern: str) -> None:
+    right, wrong = CASES[pattern]
+    assert [text for text in right if not names.matches(pattern, text)] == []
+    assert [text for text in wrong if names.matches(pattern, text)] == []
+    assert not any(names.matches(pattern, f"{text}\n") for text in right), "Python's $ matches before a line feed"
+
+
+def test_every_pattern_has_a_meaning() -> None:
+    """A message shows what is meant, never the pattern itself."""
+    assert names.MEANING.keys() == CASES.keys()
+
+
+def test_longest_label() -> None:
+    assert names.is_label(LONG)
+    assert not names.is_label(LONG + "a")

@@ -1,0 +1,101 @@
+"""Quantities and durations: one canonical spelling, the same amount, the same as Kubernetes' own parser says."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lightkube.utils.quantity import parse_quantity
+
+from trainform.spec.quantities import BINARY, DECIMAL, amount, canonical, is_whole, seconds, spell
+
+SUFFIXES = [*BINARY, *DECIMAL, "m"]
+written = st.builds(
+    lambda number, fraction, suffix: f"{number}{f'.{fraction}' if fraction else ''}{suffix}",
+    st.integers(0, 10**12),
+    st.sampled_from(["", "0", "5", "25", "125", "001", "500"]),
+    st.sampled_from(SUFFIXES),
+)
+
+
+def accepted(text: str) -> bool:
+    try:
+        canonical(text)
+    except ValueError:
+        return False
+    return True
+
+
+@given(written.filter(accepted))
+def test_canonical_keeps_the_amount_and_is_idempotent(text: str) -> None:
+    spelled = canonical(text)
+    assert amount(spelled) == amount(text)
+    assert canonical(spelled) == spelled
+    assert parse_quantity(spelled) == amount(text)
+
+
+@given(written.filter(accepted), written.filter(accepted))
+def test_equal_amounts_of_a_family_are_spelled_the_same(one: str, other: str) -> None:
+    if (one.lstrip("0123456789.") in BINARY) == (other.lstrip("0123456789.") in BINARY):
+        assert (canonical(one) == canonical(other)) == (amount(one) == amount(other))
+
+
+@pytest.mark.parametrize(
+    ("text", "spelled"),
+    [
+        ("1024Mi", "1Gi"), ("1Gi", "1Gi"), ("1.5Gi", "1536Mi"), ("0.5", "500m"), ("500m", "500m"), ("1000m", "1"),
+        ("8", "8"), ("08", "8"), ("1.0", "1"), ("0", "0"), ("0Gi", "0"), ("0.0", "0"), ("20G", "20G"), ("20000M", "20G"),
+        ("1000", "1k"), (".5", "500m"), ("0.5Ki", "512"), ("1024", "1024"), ("7Ei", "7Ei"), ("9.2E", "9200P"),
+    ],
+)  # fmt: skip
+def test_canonical(text: str, spelled: str) -> None:
+    assert canonical(text) == spelled
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "is not a quantity"), ("8 cores", "is not a quantity"), ("64GB", "is not a quantity"), ("-1", "is not a quantity"),
+        ("1e3", "is not a quantity"), ("Gi", "is not a quantity"), ("1\n", "is not a quantity"), ("٣Gi", "is not a quantity"),
+        ("1.", "is not a quantity"), ("9" * 40, "is not a quantity"), ("8Ei", "is larger than Kubernetes can hold"),
+        ("0.0001", "is finer than a thousandth"), ("1.0000000000000000000000000001", "is finer than a thousandth"),
+    ],
+)  # fmt: skip
+def test_what_is_no_quantity(text: str, reason: str) -> None:
+    with pytest.raises(ValueError, match=f"^{reason}$"):
+        canonical(text)
+
+
+def test_sums_may_be_larger_than_one_quantity() -> None:
+    assert spell(amount("7Ei") * 8192, binary=True) == "57344Ei"
+    assert spell(Decimal("0.5") * 3) == "1500m"
+
+
+@pytest.mark.parametrize(
+    ("text", "whole"), [("1500m", False), ("2000m", True), ("0", True), ("1.5Ki", True), ("0.3Ki", False)]
+)
+def test_whole(text: str, whole: bool) -> None:
+    assert is_whole(text) is whole
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("90s", 90), ("30m", 1800), ("1h30m", 5400), ("1d12h", 129_600), ("0s", 0), ("24855d", 2_147_472_000)],
+)
+def test_seconds(text: str, number: int) -> None:
+    assert seconds(text) == number
+
+
+@pytest.mark.parametrize(
+    "text", ["", "1", "1 day", "m", "1m1h", "1.5h", "-1s", "1s\n", "٣s", "24856d", "9" * 5000 + "s"]
+)
+def test_what_is_no_duration(text: str) -> None:
+    with pytest.raises(ValueError, match=r"^is (not a duration|longer than 68 years)"):
+        seconds(text)
+
+
+@given(st.integers(0, 99), st.integers(0, 23), st.integers(0, 59), st.integers(0, 59))
+def test_durations_add_up(days: int, hours: int, minutes: int, rest: int) -> None:
+    assert seconds(f"{days}d{hours}h{minutes}m{rest}s") == ((days * 24 + hours) * 60 + minutes) * 60 + rest
