@@ -30,6 +30,10 @@ def wanted() -> str:
 
 def install(what: str, words: list[str], packages: int) -> None:
     """Run pip; one line says how many packages it has looked at and since when."""
+    # a terminal sees every package in one line, a log file a line every ten seconds
+    terminal = sys.stderr.isatty()
+    clear = "\033[K" if terminal else ""
+    every, end = (0.1, f"{clear}\r") if terminal else (10.0, "\n")
     started, seen, last, lines = time.monotonic(), 0, 0.0, []
     process = subprocess.Popen([*PIP, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT)
     assert process.stdout is not None
@@ -37,14 +41,12 @@ def install(what: str, words: list[str], packages: int) -> None:
         lines.append(line)
         seen += line.startswith("Collecting ")
         elapsed = time.monotonic() - started
-        # a terminal sees every package, a log file a line every ten seconds
-        if elapsed - last > (0.1 if sys.stderr.isatty() else 10):
+        if elapsed - last > every:
             last = elapsed
-            end = "\r" if sys.stderr.isatty() else "\n"
-            print(f"{what}: {seen} of {packages} packages, {elapsed:.0f} s ", end=end, file=sys.stderr, flush=True)
+            print(f"{what}: {seen} of {packages} packages, {elapsed:.0f} s", end=end, file=sys.stderr, flush=True)
     if process.wait() != 0:
         sys.exit(f"{''.join(lines[-15:])}\n{what} failed: is a package registry reachable? Then run the command again.")
-    print(f"{what}: done in {time.monotonic() - started:.0f} s", file=sys.stderr)
+    print(f"{what}: done in {time.monotonic() - started:.0f} s{clear}", file=sys.stderr)
 
 
 def main() -> None:

@@ -50,7 +50,7 @@ class Problem:
     line: int = 0
 
     def __str__(self) -> str:
-        place = self.path or "(whole file)"
+        place = self.path if self.path else "(whole file)"
         if self.source:
             place = f"{self.source}:{self.line}: {place}" if self.line else f"{self.source}: {place}"
         shown = self.shown_value

@@ -23,7 +23,10 @@ def test_everything_in_the_order_in_which_it_is_made() -> None:
                 "research": {},
                 "default": {"weight": 1, "capability": {"l40s": 8}},
             },
-            priority_classes={"urgent": {"value": 1000, "description": "for demos"}, "idle": {"value": -1, "preempt": False}},
+            priority_classes={
+                "urgent": {"value": 1000, "description": "for demos"},
+                "idle": {"value": -1, "preempt": False},
+            },
             claims={"models": {"size": "1024Gi", "class": "fast", "keep": True}},
         )
     )
@@ -37,7 +40,11 @@ def test_everything_in_the_order_in_which_it_is_made() -> None:
     assert by_key["claim-models"].keep
     assert by_key["claim-models"].body["spec"]["resources"] == {"requests": {"storage": "1Ti"}}
     assert by_key["priority-class-idle"].body["preemptionPolicy"] == "Never"
-    labels = {"app.kubernetes.io/managed-by": "trainform", "app.kubernetes.io/name": "dev", "trainform.dev/environment": "dev"}
+    labels = {
+        "app.kubernetes.io/managed-by": "trainform",
+        "app.kubernetes.io/name": "dev",
+        "trainform.dev/environment": "dev",
+    }
     assert all(manifest.body["metadata"]["labels"] == labels for manifest in made)
 
 

@@ -16,7 +16,13 @@ BASE: dict[str, Any] = {
     **JOB,
     "roles": {
         "worker": {"replicas": 4, "accelerators": {"a800": 8}, "cpu": 8, "memory": "64Gi"},
-        "evaluation-watcher": {"replicas": 2, "ranked": False, "command": ["python", "watch.py"], "cpu": 1, "memory": "1Gi"},
+        "evaluation-watcher": {
+            "replicas": 2,
+            "ranked": False,
+            "command": ["python", "watch.py"],
+            "cpu": 1,
+            "memory": "1Gi",
+        },
     },
     "env": {"NCCL_DEBUG": "INFO", "NCCL_IB_DISABLE": "0"},
     "storage": {"checkpoints": {"size": "2Ti", "class": "fast", "mount": "/mnt/output"}},
@@ -141,7 +147,9 @@ def test_what_the_environment_says_counts() -> None:
     ],
 )
 def test_spelling_does_not_count(path: str, value: Any) -> None:
-    one, other = (plan_job(Experiment.model_validate(data), environment()) for data in (BASE, changed(BASE, path, value)))
+    one, other = (
+        plan_job(Experiment.model_validate(data), environment()) for data in (BASE, changed(BASE, path, value))
+    )
     assert to_yaml(job_manifests(one)) == to_yaml(job_manifests(other))
 
 
@@ -157,5 +165,8 @@ def test_order_of_roles_counts() -> None:
 
 
 def test_two_builds_give_equal_bytes() -> None:
-    one, other = (to_yaml(job_manifests(plan_job(Experiment.model_validate(copy.deepcopy(BASE)), environment()))) for _ in range(2))
+    one, other = (
+        to_yaml(job_manifests(plan_job(Experiment.model_validate(copy.deepcopy(BASE)), environment())))
+        for _ in range(2)
+    )
     assert one == other

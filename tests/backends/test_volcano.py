@@ -16,7 +16,12 @@ FAILED = {"event": "PodFailed", "action": "AbortJob"}
 def test_what_the_webhook_would_fill_in_is_said() -> None:
     """An object that leaves one out could never be updated again: the webhook compares literally."""
     spec = job(plan(network={"host": True}, roles=WITH_EXTRAS))["spec"]
-    assert (spec["schedulerName"], spec["queue"], spec["minAvailable"], spec["maxRetry"]) == ("volcano", "default", 8, 3)
+    assert (spec["schedulerName"], spec["queue"], spec["minAvailable"], spec["maxRetry"]) == (
+        "volcano",
+        "default",
+        8,
+        3,
+    )
     for task in spec["tasks"]:
         assert (task["minAvailable"], task["maxRetry"]) == (task["replicas"], 3)
         assert task["template"]["spec"]["dnsPolicy"] == "ClusterFirstWithHostNet"
@@ -67,7 +72,11 @@ def test_own_queues() -> None:
         "deserved": {"baidu.com/a800_80g_cgpu": "8"},
         "guarantee": {"resource": {"baidu.com/a800_80g_cgpu": "4"}},
     }  # fmt: skip
-    assert queue(name="vision.own", reclaimable=False, priority=0)["spec"] == {"weight": 1, "reclaimable": False, "parent": "root"}
+    assert queue(name="vision.own", reclaimable=False, priority=0)["spec"] == {
+        "weight": 1,
+        "reclaimable": False,
+        "parent": "root",
+    }
     assert queue(priority=7)["spec"]["priority"] == 7
 
 
@@ -93,9 +102,22 @@ def test_the_mount_of_the_svc_plugin() -> None:
     assert found == {"storage.hosts.mount": "is where Volcano mounts its own files"}
 
 
+def test_what_the_controller_would_overwrite() -> None:
+    roles = {
+        "chief-worker": {"replicas": 1, "labels": {"volcano.sh/task-index": "7"}, "env": {"VC_CHIEF_WORKER_NUM": "1"}},
+        "worker": {"replicas": 1, "annotations": {"scheduling.k8s.io/group-name": "mine"}},
+    }
+    assert reasons(roles=roles, env={"VC_CHIEF_WORKER_HOSTS": "a,b", "VC_OTHER_NUM": "1"}) == {
+        "roles.chief-worker.labels.volcano.sh/task-index": "is set by Volcano itself",
+        "roles.chief-worker.env.VC_CHIEF_WORKER_NUM": "is set by Volcano itself, and its value would win",
+        "env.VC_CHIEF_WORKER_HOSTS": "is set by Volcano itself, and its value would win",
+        "roles.worker.annotations.scheduling.k8s.io/group-name": "is set by Volcano itself",
+    }
+
+
 def test_names_reach_their_limit() -> None:
     """63 characters for the longest pod name, and so for everything that is derived from the job's name."""
-    fits = {"name": "x" * 40, "roles": {"r" * 10: {"replicas": 1000}}}  # 40 + 7 + 11 + 4
+    fits: dict[str, Any] = {"name": "x" * 40, "roles": {"r" * 10: {"replicas": 1000}}}  # 40 + 7 + 11 + 4
     assert reasons(environment(accelerators={}), **fits) == {}
     assert len(max((pod.name for pod in plan(**fits).pods()), key=len)) == 62
     assert reasons(**{**fits, "roles": {"r" * 10: {"replicas": 10_001}}}) == {

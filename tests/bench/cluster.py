@@ -29,7 +29,8 @@ LARGE_EXPERIMENT = f"{EXPERIMENT}-large"
 NAMESPACE = "bench"
 # Simulated: the job and its two copies by hand run at the same time. For a preview of 1,024 nodes there need not be 1,024.
 NODES = 3 * PODS
-PROGRAMS_BY_HAND = {"by-hand": typed_program, "by-token": token_program}
+COPIES = {"by-hand": typed_program, "by-token": token_program}
+EMPTY = "empty"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,15 +40,15 @@ class Cluster:
     project: Project
     context: str
     rendered: Path
-    by_hand: Mapping[str, Path]
+    others: Mapping[str, Path]
 
     def ours(self, name: str, *words: str, experiment: str = EXPERIMENT) -> Command:
         """The engine on one of our stacks."""
         return pulumi(name, self.project.folder, self.project, f"{experiment}.{ENVIRONMENT}", *words)
 
-    def copy(self, name: str, key: str, *words: str) -> Command:
-        """The engine on a program of `PROGRAMS_BY_HAND`."""
-        return pulumi(name, self.by_hand[key], self.project, ENVIRONMENT, *words)
+    def other(self, name: str, key: str, *words: str) -> Command:
+        """The engine on a program of `COPIES`, or on the empty one."""
+        return pulumi(name, self.others[key], self.project, ENVIRONMENT, *words)
 
 
 def pulumi(name: str, folder: Path, project: Project, stack: str, *words: str) -> Command:
@@ -84,7 +85,7 @@ def _projects(workplace: Workplace, sandbox: Sandbox, project: Project) -> Clust
         project,
         context=data["cluster"]["context"],
         rendered=workplace.folder / "rendered.yaml",
-        by_hand={key: workplace.new(key) for key in PROGRAMS_BY_HAND},
+        others={key: workplace.new(key) for key in (*COPIES, EMPTY)},
     )
     run(pulumi("environment", project.folder, project, project.stack(), "up", "--yes", "--skip-preview"))
     for experiment in (EXPERIMENT, LARGE_EXPERIMENT):
@@ -93,10 +94,12 @@ def _projects(workplace: Workplace, sandbox: Sandbox, project: Project) -> Clust
     made.rendered.write_text(run(render)[1])
     manifests: list[dict[str, Any]] = list(yaml.safe_load_all(made.rendered.read_text()))
     live = Live(sandbox.url, Certificates(Layout(sandbox.folder).pki))
-    for key, program in PROGRAMS_BY_HAND.items():
+    for key, program in COPIES.items():
         live.create("namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": key}})
         moved = [{**each, "metadata": {**each["metadata"], "namespace": key}} for each in manifests]
-        write_program(made.by_hand[key], key, program(moved, made.context))
-        run(made.copy("new stack", key, "stack", "init"))
+        write_program(made.others[key], key, program(moved, made.context))
     live.close()
+    write_program(made.others[EMPTY], EMPTY, "")
+    for key in made.others:
+        run(made.other("new stack", key, "stack", "init"))
     return made

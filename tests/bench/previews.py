@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tests.bench.aims import judge_at_most
-from tests.bench.cluster import LARGE, LARGE_EXPERIMENT, PROGRAMS_BY_HAND, Cluster, cluster
+from tests.bench.cluster import COPIES, EMPTY, LARGE, LARGE_EXPERIMENT, Cluster, cluster
 from tests.bench.commands import Command, run
 from tests.bench.peers import find_kubectl, kubectl_diff, kubectl_version
+from tests.bench.registered import refuse_difference
 from tests.bench.rounds import commands_in_turn
 from tests.bench.samples import compare
 from tests.bench.sections import Section
@@ -17,7 +18,11 @@ from tests.bench.workplace import Workplace
 TIMES_BY_HAND = 1.10
 TIMES_FOR_NODES = 1.2
 OURS = "trainform"
-COPIES = {"by-hand": "by hand (pulumi_kubernetes)", "by-token": "by hand (tokens, no core.v1)"}
+NAMES = {
+    "by-hand": "by hand (pulumi_kubernetes)",
+    "by-token": "by hand (tokens, no core.v1)",
+    EMPTY: "an empty program",
+}
 
 
 def measure(workplace: Workplace) -> list[Section]:
@@ -30,17 +35,17 @@ def _sections(workplace: Workplace, running: Cluster) -> Iterator[Section]:
     yield _beside_copies(workplace, running, "First preview", "nothing of it exists")
     yield _nodes(workplace, running)
     _apply(workplace, running)
-    yield _beside_copies(workplace, running, "Preview without a change", "after `pulumi up`")
+    yield _beside_copies(workplace, running, "Preview without a change", "after `pulumi up`", "--expect-no-changes")
     yield _kubectl(workplace, running)
 
 
-def _beside_copies(workplace: Workplace, running: Cluster, title: str, when: str) -> Section:
-    commands = [running.ours(OURS, "preview")]
-    commands += [running.copy(COPIES[key], key, "preview") for key in PROGRAMS_BY_HAND]
-    ours, typed, tokens = commands_in_turn(title.lower(), commands, workplace.runs, workplace.progress)
+def _beside_copies(workplace: Workplace, running: Cluster, title: str, when: str, *options: str) -> Section:
+    commands = [running.ours(OURS, "preview", *options)]
+    commands += [running.other(name, key, "preview", *options) for key, name in NAMES.items()]
+    ours, typed, tokens, empty = commands_in_turn(title.lower(), commands, workplace.runs, workplace.progress)
     ratios = compare(ours, typed), compare(ours, tokens)
     judged = judge_at_most(ratios[0], TIMES_BY_HAND, f"{title.lower()}: ")
-    return Section(f"{title} ({when})", (ours, typed, tokens), ratios, (judged,))
+    return Section(f"{title} ({when})", (ours, typed, tokens, empty), ratios, (judged,))
 
 
 def _nodes(workplace: Workplace, running: Cluster) -> Section:
@@ -56,10 +61,12 @@ def _nodes(workplace: Workplace, running: Cluster) -> Section:
 
 def _apply(workplace: Workplace, running: Cluster) -> None:
     words = ("up", "--yes", "--skip-preview")
-    commands = [running.ours(OURS, *words), *(running.copy(COPIES[key], key, *words) for key in PROGRAMS_BY_HAND)]
+    commands = [running.ours(OURS, *words), *(running.other(name, key, *words) for key, name in NAMES.items())]
     for command in commands:
         with workplace.progress.step(f"pulumi up, {command.name}"):
             run(command)
+    for key in COPIES:
+        refuse_difference(running.ours(OURS, "stack", "export"), running.other(NAMES[key], key, "stack", "export"))
 
 
 def _kubectl(workplace: Workplace, running: Cluster) -> Section:

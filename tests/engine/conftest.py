@@ -106,3 +106,10 @@ def project(tmp_path: Path, sandbox_exports: dict[str, str], namespace: str) -> 
     project = Project(tmp_path / "project", sandbox_exports, namespace)
     project.environment()
     return project
+
+
+@pytest.fixture
+def examples(request: pytest.FixtureRequest) -> int:
+    """How many experiments are generated: `--examples`."""
+    number: int = request.config.getoption("--examples")
+    return number

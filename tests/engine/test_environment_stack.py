@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.engine.live import Live
 from tests.engine.project import Project
 
-OWN = {
+OWN: dict[str, dict[str, Any]] = {
     "queues": {"default": {"weight": 3}, "team-vision": {"weight": 4, "capability": {"a800": 32}}},
     "priority_classes": {"deadline": {"value": 1000, "description": "Only for paper deadlines."}},
     "claims": {"datasets": {"size": "1Ti", "class": "fast", "keep": True}, "scratch": {"size": "100Gi"}},

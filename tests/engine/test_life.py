@@ -77,3 +77,12 @@ def test_a_second_run_is_a_new_revision(project: Project, live: Live) -> None:
     project.stack("hello", run=2)
     project.up(stack)
     assert live.only_job(project.namespace)["metadata"]["name"] != first
+
+
+def test_a_stack_may_name_files_by_path_from_the_project(project: Project, live: Live) -> None:
+    project.copied("hello")
+    stack = project.stack("hello")
+    config = project.folder / "stacks" / f"Pulumi.{stack}.yaml"
+    config.write_text(config.read_text().replace("experiment: hello", "experiment: stacks/experiments/hello.yaml"))
+    project.up(stack)
+    live.running_pods(project.namespace, 2)

@@ -9,7 +9,11 @@ from trainform.backends import job_manifests
 from trainform.manifests.manifest import Manifest
 from trainform.plan import Plan
 
-OURS = {"app.kubernetes.io/managed-by": "trainform", "app.kubernetes.io/name": "sdxl-lora", "trainform.dev/environment": "dev"}
+OURS = {
+    "app.kubernetes.io/managed-by": "trainform",
+    "app.kubernetes.io/name": "sdxl-lora",
+    "trainform.dev/environment": "dev",
+}
 
 
 def manifest(made: Plan, key: str) -> Manifest:

@@ -30,7 +30,16 @@ def test_the_smallest_pod() -> None:
 
 
 def test_requests_are_limits() -> None:
-    made = plan(roles={"worker": {"cpu": 0.5, "memory": "1024Mi", "accelerators": {"a800": 8}, "resources": {"ephemeral-storage": "100Gi"}}})
+    made = plan(
+        roles={
+            "worker": {
+                "cpu": 0.5,
+                "memory": "1024Mi",
+                "accelerators": {"a800": 8},
+                "resources": {"ephemeral-storage": "100Gi"},
+            }
+        }
+    )
     expected = {"cpu": "500m", "memory": "1Gi", "ephemeral-storage": "100Gi", "baidu.com/a800_80g_cgpu": "8"}
     assert container(made, "worker")["resources"] == {"requests": expected, "limits": expected}
 
@@ -75,7 +84,12 @@ def test_storage() -> None:
         {"name": "models", "persistentVolumeClaim": {"claimName": "cloud-ai-test-pvc-1"}},
         {"name": "checkpoints", "persistentVolumeClaim": {"claimName": "sdxl-lora-checkpoints"}},
     ]
-    assert container(made, "worker")["volumeMounts"][0] == {"name": "models", "mountPath": "/mnt/", "subPath": "sdxl", "readOnly": True}
+    assert container(made, "worker")["volumeMounts"][0] == {
+        "name": "models",
+        "mountPath": "/mnt/",
+        "subPath": "sdxl",
+        "readOnly": True,
+    }
     assert [mount["name"] for mount in container(made, "evaluation-watcher")["volumeMounts"]] == ["models"]
 
 
@@ -83,7 +97,13 @@ def test_nodes() -> None:
     made = plan(
         node_selector={"zone": "a", "pool": "training"},
         tolerations=[{"key": "spot", "operator": "Exists", "effect": "NoExecute", "toleration_seconds": 0}],
-        roles={"worker": {"accelerators": {"l40s": 4}, "node_selector": {"zone": "b"}, "tolerations": [{"operator": "Exists"}]}},
+        roles={
+            "worker": {
+                "accelerators": {"l40s": 4},
+                "node_selector": {"zone": "b"},
+                "tolerations": [{"operator": "Exists"}],
+            }
+        },
     )
     spec = pod(made, "worker")["spec"]
     assert spec["nodeSelector"] == {"pool": "training", "zone": "b"}, "role over experiment over accelerator kind"
@@ -98,7 +118,9 @@ def test_init_containers_see_the_same_world() -> None:
         {"name": "fetch-data", "command": ["fetch", ""], "env": {"WORLD_SIZE": "1", "SOURCE": ""}},
         {"name": "warm-up", "image": "registry.example.com/ai/warm:1", "command": ["warm"]},
     ]
-    made = plan(storage={"models": {"claim": "models", "mount": "/mnt"}}, roles={"worker": {"replicas": 2, "init": init}})
+    made = plan(
+        storage={"models": {"claim": "models", "mount": "/mnt"}}, roles={"worker": {"replicas": 2, "init": init}}
+    )
     fetch, warm = pod(made, "worker")["spec"]["initContainers"]
     main = container(made, "worker")
     assert (fetch["image"], warm["image"]) == (main["image"], "registry.example.com/ai/warm:1")
@@ -112,7 +134,10 @@ def test_init_containers_see_the_same_world() -> None:
 
 def test_pull_and_identity() -> None:
     made = plan(
-        image_pull_policy="Always", image_pull_secrets=["registry", "registry"], service_account="trainer", priority_class="urgent"
+        image_pull_policy="Always",
+        image_pull_secrets=["registry", "registry"],
+        service_account="trainer",
+        priority_class="urgent",
     )
     spec = pod(made, "worker")["spec"]
     assert spec["imagePullSecrets"] == [{"name": "registry"}]

@@ -12,7 +12,10 @@ from trainform.manifests.shape import POD_TEMPLATE, misshapen, quantity
 
 
 def test_what_is_rendered_has_the_shape() -> None:
-    made = plan(roles={"worker": {"cpu": 8, "init": [{"name": "fetch", "command": ["fetch"]}]}}, storage={"a": {"claim": "a", "mount": "/a"}})
+    made = plan(
+        roles={"worker": {"cpu": 8, "init": [{"name": "fetch", "command": ["fetch"]}]}},
+        storage={"a": {"claim": "a", "mount": "/a"}},
+    )
     assert list(misshapen(pod(made, "worker"), POD_TEMPLATE)) == []
 
 
@@ -35,6 +38,9 @@ def test_what_has_lost_it(patch: dict[str, Any], where: str, reason: str) -> Non
     assert list(misshapen(merge_patch(pod(plan(), "worker"), patch), POD_TEMPLATE)) == [(where, reason)]
 
 
-@pytest.mark.parametrize(("value", "right"), [(8, True), ("8", True), ("1Gi", True), ("many", False), (True, False), (1.5, False), (None, False)])
+@pytest.mark.parametrize(
+    ("value", "right"),
+    [(8, True), ("8", True), ("1Gi", True), ("many", False), (True, False), (1.5, False), (None, False)],
+)
 def test_quantities(value: object, right: bool) -> None:
     assert quantity(value) is right

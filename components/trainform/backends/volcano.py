@@ -50,24 +50,26 @@ SHAPE = {
 }
 MOUNT = "/etc/volcano"  # where the svc plugin mounts its list of hosts in every container
 
+# Labels and annotations that the controller writes on every pod, over what stands there.
+OWN_KEYS = frozenset(
+    [
+        *(f"volcano.sh/{name}" for name in ("task-index", "task-spec", "job-name", "job-namespace", "job-version")),
+        *(f"volcano.sh/{name}" for name in ("job-retry-count", "queue-name", "template-uid")),
+        "scheduling.k8s.io/group-name",
+    ]
+)
+
 MUTABLE_JOB_FIELDS = ("minAvailable", "priorityClassName")
 MUTABLE_TASK_FIELDS = ("replicas", "minAvailable")
 
 
 def problems(plan: Plan) -> Iterator[Problem]:
-    """Lifecycle policies that Volcano's webhook would deny (one event or exit code twice, or `*` beside others), and a mount
-    where the svc plugin has its own."""
+    """Lifecycle policies that Volcano's webhook would deny (one event or exit code twice, or `*` beside others), and what its
+    controller would overwrite without a word."""
     yield from _policy_problems("policies", plan.policies)
     for role in plan.roles:
         yield from _policy_problems(f"roles.{role.name}.policies", role.policies)
-        for mount in role.mounts:
-            if mount.path.rstrip("/") == MOUNT:
-                yield Problem(
-                    f"storage.{mount.volume}.mount",
-                    mount.path,
-                    "is where Volcano mounts its own files",
-                    "choose another path",
-                )
+        yield from _overwritten(plan, role)
 
 
 def job(plan: Plan) -> Manifest:
@@ -166,6 +168,31 @@ def _policy(policy: Policy) -> dict[str, Any]:
     timeout = None if policy.timeout is None else f"{seconds(policy.timeout)}s"
     fields = {"action": policy.action, "event": policy.event, "exitCode": policy.exit_code, "timeout": timeout}
     return without_empty(fields)
+
+
+def _overwritten(plan: Plan, role: RolePlan) -> Iterator[Problem]:
+    for mount in role.mounts:
+        if mount.path.rstrip("/") == MOUNT:
+            yield Problem(
+                f"storage.{mount.volume}.mount",
+                mount.path,
+                "is where Volcano mounts its own files",
+                "choose another path",
+            )
+    for field, keys in (("labels", role.labels), ("annotations", role.annotations)):
+        for key in OWN_KEYS & keys.keys():
+            yield Problem(
+                f"roles.{role.name}.{field}.{key}", keys[key], "is set by Volcano itself", "choose another key"
+            )
+    stems = [f"VC_{other.name.upper().replace('-', '_')}" for other in plan.roles]
+    hosts = {
+        f"{stem}_{word}" for stem in stems for word in ("HOSTS", "NUM")
+    }  # of the svc plugin, appended to every container
+    for variable in role.env:
+        if variable.name in hosts:
+            yield Problem(
+                variable.origin, None, "is set by Volcano itself, and its value would win", "choose another name"
+            )
 
 
 def _policy_problems(path: str, policies: tuple[Policy, ...]) -> Iterator[Problem]:

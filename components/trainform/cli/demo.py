@@ -28,17 +28,19 @@ EXPERIMENT, ENVIRONMENT = "sdxl-lora", "dev"
 STACK = f"{EXPERIMENT}.{ENVIRONMENT}"
 PATIENCE_SECONDS = 60.0
 
-NEXT = f"""\
+NEXT = f"""
 Now yours. In this folder:
 
-  eval "$(.venv/bin/trainform sandbox env)"; source .venv/bin/activate
+  source .venv/bin/activate; eval "$(trainform sandbox env)"
 
   change    edit stacks/experiments/{EXPERIMENT}.yaml, for instance the image
-  review    pulumi preview -s {STACK} --diff          # names the field, and says that the job is replaced
-            trainform plan {EXPERIMENT} -e {ENVIRONMENT}              # ranks, ports, environment, names
+  review    trainform plan {EXPERIMENT} -e {ENVIRONMENT}        ranks, ports, environment, names
+            pulumi preview -s {STACK} --diff    names the changed field, and says whether the job is replaced
   apply     pulumi up -s {STACK}
-  destroy   pulumi destroy -s {STACK}                 # leaves the checkpoints' claim
-  stop      make stop                                      # ends the sandbox
+  destroy   pulumi destroy -s {STACK}           leaves the checkpoints' claim
+  stop      make stop                                ends the sandbox
+
+Pulumi has noted each stack's encryption salt in stacks/Pulumi.*.yaml; `git checkout stacks` forgets it.
 """
 
 

@@ -58,7 +58,7 @@ def main(arguments: list[str] | None = None) -> None:
         ):  # a file's name may hold bytes that are no text, and a terminal may be ASCII
             stream.reconfigure(errors="backslashreplace")
     try:
-        build_app(arguments)(args=arguments)
+        build_app(arguments)(args=arguments, prog_name="trainform")
     except TrainformError as error:
         typer.echo(f"trainform: {error}", err=True)
         sys.exit(error.exit_code)

@@ -92,7 +92,7 @@ def command(
             name=_plain(name), environment=_plain(environment)
         ),
     }
-    _write(files)
+    _write(files, root)
     for path in files:
         typer.echo(f"wrote {path.relative_to(root)}")
     stack = f"{name}.{offered.name}"
@@ -130,11 +130,14 @@ def _refuse_problems(text: str, environment: Environment) -> None:
         raise InputError(problems)
 
 
-def _write(files: dict[Path, str]) -> None:
+def _write(files: dict[Path, str], root: Path) -> None:
     there = [path for path in files if os.path.lexists(path)]
     if there:
         raise InputError(
-            [Problem("NAME", str(path), "exists already", "choose another name, or edit that file") for path in there]
+            [
+                Problem("NAME", str(path.relative_to(root)), "exists already", "choose another name, or edit that file")
+                for path in there
+            ]
         )
     for path, text in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -27,7 +27,8 @@ def environment_queue_problems(environment: Environment) -> Iterator[Problem]:
         path = f"queues.{name}"
         yield from queue_problems(path, request, environment)
         yield from _parent_problems(path, name, request, environment)
-        yield from _children_problems(path, name, request, environment)
+        children = [child for child in environment.queues.values() if child.parent == name]
+        yield from _children_problems(path, request, children, environment)
     if ROOT in environment.queues:
         yield Problem(f"queues.{ROOT}", None, "is Volcano's own and cannot be changed", "choose another name")
 
@@ -38,6 +39,10 @@ def job_queue_problems(experiment: Experiment, environment: Environment, plan: P
     if request is not None:
         yield from queue_problems("queue", request, environment)
         yield from _parent_problems("queue", name, request, environment)
+        parent = environment.queues.get(request.parent)
+        if parent is not None and (request.deserved or request.guarantee):
+            siblings = [queue for queue in environment.queues.values() if queue.parent == request.parent]
+            yield from _children_problems("queue.parent", parent, [*siblings, request], environment)
         if name in {*environment.queues, defaults.QUEUE, ROOT}:
             yield Problem(
                 "queue.name",
@@ -105,9 +110,10 @@ def _parent_problems(path: str, name: str, request: QueueRequest, environment: E
             )  # fmt: skip
 
 
-def _children_problems(path: str, name: str, request: QueueRequest, environment: Environment) -> Iterator[Problem]:
+def _children_problems(
+    path: str, request: QueueRequest, children: list[QueueRequest], environment: Environment
+) -> Iterator[Problem]:
     """What children are promised together must fit into what the parent is promised, else into its capability."""
-    children = [child for child in environment.queues.values() if child.parent == name]
     for field in ("deserved", "guarantee"):
         limit = _amounts(request, field, environment)
         most = limit if limit else _amounts(request, "capability", environment)

@@ -21,13 +21,14 @@ def provider_version() -> str:
     return version("pulumi-kubernetes")
 
 
-def cluster_provider(name: str, context: str | None) -> pulumi.ProviderResource | None:
-    """The Kubernetes provider of a context; None takes the default one, of the current context."""
-    if context is None:
-        return None
-    return pulumi.ProviderResource(
-        "kubernetes", name, {"context": context}, pulumi.ResourceOptions(version=provider_version())
-    )
+def cluster_provider(name: str, context: str | None) -> pulumi.ProviderResource:
+    """The Kubernetes provider of a context of the kubeconfig; None takes the current one.
+
+    Providers from 4.29 on refuse to create what exists; a kept claim, and what a killed `up` left, must be adopted. What is not
+    ours the preflight has refused before (pulumi/pulumi-kubernetes#4278).
+    """
+    settings = {"upsertExistingObjects": "true"} | ({} if context is None else {"context": context})
+    return pulumi.ProviderResource("kubernetes", name, settings, pulumi.ResourceOptions(version=provider_version()))
 
 
 def token(api_version: str, kind: str, patch: bool = False) -> str:

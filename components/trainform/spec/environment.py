@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from trainform.catalog import defaults
-from trainform.spec.model import Model
+from trainform.spec.model import Model, NonEmpty, Text
 from trainform.spec.names import (
     CAPABILITY,
     CURRENCY,
@@ -40,9 +40,8 @@ PortRange = Annotated[str, Field(pattern=PORT_RANGE), AfterValidator(_range_of_p
 class Cluster(Model):
     """Which cluster, by kubeconfig."""
 
-    context: str | None = Field(
+    context: NonEmpty | None = Field(
         default=None,
-        min_length=1,
         description="Context of the kubeconfig. Empty: the current one. A change replaces every object.",
     )
 
@@ -52,7 +51,8 @@ class Namespace(Model):
 
     name: Label = Field(description="Name of the namespace. A change replaces every object.")
     create: bool = Field(
-        default=False, description="Whether the environment's own stack makes it. Default false: it exists already."
+        default=False,
+        description="Whether the environment's own stack makes it. Default false: it exists already. A change makes a new object, or removes it.",
     )
 
 
@@ -121,7 +121,7 @@ class PriorityClass(Model):
     preempt: bool = Field(
         default=True, description="Whether pods of this class may push out lower ones. Default true, as in Kubernetes. A change replaces it."
     )  # fmt: skip
-    description: str | None = Field(default=None, description="When to use it. Empty: none. Updates in place.")
+    description: Text | None = Field(default=None, description="When to use it. Empty: none. Updates in place.")
 
 
 class Limits(Model):
@@ -157,7 +157,7 @@ class Environment(Model):
         description="Operator of experiments that name none. Default volcano. A change makes new jobs.",
     )
     cluster: Cluster = Field(default=Cluster(), description="Which cluster. Default: the current context.")
-    namespace: Namespace = Field(description="Where the jobs live.")
+    namespace: Namespace = Field(description="The namespace of the jobs.")
     queues: dict[QueueName, QueueRequest] = Field(
         default={},
         description="Queues that the environment's stack owns, by name. Default none: only Volcano's own `default`.",

@@ -41,7 +41,7 @@ class Experiment(Model):
         description="When nodes pull the image. Default IfNotPresent. A change makes a new revision.",
     )
     image_pull_secrets: list[Subdomain] = Field(
-        default=[], description="Secrets of the namespace for the registry, beside those of the environment. A change makes a new revision."
+        default=[], description="Secrets of the namespace for the registry, beside those of the environment. Default none. A change makes a new revision."
     )  # fmt: skip
     launcher: Launcher = Field(description="What starts the processes on ranked pods. A change makes a new revision.")
     roles: Annotated[dict[Label, Role], AfterValidator(_some_ranked)] = Field(
@@ -87,7 +87,7 @@ class Experiment(Model):
     )
     env: Env = Field(
         default={},
-        description="Variables of every pod; they win over what the launcher computes. A change makes a new revision.",
+        description="Variables of every pod; they win over what the launcher computes. Default none. A change makes a new revision.",
     )
     node_selector: dict[LabelKey, LabelValue] = Field(
         default={},
@@ -97,15 +97,17 @@ class Experiment(Model):
         default=[], description="Taints that all pods may ignore. Default none. A change makes a new revision."
     )
     labels: dict[LabelKey, LabelValue] = Field(
-        default={}, description="Labels of the job object; those of pods belong to the roles. Update in place."
+        default={},
+        description="Labels of the job object; those of pods belong to the roles. Default none. Updates in place.",
     )
     annotations: dict[LabelKey, Text] = Field(
-        default={}, description="Annotations of the job object; those of pods belong to the roles. Update in place."
+        default={},
+        description="Annotations of the job object; those of pods belong to the roles. Default none. Updates in place.",
     )
     manifest_overrides: dict[str, Patch] = Field(
         default={},
         description="Merge patches (RFC 7386) on rendered objects, by the key that `trainform plan` shows (job, service, launch-script, "
-        "queue, claim-NAME), for what has no field here. Shown in the plan. What it changes decides between update and revision.",
+        "queue, claim-NAME), for what has no field here. Shown in the plan. Default none. What it changes decides between update and revision.",
     )
 
     @property

@@ -59,10 +59,13 @@ def project_root(start: Path | None = None) -> Path:
 
 
 def find_file(kind: type[BaseModel], name_or_path: str, root: Path | None = None) -> tuple[Path, str]:
-    """The file and how to call it in messages; InputError with the nearest name where there is none."""
+    """The file and how to call it in messages; InputError with the nearest name where there is none.
+
+    `root` is the project's folder, from which a relative path counts too; None: paths count from the current folder.
+    """
     word, folder_name = FOLDERS[kind]
     if "/" in name_or_path or name_or_path.endswith((".yaml", ".yml")):
-        return Path(name_or_path), name_or_path
+        return (Path() if root is None else root) / name_or_path, name_or_path
     root = project_root() if root is None else root
     folder = root / "stacks" / folder_name
     path = folder / f"{name_or_path}.yaml"

@@ -24,6 +24,10 @@ def only_one(names: tuple[str, ...]) -> Any:
 def _text(value: str) -> str:
     if "\0" in value:
         raise ValueError("holds a NUL character, which no process can be given|remove it")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ValueError("holds half a character, which is no text|remove it") from None
     return value
 
 
@@ -48,7 +52,7 @@ def _json(value: Any) -> Any:
     elif isinstance(value, int) and not -(2**63) <= value < 2**63:
         raise ValueError("holds a whole number of more than 64 bits|write a smaller one, or text in quotes")
     elif isinstance(value, str):
-        value.encode()  # half of a surrogate pair is no text; UnicodeEncodeError is a ValueError
+        _text(value)
     elif value is not None and not isinstance(value, bool | int | float):
         raise ValueError(f"holds a {type(value).__name__}, which JSON does not know|put it in quotes")
     return value

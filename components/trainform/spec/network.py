@@ -23,11 +23,11 @@ class Topology(Model):
         default=None,
         ge=1,
         le=2**31 - 1,
-        description="Highest tier of HyperNode that the gang may span, by number. A change makes a new revision.",
+        description="Highest tier of HyperNode that the gang may span, by number. Empty: by name. A change makes a new revision.",
     )
     highest_tier_name: Subdomain | None = Field(
         default=None,
-        description="The same by the tier's name (Volcano >= 1.14). A change makes a new revision.",
+        description="The same by the tier's name (Volcano >= 1.14). Empty: by number. A change makes a new revision.",
     )
 
     @model_validator(mode="after")

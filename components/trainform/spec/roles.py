@@ -28,10 +28,10 @@ class EnvSource(Model):
     secret: KeyRef | None = Field(
         default=None, description="From a Secret; the value never appears in plan or preview."
     )
-    config_map: KeyRef | None = Field(default=None, description="From a ConfigMap.")
+    config_map: KeyRef | None = Field(default=None, description="From a ConfigMap. A change makes a new revision.")
     field: Literal[
         "metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName", "status.hostIP", "status.podIP"
-    ] | None = Field(default=None, description="From a field of the pod, such as status.podIP.")  # fmt: skip
+    ] | None = Field(default=None, description="From a field of the pod, such as status.podIP. A change makes a new revision.")  # fmt: skip
 
     @model_validator(mode="after")
     def _one(self) -> Self:
@@ -46,19 +46,24 @@ Env = dict[EnvName, Annotated[Annotated[Text, Tag(TEXT)] | Annotated[EnvSource, 
 class Toleration(Model):
     """A taint that the pods may ignore; the fields are those of Kubernetes."""
 
-    key: LabelKey | None = Field(default=None, description="Key of the taint. Empty with operator Exists: every taint.")
-    operator: Literal["Exists", "Equal"] = Field(
-        default="Equal", description="How to compare. Default Equal, as in Kubernetes."
+    key: LabelKey | None = Field(
+        default=None,
+        description="Key of the taint. Empty with operator Exists: every taint. A change makes a new revision.",
     )
-    value: LabelValue | None = Field(default=None, description="Value of the taint. Empty with Exists.")
+    operator: Literal["Exists", "Equal"] = Field(
+        default="Equal", description="How to compare. Default Equal, as in Kubernetes. A change makes a new revision."
+    )
+    value: LabelValue | None = Field(
+        default=None, description="Value of the taint. Empty with Exists. A change makes a new revision."
+    )
     effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None = Field(
-        default=None, description="Effect to tolerate. Empty: every effect."
+        default=None, description="Effect to tolerate. Empty: every effect. A change makes a new revision."
     )
     toleration_seconds: int | None = Field(
         default=None,
         ge=0,
         le=2**31 - 1,
-        description="How long to stay on a node that gets a NoExecute taint, in seconds. Empty: for ever.",
+        description="How long to stay on a node that gets a NoExecute taint, in seconds. Empty: for ever. A change makes a new revision.",
     )
 
     @model_validator(mode="after")
@@ -90,10 +95,10 @@ class Policy(Model):
         "AbortJob", "RestartJob", "RestartTask", "RestartPod", "TerminateJob", "CompleteJob", "ResumeJob"
     ] = Field(description="What Volcano does. A change makes a new revision.")  # fmt: skip
     event: Literal["*", "PodFailed", "PodEvicted", "PodPending", "Unknown", "TaskCompleted", "TaskFailed", "JobUpdated"] | None = Field(
-        default=None, description="Upon this event. PodEvicted is raised by a voluntary scale-down too. A change makes a new revision."
+        default=None, description="Upon this event. Empty: upon an exit code. PodEvicted is raised by a voluntary scale-down too. A change makes a new revision."
     )  # fmt: skip
     exit_code: int | None = Field(
-        default=None, ge=-(2**31), le=2**31 - 1, description="Upon this exit code of the first container, not 0. A change makes a new revision."
+        default=None, ge=-(2**31), le=2**31 - 1, description="Upon this exit code of the first container, not 0. Empty: upon an event. A change makes a new revision."
     )  # fmt: skip
     timeout: Duration | None = Field(
         default=None, description="Wait this long before acting (5m); PodPending needs it. Default at once. A change makes a new revision."
@@ -134,7 +139,7 @@ class Role(Model):
     )
     command: Command | None = Field(
         default=None,
-        description="What its pods run instead of the launcher; an unranked role needs one. A change makes a new revision.",
+        description="What its pods run instead of the launcher; an unranked role needs one. Empty: the launcher. A change makes a new revision.",
     )
     accelerators: dict[Label, Annotated[int, Field(ge=0)]] = Field(
         default={},
@@ -156,7 +161,8 @@ class Role(Model):
         description="Empty: the experiment's `shared_memory`. 0: none for this role. A change makes a new revision.",
     )
     env: Env = Field(
-        default={}, description="Variables of this role; they win over every other. A change makes a new revision."
+        default={},
+        description="Variables of this role; they win over every other. Default none. A change makes a new revision.",
     )
     init: list[InitContainer] = Field(
         default=[], description="Containers that run first, in order. Default none. A change makes a new revision."
@@ -174,10 +180,11 @@ class Role(Model):
     )
     node_selector: dict[LabelKey, LabelValue] = Field(
         default={},
-        description="Labels that its nodes must have, beside those of the environment. A change makes a new revision.",
+        description="Labels that its nodes must have, beside those of the environment. Default none. A change makes a new revision.",
     )
     tolerations: list[Toleration] = Field(
-        default=[], description="Taints it may ignore, beside those of the environment. A change makes a new revision."
+        default=[],
+        description="Taints it may ignore, beside those of the environment. Default none. A change makes a new revision.",
     )
     labels: dict[LabelKey, LabelValue] = Field(
         default={}, description="Labels of its pods. Default none. A change makes a new revision."
@@ -188,5 +195,5 @@ class Role(Model):
     pod_overrides: Patch = Field(
         default={},
         description="Merge patch (RFC 7386) on the rendered pod template, for what has no field here; a list of named items may be "
-        "patched as a mapping of their names. Shown in the plan. A change makes a new revision.",
+        "patched as a mapping of their names. Shown in the plan. Default none. A change makes a new revision.",
     )

@@ -50,9 +50,12 @@ class Volume(Model):
 
     claim: Subdomain | None = Field(
         default=None,
-        description="Name of a claim that exists in the namespace. A change makes a new revision of the job.",
+        description="Name of a claim that exists in the namespace. Empty: one is made, of this `size`. A change makes a new revision of the job.",
     )
-    size: Size | None = Field(default=None, description=ClaimRequest.model_fields["size"].description)
+    size: Size | None = Field(
+        default=None,
+        description=f"{ClaimRequest.model_fields['size'].description} Empty: `claim` names one that exists.",
+    )
     storage_class: Label | None = Field(
         default=None, alias="class", description=ClaimRequest.model_fields["storage_class"].description
     )

@@ -1,0 +1,169 @@
+"""The parts of the benchmark that compute and write; nothing is timed here."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.bench.aims import judge_at_least, judge_at_most, judge_seconds
+from tests.bench.by_hand import token_program, typed_program
+from tests.bench.commands import REPOSITORY, Command, measure, run
+from tests.bench.display import BEGIN, END, between_markers, to_markdown
+from tests.bench.registered import objects
+from tests.bench.rounds import in_turn
+from tests.bench.samples import Ratio, Sample, Series, compare
+from tests.bench.sections import Section
+from tests.bench.shapes import write_shape
+from tests.bench.spelling import spell_megabytes, spell_ratio, spell_seconds
+from trainform.errors import TrainformError
+from trainform.examine import examine
+from trainform.progress import SILENT
+
+
+def series(name: str, *seconds: float) -> Series:
+    return Series(name, tuple(Sample(each, 10 * each) for each in seconds))
+
+
+def test_a_series_has_median_span_and_peak() -> None:
+    taken = series("render", 3.0, 1.0, 2.0)
+    assert (taken.median, taken.span, taken.peak) == (2.0, (1.0, 3.0), 30.0)
+    assert Series("planned in process", (Sample(1.0),)).peak is None
+
+
+def test_ratios_are_of_pairs_not_of_medians() -> None:
+    """The machine is twice as slow in the last two rounds: the ratio of each pair stays what it is."""
+    ratio = compare(series("ours", 1.0, 2.0, 2.4), series("theirs", 2.0, 4.0, 4.0))
+    assert ratio == Ratio("ours / theirs", 0.5, 0.5, 0.6)
+
+
+def test_series_of_different_length_are_no_pairs() -> None:
+    with pytest.raises(ValueError, match="zip"):
+        compare(series("ours", 1.0), series("theirs", 1.0, 2.0))
+
+
+@pytest.mark.parametrize(
+    ("judged", "verdict"),
+    [
+        (judge_seconds("check", 0.349, 0.35), "met"),
+        (judge_seconds("check", 0.35, 0.35), "missed"),
+        (judge_at_most(Ratio("a / b", 1.10, 0.9, 2.0), 1.10), "met"),
+        (judge_at_most(Ratio("a / b", 1.11, 0.9, 1.2), 1.10), "missed"),
+        (judge_at_least(Ratio("b / a", 2.0, 1.0, 3.0), 2.0), "met"),
+        (judge_at_least(Ratio("b / a", 1.99, 1.9, 3.0), 2.0), "missed"),
+    ],
+)
+def test_aims_are_judged_by_the_median(judged: Any, verdict: str) -> None:
+    assert judged.verdict == verdict
+
+
+def test_rounds_alternate_and_the_first_does_not_count() -> None:
+    called: list[str] = []
+
+    def measurement(name: str) -> Sample:
+        called.append(name)
+        return Sample(float(len(called)))
+
+    first, second = in_turn("two", {"a": lambda: measurement("a"), "b": lambda: measurement("b")}, 2, SILENT)
+    assert called == ["a", "b"] * 3
+    assert [sample.seconds for sample in first.samples] == [3.0, 5.0]
+    assert [sample.seconds for sample in second.samples] == [4.0, 6.0]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.0000093, "9.3 µs"), (0.00042, "0.42 ms"), (0.0123, "12.3 ms"), (0.35, "350 ms"), (2.304, "2.30 s")],
+)
+def test_times_are_spelled_with_three_digits(seconds: float, text: str) -> None:
+    assert spell_seconds(seconds) == text
+
+
+def test_other_numbers() -> None:
+    assert spell_ratio(Ratio("a / b", 1.039, 0.98, 1.1)) == "1.04 (0.98 … 1.10)"
+    assert (spell_megabytes(36.4), spell_megabytes(None)) == ("36 MB", "")
+
+
+def test_the_report_goes_between_the_markers_and_nowhere_else() -> None:
+    section = Section(
+        "Render beside torchx",
+        (series("render", 0.3), series("torchx", 0.75)),
+        (Ratio("torchx / render", 2.5, 2.4, 2.6),),
+        (judge_at_least(Ratio("torchx / render", 2.5, 2.4, 2.6), 2.0),),
+        notes=("torchx 0.7.0",),
+    )
+    text = to_markdown("2 cores", [section])
+    assert "| torchx / render | 2.50 (2.40 … 2.60) | at least 2.00 | met |" in text
+    assert "| render | 300 ms | 300 ms … 300 ms | 3 MB |" in text
+    document = f"# Benchmarks\n\n{BEGIN}\nold\n{END}\n\nWhat it means.\n"
+    written = between_markers(document, text)
+    assert written == f"# Benchmarks\n\n{BEGIN}\n\n{text}\n\n{END}\n\nWhat it means.\n"
+    assert between_markers(written, text) == written
+
+
+@pytest.mark.parametrize("document", ["", BEGIN, f"{END}{BEGIN}", f"{BEGIN}{END}{BEGIN}{END}"])
+def test_a_document_without_one_place_is_refused(document: str) -> None:
+    with pytest.raises(TrainformError, match="not exactly one place"):
+        between_markers(document, "text")
+
+
+def test_the_document_of_the_repository_has_the_place() -> None:
+    between_markers((REPOSITORY / "docs" / "benchmarks.md").read_text(), "text")
+
+
+@pytest.mark.parametrize("pods", [4, 8192])
+def test_a_shape_of_any_size_is_accepted_by_check(tmp_path: Path, pods: int) -> None:
+    shape = write_shape(tmp_path, pods)
+    assert examine(str(shape.experiment), str(shape.environment)).plan().totals.pods == pods
+
+
+MANIFESTS = [
+    {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "sdxl-lora"}, "spec": {"clusterIP": "None"}},
+    {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": "sdxl-lora-f24334"}, "spec": {}},
+]
+
+
+def test_programs_by_hand_are_python_and_name_every_object() -> None:
+    typed, tokens = typed_program(MANIFESTS, "dev-cluster"), token_program(MANIFESTS, "dev-cluster")
+    compile(typed, "typed", "exec")
+    compile(tokens, "tokens", "exec")
+    assert "k8s.core.v1.Service('sdxl-lora-service'" in typed
+    assert "k8s.apiextensions.CustomResource('sdxl-lora-f24334-job'" in typed
+    assert "'kubernetes:core/v1:Service', 'sdxl-lora-service'" in tokens
+    assert "'kubernetes:batch.volcano.sh/v1alpha1:Job'" in tokens
+
+
+def test_registered_objects_are_compared_without_what_pulumi_adds() -> None:
+    def export(namespace: str, cluster_ip: str, **added: Any) -> dict[str, Any]:
+        inputs = {"kind": "Service", "metadata": {"name": "sdxl-lora", "namespace": namespace, **added}}
+        resource = {
+            "type": "kubernetes:core/v1:Service",
+            "inputs": {**inputs, "spec": {"clusterIP": cluster_ip}, **added},
+        }
+        return {"deployment": {"resources": [resource, {"type": "pulumi:pulumi:Stack"}]}}
+
+    ours = objects(export("bench", "None"))
+    assert ours == objects(export("by-hand", "None", __defaults=[]))
+    assert ours != objects(export("by-hand", "10.0.0.7"))
+
+
+PYTHON = Command(
+    "python", (sys.executable, "-c", "import sys; print(sys.argv[1:]); sys.exit(3)", "last words"), REPOSITORY
+)
+
+
+def test_a_command_that_fails_is_told_with_its_end() -> None:
+    with pytest.raises(TrainformError, match=r"ended with code 3; its last lines:\n +\['last words'\]"):
+        measure(PYTHON)
+    sample, output = run(dataclasses.replace(PYTHON, codes=(3,)))
+    assert output == "['last words']\n"
+    assert sample.seconds > 0
+    assert sample.megabytes is not None
+    assert sample.megabytes > 1
+
+
+def test_a_command_that_is_not_there_is_told() -> None:
+    with pytest.raises(TrainformError, match="`no-such-command` could not be started"):
+        measure(Command("nothing", ("no-such-command",), REPOSITORY))

@@ -1,0 +1,203 @@
+"""The verbs that need no cluster, through the real entry point."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.conftest import ROOT
+from trainform.backends import job_manifests
+from trainform.cli.main import VERBS, main
+from trainform.examine import examine
+
+PURE = ["new", "check", "plan", "render", "schema"]
+
+
+def run(*words: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as exit_:
+        main(list(words))
+    captured = capsys.readouterr()
+    return exit_.value.code if isinstance(exit_.value.code, int) else 0, captured.out, captured.err
+
+
+def test_check(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run("check", "sdxl-lora", "stacks/experiments/hello.yaml", "-e", "dev", capsys=capsys)
+    assert (code, err) == (0, "")
+    first, second = out.splitlines()
+    assert first == f"sdxl-lora: ok, 4 pods, 32 accelerators, revision {examine('sdxl-lora', 'dev').plan().revision}"
+    assert second.startswith("hello: ok, 2 pods, 0 accelerators, revision ")
+
+
+def test_check_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run("check", "extras", "nowhere", "-e", "dev", "--json", capsys=capsys)
+    answer: dict[str, Any] = json.loads(out)
+    assert code == 2
+    assert answer.keys() == {"ok", "experiments"}
+    right, wrong = answer["experiments"]
+    plan = examine("extras", "dev").plan()
+    assert right == {
+        "name": "extras", "ok": True, "job": plan.job, "revision": plan.revision, "pods": 8, "accelerators": {"a800": 4}, "problems": [],
+    }  # fmt: skip
+    assert (wrong["name"], wrong["ok"], answer["ok"]) == ("nowhere", False, False)
+    assert wrong["problems"][0].keys() == {"source", "line", "path", "value", "reason", "fix"}
+
+
+def test_the_environment_may_come_from_the_shell(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRAINFORM_ENVIRONMENT", "dev")
+    assert run("check", "hello", capsys=capsys)[0] == 0
+    monkeypatch.delenv("TRAINFORM_ENVIRONMENT")
+    code, _, err = run("check", "hello", capsys=capsys)
+    assert (code, "Missing option '--environment'" in err) == (2, True)
+
+
+def test_plan(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run("plan", "extras", "-e", "dev", capsys=capsys)
+    plan = examine("extras", "dev").plan()
+    assert (code, err) == (0, "")
+    assert out.startswith(f"extras in dev: volcano job ai-namespace/{plan.job} (revision {plan.revision})\n")
+    rows = {line.split()[0]: line.split() for line in out.splitlines() if line.split()}
+    assert rows["master"][1:3] == ["1", "0"]
+    assert rows["worker"][1:3] == ["3", "1-3"]
+    assert rows["extra"][1:3] == ["4", "none"]
+    assert rows["WORLD_SIZE"] == ["WORLD_SIZE", "4", "master,", "worker", "launcher.command"]
+    assert rows["World"][1:3] == ["4", "nodes,"]
+    for name in (plan.job, plan.rendezvous.address, "extras-output", "queue", "launch-script"):
+        assert name in out
+
+
+@pytest.mark.parametrize("name", ["sdxl-lora", "extras", "hello", "resnet", "elastic"])
+def test_every_teaching_experiment_can_be_shown(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = examine(name, "dev").plan()
+    code, out, _ = run("plan", name, "-e", "dev", capsys=capsys)
+    assert code == 0
+    assert all(variable.name in out for role in plan.roles for variable in role.env)
+    assert all(note in out for note in plan.notes)
+    assert max(map(len, out.splitlines())) < 300
+
+
+def test_plan_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run("plan", "sdxl-lora", "-e", "dev", "--json", "--run", "3", capsys=capsys)
+    shown: dict[str, Any] = json.loads(out)
+    plan = examine("sdxl-lora", "dev", run=3).plan()
+    assert code == 0
+    assert (shown["job"], shown["run"], shown["revision"], shown["min_available"]) == (plan.job, 3, plan.revision, 4)
+    assert [(pod["name"], pod["rank"]) for pod in shown["pods"]] == [(pod.name, pod.rank) for pod in plan.pods()]
+    assert shown["world"] == {"nodes": 4, "processes": 32, "bounds": None}
+    assert shown["totals"]["accelerators"] == {"a800": 32}
+    assert {role["name"] for role in shown["roles"]} == {"master", "worker"}
+    assert shown["claims"][0]["request"]["class"] == "fast"
+
+
+def test_render_reads_back_to_the_manifests(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run("render", "extras", "-e", "dev", "--run", "2", capsys=capsys)
+    expected = [manifest.body for manifest in job_manifests(examine("extras", "dev", run=2).plan())]
+    assert (code, err) == (0, "")
+    assert list(yaml.safe_load_all(out)) == expected
+
+
+@pytest.mark.parametrize("verb", ["plan", "render"])
+def test_what_is_wrong_is_not_shown(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(verb, "tests/spec/bad/secret-in-env.yaml", "-e", "dev", capsys=capsys)
+    assert (code, out) == (2, "")
+    assert err == (ROOT / "tests/spec/bad/secret-in-env.txt").read_text()
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_help_of_each_verb(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(verb, "--help", capsys=capsys)
+    assert code == 0
+    assert f"Usage: trainform {verb}" in " ".join(out.split())
+
+
+def test_help(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run("--help", capsys=capsys)
+    assert code == 0
+    assert all(verb in out for verb in VERBS)
+    assert run("-h", capsys=capsys)[1] == out
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run("--version", capsys=capsys)
+    assert (code, out.split()[0]) == (0, "trainform")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["chekc"], "No such command 'chekc'"),
+        (["check", "-e", "dev"], "Missing argument"),
+        (["check", "hello", "-e", "dev", "--jason"], "No such option"),
+        (["plan", "hello", "-e", "dev", "--run", "0"], "greater than or equal to 1"),
+        (["plan", "hello", "-e", "dev", "--run", "two"], "unable to parse string as an integer"),
+    ],
+)
+def test_wrong_words(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(*words, capsys=capsys)
+    assert (code, out) == (2, "")
+    assert said in " ".join(err.replace("│", " ").split())
+
+
+def imported(*words: str) -> set[str]:
+    """Modules that a process has after running the verb."""
+    script = (
+        "import sys\nfrom trainform.cli.main import main\n"
+        f"try:\n    main({list(words)!r})\nexcept SystemExit as exit_:\n    assert not exit_.code, exit_.code\n"
+        "print('\\n'.join(sys.modules), file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=120, check=True
+    )
+    return set(done.stderr.split())
+
+
+def test_check_imports_only_what_it_needs() -> None:
+    heavy = {"pulumi", "pulumi_kubernetes", "lightkube", "httpx2", "cryptography", "psutil", "rich.table", "grpc"}
+    assert heavy & imported("check", "sdxl-lora", "-e", "dev") == set()
+
+
+@pytest.mark.parametrize("verb", ["plan", "render"])
+def test_no_verb_without_a_cluster_imports_pulumi(verb: str) -> None:
+    assert {"pulumi", "lightkube", "cryptography"} & imported(verb, "sdxl-lora", "-e", "dev") == set()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["plan", "sdxl-lora", "-e", "dev"],
+        ["plan", "sdxl-lora", "-e", "dev", "--json"],
+        ["render", "sdxl-lora", "-e", "dev"],
+    ],
+)
+def test_a_reader_that_leaves_early(words: list[str]) -> None:
+    """As `trainform plan … | head -c 1`."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "trainform", *words], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert len(process.stdout.read(1)) == 1
+        process.stdout.close()
+        assert process.stderr.read() == ""
+        process.wait(timeout=120)
+
+
+def test_a_reader_that_has_left_already() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "trainform", "render", "sdxl-lora", "-e", "dev"],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == ""
+        process.wait(timeout=120)

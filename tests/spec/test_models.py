@@ -1,0 +1,84 @@
+"""What the models refuse when they are built from Python, where no YAML has looked at the values before."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from tests.samples import environment, experiment
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"env": {"NCCL_DEBUG": "IN\0FO"}},
+        {"env": {"NCCL_DEBUG": "\ud800"}},
+        {"launcher": {"command": ["python", "\0"]}},
+        {"launcher": {"command": ["", "train.py"]}},
+        {"launcher": {"command": []}},
+        {"launcher": {"torchrun": {"script": ""}}},
+        {"roles": {}},
+        {"roles": {"worker": {"ranked": False, "command": ["python"]}}},
+        {"roles": {"worker": {"replicas": True}}},
+        {"roles": {"worker": {"replicas": 100_001}}},
+        {"roles": {"worker": {"accelerators": {"a800": 8, "l40s": 4}}}},
+        {"roles": {"worker": {"pod_overrides": {"started": datetime.date(2026, 1, 31)}}}},
+        {"roles": {"worker": {"pod_overrides": {"spec": {"weight": float("inf")}}}}},
+        {"roles": {"worker": {"pod_overrides": {"spec": [b"bytes"]}}}},
+        {"roles": {"worker": {"pod_overrides": {"spec": {5: "five"}}}}},
+        {"roles": {"worker": {"pod_overrides": {"spec": 2**63}}}},
+        {"roles": {"worker": {"pod_overrides": {"spec": "\ud800"}}}},
+        {"manifest_overrides": {"job": None}},
+        {"annotations": {"team": "\0"}},
+        {"queue": "q" * 64},
+        {"queue": {"name": "q" * 64}},
+        {"shared_memory": float("nan")},
+        {"storage": {"runs": {"size": "1Gi", "mount": "/runs", "access_modes": []}}},
+        {"network": {"port": 0}},
+        {"network": {"topology": {"highest_tier": 1, "highest_tier_name": "rack"}}},
+        {"network": {"topology": {"highest_tier_name": "Rack 1"}}},
+    ],
+)
+def test_refused(parts: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        experiment(**parts)
+
+
+def test_models_cannot_be_changed() -> None:
+    with pytest.raises(ValidationError, match="frozen"):
+        setattr(experiment(), "name", "other")  # noqa: B010 - the type checker sees it too
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"ports": "0-100"},
+        {"ports": "1-65536"},
+        {"ports": "200-100"},
+        {"accelerators": {"cpu": {"resource": "cpu", "per_node": 8, "nodes": 1}}},
+        {"accelerators": {"a800": {"resource": "x.y/z", "per_node": 0, "nodes": 1}}},
+        {"accelerators": {"a800": {"resource": "x.y/z", "per_node": 8, "nodes": 1, "price_per_hour": {"amount": float("inf"), "currency": "USD", "as_of": datetime.date(2026, 1, 1)}}}},
+        {"claims": {"models": {"size": 0}}},
+        {"priority_classes": {"urgent": {"value": 1_000_000_001}}},
+        {"queues": {"night": {"weight": 0}}},
+        {"queues": {"q" * 64: {}}},
+        {"limits": {"registries": ["Registry.example.com"]}},
+    ],
+)  # fmt: skip
+def test_environments_refused(parts: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        environment(**parts)
+
+
+def test_borders_that_are_right() -> None:
+    assert environment(ports="1-65535").port_range == (1, 65535)
+    assert environment(ports="8080-8080").port_range == (8080, 8080)
+    assert experiment(launcher={"command": ["python", ""]}).launcher.command == ["python", ""]
+    assert experiment(roles={"worker": {"memory": 0, "cpu": 0}}).roles["worker"].memory == "0"
+    assert experiment(queue="q" * 63).queue == "q" * 63
+    assert experiment(
+        roles={"worker": {"pod_overrides": {"a": [None, True, -(2**63), 2**63 - 1, 0.5, "", "🚀"]}}}
+    ).roles

@@ -1,0 +1,187 @@
+"""Promised defaults. A change here is a change of what files mean that nobody has edited: it belongs into the changelog."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel
+
+from tests.test_field_texts import MODELS
+from trainform.catalog import defaults
+from trainform.spec import Environment
+
+# Field -> default; a section that is left out is an empty one.
+PROMISED: dict[str, Any] = {
+    "Accelerate.args": [],
+    "Accelerate.launcher_args": [],
+    "Accelerate.processes_per_node": None,
+    "Accelerate.rdzv_backend": "static",
+    "Accelerator.cpu": "128",
+    "Accelerator.memory": "1Ti",
+    "Accelerator.node_selector": {},
+    "Accelerator.tolerations": [],
+    "Accelerator.price_per_hour": None,
+    "ClaimRequest.storage_class": None,
+    "ClaimRequest.access_modes": ["ReadWriteMany"],
+    "ClaimRequest.keep": False,
+    "Cluster.context": None,
+    "EnvSource.secret": None,
+    "EnvSource.config_map": None,
+    "EnvSource.field": None,
+    "Environment.backend": "volcano",
+    "Environment.cluster": "Cluster()",
+    "Environment.queues": {},
+    "Environment.priority_classes": {},
+    "Environment.claims": {},
+    "Environment.accelerators": {},
+    "Environment.rdma": None,
+    "Environment.storage_classes": {},
+    "Environment.ports": "20000-30000",
+    "Environment.image_pull_secrets": [],
+    "Environment.node_selector": {},
+    "Environment.tolerations": [],
+    "Environment.limits": "Limits()",
+    "Experiment.backend": None,
+    "Experiment.image_pull_policy": "IfNotPresent",
+    "Experiment.image_pull_secrets": [],
+    "Experiment.network": "Network()",
+    "Experiment.storage": {},
+    "Experiment.shared_memory": None,
+    "Experiment.queue": "default",
+    "Experiment.priority_class": None,
+    "Experiment.restart": None,
+    "Experiment.max_retry": 3,
+    "Experiment.policies": None,
+    "Experiment.ttl": None,
+    "Experiment.service_account": None,
+    "Experiment.env": {},
+    "Experiment.node_selector": {},
+    "Experiment.tolerations": [],
+    "Experiment.labels": {},
+    "Experiment.annotations": {},
+    "Experiment.manifest_overrides": {},
+    "InitContainer.image": None,
+    "InitContainer.env": {},
+    "Launcher.torchrun": None,
+    "Launcher.accelerate": None,
+    "Launcher.command": None,
+    "Limits.max_accelerators": None,
+    "Limits.host_network": False,
+    "Limits.privileged": False,
+    "Limits.registries": [],
+    "Limits.require_digest": False,
+    "Namespace.create": False,
+    "Network.host": False,
+    "Network.rdma": False,
+    "Network.port": None,
+    "Network.topology": None,
+    "OwnQueue.weight": 1,
+    "OwnQueue.capability": {},
+    "OwnQueue.deserved": {},
+    "OwnQueue.guarantee": {},
+    "OwnQueue.reclaimable": True,
+    "OwnQueue.parent": "root",
+    "OwnQueue.priority": 0,
+    "OwnQueue.name": None,
+    "Policy.event": None,
+    "Policy.exit_code": None,
+    "Policy.timeout": None,
+    "PriorityClass.preempt": True,
+    "PriorityClass.description": None,
+    "QueueRequest.weight": 1,
+    "QueueRequest.capability": {},
+    "QueueRequest.deserved": {},
+    "QueueRequest.guarantee": {},
+    "QueueRequest.reclaimable": True,
+    "QueueRequest.parent": "root",
+    "QueueRequest.priority": 0,
+    "Rdma.count": 1,
+    "Rdma.per_node": 1,
+    "Rdma.capabilities": ["IPC_LOCK"],
+    "Role.replicas": 1,
+    "Role.ranked": True,
+    "Role.min_available": None,
+    "Role.image": None,
+    "Role.command": None,
+    "Role.accelerators": {},
+    "Role.cpu": None,
+    "Role.memory": None,
+    "Role.resources": {},
+    "Role.shared_memory": None,
+    "Role.env": {},
+    "Role.init": [],
+    "Role.restart": None,
+    "Role.max_retry": None,
+    "Role.policies": None,
+    "Role.node_selector": {},
+    "Role.tolerations": [],
+    "Role.labels": {},
+    "Role.annotations": {},
+    "Role.pod_overrides": {},
+    "Toleration.key": None,
+    "Toleration.operator": "Equal",
+    "Toleration.value": None,
+    "Toleration.effect": None,
+    "Toleration.toleration_seconds": None,
+    "Topology.mode": "hard",
+    "Topology.highest_tier": None,
+    "Topology.highest_tier_name": None,
+    "Torchrun.args": [],
+    "Torchrun.launcher_args": [],
+    "Torchrun.processes_per_node": None,
+    "Torchrun.elastic": None,
+    "Torchrun.max_restarts": 0,
+    "Volume.claim": None,
+    "Volume.size": None,
+    "Volume.storage_class": None,
+    "Volume.access_modes": ["ReadWriteMany"],
+    "Volume.keep": False,
+    "Volume.sub_path": None,
+    "Volume.read_only": False,
+    "Volume.roles": None,
+}
+FIXED = {
+    "BACKEND": "volcano",
+    "QUEUE": "default",
+    "RENDEZVOUS_PORT": 29500,
+    "HOST_PORTS": "20000-30000",
+    "SHARED_MEMORY_MOUNT": "/dev/shm",  # noqa: S108
+    "LAUNCH_MOUNT": "/etc/trainform",
+    "MAX_RETRY": 3,
+    "REVISION_DIGITS": 6,
+    "NODE_CPU": "128",
+    "NODE_MEMORY": "1Ti",
+    "LABEL_PREFIX": "trainform.dev/",
+    "MANAGED_BY": {"app.kubernetes.io/managed-by": "trainform"},
+}
+
+
+def spelled(value: Any) -> Any:
+    return f"{type(value).__name__}()" if isinstance(value, BaseModel) else value
+
+
+def test_fields() -> None:
+    found = {
+        f"{model.__name__}.{name}": spelled(field.get_default())
+        for model in MODELS
+        for name, field in model.model_fields.items()
+        if not field.is_required()
+    }
+    assert found == PROMISED
+
+
+def test_fixed_names_and_numbers() -> None:
+    assert {name: getattr(defaults, name) for name in FIXED} == FIXED
+
+
+def test_the_smallest_environment() -> None:
+    small = Environment.model_validate({"name": "lab", "namespace": {"name": "team-vision"}})
+    assert small.port_range == (20000, 30000)
+    assert (small.limits.host_network, small.limits.privileged, small.limits.require_digest) == (False, False, False)
+    assert small.namespace.create is False
+
+
+def test_defaults_are_not_shared() -> None:
+    """One environment's empty mapping must not become another's."""
+    one, other = (Environment.model_validate({"name": "lab", "namespace": {"name": "team-vision"}}) for _ in range(2))
+    assert one.queues is not other.queues

@@ -1,0 +1,129 @@
+"""Messages: where, what was given, why, what to do; a secret never stands in one."""
+
+from __future__ import annotations
+
+import pytest
+
+from trainform import errors
+from trainform.errors import MASK, InputError, Problem, TrainformError, in_order, looks_secret, shorten
+
+
+def problem(path: str, value: object, **place: object) -> Problem:
+    return Problem(path, value, "is wrong", "write it right", **place)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("found", "text"),
+    [
+        (
+            problem("queue", "nihgt", source="a.yaml", line=8),
+            "a.yaml:8: queue = nihgt\n  why: is wrong\n  fix: write it right",
+        ),
+        (problem("", None, source="a.yaml", line=0), "a.yaml: (whole file)\n  why: is wrong\n  fix: write it right"),
+        (problem("roles.worker.replicas", 0), "roles.worker.replicas = 0\n  why: is wrong\n  fix: write it right"),
+        (problem("ranked", False), "ranked = false\n  why: is wrong\n  fix: write it right"),
+        (problem("name", ""), "name = \n  why: is wrong\n  fix: write it right"),
+        (problem("env", [{"name": "HF_TOKEN", "value": "x"}]), "env = […]\n  why: is wrong\n  fix: write it right"),
+    ],
+)
+def test_a_problem_as_text(found: Problem, text: str) -> None:
+    assert str(found) == text
+
+
+def test_a_problem_as_data() -> None:
+    assert problem("env.HF_TOKEN", "hf_abc", source="a.yaml", line=3).as_dict() == {
+        "source": "a.yaml", "line": 3, "path": "env.HF_TOKEN", "value": MASK, "reason": "is wrong", "fix": "write it right",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["HF_TOKEN", "WANDB_API_KEY", "WANDB_APIKEY", "AWS_SECRET_ACCESS_KEY", "TOKEN", "DB_PASSWORD", "PGPASSWORD", "CLIENT_SECRET", "git_token", "SSH_PRIVATE_KEY",
+     "GOOGLE_CREDENTIALS", "passwd"],
+)  # fmt: skip
+def test_names_of_secrets(name: str) -> None:
+    assert looks_secret(name, "x")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "TOKENIZERS_PARALLELISM",
+        "MAX_TOKENS",
+        "NCCL_DEBUG",
+        "KEY",
+        "MONKEY",
+        "SECRETARY",
+        "TOKENIZER",
+        "TOKEN_FILE",
+        "PASSWORD_FILE",
+    ],
+)
+def test_names_of_other_things(name: str) -> None:
+    assert not looks_secret(name, "x")
+
+
+@pytest.mark.parametrize(
+    ("value", "secret"),
+    [
+        ("postgres://trainer:hunter2@db.example.com/runs", True),
+        ("https://:pass@example.com", False),
+        ("https://example.com:8443/a@b", False),
+        ("-----BEGIN OPENSSH PRIVATE KEY-----\nabc", True),
+        ("-----BEGIN CERTIFICATE-----", False),
+        (5, False),
+    ],
+)
+def test_values_that_are_secrets(value: object, secret: bool) -> None:
+    assert looks_secret("DATABASE", value) is secret
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["env.HF_TOKEN", "roles.worker.env.HF_TOKEN", "env.HF_TOKEN.value", "roles.worker.init[0].env.HF_TOKEN.secret.key"],
+)
+def test_secrets_are_masked_wherever_they_stand(path: str) -> None:
+    assert problem(path, "hf_abc").shown_value == MASK
+
+
+def test_a_role_may_be_called_secret() -> None:
+    assert problem("roles.secret.replicas", 0).shown_value == "0"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("a\n  b", "a b"),
+        ("x" * 60, "x" * 60),
+        ("x" * 61, "x" * 59 + "…"),
+        ({"a": 1}, "{…}"),
+        ([1], "[…]"),
+        (True, "true"),
+        (1.5, "1.5"),
+    ],
+)
+def test_values_are_short(value: object, shown: str) -> None:
+    assert shorten(value) == shown
+
+
+def test_problems_are_told_once_by_file_and_line() -> None:
+    late, early = problem("a", 1, source="b.yaml", line=9), problem("z", 1, source="b.yaml", line=2)
+    other, unknown = problem("m", 1, source="a.yaml", line=50), problem("name", None, source="b.yaml")
+    assert in_order([late, early, other, unknown, late]) == [other, unknown, early, late]
+    assert InputError([late, early, late]).problems == [early, late]
+
+
+def test_one_problem_is_one() -> None:
+    assert str(InputError([problem("a", 1)])).startswith("1 problem:\n")
+    assert str(InputError([problem("a", 1), problem("b", 1)])).startswith("2 problems:\n")
+
+
+def test_the_tree() -> None:
+    found = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
+    kinds = [kind for kind in found if issubclass(kind, TrainformError)]
+    assert kinds == found, "one base"
+    assert {kind.__name__: kind.exit_code for kind in kinds if kind.exit_code != 1} == {"InputError": 2}
+    assert errors.__doc__ is not None
+    assert all(kind.__name__ in errors.__doc__ for kind in kinds)
+    assert str(TrainformError("it broke", "mend it")) == "it broke\n  fix: mend it"
+    assert str(TrainformError("it broke")) == "it broke"

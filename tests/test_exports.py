@@ -1,0 +1,45 @@
+"""The public names."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import trainform
+from tests.conftest import ROOT
+
+
+def test_sorted_and_few() -> None:
+    assert trainform.__all__ == sorted(set(trainform.__all__))
+    assert len(trainform.__all__) < 25
+
+
+@pytest.mark.parametrize("name", trainform.__all__)
+def test_each_can_be_had(name: str) -> None:
+    found = getattr(trainform, name)
+    assert found.__doc__, "a public name says what it is"
+
+
+def test_what_is_not_public_is_told() -> None:
+    with pytest.raises(AttributeError, match="'trainform' has no attribute 'TrainingJobs'"):
+        _ = trainform.TrainingJobs
+
+
+def test_models_and_plans_work_without_pulumi() -> None:
+    script = (
+        "import sys, trainform\n"
+        "assert 'pydantic' not in sys.modules, 'errors alone need no models'\n"
+        "trainform.Experiment, trainform.Environment, trainform.plan_job, trainform.job_manifests, trainform.Plan\n"
+        "assert not {'pulumi', 'lightkube'} & set(sys.modules)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")

@@ -1,0 +1,117 @@
+"""One direction: a room imports only rooms below it. Pulumi stays at the edge, files and clocks outside of the middle."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+LIBRARY = ROOT / "components" / "trainform"
+# Lowest first. What stands beside the library's own line (the tool chain, the sandbox) needs errors and words, never a plan.
+ORDER = ["errors", "catalog", "spec", "plan", "manifests", "policy", "backends", "examine", "cluster", "resources"]
+BESIDE = {
+    "progress": {"errors"},
+    "locking": {"errors", "progress"},
+    "toolchain": {"errors", "catalog", "progress", "locking"},
+    "sandbox": {"errors", "catalog", "spec", "progress", "locking", "toolchain"},
+}
+ALLOWED = {room: set(ORDER[:index]) for index, room in enumerate(ORDER)} | BESIDE
+PULUMI = {"resources"}
+PURE = ("spec", "plan", "manifests", "policy", "backends")
+READS_FILES = {"spec/read.py", "spec/load.py"}
+IMPURE_MODULES = {"os", "random", "time", "secrets", "uuid", "socket", "subprocess", "tempfile", "io", "pathlib"}
+IMPURE_NAMES = {"open", "now", "today", "utcnow", "getenv", "environ", "input", "print"}
+
+
+def room(path: Path) -> str:
+    parts = path.relative_to(LIBRARY).parts
+    return parts[0].removesuffix(".py")
+
+
+FILES = sorted(LIBRARY.rglob("*.py"))
+ROOMS = sorted({room(path) for path in FILES} - {"__init__", "__main__", "cli"})
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Every imported module by its full name, also those inside functions."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            assert node.module is not None
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names if node.module == "trainform")
+
+
+def test_every_room_has_its_place() -> None:
+    assert set(ROOMS) <= set(ALLOWED), "give the new room a place in ORDER or BESIDE"
+
+
+@pytest.mark.parametrize("name", ROOMS)
+def test_only_downwards(name: str) -> None:
+    upward = {
+        f"{path.relative_to(LIBRARY)} imports {module}"
+        for path in FILES
+        if room(path) == name
+        for module in imports(path)
+        if module.startswith("trainform.") and module.split(".")[1] not in ALLOWED[name] | {name}
+    }
+    assert upward == set()
+
+
+def test_pulumi_at_the_edge() -> None:
+    found = {
+        str(path.relative_to(LIBRARY))
+        for path in FILES
+        for module in imports(path)
+        if module.split(".")[0] in {"pulumi", "pulumi_kubernetes"} and room(path) not in PULUMI
+    }
+    assert found == set()
+
+
+def test_the_command_line_reaches_resources_through_pulumi_alone() -> None:
+    found = {
+        str(path)
+        for path in FILES
+        if room(path) == "cli" and any(name.startswith("trainform.resources") for name in imports(path))
+    }
+    assert found == set()
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in FILES if room(path) in PURE], ids=lambda path: str(path.relative_to(LIBRARY))
+)
+def test_the_middle_is_pure(path: Path) -> None:
+    if str(path.relative_to(LIBRARY)) in READS_FILES:
+        return
+    assert {module.split(".")[0] for module in imports(path)} & IMPURE_MODULES == set()
+    tree = ast.parse(path.read_text())
+    called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    called |= {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    assert called & IMPURE_NAMES == set()
+
+
+def test_no_backend_is_named_outside_its_module() -> None:
+    """A choice by name would have to be found again for every new backend; they are chosen by a table."""
+    found = []
+    for path in FILES:
+        if room(path) == "backends":
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            tests = (
+                [node.test]
+                if isinstance(node, ast.If | ast.IfExp)
+                else [case.pattern for case in node.cases]
+                if isinstance(node, ast.Match)
+                else []
+            )
+            constants = [inner.value for test in tests for inner in ast.walk(test) if isinstance(inner, ast.Constant)]
+            found += [
+                str(path) for value in constants if value in {"volcano", "kubeflow", "trainer", "kubedl", "jobset"}
+            ]
+    assert found == []

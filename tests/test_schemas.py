@@ -1,0 +1,69 @@
+"""The JSON Schemas in the repository: current, right for every file in `stacks/`, and wrong for what is wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from jsonschema import Draft202012Validator
+
+from tests.conftest import ROOT
+from trainform.spec.schema import FILES, schema
+
+FOLDER = ROOT / "stacks" / "schemas"
+KINDS = {"experiments": "experiment.schema.json", "environments": "environment.schema.json"}
+WRITTEN = [
+    (path, KINDS[path.parent.name]) for folder in KINDS for path in sorted((ROOT / "stacks" / folder).glob("*.yaml"))
+]
+# What only the two files together, or the rules on the whole, can tell.
+BY_FORM = [
+    "claims", "durations", "env-reserved-and-wrong-names", "image-not-a-reference", "missing-fields", "mount-not-a-path",
+    "name-too-long", "no-launcher", "no-roles", "number-where-text-is-wanted", "policies-wrong", "port-out-of-bounds",
+    "role-name-not-a-label", "secret-in-a-list", "several-problems", "text-where-a-number-is-wanted", "text-with-line-feed", "two-launchers",
+    "unknown-key", "unknown-key-deep", "wrong-quantity", "labels-and-annotations",
+]  # fmt: skip
+
+
+def validator(name: str) -> Draft202012Validator:
+    content = json.loads((FOLDER / name).read_text())
+    Draft202012Validator.check_schema(content)
+    return Draft202012Validator(content)
+
+
+def as_json(path: Path) -> Any:
+    """The file as an editor sees it: a date is text there."""
+    return json.loads(json.dumps(yaml.safe_load(path.read_text()), default=str))
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_current(name: str) -> None:
+    assert (FOLDER / name).read_text() == schema(FILES[name]), "run `trainform schema`"
+
+
+@pytest.mark.parametrize(("path", "name"), WRITTEN, ids=lambda part: part.stem if isinstance(part, Path) else "")
+def test_files_of_the_repository(path: Path, name: str) -> None:
+    assert list(validator(name).iter_errors(as_json(path))) == []
+    assert path.read_text().splitlines()[0] == f"# yaml-language-server: $schema=../schemas/{name}"
+
+
+@pytest.mark.parametrize("case", BY_FORM)
+def test_wrong_files_are_refused(case: str) -> None:
+    assert list(
+        validator("experiment.schema.json").iter_errors(as_json(ROOT / "tests" / "spec" / "bad" / f"{case}.yaml"))
+    )
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "tests" / "environments").glob("*.yaml")), ids=lambda path: path.stem)
+def test_environments_of_the_tests(path: Path) -> None:
+    assert list(validator("environment.schema.json").iter_errors(as_json(path))) == []
+
+
+def test_every_field_is_described_in_the_editor() -> None:
+    for name in FILES:
+        content = json.loads((FOLDER / name).read_text())
+        for definition in [content, *content["$defs"].values()]:
+            assert all("description" in field for field in definition["properties"].values())
+            assert definition["additionalProperties"] is False
