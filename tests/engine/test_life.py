@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.engine.live import Live
 from tests.engine.project import Project
@@ -86,3 +89,23 @@ def test_a_stack_may_name_files_by_path_from_the_project(project: Project, live:
     config.write_text(config.read_text().replace("experiment: hello", "experiment: stacks/experiments/hello.yaml"))
     project.up(stack)
     live.running_pods(project.namespace, 2)
+
+
+@pytest.mark.parametrize("name", ["extras", "elastic"])
+def test_render_prints_exactly_what_up_applies(project: Project, name: str) -> None:
+    project.copied(name)
+    stack = project.stack(name)
+    printed = project.run(sys.executable, "-m", "trainform", "render", name, "-e", "dev").succeeded()
+    rendered = {(body["kind"], body["metadata"]["name"]): body for body in yaml.safe_load_all(printed)}
+    project.up(stack)
+    state = json.loads(project.pulumi("stack", "export", "-s", stack).succeeded())
+    applied = [
+        {key: value for key, value in resource["inputs"].items() if not key.startswith("__")}
+        for resource in state["deployment"]["resources"]
+        if resource["type"].startswith("kubernetes:")
+    ]
+    for body in applied:
+        # the provider fills in a namespace for kinds that have none
+        if body["kind"] in ("Queue", "Namespace"):
+            body["metadata"].pop("namespace", None)
+    assert {(body["kind"], body["metadata"]["name"]): body for body in applied} == rendered

@@ -153,6 +153,6 @@ def _names(removed: tuple[Any, ...] | None) -> set[str]:
     if removed is None:
         return set()
     path, value = removed
-    if len(path) == 1 and isinstance(value, dict):
+    if len(path) == 1 and isinstance(value, dict | list):
         return {str(name) for name in value}
     return {str(path[1])} if len(path) == 2 else set()
