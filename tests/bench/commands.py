@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
-import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+import psutil
 
 from tests.bench.samples import Sample
 from trainform.errors import TrainformError
@@ -73,16 +74,14 @@ def _launch(command: Command, output: int) -> str:
                 stdout=output,
                 stderr=output,
                 pass_fds=[writing],
-                start_new_session=True,  # so that the command ends with its launcher
+                start_new_session=True,  # Ctrl-C reaches only us, and we end the whole of it
             )
         finally:
             os.close(writing)
         try:
             process.wait(PATIENCE)
         except BaseException as error:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+            _end(process)
             if isinstance(error, subprocess.TimeoutExpired):
                 raise TrainformError(
                     f"`{_spell(command.words)}` did not end within {PATIENCE:.0f} s",
@@ -90,6 +89,16 @@ def _launch(command: Command, output: int) -> str:
                 ) from None
             raise
         return numbers.read()
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """With everything that it started: Pulumi's plugins have process groups of their own, and outlive a killed engine."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        launcher = psutil.Process(process.pid)
+        for each in [*launcher.children(recursive=True), launcher]:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                each.kill()
+    process.wait()
 
 
 def _numbers(command: Command, text: str) -> tuple[int, float, int]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from trainform.spec import Environment, Experiment
-from trainform.spec.reference import fields_page, models_of
+from trainform.spec.model import models_of
+from trainform.spec.reference import fields_page
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "fields.md"
 

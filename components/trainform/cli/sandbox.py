@@ -44,7 +44,9 @@ TimeoutOption = Annotated[
     float | None,
     typer.Option("--timeout", min=1, metavar="SECONDS", help="How long it may take to be ready. Default: 90."),
 ]
-PurgeOption = Annotated[bool, typer.Option("--purge", "--delete", help="Remove the logs and the passphrase too, and the folder.")]
+PurgeOption = Annotated[
+    bool, typer.Option("--purge", "--delete", help="Remove the logs and the passphrase too, and the folder.")
+]
 
 
 @app.command("up")

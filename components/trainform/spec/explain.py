@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from typing import Any, get_args
+from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
 from trainform.errors import Problem
 from trainform.spec import quantities
+from trainform.spec.model import models_of
 from trainform.spec.names import MEANING
 from trainform.spec.read import join_path
 
@@ -96,13 +97,6 @@ def _problem(kind: type[BaseModel], detail: Mapping[str, Any], path: Path) -> Pr
     return Problem(where, value, reason.format_map(context), fix.format_map(context))
 
 
-def _models(annotation: Any) -> list[type[BaseModel]]:
-    """The models inside an annotation such as `dict[str, Role]` or `Network | None`."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return [annotation]
-    return [model for argument in get_args(annotation) for model in _models(argument)]
-
-
 def _known_keys(kind: type[BaseModel], path: Path) -> dict[str, str]:
     """The keys that the mapping at the path may have, with their texts."""
     models = [kind]
@@ -111,7 +105,7 @@ def _known_keys(kind: type[BaseModel], path: Path) -> dict[str, str]:
             field for model in models for name, field in model.model_fields.items() if part in (name, field.alias)
         ]
         # a key of a dict field or an index of a list field is not a field: it leads to the same models
-        models = [model for field in fields for model in _models(field.annotation)] if fields else models
+        models = [model for field in fields for model in models_of(field.annotation)] if fields else models
     return {
         field.alias if field.alias is not None else name: field.description if field.description is not None else ""
         for model in models

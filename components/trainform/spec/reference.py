@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, get_args
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
+from trainform.spec.model import models_of
 
 HEADER = """\
 # Every field
@@ -37,13 +37,6 @@ def _reachable(kind: type[BaseModel]) -> Iterator[type[BaseModel]]:
     for field in kind.model_fields.values():
         for model in models_of(field.annotation):
             yield from _reachable(model)
-
-
-def models_of(annotation: Any) -> list[type[BaseModel]]:
-    """The models inside an annotation such as `dict[str, Role]` or `Network | None`."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return [annotation]
-    return [model for argument in get_args(annotation) for model in models_of(argument)]
 
 
 def _table(model: type[BaseModel]) -> str:
