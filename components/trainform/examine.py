@@ -7,13 +7,15 @@ from collections.abc import Iterable, Set
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
 from trainform.backends.job import job_problems, plan_job
 from trainform.errors import InputError, Problem
 from trainform.plan.environment import environment_problems
 from trainform.plan.model import Plan
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
-from trainform.spec.load import Loaded, load_environment, load_experiment
+from trainform.spec.load import Loaded, load_environment, load_experiment, parse
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,3 +80,32 @@ def _new(found: Iterable[Problem], loaded: Loaded[Any], told: Iterable[Problem],
 
 def _within(path: str, above: str) -> bool:
     return path == above or path.startswith((f"{above}.", f"{above}["))
+
+
+def resolve(
+    experiment: Experiment | str, environment: Environment | str, run: int = 1
+) -> tuple[Experiment, Environment]:
+    """The models, read where a name or path is given; InputError with every problem, with lines where both are files."""
+    if isinstance(experiment, str) and isinstance(environment, str):
+        return examine(experiment, environment, run).checked()
+    read = load_experiment(experiment).checked() if isinstance(experiment, str) else experiment
+    return read, resolve_environment(environment)
+
+
+def resolve_environment(environment: Environment | str) -> Environment:
+    """The model, read where a name or path is given."""
+    return examine_environment(environment).checked() if isinstance(environment, str) else environment
+
+
+def with_own(environment: Environment, **parts: dict[str, BaseModel]) -> Environment:
+    """The environment as it would be with these queues or claims of its own; InputError with what is wrong in them."""
+    data = environment.model_dump(by_alias=True, exclude_none=True)
+    for field, own in parts.items():
+        data[field] = data[field] | {
+            name: request.model_dump(by_alias=True, exclude_none=True) for name, request in own.items()
+        }
+    parsed = parse(Environment, data)
+    problems = parsed.problems + (environment_problems(parsed.model) if parsed.model is not None else [])
+    if problems or parsed.model is None:
+        raise InputError(problems)
+    return parsed.model

@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import IO
 
 import psutil
 
@@ -48,13 +49,12 @@ def measure(command: Command) -> Sample:
 
 
 def run(command: Command) -> tuple[Sample, str]:
-    """Run it; the measurement, and what it printed on both streams."""
-    with tempfile.TemporaryFile() as output:
-        code, seconds, peak = _numbers(command, _launch(command, output.fileno()))
-        output.seek(0)
-        text = output.read().decode(errors="replace")
+    """Run it; the measurement, and its standard output."""
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        code, seconds, peak = _numbers(command, _launch(command, output, errors))
+        text, complaints = _read(output), _read(errors)
     if code not in command.codes:
-        end = "\n".join(f"    {line}" for line in text.strip().splitlines()[-TAIL_LINES:])
+        end = "\n".join(f"    {line}" for line in f"{text}\n{complaints}".strip().splitlines()[-TAIL_LINES:])
         raise TrainformError(
             f"`{_spell(command.words)}` ended with code {code}; its last lines:\n{end}",
             "run it alone, correct what it says, then `make bench` again",
@@ -62,7 +62,12 @@ def run(command: Command) -> tuple[Sample, str]:
     return Sample(seconds, peak * MAXRSS_UNIT / MEGABYTE), text
 
 
-def _launch(command: Command, output: int) -> str:
+def _read(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode(errors="replace")
+
+
+def _launch(command: Command, output: IO[bytes], errors: IO[bytes]) -> str:
     reading, writing = os.pipe()
     with open(reading, closefd=True) as numbers:  # noqa: PTH123  (a pipe has no path)
         try:
@@ -72,7 +77,7 @@ def _launch(command: Command, output: int) -> str:
                 env={**os.environ, **command.environ},
                 stdin=subprocess.DEVNULL,
                 stdout=output,
-                stderr=output,
+                stderr=errors,
                 pass_fds=[writing],
                 start_new_session=True,  # Ctrl-C reaches only us, and we end the whole of it
             )

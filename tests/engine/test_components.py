@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import pytest
 import yaml
 
 from tests.engine.live import Live
@@ -20,9 +21,9 @@ from trainform.spec.storage import ClaimRequest
 environment = Environment.model_validate(
     {{
         "name": "dev",
+        "cluster": {{"context": "dev-cluster"}},
         "namespace": {{"name": "{namespace}"}},
         "accelerators": {{"a800": {{"resource": "baidu.com/a800_80g_cgpu", "per_node": 8, "nodes": 8}}}},
-        "queues": {{"team-nlp": {{}}}},
     }}
 )
 queue = TrainingQueue("team-nlp", QueueRequest(weight=2, capability={{"a800": 16}}), environment)
@@ -41,6 +42,7 @@ job = TrainingJob("bert", experiment, environment)
 pulumi.export("queue", queue.queue)
 pulumi.export("claim", storage.claims["wiki"])
 pulumi.export("service", rendezvous.service)
+pulumi.export("script", role.template["spec"]["volumes"][0]["configMap"]["name"])
 pulumi.export("image", role.template["spec"]["containers"][0]["image"])
 pulumi.export("replicas", role.replicas)
 pulumi.export("job", job.job)
@@ -52,10 +54,19 @@ def test_each_component_works_by_itself(project: Project, live: Live, tmp_path: 
     definition = {"name": "own-program", "runtime": {"name": "python", "options": {"virtualenv": sys.prefix}}}
     (project.folder / "Pulumi.yaml").write_text(yaml.safe_dump(definition))
     (project.folder / "__main__.py").write_text(PROGRAM.format(namespace=project.namespace))
+    # The current context leads nowhere: every component must go to the environment's.
+    kubeconfig = yaml.safe_load(Path(project.environ["KUBECONFIG"]).read_text())
+    kubeconfig["clusters"].append({"name": "nowhere", "cluster": {"server": "https://127.0.0.1:1"}})
+    user = kubeconfig["contexts"][0]["context"]["user"]
+    kubeconfig["contexts"].append({"name": "nowhere", "context": {"cluster": "nowhere", "user": user}})
+    kubeconfig["current-context"] = "nowhere"
+    project.environ["KUBECONFIG"] = str(project.folder / "kubeconfig")
+    (project.folder / "kubeconfig").write_text(yaml.safe_dump(kubeconfig))
     project.pulumi("stack", "init", "own").succeeded()
     project.up("own")
     outputs = yaml.safe_load(project.pulumi("stack", "output", "--json", "-s", "own").succeeded())
-    job = outputs.pop("job")
+    job, script = outputs.pop("job"), outputs.pop("script")
+    assert live.find("configmaps", script, project.namespace) is not None
     assert outputs == {
         "queue": "team-nlp",
         "claim": "wiki",
@@ -72,6 +83,33 @@ def test_each_component_works_by_itself(project: Project, live: Live, tmp_path: 
     project.unchanged("own")
     project.destroy("own")
     assert live.find("queues", "team-nlp") is None
+
+
+WRONG = """\
+from trainform import RoleGroup, SharedStorage, TrainingQueue
+from trainform.spec.queues import QueueRequest
+from trainform.spec.storage import ClaimRequest
+
+{line}
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('TrainingQueue("team-nlp", QueueRequest(capability={"a8000": 8}), "dev")', "did you mean a800?"),
+        (
+            'SharedStorage("corpora", {"wiki": ClaimRequest(size="1Ti", storage_class="fastt")}, "dev")',
+            "did you mean fast?",
+        ),
+        ('RoleGroup("hello", "hello", "dev", "master")', "is not a role of hello"),
+    ],
+)
+def test_components_tell_what_is_wrong(project: Project, line: str, message: str) -> None:
+    project.copied("hello")
+    stack = project.stack("hello")
+    (project.folder / "stacks" / "__main__.py").write_text(WRONG.format(line=line))
+    assert message in project.pulumi("preview", "-s", stack).failed()
 
 
 def test_a_wrong_experiment_is_told_without_a_traceback(project: Project) -> None:

@@ -89,12 +89,18 @@ class Shell:
         shown = " ".join(word for word in words if word not in ("--color", self.color))
         if not quiet:
             self.console.print(f"\n$ {shown}", style="bold", markup=False)
-        done = subprocess.run(words, cwd=self._root, env=self.environ, capture_output=quiet, text=True, check=False)
-        if done.returncode != 0:
-            said = f": {done.stderr.strip()}" if quiet else ""
+        pipe = subprocess.PIPE if quiet else None
+        process = subprocess.Popen(words, cwd=self._root, env=self.environ, stdout=pipe, stderr=pipe, text=True)
+        try:
+            _, said = process.communicate()
+        except KeyboardInterrupt:
+            # The terminal has told pulumi too: it ends what it is doing, notes it and gives back the stack's lock. Killed, it could not.
+            process.communicate()
+            raise
+        if process.returncode != 0:
             raise TrainformError(
-                f"`{shown}` ended with exit code {done.returncode}{said}",
-                "look at what it says; `make stop` and `make demo` begin anew",
+                f"`{shown}` ended with exit code {process.returncode}{f': {said.strip()}' if said else ''}",
+                "look at what it says; a lock of a killed pulumi: `pulumi cancel -s STACK`; `make stop` and `make demo` begin anew",
             )
 
 

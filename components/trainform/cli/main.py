@@ -58,16 +58,18 @@ def main(arguments: list[str] | None = None) -> None:
         ):  # a file's name may hold bytes that are no text, and a terminal may be ASCII
             stream.reconfigure(errors="backslashreplace")
     try:
-        build_app(arguments)(args=arguments, prog_name="trainform")
+        build_app(arguments)(args=arguments)
     except TrainformError as error:
         typer.echo(f"trainform: {error}", err=True)
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        typer.echo("trainform: interrupted; the same command goes on where it stopped", err=True)
-        sys.exit(INTERRUPTED)
-    except BrokenPipeError:
-        # the reader has gone (`| head`): nothing more to say, and no traceback at the flush on exit
-        sys.stdout = None
+    except OSError as error:
+        # a full disk or a folder without permission; the rooms tell what they expect by themselves
+        typer.echo(f"trainform: {error}", err=True)
+        sys.exit(TrainformError.exit_code)
+    except SystemExit as end:
+        if end.code == INTERRUPTED:
+            typer.echo("trainform: interrupted; the same command goes on where it stopped", err=True)
+        raise
 
 
 def _show_version(wanted: bool) -> None:

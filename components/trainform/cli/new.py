@@ -17,7 +17,7 @@ from trainform.errors import InputError, Problem
 from trainform.examine import examine_environment
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
-from trainform.spec.load import parse, project_root
+from trainform.spec.load import find_file, parse, project_root
 from trainform.spec.names import MEANING, SERVICE_LABEL, is_label, matches
 
 
@@ -37,7 +37,7 @@ LAUNCHERS = {
 
 TEMPLATE = """\
 # yaml-language-server: $schema={schema}
-# What runs. `trainform plan {name} -e {environment}` shows what it means; docs/experiment.md lists every field.
+# What runs. `trainform plan {name} -e {environment}` shows what it means; docs/fields.md lists every field.
 name: {quoted_name}
 image: {image}
 launcher: {{{launcher}}}
@@ -89,7 +89,7 @@ def command(
     files = {
         root / "stacks" / "experiments" / f"{name}.yaml": text,
         root / "stacks" / f"Pulumi.{name}.{offered.name}.yaml": STACK.format(
-            name=_plain(name), environment=_plain(environment)
+            name=_plain(name), environment=_plain(_for_stack(environment, root))
         ),
     }
     _write(files, root)
@@ -100,6 +100,15 @@ def command(
         f"next: edit the experiment, then\n  trainform plan {name} -e {environment}\n"
         f"  pulumi stack init {stack}\n  pulumi preview -s {stack}\n  pulumi up -s {stack}"
     )
+
+
+def _for_stack(environment: str, root: Path) -> str:
+    """How the stack names the environment: paths count from the current folder here, and from the project's in a stack."""
+    path, _ = find_file(Environment, environment, None)
+    whole = path.resolve()
+    if whole.parent == (root / "stacks" / "environments").resolve():
+        return whole.stem
+    return os.path.relpath(whole, root)
 
 
 def _plain(text: str) -> str:

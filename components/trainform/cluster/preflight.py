@@ -30,7 +30,7 @@ def check_job(cluster: Cluster, plan: Plan, manifests: list[Manifest], crds: tup
     claims = sorted({mount.claim for role in plan.roles for mount in role.mounts})
     checks: list[Check] = [
         lambda: _crds(cluster, crds),
-        lambda: _namespace(cluster, plan),
+        lambda: _namespace(cluster, plan.namespace, plan.environment),
         lambda: _queue(cluster, plan),
         lambda: _references(cluster, plan),
         *(
@@ -45,7 +45,18 @@ def check_job(cluster: Cluster, plan: Plan, manifests: list[Manifest], crds: tup
 
 def check_objects(cluster: Cluster, manifests: list[Manifest], crds: tuple[str, ...] = ()) -> None:
     """The same for objects without a job: an environment's own, or a component alone."""
-    _run(cluster, [lambda: _crds(cluster, crds), *(_bind(_ownership, cluster, manifest) for manifest in manifests)])
+    made_here = {manifest.body["metadata"]["name"] for manifest in manifests if manifest.body["kind"] == "Namespace"}
+    needed = {
+        (metadata["namespace"], metadata["labels"][defaults.ENVIRONMENT_LABEL])
+        for metadata in (manifest.body["metadata"] for manifest in manifests)
+        if metadata.get("namespace") is not None and metadata["namespace"] not in made_here
+    }
+    checks: list[Check] = [
+        lambda: _crds(cluster, crds),
+        *(_bind(_namespace, cluster, namespace, environment) for namespace, environment in sorted(needed)),
+        *(_bind(_ownership, cluster, manifest) for manifest in manifests if not manifest.follows_revision),
+    ]
+    _run(cluster, checks)
 
 
 def _bind(check: Callable[..., Iterable[tuple[str, str]]], *arguments: Any) -> Check:
@@ -69,11 +80,12 @@ def _crds(cluster: Cluster, crds: tuple[str, ...]) -> Iterable[tuple[str, str]]:
             yield f"{cluster.called} has no {name}", "install Volcano there (its Helm chart), or choose another cluster"
 
 
-def _namespace(cluster: Cluster, plan: Plan) -> Iterable[tuple[str, str]]:
-    if cluster.get("Namespace", plan.namespace).missing:
+def _namespace(cluster: Cluster, namespace: str, environment: str) -> Iterable[tuple[str, str]]:
+    if cluster.get("Namespace", namespace).missing:
         yield (
-            f"the namespace {plan.namespace} does not exist on {cluster.called}",
-            f"bring up the environment's stack first: pulumi up -s {plan.environment}",
+            f"the namespace {namespace} does not exist on {cluster.called}",
+            f"where the environment says `create: true`, its stack makes it: pulumi up -s {environment}; "
+            f"otherwise: kubectl create namespace {namespace}",
         )
 
 

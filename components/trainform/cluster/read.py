@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import os
 from collections.abc import Iterator
 from http.client import FORBIDDEN, NOT_FOUND
+from pathlib import Path
 from typing import Any
 
 import httpx2
 from lightkube import ApiError, Client, KubeConfig
 from lightkube.core.exceptions import ConfigError
 from lightkube.generic_resource import create_global_resource, create_namespaced_resource
+from yaml import YAMLError
 
 from trainform.catalog import defaults
 from trainform.errors import ClusterError
@@ -54,6 +57,23 @@ class Found:
         return self.readable and self.body is None
 
 
+def _kubeconfig(context: str | None) -> KubeConfig:
+    """The configuration that kubectl and Pulumi would take: the first file of KUBECONFIG that has the context, or
+    ~/.kube/config; inside a cluster without either, the pod's service account (lightkube by itself would ask that one first)."""
+    listed = [Path(name) for name in os.environ.get("KUBECONFIG", "").split(os.pathsep) if name]
+    files = [path for path in (listed if listed else [Path.home() / ".kube" / "config"]) if path.is_file()]
+    if not files:
+        if not listed and "KUBERNETES_SERVICE_HOST" in os.environ:
+            return KubeConfig.from_service_account()
+        places = ", ".join(map(str, listed)) if listed else "~/.kube/config"
+        raise ConfigError(f"there is no kubeconfig at {places}")
+    configs = [KubeConfig.from_file(path) for path in files]
+    fitting = (
+        config for config in configs if (config.current_context if context is None else context in config.contexts)
+    )
+    return next(fitting, configs[0])
+
+
 class Cluster:
     """A connection by kubeconfig context; None takes the current one. Errors of the connection are `ClusterError`."""
 
@@ -64,11 +84,11 @@ class Cluster:
         )
         timeout = httpx2.Timeout(2.0 * defaults.CONNECT_SECONDS, connect=float(defaults.CONNECT_SECONDS))
         try:
-            config = KubeConfig.from_env().get(context)
+            config = _kubeconfig(context).get(context)
             if config is None:
-                raise ConfigError("there is no kubeconfig")
+                raise ConfigError("the kubeconfig has no current context")
             self._client = Client(config=config, timeout=timeout)
-        except (ConfigError, OSError, ValueError, KeyError) as error:
+        except (ConfigError, OSError, ValueError, KeyError, TypeError, AttributeError, YAMLError) as error:
             raise ClusterError(
                 f"no way to {self.called}: {' '.join(str(error).split())}",
                 "set KUBECONFIG or `cluster.context` of the environment; known contexts: `kubectl config get-contexts`",

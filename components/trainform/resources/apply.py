@@ -5,15 +5,18 @@ The objects are registered with their Pulumi token and not through `pulumi_kuber
 
 from __future__ import annotations
 
+import contextlib
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
 import pulumi
 
 from trainform.catalog import defaults
+from trainform.errors import TrainformError
 from trainform.manifests.manifest import Manifest
+from trainform.spec.environment import Environment
 
 
 def provider_version() -> str:
@@ -21,14 +24,27 @@ def provider_version() -> str:
     return version("pulumi-kubernetes")
 
 
-def cluster_provider(name: str, context: str | None) -> pulumi.ProviderResource:
-    """The Kubernetes provider of a context of the kubeconfig; None takes the current one.
+def cluster_provider(component: pulumi.ComponentResource, environment: Environment) -> pulumi.ProviderResource | None:
+    """The provider of the environment's cluster, as a child of the component; None where the component was given one.
 
-    Providers from 4.29 on refuse to create what exists; a kept claim, and what a killed `up` left, must be adopted. What is not
-    ours the preflight has refused before (pulumi/pulumi-kubernetes#4278).
+    So the objects are made where the preflight has looked. Providers from 4.29 on refuse to create what exists; a kept claim, and
+    what a killed `up` left, must be adopted, and what is not ours the preflight has refused (pulumi/pulumi-kubernetes#4278).
     """
+    if component.get_provider("kubernetes:core/v1:Service") is not None:
+        return None
+    context = environment.cluster.context
     settings = {"upsertExistingObjects": "true"} | ({} if context is None else {"context": context})
-    return pulumi.ProviderResource("kubernetes", name, settings, pulumi.ResourceOptions(version=provider_version()))
+    options = pulumi.ResourceOptions(parent=component, version=provider_version())
+    return pulumi.ProviderResource("kubernetes", f"{component._name}-cluster", settings, options)
+
+
+@contextlib.contextmanager
+def told() -> Iterator[None]:
+    """Errors of ours as `pulumi.RunError`, which the engine prints without a stack trace."""
+    try:
+        yield
+    except TrainformError as error:
+        raise pulumi.RunError(f"\n{error}") from None
 
 
 def token(api_version: str, kind: str, patch: bool = False) -> str:
@@ -40,16 +56,18 @@ def token(api_version: str, kind: str, patch: bool = False) -> str:
 def register(
     manifest: Manifest,
     parent: pulumi.Resource,
+    provider: pulumi.ProviderResource | None,
     depends_on: Sequence[pulumi.Resource] = (),
     spec_inputs: Mapping[str, pulumi.Input[Any]] | None = None,
 ) -> pulumi.CustomResource:
-    """Register one object under its parent. `spec_inputs` puts outputs of other resources in place of fields of the spec."""
+    """Register one object under its parent; without a provider it takes the parent's. `spec_inputs` puts outputs of other resources in place of fields of the spec."""
     body = copy.deepcopy(manifest.body)
     api_version, kind = body["apiVersion"], body["kind"]
     if spec_inputs:
         body["spec"] |= spec_inputs
     options = pulumi.ResourceOptions(
         parent=parent,
+        provider=provider,
         version=provider_version(),
         # a job's accelerators must be free before the next revision can be placed
         delete_before_replace=True if kind == "Job" else None,

@@ -1,4 +1,8 @@
-"""The parts of a job alone, for Pulumi programs that bring their own job."""
+"""The parts of a job alone, for Pulumi programs that bring their own job.
+
+Each checks its input and the live cluster first, as `TrainingJob` does, and makes its objects on the environment's cluster unless
+`opts` brings a Kubernetes provider.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +12,17 @@ from typing import Any
 import pulumi
 
 from trainform.backends.job import BACKENDS, job_manifests, plan_job
+from trainform.catalog import defaults
 from trainform.cluster.preflight import check_objects
 from trainform.cluster.read import Cluster
-from trainform.manifests.manifest import ownership, stamped
-from trainform.manifests.objects import claim, rendezvous_service
+from trainform.errors import InputError, Problem
+from trainform.examine import resolve, resolve_environment, with_own
+from trainform.manifests.manifest import Manifest, ownership, stamped
+from trainform.manifests.merge_patch import merge_patch
+from trainform.manifests.objects import claim, launch_scripts, rendezvous_service
 from trainform.plan.build import plan_claim, queue_amounts
 from trainform.plan.model import QueuePlan
-from trainform.resources.apply import register
+from trainform.resources.apply import cluster_provider, register, told
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.queues import QueueRequest
@@ -27,14 +35,20 @@ class TrainingQueue(pulumi.ComponentResource):
     queue: pulumi.Output[str]
 
     def __init__(
-        self, name: str, request: QueueRequest, environment: Environment, opts: pulumi.ResourceOptions | None = None
+        self,
+        name: str,
+        request: QueueRequest,
+        environment: Environment | str,
+        opts: pulumi.ResourceOptions | None = None,
     ) -> None:
-        backend = BACKENDS[environment.backend]
-        plan = QueuePlan(name, request, queue_amounts(request, environment))
-        manifest = stamped(backend.queue(plan, ownership(name, environment=environment.name)))
-        check_objects(Cluster(environment.cluster.context), [manifest], backend.CRDS)
+        with told():
+            environment = with_own(resolve_environment(environment), queues={name: request})
+            backend = BACKENDS[environment.backend]
+            plan = QueuePlan(name, request, queue_amounts(request, environment))
+            manifest = stamped(backend.queue(plan, ownership(name, environment=environment.name)))
+            check_objects(Cluster(environment.cluster.context), [manifest], backend.CRDS)
         super().__init__("trainform:index:TrainingQueue", name, None, opts)
-        resource = register(manifest, self)
+        resource = register(manifest, self, cluster_provider(self, environment))
         self.queue = resource.id.apply(lambda _: name)
         self.register_outputs({"queue": self.queue})
 
@@ -48,19 +62,22 @@ class SharedStorage(pulumi.ComponentResource):
         self,
         name: str,
         claims: Mapping[str, ClaimRequest],
-        environment: Environment,
+        environment: Environment | str,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
-        labels = ownership(name, environment=environment.name)
-        manifests = {
-            key: stamped(claim(plan_claim(key, key, request, environment), environment.namespace.name, labels))
-            for key, request in claims.items()
-        }
-        check_objects(Cluster(environment.cluster.context), list(manifests.values()))
+        with told():
+            environment = with_own(resolve_environment(environment), claims=dict(claims))
+            labels = ownership(name, environment=environment.name)
+            manifests = {
+                key: stamped(claim(plan_claim(key, key, request, environment), environment.namespace.name, labels))
+                for key, request in claims.items()
+            }
+            check_objects(Cluster(environment.cluster.context), list(manifests.values()))
         super().__init__("trainform:index:SharedStorage", name, None, opts)
+        provider = cluster_provider(self, environment)
         self.claims = {}
         for key, manifest in manifests.items():
-            resource = register(manifest, self)
+            resource = register(manifest, self, provider)
             self.claims[key] = resource.id.apply(lambda _, key=key: key)  # type: ignore[misc]
         self.register_outputs({"claims": self.claims})
 
@@ -74,22 +91,25 @@ class Rendezvous(pulumi.ComponentResource):
         self,
         name: str,
         selector: Mapping[str, str],
-        environment: Environment,
+        environment: Environment | str,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
-        labels = ownership(name, environment=environment.name)
-        manifest = stamped(rendezvous_service(name, environment.namespace.name, dict(selector), labels))
-        check_objects(Cluster(environment.cluster.context), [manifest])
+        with told():
+            environment = resolve_environment(environment)
+            labels = ownership(name, environment=environment.name)
+            manifest = stamped(rendezvous_service(name, environment.namespace.name, dict(selector), labels))
+            check_objects(Cluster(environment.cluster.context), [manifest])
         super().__init__("trainform:index:Rendezvous", name, None, opts)
-        resource = register(manifest, self)
+        resource = register(manifest, self, cluster_provider(self, environment))
         self.service = resource.id.apply(lambda _: name)
         self.register_outputs({"service": self.service})
 
 
 class RoleGroup(pulumi.ComponentResource):
-    """The pod template of one role, for a workload of your own; it registers no object.
+    """The pod template of one role, for a workload of your own, with the launch script that it mounts.
 
-    `template` is the pod template as a job of the environment's backend would hold it, `replicas` how many pods it is for.
+    `template` is the pod template as a job of the environment's backend would hold it, `replicas` how many pods it is for. Addresses
+    in it are those of a job of the experiment: `Rendezvous` with the experiment's name makes the Service behind them.
     """
 
     template: pulumi.Output[dict[str, Any]]
@@ -98,15 +118,33 @@ class RoleGroup(pulumi.ComponentResource):
     def __init__(
         self,
         name: str,
-        experiment: Experiment,
-        environment: Environment,
+        experiment: Experiment | str,
+        environment: Environment | str,
         role: str,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
-        plan = plan_job(experiment, environment)
-        body = next(manifest.body for manifest in job_manifests(plan) if manifest.key == "job")
-        task = next(task for task in body["spec"]["tasks"] if task["name"] == role)
+        with told():
+            experiment, environment = resolve(experiment, environment)
+            if role not in experiment.roles:
+                known = ", ".join(experiment.roles)
+                raise InputError([Problem("role", role, f"is not a role of {experiment.name}", f"known: {known}")])
+            plan = plan_job(experiment, environment)
+            job = next(manifest.body for manifest in job_manifests(plan) if manifest.key == "job")
+            task = next(task for task in job["spec"]["tasks"] if task["name"] == role)
+            script = stamped(_renamed(launch_scripts(plan), f"{name}-{plan.revision}"))
+            check_objects(Cluster(environment.cluster.context), [script])
         super().__init__("trainform:index:RoleGroup", name, None, opts)
-        self.template = pulumi.Output.from_input(task["template"])
+        template = task["template"]
+        if experiment.roles[role].ranked:
+            resource = register(script, self, cluster_provider(self, environment))
+            mounted = {"configMap": {"name": resource.id.apply(lambda _: script.body["metadata"]["name"])}}
+            template = merge_patch(template, {"spec": {"volumes": {defaults.LAUNCH_VOLUME: mounted}}})
+        self.template = pulumi.Output.from_input(template)
         self.replicas = pulumi.Output.from_input(task["replicas"])
         self.register_outputs({"template": self.template, "replicas": self.replicas})
+
+
+def _renamed(manifest: Manifest, name: str) -> Manifest:
+    """The object under another name: the job of the same experiment may stand beside it."""
+    body = manifest.body | {"metadata": manifest.body["metadata"] | {"name": name}}
+    return Manifest(manifest.key, body, follows_revision=True)

@@ -8,7 +8,8 @@ from trainform.backends import platform_manifests
 from trainform.backends.job import BACKENDS
 from trainform.cluster.preflight import check_objects
 from trainform.cluster.read import Cluster
-from trainform.resources.apply import register
+from trainform.examine import resolve_environment
+from trainform.resources.apply import cluster_provider, register, told
 from trainform.spec.environment import Environment
 
 
@@ -20,13 +21,16 @@ class Platform(pulumi.ComponentResource):
     kept_claims: pulumi.Output[list[str]]
     """Claims that `pulumi destroy` leaves."""
 
-    def __init__(self, name: str, environment: Environment, opts: pulumi.ResourceOptions | None = None) -> None:
-        manifests = platform_manifests(environment)
-        check_objects(Cluster(environment.cluster.context), manifests, BACKENDS[environment.backend].CRDS)
+    def __init__(self, name: str, environment: Environment | str, opts: pulumi.ResourceOptions | None = None) -> None:
+        with told():
+            environment = resolve_environment(environment)
+            manifests = platform_manifests(environment)
+            check_objects(Cluster(environment.cluster.context), manifests, BACKENDS[environment.backend].CRDS)
         super().__init__("trainform:index:Platform", name, None, opts)
+        provider = cluster_provider(self, environment)
         namespace: list[pulumi.Resource] = []
         for manifest in manifests:
-            resource = register(manifest, self, namespace)
+            resource = register(manifest, self, provider, namespace)
             namespace += [resource] if manifest.key == "namespace" else []
         outputs = {
             "namespace": environment.namespace.name,

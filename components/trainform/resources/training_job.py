@@ -11,7 +11,8 @@ from trainform.backends import job_manifests, plan_job
 from trainform.backends.job import BACKENDS
 from trainform.cluster.preflight import check_job
 from trainform.cluster.read import Cluster
-from trainform.resources.apply import register
+from trainform.examine import resolve
+from trainform.resources.apply import cluster_provider, register, told
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 
@@ -19,8 +20,9 @@ from trainform.spec.experiment import Experiment
 class TrainingJob(pulumi.ComponentResource):
     """One experiment in one environment.
 
-    Raises InputError with every problem of the two files, and ClusterError with everything that the live cluster lacks, before
-    anything is registered. `run` counts deliberate repetitions of an unchanged experiment, from 1.
+    Both are models, or names in `stacks/` and paths of files. With every problem of the two, or everything that the live cluster lacks,
+    it ends the program (`pulumi.RunError`) before anything is registered. `run` counts deliberate repetitions of an unchanged
+    experiment, from 1. The objects are made on the environment's cluster, unless `opts` brings a Kubernetes provider.
     """
 
     job: pulumi.Output[str]
@@ -43,22 +45,25 @@ class TrainingJob(pulumi.ComponentResource):
     def __init__(
         self,
         name: str,
-        experiment: Experiment,
-        environment: Environment,
+        experiment: Experiment | str,
+        environment: Environment | str,
         run: int = 1,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
-        plan = plan_job(experiment, environment, run)
-        manifests = job_manifests(plan)
-        check_job(Cluster(plan.context), plan, manifests, BACKENDS[plan.backend].CRDS)
+        with told():
+            experiment, environment = resolve(experiment, environment, run)
+            plan = plan_job(experiment, environment, run)
+            manifests = job_manifests(plan)
+            check_job(Cluster(plan.context), plan, manifests, BACKENDS[plan.backend].CRDS)
         super().__init__("trainform:index:TrainingJob", name, None, opts)
 
+        provider = cluster_provider(self, environment)
         *before, job = manifests
-        registered = {manifest.key: register(manifest, self) for manifest in before}
+        registered = {manifest.key: register(manifest, self, provider) for manifest in before}
         own_queue = next((registered[key] for key in registered if key.startswith("queue-")), None)
         # An output, so that the first preview does not ask the webhook about a queue that is not there yet.
         queue = plan.queue.name if own_queue is None else own_queue.id.apply(lambda _: plan.queue.name)
-        register(job, self, list(registered.values()), {"queue": queue})
+        register(job, self, provider, list(registered.values()), {"queue": queue})
 
         outputs: dict[str, Any] = {
             "job": plan.job,
