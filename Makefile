@@ -39,9 +39,12 @@ golden: venv ## Write the golden manifests and schemas anew; review the diff.
 	@$(BIN)/python -m trainform.spec.reference > docs/fields.md
 	@$(BIN)/python -m pytest -q tests/backends --update-golden
 
-lock: venv ## Choose the versions of requirements.txt anew.
-	@$(BIN)/uv pip compile pyproject.toml -c constraints.txt --group dev --universal --python-version 3.11 \
-		--generate-hashes --no-emit-index-url --no-header --no-annotate --quiet -o requirements.txt
+COMPILE = $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
+	--upgrade --quiet
+
+lock: venv ## Choose the versions of the lock files anew.
+	@$(COMPILE) pyproject.toml -c constraints.txt --group dev -o requirements.txt
+	@echo 'torchx[kubernetes]' | $(COMPILE) - -o requirements-bench.txt
 
 clean: ## Remove the virtual environment and caches of tools; the tool chain stays.
 	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -274,6 +274,9 @@ def experiments(draw: st.DrawFn) -> dict[str, Any]:
         data["launcher"] = {"torchrun": {**draw(some(_torchrun, script=words)), "elastic": bounds}}
     else:
         data["launcher"] = draw(static_launchers)
+    if "accelerate" in data["launcher"]:
+        for role in ranked.values():
+            role["accelerators"] = {"a800": draw(st.sampled_from([1, 8]))}
     storage = draw(st.dictionaries(labels(12), volumes, max_size=2))
     for volume in storage.values():
         if draw(st.booleans()):

@@ -143,6 +143,7 @@ PROMISED: dict[str, Any] = {
 FIXED = {
     "BACKEND": "volcano",
     "QUEUE": "default",
+    "ROOT_QUEUE": "root",
     "RENDEZVOUS_PORT": 29500,
     "HOST_PORTS": "20000-30000",
     "SHARED_MEMORY_MOUNT": "/dev/shm",  # noqa: S108

@@ -21,17 +21,48 @@ from typing import ClassVar
 LONGEST_VALUE = 60
 MASK = "[secret]"
 
-# Names whose values are secrets by the custom of the field (WANDB_API_KEY, HF_TOKEN), and passwords inside addresses.
+# Names whose values are secrets by the custom of the field (WANDB_API_KEY, --hf-token, apiKey), and passwords inside addresses.
+_PASSWORD = re.compile(r"(^|_)PASSPHRASE$|PASSWO?R?D$", re.IGNORECASE)
 _SECRET_NAME = re.compile(
-    r"(^|_)(TOKEN|PASSPHRASE|SECRET|SECRET_KEY|API_?KEY|ACCESS_KEY|PRIVATE_KEY|CREDENTIALS?)$|PASSWO?R?D$",
+    r"(^|_)(TOKEN|SECRET|SECRET_KEY|API_?KEY|ACCESS_KEY|PRIVATE_KEY|CREDENTIALS?)$",
     re.IGNORECASE,
 )
-_SECRET_VALUE = re.compile(r"://[^/\s:@]+:[^/\s@]+@|-----BEGIN [A-Z ]*PRIVATE KEY-----")
+# A token of a tokenizer: --pad-token, and --placeholder_token of textual inversion
+_TEXT_TOKEN = re.compile(
+    r"(^|_)(PAD|BOS|EOS|UNK|SEP|CLS|MASK|START|END|STOP|SPECIAL|IMAGE|PLACEHOLDER|INITIALIZER|TRIGGER|CLASS)_TOKEN$",
+    re.IGNORECASE,
+)
+_SECRET_VALUE = re.compile(r"://[^/\s:@]+:(?!\$\(\w+\)@)[^/\s@]+@|-----BEGIN [A-Z ]*PRIVATE KEY-----")
+_WORDS = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])")
+
+_NUMBER = re.compile(r"[-+]?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?")
+# What a name of a secret may stand before without giving one away: nothing, a switch, a token of a tokenizer (<pad>, [PAD]), a
+# reference that Kubernetes or a shell resolves, the path of a file.
+_HARMLESS = re.compile(
+    r"|true|false|yes|no|on|off|none|null|<[^<>]*>|\[[A-Z_]+\]|\$\([^)]*\)?|\$\w+|\$\{[^}]*\}?|`.*|/\S*", re.IGNORECASE
+)
 
 
 def looks_secret(name: str, value: object) -> bool:
     """Whether a value must not be shown: its name says so, or it carries a password or a private key."""
-    return _SECRET_NAME.search(name) is not None or (isinstance(value, str) and _SECRET_VALUE.search(value) is not None)
+    name = _spelled(name)
+    named = _PASSWORD.search(name) or (_SECRET_NAME.search(name) and not _TEXT_TOKEN.search(name))
+    return bool(named) or (isinstance(value, str) and _SECRET_VALUE.search(value) is not None)
+
+
+def gives_away(name: str, text: str) -> bool:
+    """Whether the text itself is a secret. It is none where it is a switch, a reference or the like, nor a number; only a
+    password may be a number."""
+    if _SECRET_VALUE.search(text) is not None:
+        return True
+    if _HARMLESS.fullmatch(text) is not None or not looks_secret(name, text):
+        return False
+    return _NUMBER.fullmatch(text) is None or _PASSWORD.search(_spelled(name)) is not None
+
+
+def _spelled(name: str) -> str:
+    """`--hf-token`, `hfToken` and `example.com/hf-token` as variables are spelled: with underscores."""
+    return "_".join(_WORDS.split(name))
 
 
 @dataclasses.dataclass(frozen=True, order=True)

@@ -82,6 +82,15 @@ def test_every_teaching_experiment_can_be_shown(name: str, capsys: pytest.Captur
     assert max(map(len, out.splitlines())) < 300
 
 
+def test_torchrun_numbers_an_elastic_job(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run("plan", "elastic", "-e", "dev", capsys=capsys)
+    worker = next(line for line in out.splitlines() if line.split()[:1] == ["worker"])
+    assert worker.split()[1:4] == ["4", "by", "torchrun"]
+    assert "Environment (RANK is given by torchrun at run time)" in out
+    _, out, _ = run("plan", "elastic", "-e", "dev", "--json", capsys=capsys)
+    assert [pod["rank"] for pod in json.loads(out)["pods"]] == [None] * 4
+
+
 def test_plan_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run("plan", "sdxl-lora", "-e", "dev", "--json", "--run", "3", capsys=capsys)
     shown: dict[str, Any] = json.loads(out)

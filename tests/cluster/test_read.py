@@ -68,7 +68,7 @@ def test_a_runner_inside_a_cluster_still_takes_the_kubeconfig(home: Path, monkey
 
 
 def test_no_file_names_the_place(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ClusterError, match="there is no kubeconfig at ~/.kube/config"):
+    with pytest.raises(ClusterError, match=r"there is no kubeconfig at ~/\.kube/config"):
         Cluster("dev-cluster")
     monkeypatch.setenv("KUBECONFIG", str(home / "missing"))
     with pytest.raises(ClusterError, match=f"there is no kubeconfig at {home / 'missing'}"):

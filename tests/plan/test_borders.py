@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.samples import reasons
+from tests.samples import WITH_EXTRAS, plan, reasons
 
 
 def of(resources: dict[str, Any], **role: Any) -> dict[str, str]:
@@ -81,8 +81,37 @@ def test_mounts_that_meet() -> None:
     assert list(reasons(storage=storage("/etc/trainform"))) == ["storage.volume-0.mount"]
     assert reasons(storage=storage("/dev/shm")) == {}, "no shared memory, no clash"  # noqa: S108
     assert list(reasons(shared_memory="1Gi", storage=storage("/dev/shm"))) == ["storage.volume-0.mount"]  # noqa: S108
+    assert (
+        reasons(
+            roles=WITH_EXTRAS,
+            storage={"tools": {**storage("/etc/trainform")["volume-0"], "roles": ["evaluation-watcher"]}},
+        )
+        == {}
+    )
     apart = {
         "a": {"claim": "same", "mount": "/a", "roles": ["worker"]},
         "b": {"claim": "same", "mount": "/a", "roles": ["master"]},
     }
     assert reasons(roles={"worker": {}, "master": {}}, storage=apart) == {}, "each role mounts it once"
+
+
+@pytest.mark.parametrize(
+    ("path", "right"),
+    [
+        ("/dev", False), ("/proc", False), ("/sys", False), ("/etc", False), ("/etc/", False), ("/proc/sys", False), ("/sys/fs/cgroup", False),
+        ("/dev/hugepages", True), ("/etc/ssl", True), ("/system", True), ("/process", True), ("/mnt/etc", True),
+    ],
+)  # fmt: skip
+def test_mounts_over_the_system(path: str, right: bool) -> None:
+    found = reasons(storage={"data": {"claim": "data", "mount": path}})
+    assert found.keys() == (set() if right else {"storage.data.mount"})
+
+
+@pytest.mark.parametrize(
+    ("size", "memory", "noted"),
+    [("64Gi", "32Gi", True), ("32Gi", "32Gi", False), ("64Gi", None, False), ("64Gi", "0", False), ("0", "1Gi", False)],
+)
+def test_shared_memory_above_memory(size: str, memory: str | None, noted: bool) -> None:
+    made = plan(shared_memory=size, roles={"worker": {"memory": memory}, "master": {"memory": "64Gi"}})
+    told = "role worker: shared_memory 64Gi is above memory 32Gi, so a pod that fills it is killed"
+    assert [note for note in made.notes if note.startswith("role ")] == ([told] if noted else [])

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.samples import WITH_EXTRAS, container, env, plan
+from tests.samples import WITH_EXTRAS, container, env, plan, reasons
 from trainform.plan import Plan
 
 SAY = f"""#!{sys.executable}
@@ -99,6 +99,7 @@ def test_accelerate(role: str, index: int, rank: str, tools: Path) -> None:
     made = plan(launcher={"accelerate": {"script": "/app/train.py", "args": ODD}}, roles=ROLES)
     called, _ = start(made, role, index, tools)
     assert called[:2] == ["accelerate", "launch"]
+    called.remove("--multi_gpu")
     assert options(called) == {
         "--num_processes": "32",
         "--num_machines": "4",
@@ -108,6 +109,42 @@ def test_accelerate(role: str, index: int, rank: str, tools: Path) -> None:
         "--main_process_port": "29500",
     }
     assert called[called.index("/app/train.py") + 1 :] == ODD
+
+
+MULTI_GPU = [
+    ({"replicas": 4, "accelerators": {"a800": 1}}, {}, True),
+    ({"replicas": 1, "accelerators": {"a800": 8}}, {}, True),
+    ({"replicas": 1, "accelerators": {"a800": 1}}, {}, False),
+    ({"replicas": 1}, {}, False),
+    ({"replicas": 2, "accelerators": {"a800": 8}}, {"processes_per_node": 1}, True),
+    ({"replicas": 2, "accelerators": {"a800": 8}}, {"launcher_args": ["--mixed_precision", "bf16"]}, True),
+    ({"replicas": 2, "accelerators": {"a800": 8}}, {"launcher_args": ["--use_deepspeed"]}, False),
+    ({"replicas": 2, "accelerators": {"a800": 8}}, {"launcher_args": ["--use-fsdp"]}, False),
+    ({"replicas": 2, "accelerators": {"a800": 8}}, {"launcher_args": ["--config_file=/app/fsdp.yaml"]}, False),
+]
+
+
+@pytest.mark.parametrize(("worker", "words", "multi"), MULTI_GPU)
+def test_accelerate_joins_nodes_of_one_accelerator(
+    worker: dict[str, Any], words: dict[str, Any], multi: bool, tools: Path
+) -> None:
+    """accelerate turns multi_gpu on by itself only where a node has several; then each node would train alone."""
+    made = plan(launcher={"accelerate": {"script": "/app/train.py", **words}}, roles={"worker": worker})
+    called, _ = start(made, "worker", 0, tools)
+    assert called[: called.index("/app/train.py")].count("--multi_gpu") == multi
+
+
+def test_accelerate_without_accelerators() -> None:
+    launcher = {"accelerate": {"script": "/app/train.py"}}
+    told = "starts 2 processes, and without accelerators (role worker) accelerate joins them by MPI only"
+    assert reasons(launcher=launcher) == {"launcher.accelerate": told}
+    assert reasons(launcher=launcher, roles={"worker": {"accelerators": {"a800": 0}}}) == {}
+    mixed = {"master": {"accelerators": {"a800": 1}}, "worker": {}}
+    assert reasons(launcher=launcher, roles=mixed).keys() == {"launcher.accelerate"}
+    served = {"master": {"accelerators": {"a800": 1}}, "worker": {"command": ["python", "/app/serve.py"]}}
+    assert reasons(launcher=launcher, roles=served) == {}
+    by_mpi = {"accelerate": {"script": "/app/train.py", "launcher_args": ["--cpu", "--mpirun_hostfile", "/hosts"]}}
+    assert reasons(launcher=by_mpi) == {}
 
 
 @pytest.mark.parametrize("index", [0, 3])

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.samples import WITH_EXTRAS, env, plan
+from trainform.plan.export import as_data
 
 ACCELERATE = {"accelerate": {"script": "/app/sdxl_train.py"}}
 TORCHRUN = {"torchrun": {"script": "/app/train.py"}}
@@ -30,7 +31,7 @@ def test_ranks_follow_the_order_of_roles() -> None:
     }
     made = plan(roles=roles)
     assert made.rendezvous.address == f"{made.job}-worker-0.sdxl-lora"
-    assert [role.rank_offset for role in made.roles] == [0, 0, 3]
+    assert [role.rank_offset for role in made.roles] == [None, 0, 3]
     assert env(made, "chief-worker")["TRAINFORM_RANK_OFFSET"] == "3"
 
 
@@ -72,6 +73,12 @@ def test_the_user_wins_on_every_role(variable: str, role: str) -> None:
     assert env(made, "worker")[variable] == "of the experiment"
     (said,) = [entry for entry in made.roles[0 if role == "master" else 2].env if entry.name == variable]
     assert said.origin == f"roles.{role}.env.{variable}"
+
+
+def test_an_elastic_world_numbers_itself() -> None:
+    made = plan(launcher=ELASTIC, roles={"worker": {"replicas": 4}})
+    assert {pod.rank for pod in made.pods()} == {None}
+    assert as_data(made)["pods"][3]["rank"] is None
 
 
 def test_origins() -> None:

@@ -135,7 +135,31 @@ def test_a_patch_cannot_ask_for_more_accelerators() -> None:
         }
     }
     found = overridden(more, limited(max_accelerators=16))
-    assert found == {"roles": "ask for 128 accelerators together; the environment allows 16"}
+    assert found == {
+        "roles": "ask for 128 accelerators together; the environment allows 16",
+        "roles.worker.pod_overrides": "is more than a node has (4 l40s)",
+    }
+
+
+@pytest.mark.parametrize(
+    ("resource", "quantity", "reason"),
+    [
+        ("baidu.com/a800_80g_cgpu", 9, "is more than a node has (8 a800)"),
+        ("cpu", "129", "is more cpu than a node with a800 has (128)"),
+        ("memory", "1025Gi", "is more memory than a node with a800 has (1Ti)"),
+    ],
+)
+def test_a_patch_cannot_ask_for_more_than_a_node_has(resource: str, quantity: object, reason: str) -> None:
+    more = {"resources": {"limits": {resource: quantity}, "requests": {resource: quantity}}}
+    role = {"accelerators": {"a800": 8}, "cpu": 8, "memory": "8Gi"}
+    found = overridden({"containers": {"main": more}}, limited(), **role)
+    assert found == {"roles.worker.pod_overrides": reason}
+    found = overridden({"containers": {"aside": {"image": "python", **more}}}, limited(), **role)
+    assert found.keys() == {"roles.worker.pod_overrides"}
+    runs_before = [{"name": "fetch", "image": "python", "resources": {"limits": {resource: "1"}}}]
+    assert overridden({"initContainers": runs_before}, limited(), **role) == {}, "it is gone when the others start"
+    stays = [{**runs_before[0], "restartPolicy": "Always", "resources": more["resources"]}]
+    assert overridden({"initContainers": stays}, limited(), **role).keys() == {"roles.worker.pod_overrides"}
 
 
 def test_accelerators_have_a_field_of_their_own() -> None:
@@ -155,7 +179,8 @@ def test_more_than_a_node_has() -> None:
 
 
 def nodes(number: int) -> Environment:
-    return environment(accelerators={"a800": {**A800["a800"], "nodes": number}}, queues={})
+    kinds = {"a800": {**A800["a800"], "nodes": number}}
+    return environment(accelerators=kinds, queues={}, limits={"max_accelerators": 1000})
 
 
 @pytest.mark.parametrize(
@@ -176,6 +201,19 @@ def test_more_nodes_than_there_are(roles: dict[str, Any], needed: int) -> None:
     if needed:
         told = f"need {needed} nodes with a800 at once; the environment has {needed - 1}"
         assert reasons(nodes(needed - 1), roles=roles) == {"roles": told}
+
+
+def test_more_than_the_nodes_hold_where_pods_share_them() -> None:
+    kinds = {"a800": {**A800["a800"], "nodes": 2}}
+    open_, limit = (
+        environment(accelerators=kinds, queues={}, limits=limits) for limits in ({}, {"max_accelerators": 99})
+    )
+    two = {**workers(8, 2), "extra": {"replicas": 1, "ranked": False, "command": ["eval"], "accelerators": {"a800": 1}}}
+    assert reasons(limit, roles=workers(8, 2)) == reasons(open_, roles=workers(8, 2)) == {}
+    assert reasons(limit, roles=two) == {"roles": "need 17 a800 at once; the environment has 16"}
+    later = {**two, "extra": {**two["extra"], "min_available": 0}}
+    assert reasons(limit, roles=later) == {}
+    assert reasons(open_, roles=later) == {"roles": "ask for 17 a800 together; the environment has 16"}
 
 
 def test_a_queue_that_is_too_small() -> None:
@@ -201,3 +239,16 @@ def test_secrets_in_patches() -> None:
         "containers": {"main": {"env": {"HF_TOKEN": {"valueFrom": {"secretKeyRef": {"name": "hf", "key": "token"}}}}}}
     }
     assert overridden(right, limited()) == {}
+
+
+def test_a_patch_cannot_put_a_literal_in_the_place_of_a_secret() -> None:
+    env = {"WANDB_API_KEY": {"secret": {"name": "wandb", "key": "api-key"}}}
+    literal = {"containers": {"main": {"env": {"WANDB_API_KEY": {"value": "8d1f0c6b2e", "valueFrom": None}}}}}
+    assert overridden(literal, limited(), env=env).keys() == {"roles.worker.pod_overrides.env.WANDB_API_KEY"}
+    listed = {"containers": {"main": {"env": [{"name": "WANDB_API_KEY", "value": "8d1f0c6b2e"}]}}}
+    assert overridden(listed, limited(), env=env).keys() == {"roles.worker.pod_overrides.env.WANDB_API_KEY"}
+    assert overridden({"terminationGracePeriodSeconds": 60}, limited(), env=env) == {}
+    written = {"WANDB_API_KEY": "8d1f0c6b2e"}
+    assert overridden({"terminationGracePeriodSeconds": 60}, limited(), env=written).keys() == {
+        "roles.worker.env.WANDB_API_KEY"
+    }, "once"

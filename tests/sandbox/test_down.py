@@ -90,7 +90,7 @@ def test_down_after_a_crash_ends_what_is_left_and_nothing_else(
     finally:
         stranger.kill()
         stranger.wait()
-    assert sorted(path.name for path in own.iterdir()) == ["lock", "logs"]
+    assert sorted(path.name for path in own.iterdir()) == ["lock", "logs", "passphrase"]
     assert not status(own).running
     assert not down(own)
     with pytest.raises(SandboxError, match="no sandbox is up"):

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import stat
+import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from trainform.errors import SandboxError
+from trainform.progress import SILENT
+from trainform.sandbox import SandboxSettings, down, exports, status, up
 from trainform.sandbox.folder import Layout, chosen_folder, write_private
+from trainform.sandbox.state import read_settings
+from trainform.toolchain import ControlPlane, PulumiTools, Toolchain
 
 
 def test_the_folder_is_the_one_named_then_the_variables_then_the_projects(
@@ -53,3 +61,88 @@ def test_a_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
     write_private(path, b"two")
     assert path.read_bytes() == b"two"
     assert [entry.name for entry in tmp_path.iterdir()] == ["state.json"]
+
+
+def test_a_write_that_fails_leaves_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    (path / "in-the-way").mkdir(parents=True)
+    with pytest.raises(IsADirectoryError):
+        write_private(path, b"one")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["state.json"]
+
+
+def test_what_a_killed_write_left_is_ours_and_is_removed(tmp_path: Path) -> None:
+    layout = Layout(tmp_path / "sandbox")
+    layout.make()
+    left = [layout.root / name for name in ("state.json.4711.part", "kubeconfig.1.part", "passphrase.77.part")]
+    for path in left:
+        path.touch()
+    with layout.held("a test", SILENT):
+        assert not any(path.exists() for path in left)
+        assert layout.passphrase.exists()
+    left[0].touch()
+    down(layout.root, purge=True)
+    assert not layout.root.exists()
+
+
+@pytest.mark.parametrize("name", ["thesis.part", "thesis.12.part", "lock.part", "state.json.draft.part"])
+def test_a_part_of_something_else_is_not_ours(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).touch()
+    with pytest.raises(SandboxError, match="is not a sandbox's folder"):
+        down(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_what_appears_while_waiting_for_the_lock_is_refused_too(tmp_path: Path) -> None:
+    layout = Layout(tmp_path / "sandbox")
+    layout.make()
+    caught: list[SandboxError] = []
+
+    def take_down() -> None:
+        try:
+            down(layout.root)
+        except SandboxError as error:
+            caught.append(error)
+
+    with layout.held("a test", SILENT):
+        thread = threading.Thread(target=take_down)
+        thread.start()
+        time.sleep(0.3)  # it waits now: what it looked at before is what was there before
+        (layout.root / "thesis.tex").touch()
+    thread.join()
+    assert [str(error.message) for error in caught] == [f"{layout.root} is not a sandbox's folder: it holds thesis.tex"]
+    assert layout.pki.exists()
+
+
+def test_down_keeps_the_passphrase_and_the_logs_and_purge_removes_them(tmp_path: Path) -> None:
+    layout = Layout(tmp_path / "sandbox")
+    layout.make()
+    passphrase = layout.passphrase.read_text()
+    layout.log("etcd").touch()
+    down(layout.root)
+    assert sorted(path.name for path in layout.root.iterdir()) == ["lock", "logs", "passphrase"]
+    layout.make()
+    assert layout.passphrase.read_text() == passphrase, "stacks remember what was encrypted with it"
+    down(layout.root, purge=True)
+    assert not layout.root.exists()
+
+
+TOOLCHAIN = Toolchain(PulumiTools(Path("/none"), Path("/none"), "build"), ControlPlane({}, (), ()))
+
+
+@pytest.mark.parametrize(
+    "act", [status, down, exports, read_settings, lambda folder: up(SandboxSettings(folder), TOOLCHAIN)]
+)
+def test_a_file_where_the_folder_should_be_is_told(tmp_path: Path, act: Callable[[Path], object]) -> None:
+    file = tmp_path / "hostname"
+    file.touch()
+    with pytest.raises(SandboxError) as caught:
+        act(file)
+    assert str(file) in caught.value.message
+    assert "--folder" in caught.value.fix
+
+
+def test_a_folder_below_a_file_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "hostname").touch()
+    with pytest.raises(SandboxError, match="Not a directory"):
+        up(SandboxSettings(tmp_path / "hostname" / "sandbox"), TOOLCHAIN)

@@ -164,7 +164,7 @@ def test_as_a_real_process() -> None:
 def test_in_a_terminal_that_knows_ascii_only() -> None:
     done = as_process(*arguments("role-names-clash"), PYTHONIOENCODING="ascii")
     assert done.returncode == 2
-    assert "why: clashes with pods of the role worker" in done.stderr
+    assert "why: reads like replica 1 of the role worker" in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.samples import CLUSTER, JOB
 from trainform.errors import InputError
 from trainform.spec import Environment, Experiment
-from trainform.spec.load import find_file, load_experiment, parse, project_root
+from trainform.spec.load import find_file, load, load_experiment, parse, project_root
 from trainform.spec.read import read_mapping
 
 
@@ -98,3 +99,46 @@ def test_the_project_is_found_from_below(tmp_path: Path) -> None:
 def test_no_project_at_all(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="run `trainform new`"):
         load_experiment("resnet", tmp_path)
+
+
+def project(tmp_path: Path, folder: str, stem: str, name: str) -> Path:
+    files = tmp_path / "stacks" / folder
+    files.mkdir(parents=True)
+    data = JOB if folder == "experiments" else CLUSTER
+    (files / f"{stem}.yaml").write_text(yaml.safe_dump({**data, "name": name}))
+    return tmp_path
+
+
+@pytest.mark.parametrize(("folder", "kind"), [("experiments", Experiment), ("environments", Environment)])
+def test_a_copy_has_a_name_of_its_own(tmp_path: Path, folder: str, kind: type[Experiment] | type[Environment]) -> None:
+    root = project(tmp_path, folder, "mine", "hello")
+    (problem,) = load(kind, "mine", root).problems
+    assert (problem.path, problem.value, problem.source) == ("name", "hello", f"stacks/{folder}/mine.yaml")
+    assert problem.line > 0
+    assert problem.fix == "write `name: mine`, or rename the file to hello.yaml"
+    assert load(kind, f"stacks/{folder}/mine.yaml", root).problems == (), "a path may be called anything"
+    assert load(kind, "own", project(tmp_path / "right", folder, "own", "own")).problems == ()
+
+
+def test_a_wrong_name_is_told_once(tmp_path: Path) -> None:
+    (problem,) = load_experiment("mine", project(tmp_path, "experiments", "mine", "Hello")).problems
+    assert problem.reason.startswith("is not a DNS label")
+
+
+@pytest.mark.parametrize("text", ["no", "on", "010", "0x10", "22:30", "1_000", "8.0", "2026-01-31 10:00:00", "~"])
+def test_a_fix_repeats_what_stands_in_the_file(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(f"base: &base {{BEHIND: {text}}}\nenv: {{<<: *base, USE_AMP: {text}, QUOTED: '{text}'}}\n")
+    data, source = read_mapping(file, "mine.yaml")
+    found = parse(Experiment, {**JOB, "env": data["env"]}, source.written).problems
+    assert [(problem.path, problem.value) for problem in found] == [("env.BEHIND", text), ("env.USE_AMP", text)]
+    assert {problem.fix for problem in found} == {f'put it in quotes: "{text}"'}
+
+
+def test_a_value_that_is_not_there(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text("env: {EMPTY: , LISTED: [no, 1]}\n")
+    data, source = read_mapping(file, "mine.yaml")
+    assert source.written == {"env.LISTED[0]": "no", "env.LISTED[1]": "1"}
+    empty = parse(Experiment, {**JOB, **data}, source.written).problems[0]
+    assert (empty.path, empty.value, empty.fix) == ("env.EMPTY", None, 'put it in quotes: ""')

@@ -68,6 +68,24 @@ def test_a_part_is_built_once_and_told_with_its_time(cache: Path, pins: Path) ->
     assert (cache / "t/tiny/bin/tiny").stat().st_mtime_ns == stamp
 
 
+def test_tool_chains_of_other_pins_are_told_with_their_size_after_building(cache: Path, pins: Path) -> None:
+    folder = cache / "toolchain-00000000new0"
+    old = [cache / f"toolchain-00000000old{number}" for number in (1, 2)]
+    for path in old:
+        (path / "kwok" / "bin").mkdir(parents=True)
+        (path / "kwok" / "bin" / "kwok").write_bytes(b"x" * 3_000_000)
+        (path / "pulumi-build").mkdir()
+        os.link(path / "kwok" / "bin" / "kwok", path / "pulumi-build" / "linked")  # takes its place once
+    progress = Recording()
+    build_parts([TINY], folder, progress, pins)
+    assert [line for line in progress.lines if "old1" in line] == [
+        f"tool chains of other versions take 6 MB; if no other checkout uses them: rm -r {old[0]} {old[1]}"
+    ]
+    again = Recording()
+    build_parts([TINY], folder, again, pins)
+    assert again.lines == []
+
+
 def test_a_killed_build_is_never_used_and_the_next_one_completes(cache: Path, pins: Path) -> None:
     folder = cache / "t"
     killed = subprocess.run([sys.executable, "-c", KILLED, folder, pins], cwd=Path(__file__).parents[2], check=False)

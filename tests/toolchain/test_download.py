@@ -18,7 +18,7 @@ import pytest
 from tests.toolchain.recording import Recording
 from trainform.errors import ToolchainError
 from trainform.progress import SILENT
-from trainform.toolchain.download import CONNECT_SECONDS, archive_paths
+from trainform.toolchain.download import CONNECT_SECONDS, archive_paths, unpack
 from trainform.toolchain.pulumi import install_release
 
 # Answers like the real one to what is asked of it: its version, and to lay a plugin into PULUMI_HOME.
@@ -100,6 +100,28 @@ def test_a_broken_archive_is_not_used(cache: Path, site: Path, releases: str, sp
     assert archive in caught.value.message
     assert [path.name for path in (cache / "t").iterdir()] == ["lock"]
     assert not list(cache.parent.glob("pulumi"))
+
+
+def test_no_corruption_of_an_archive_gets_through(tmp_path: Path) -> None:
+    """Every byte of a small archive changed in three ways, and every length it can be cut to."""
+    rows = "".join(f"echo {number * 7919 % 1009} {number}\n" for number in range(60))
+    whole = tmp_path / "whole.tar.gz"
+    _archive(whole, {"pulumi/pulumi": PULUMI + rows})
+    content = whole.read_bytes()
+    spoilt = [content[:length] for length in range(len(content))]
+    for position, byte in enumerate(content):
+        spoilt += [content[:position] + bytes([byte ^ mask]) + content[position + 1 :] for mask in (0x01, 0x10, 0xFF)]
+    archive, target = tmp_path / "archive.tar.gz", tmp_path / "target"
+    refused = 0
+    for variant in spoilt:
+        archive.write_bytes(variant)
+        try:
+            unpack(archive, target, "https://get.pulumi.com/releases/sdk/pulumi.tar.gz")
+        except ToolchainError:
+            refused += 1
+        else:  # the time and the name in gzip's own header are under no checksum, and nobody reads them
+            assert (target / "pulumi" / "pulumi").read_text() == PULUMI + rows
+    assert refused > 0.95 * len(spoilt)
 
 
 def test_another_version_than_promised_is_not_used(cache: Path, site: Path, releases: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import time
 from pathlib import Path
@@ -15,6 +16,10 @@ from trainform.toolchain import ensure_pulumi, environment
 from trainform.toolchain.cache import toolchain_folder
 from trainform.toolchain.model import PulumiTools
 from trainform.toolchain.system import find_system_pulumi, parse_version
+from trainform.toolchain.whereabouts import whereabouts
+
+# Resources ask the engine for the plugin of exactly this version.
+SDK = importlib.metadata.version("pulumi-kubernetes")
 
 
 def _install(folder: Path, version: str, host: bool = True) -> Path:
@@ -43,19 +48,20 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_what_is_there_and_recent_is_used(machine: Path) -> None:
     _install(machine / "bin", "v3.240.1")
-    _plugin(machine / "home", "4.25.0")
+    _plugin(machine / "home", SDK)
     assert ensure_pulumi(SILENT) == PulumiTools(machine / "bin", machine / "home", "system")
 
 
 @pytest.mark.parametrize(
     ("version", "host", "plugin", "reason"),
     [
-        ("v3.231.0", True, "4.25.0", "3.231, 3.232 or later is needed"),
-        ("garbage", True, "4.25.0", "of unknown version"),
-        ("v3.259.0", False, "4.25.0", "has no pulumi-language-python beside it"),
-        ("v3.259.0", True, "4.24.9", "no kubernetes plugin 4.25 or later"),
-        ("v3.259.0", True, None, "no kubernetes plugin 4.25 or later"),
-        (None, True, "4.25.0", "no pulumi on PATH"),
+        ("v3.231.0", True, SDK, "3.231, 3.232 or later is needed"),
+        ("garbage", True, SDK, "of unknown version"),
+        ("v3.259.0", False, SDK, "has no pulumi-language-python beside it"),
+        ("v3.259.0", True, "4.24.9", f"no kubernetes plugin v{SDK} in"),
+        ("v3.259.0", True, "4.100.0", "there is v4.100.0"),
+        ("v3.259.0", True, None, "there is none"),
+        (None, True, SDK, "no pulumi on PATH"),
     ],
 )
 def test_what_is_missing_or_too_old_is_said(
@@ -70,11 +76,68 @@ def test_what_is_missing_or_too_old_is_said(
     assert reason in caught.value.message
 
 
-def test_the_newest_plugin_counts_by_number_not_by_letter(machine: Path) -> None:
+def test_the_plugin_of_the_python_package_counts_whatever_lies_beside_it(machine: Path) -> None:
     _install(machine / "bin", "v3.259.0")
-    _plugin(machine / "home", "4.9.0")
-    _plugin(machine / "home", "4.100.0")
+    for version in ("4.9.0", "4.100.0"):
+        _plugin(machine / "home", version)
+    with pytest.raises(ToolchainError, match=r"there is v4\.100\.0, v4\.9\.0") as caught:
+        find_system_pulumi()
+    assert f"pulumi plugin install resource kubernetes v{SDK}" in caught.value.fix
+    _plugin(machine / "home", SDK)
     assert find_system_pulumi().origin == "system"
+
+
+def test_a_plugin_folder_without_its_program_is_none(machine: Path) -> None:
+    _install(machine / "bin", "v3.259.0")
+    (machine / "home" / "plugins" / f"resource-kubernetes-v{SDK}").mkdir(parents=True)
+    with pytest.raises(ToolchainError, match="there is none"):
+        find_system_pulumi()
+
+
+def test_another_plugin_falls_through_to_what_is_built(machine: Path) -> None:
+    _install(machine / "bin", "v3.259.0")
+    _plugin(machine / "home", "4.100.0")
+    (toolchain_folder() / "pulumi-build" / "bin").mkdir(parents=True)
+    assert ensure_pulumi(SILENT).origin == "build"
+
+
+def test_another_plugin_is_told_before_anything_is_made(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _install(machine / "bin", "v3.259.0")
+    _plugin(machine / "home", "4.100.0")
+    monkeypatch.setenv("TRAINFORM_TOOLCHAIN", "system")
+    progress = Recording()
+    with pytest.raises(ToolchainError, match=f"no kubernetes plugin v{SDK}"):
+        ensure_pulumi(progress)
+    assert progress.lines[0].startswith(f"pulumi, system: no kubernetes plugin v{SDK}")
+
+
+def test_looking_for_pulumi_writes_nothing_and_making_sure_of_it_notes_its_version(machine: Path, cache: Path) -> None:
+    _install(machine / "bin", "v3.259.0")
+    _plugin(machine / "home", SDK)
+    assert ("PULUMI_HOME", str(machine / "home")) in list(whereabouts())
+    assert not cache.exists()
+    ensure_pulumi(SILENT)
+    # The same file, as far as size and time tell: whoever asks it again gets another answer.
+    stat = (machine / "bin" / "pulumi").stat()
+    (machine / "bin" / "pulumi").write_text("#!/bin/sh\necho v3.100.0\n")
+    os.utime(machine / "bin" / "pulumi", ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    assert ensure_pulumi(SILENT).origin == "system"
+
+
+@pytest.mark.parametrize("note", ["", "[]", "{}", '{"key": 1}'])
+def test_a_damaged_note_is_asked_anew(machine: Path, cache: Path, note: str) -> None:
+    _install(machine / "bin", "v3.259.0")
+    _plugin(machine / "home", SDK)
+    cache.mkdir()
+    (cache / "system-pulumi.json").write_text(note)
+    assert ensure_pulumi(SILENT).origin == "system"
+
+
+def test_a_cache_that_cannot_be_written_does_not_keep_from_the_systems_pulumi(machine: Path, cache: Path) -> None:
+    _install(machine / "bin", "v3.259.0")
+    _plugin(machine / "home", SDK)
+    cache.touch()
+    assert ensure_pulumi(SILENT).origin == "system"
 
 
 def test_our_own_pulumi_on_path_is_not_the_systems(machine: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-BACKEND = "volcano"
+from typing import Final
+
+BACKEND: Final = "volcano"
 QUEUE = "default"  # Volcano's scheduler makes this queue at its start
+ROOT_QUEUE = "root"  # and this one, above all others
 
 # 29500 is torchrun's own rendezvous port; on the host network the plan takes a port of the environment's range instead.
 RENDEZVOUS_PORT = 29500

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import io
+import os
 import sys
 
 import typer
@@ -52,13 +53,14 @@ def build_app(arguments: list[str]) -> typer.Typer:
 def main(arguments: list[str] | None = None) -> None:
     """Entry point: exit code 0, 1 (could not be done), 2 (wrong input) or 130 (interrupted)."""
     arguments = sys.argv[1:] if arguments is None else arguments
+    # pydantic would look through every installed package for plugins; no verb has a use for one
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(
-            stream, io.TextIOWrapper
-        ):  # a file's name may hold bytes that are no text, and a terminal may be ASCII
+        # a file's name may hold bytes that are no text, and a terminal may be ASCII
+        if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        build_app(arguments)(args=arguments)
+        build_app(arguments)(args=arguments, prog_name="trainform")
     except TrainformError as error:
         typer.echo(f"trainform: {error}", err=True)
         sys.exit(error.exit_code)

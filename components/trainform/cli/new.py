@@ -12,6 +12,7 @@ import typer
 import yaml
 
 from trainform.backends.job import job_problems
+from trainform.catalog import defaults
 from trainform.cli.arguments import EnvironmentOption
 from trainform.errors import InputError, Problem
 from trainform.examine import examine_environment
@@ -83,7 +84,7 @@ def command(
         launcher=LAUNCHERS[launcher],
         nodes=nodes,
         accelerators=_accelerators(default if accelerators is None else accelerators),
-        queue=next(iter(offered.queues), "default"),
+        queue=next(iter(offered.queues), defaults.QUEUE),
     )
     _refuse_problems(text, offered)
     files = {

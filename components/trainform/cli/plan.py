@@ -58,7 +58,7 @@ def _roles(plan: Plan) -> Table:
         table.add_row(
             role.name,
             str(role.replicas),
-            _span([role.rank(0), role.rank(role.replicas - 1)]) if role.ranked else "none",
+            _ranks(role),
             str(role.min_available),
             ", ".join(_each(role)),
             ", ".join(f"{port.number}{' (host)' if port.host else ''}" for port in role.ports),
@@ -79,8 +79,12 @@ def _each(role: RolePlan) -> Iterable[str]:
     yield from (f"{mount.claim} at {mount.path}" for mount in role.mounts)
 
 
-def _span(ranks: list[int | None]) -> str:
-    first, last = ranks
+def _ranks(role: RolePlan) -> str:
+    if not role.ranked:
+        return "none"
+    first, last = role.rank(0), role.rank(role.replicas - 1)
+    if first is None:
+        return "by torchrun"
     return str(first) if first == last else f"{first}-{last}"
 
 
@@ -98,7 +102,8 @@ def _env(plan: Plan) -> Table:
         for variable in role.env:
             origin = variable.origin.replace(f"roles.{role.name}.", "")
             rows.setdefault((variable.name, _shown(variable), origin), []).append(role.name)
-    table = _table("Environment (RANK is computed on the pod: offset + index)", "variable", "value", "roles", "from")
+    rank = "computed on the pod: offset + index" if plan.world.bounds is None else "given by torchrun at run time"
+    table = _table(f"Environment (RANK is {rank})", "variable", "value", "roles", "from")
     for (name, value, origin), roles in rows.items():
         table.add_row(name, value, "all" if len(roles) == len(plan.roles) else ", ".join(roles), origin)
     return table

@@ -8,16 +8,17 @@ from typing import Any
 import yaml
 
 from trainform.manifests.manifest import Manifest
+from trainform.spec.libyaml import Dumper
 
 
-class _Dumper(yaml.CSafeDumper):
+class _Dumper(Dumper):
     """Scripts as blocks; nothing as an alias: requests and limits stand twice, as in every manifest of the field."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
 
 
-def _text(dumper: yaml.CSafeDumper, value: str) -> yaml.ScalarNode:
+def _text(dumper: Dumper, value: str) -> yaml.ScalarNode:
     return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)
 
 

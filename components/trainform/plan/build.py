@@ -5,13 +5,13 @@ from __future__ import annotations
 from trainform.catalog import defaults
 from trainform.plan.env import processes_per_node
 from trainform.plan.launch import launch_scripts
-from trainform.plan.model import ClaimPlan, Plan, QueuePlan, Rendezvous, World, job_name, pod_name
+from trainform.plan.model import ClaimPlan, Plan, QueuePlan, Rendezvous, RolePlan, World, job_name, pod_name
 from trainform.plan.ports import rendezvous_port
 from trainform.plan.roles import claim_name, plan_role
 from trainform.plan.totals import total
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
-from trainform.spec.quantities import seconds
+from trainform.spec.quantities import amount, seconds
 from trainform.spec.queues import OwnQueue, QueueRequest
 from trainform.spec.storage import ClaimRequest
 
@@ -36,7 +36,7 @@ def build_plan(experiment: Experiment, environment: Environment, run: int = 1, r
         roles=roles,
         world=world,
         rendezvous=rendezvous,
-        scripts=launch_scripts(experiment),
+        scripts=launch_scripts(experiment, world),
         queue=_queue(experiment, environment),
         claims=_claims(experiment, environment),
         host_network=experiment.network.host,
@@ -52,7 +52,7 @@ def build_plan(experiment: Experiment, environment: Environment, run: int = 1, r
         annotations=experiment.annotations,
         manifest_overrides=experiment.manifest_overrides,
         totals=total(roles, environment),
-        notes=_notes(experiment),
+        notes=_notes(experiment, roles),
     )
 
 
@@ -109,13 +109,19 @@ def plan_claim(key: str, name: str, request: ClaimRequest, environment: Environm
     return ClaimPlan(key, name, request, None if short is None else environment.storage_classes.get(short, short))
 
 
-def _notes(experiment: Experiment) -> tuple[str, ...]:
+def _notes(experiment: Experiment, roles: tuple[RolePlan, ...]) -> tuple[str, ...]:
     """What is allowed, but may surprise."""
     notes = []
     if experiment.shared_memory is None and not all(role.shared_memory for role in experiment.roles.values()):
         notes.append(
             "no shared_memory: /dev/shm has the runtime's 64 MB, too small for PyTorch data loaders with workers"
         )
+    for role in roles:
+        memory = role.resources.get("memory", "0")  # to Kubernetes a limit of 0 means no limit
+        if role.shared_memory is not None and 0 < amount(memory) < amount(role.shared_memory):
+            notes.append(
+                f"role {role.name}: shared_memory {role.shared_memory} is above memory {memory}, so a pod that fills it is killed"
+            )
     if experiment.ttl is not None:
         notes.append(
             f"ttl {experiment.ttl}: a job deleted by it looks like drift, and the next `pulumi up` trains again"

@@ -8,6 +8,7 @@ value of the user's wins here too.
 from __future__ import annotations
 
 from trainform.catalog import defaults
+from trainform.plan.model import World
 from trainform.spec.experiment import Experiment
 from trainform.spec.launchers import Accelerate, Launcher, Torchrun
 from trainform.spec.roles import Role
@@ -50,17 +51,29 @@ _ACCELERATE = (
     '--main_process_ip "$MASTER_ADDR"',
     '--main_process_port "$MASTER_PORT"',
 )
+# accelerate turns this on by itself only where a node has several accelerators; with one on each of several nodes every node would
+# train alone. For a single process it refuses it. (huggingface/accelerate at 00785cd, `commands/launch.py`)
+_MULTI_GPU = "--multi_gpu"
+_ACCELERATE_MODES = frozenset(
+    f"__{mode}" for mode in ("multi_gpu", "cpu", "tpu", "use_deepspeed", "use_fsdp", "use_megatron_lm", "config_file")
+)
 _STATIC: dict[type, tuple[str, ...]] = {Torchrun: _STATIC_TORCHRUN, Accelerate: _ACCELERATE}
 
 
-def launch_scripts(experiment: Experiment) -> dict[str, str]:
+def launch_scripts(experiment: Experiment, world: World) -> dict[str, str]:
     """The scripts that ranked roles start with, by file name."""
     scripts = {}
     for role in experiment.roles.values():
         if role.ranked:
             name = script_name(role)
-            scripts[name] = _script(experiment.launcher, name)
+            scripts[name] = _script(experiment.launcher, name, world)
     return scripts
+
+
+def chooses_mode(launcher: Accelerate) -> bool:
+    """Whether the user's own options say how accelerate distributes; it takes one of them only."""
+    options = {word.partition("=")[0].replace("-", "_") for word in launcher.launcher_args if word.startswith("--")}
+    return not options.isdisjoint(_ACCELERATE_MODES)
 
 
 def script_name(role: Role) -> str:
@@ -86,10 +99,12 @@ def container_args(launcher: Launcher, role: Role) -> tuple[str, ...]:
     return (*launcher.script.launcher_args, launcher.script.script, *launcher.script.args)
 
 
-def _script(launcher: Launcher, name: str) -> str:
+def _script(launcher: Launcher, name: str, world: World) -> str:
     # an elastic world numbers its own ranks
     rank = "" if launcher.elastic is not None else _RANK
     if launcher.script is None or name == COMMAND_SCRIPT:
         return _HEADER + rank + 'exec "$@"\n'
     words = _ELASTIC_TORCHRUN if launcher.elastic is not None else _STATIC[type(launcher.script)]
+    if launcher.accelerate is not None and world.processes > 1 and not chooses_mode(launcher.accelerate):
+        words = (*words, _MULTI_GPU)
     return _HEADER + rank + " \\\n  ".join([*words, '"$@"']) + "\n"

@@ -80,14 +80,18 @@ class Rendezvous:
 
 @dataclasses.dataclass(frozen=True)
 class RolePlan:
-    """One role group: pods `<job>-<role>-0` to `<job>-<role>-<replicas - 1>`, all from one template."""
+    """One role group: pods `<job>-<role>-0` to `<job>-<role>-<replicas - 1>`, all from one template.
+
+    `rank_offset` is the rank of the first of them, None where the plan gives no ranks: an unranked role has none, and in an elastic
+    job torchrun numbers the pods at run time.
+    """
 
     name: str
     replicas: int
     min_available: int
     scales_in_place: bool
     ranked: bool
-    rank_offset: int
+    rank_offset: int | None
     image: str
     image_origin: str
     command: tuple[str, ...]
@@ -110,8 +114,8 @@ class RolePlan:
     overrides: dict[str, Any]
 
     def rank(self, index: int) -> int | None:
-        """Rank of the pod with this index, None for an unranked role."""
-        return self.rank_offset + index if self.ranked else None
+        """Rank of the pod with this index, None where the plan gives none."""
+        return None if self.rank_offset is None else self.rank_offset + index
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,16 +6,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from trainform.catalog import defaults
-from trainform.errors import Problem, looks_secret
+from trainform.errors import Problem
 from trainform.plan.amounts import resource_problems
 from trainform.plan.env import RESERVED_PREFIX
+from trainform.plan.launch import chooses_mode
 from trainform.plan.metadata import metadata_problems
 from trainform.plan.model import Plan, pod_name
 from trainform.plan.queues import job_queue_problems
 from trainform.plan.references import reference_problems
+from trainform.plan.secrets import secret_problems
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.names import LABEL_MAX
+
+# Folders that a volume may not hide; inside /dev and /etc there is room for one, inside the kernel's own there is none.
+SYSTEM_FOLDERS = ("", "/dev", "/etc", "/proc", "/sys")
+KERNEL_FOLDERS = ("/proc/", "/sys/")
 
 Rule = Callable[[Experiment, Environment, Plan], Iterator[Problem]]
 
@@ -54,7 +60,7 @@ def _role_names(experiment: Experiment, environment: Environment, plan: Plan) ->
         stem, _, number = name.rpartition("-")
         if number.isdigit() and stem in experiment.roles:
             yield Problem(
-                f"roles.{name}", None, f"clashes with pods of the role {stem}, which are called …-{stem}-0, -1, …", "rename one of the two roles"
+                f"roles.{name}", None, f"reads like replica {number} of the role {stem}: its pods are called …-{name}-0 beside …-{name}, and a Service of that replica would have its name", "rename one of the two roles"
             )  # fmt: skip
         seen = {defaults.MAIN_CONTAINER}
         for index, init in enumerate(role.init):
@@ -74,7 +80,8 @@ def _volumes(experiment: Experiment, environment: Environment, plan: Plan) -> It
         claims: dict[str, str] = {}
         if role.shared_memory is not None:
             paths[defaults.SHARED_MEMORY_MOUNT] = "shared_memory"
-        paths[defaults.LAUNCH_MOUNT] = "the launch script"
+        if role.ranked:
+            paths[defaults.LAUNCH_MOUNT] = "the launch script"
         for mount in role.mounts:
             where = f"storage.{mount.volume}"
             path = mount.path.rstrip("/")
@@ -94,7 +101,15 @@ def _volumes(experiment: Experiment, environment: Environment, plan: Plan) -> It
                 )
             paths.setdefault(path, where)
             claims.setdefault(mount.claim, where)
-    for key in experiment.storage:
+    for key, volume in experiment.storage.items():
+        path = volume.mount.rstrip("/")
+        if path in SYSTEM_FOLDERS or path.startswith(KERNEL_FOLDERS):
+            yield Problem(
+                f"storage.{key}.mount",
+                volume.mount,
+                "would hide a folder of the system that every process needs",
+                "choose a folder of your own, such as /mnt/data",
+            )
         if key in (defaults.SHARED_MEMORY_VOLUME, defaults.LAUNCH_VOLUME):
             yield Problem(f"storage.{key}", None, "is a name that trainform uses itself", "choose another name")
 
@@ -117,20 +132,13 @@ def _env(experiment: Experiment, environment: Environment, plan: Plan) -> Iterat
         written[f"roles.{name}.env"] = role.env
         written |= {f"roles.{name}.init[{index}].env": init.env for index, init in enumerate(role.init)}
     for path, env in written.items():
-        for variable, value in env.items():
+        for variable in env:
             if variable.startswith(RESERVED_PREFIX):
                 yield Problem(
                     f"{path}.{variable}",
                     None,
                     f"starts with {RESERVED_PREFIX}, which trainform uses itself",
                     "rename it",
-                )
-            if isinstance(value, str) and value and looks_secret(variable, value):
-                yield Problem(
-                    f"{path}.{variable}",
-                    value,
-                    "looks like a secret, and would be shown in previews and kept in state",
-                    f"write `{variable}: {{secret: {{name: SECRET, key: KEY}}}}`",
                 )
 
 
@@ -165,15 +173,6 @@ def _ranks(experiment: Experiment, environment: Environment, plan: Plan) -> Iter
             "have min_available 0 together, and Volcano then takes all pods",
             "leave min_available out on one role",
         )
-    if experiment.launcher.accelerate is not None:
-        counts = {role.accelerators[1] if role.accelerators is not None else 1 for role in plan.ranked}
-        if len(counts) > 1 and experiment.launcher.accelerate.processes_per_node is None:
-            yield Problem(
-                "roles",
-                None,
-                "have different numbers of accelerators, and accelerate gives every machine the same number of processes",
-                "make them equal, or use torchrun",
-            )
     bounds = plan.world.bounds
     if bounds is not None and not bounds[0] <= plan.world.nodes <= bounds[1]:
         yield Problem(
@@ -184,6 +183,29 @@ def _ranks(experiment: Experiment, environment: Environment, plan: Plan) -> Iter
         )
 
 
+def _accelerate(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
+    launcher = experiment.launcher.accelerate
+    if launcher is None:
+        return
+    counts = {role.accelerators[1] if role.accelerators is not None else 1 for role in plan.ranked}
+    if len(counts) > 1 and launcher.processes_per_node is None:
+        yield Problem(
+            "roles",
+            None,
+            "have different numbers of accelerators, and accelerate gives every machine the same number of processes",
+            "make them equal, or use torchrun",
+        )
+    started = [role for role in plan.ranked if experiment.roles[role.name].command is None]
+    without = [role.name for role in started if role.accelerators is None]
+    if without and plan.world.processes > 1 and not chooses_mode(launcher):
+        yield Problem(
+            "launcher.accelerate",
+            None,
+            f"starts {plan.world.processes} processes, and without accelerators (role {', '.join(without)}) accelerate joins them by MPI only",
+            "use torchrun: write `launcher: {torchrun: {script: …}}`",
+        )
+
+
 RULES: tuple[Rule, ...] = (
-    _names, _role_names, reference_problems, job_queue_problems, resource_problems, metadata_problems, _volumes, _ports, _env, _ranks
+    _names, _role_names, reference_problems, job_queue_problems, resource_problems, metadata_problems, _volumes, _ports, secret_problems, _env, _ranks, _accelerate
 )  # fmt: skip

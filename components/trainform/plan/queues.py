@@ -17,7 +17,6 @@ from trainform.spec.names import RESOURCE, matches
 from trainform.spec.quantities import amount
 from trainform.spec.queues import QueueRequest
 
-ROOT = "root"
 AMOUNTS = ("capability", "deserved", "guarantee")
 
 
@@ -29,8 +28,10 @@ def environment_queue_problems(environment: Environment) -> Iterator[Problem]:
         yield from _parent_problems(path, name, request, environment)
         children = [child for child in environment.queues.values() if child.parent == name]
         yield from _children_problems(path, request, children, environment)
-    if ROOT in environment.queues:
-        yield Problem(f"queues.{ROOT}", None, "is Volcano's own and cannot be changed", "choose another name")
+    if defaults.ROOT_QUEUE in environment.queues:
+        yield Problem(
+            f"queues.{defaults.ROOT_QUEUE}", None, "is Volcano's own and cannot be changed", "choose another name"
+        )
 
 
 def job_queue_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
@@ -43,7 +44,7 @@ def job_queue_problems(experiment: Experiment, environment: Environment, plan: P
         if parent is not None and (request.deserved or request.guarantee):
             siblings = [queue for queue in environment.queues.values() if queue.parent == request.parent]
             yield from _children_problems("queue.parent", parent, [*siblings, request], environment)
-        if name in {*environment.queues, defaults.QUEUE, ROOT}:
+        if name in {*environment.queues, defaults.QUEUE, defaults.ROOT_QUEUE}:
             yield Problem(
                 "queue.name",
                 name,
@@ -92,14 +93,17 @@ def queue_problems(path: str, request: QueueRequest, environment: Environment) -
 
 
 def _parent_problems(path: str, name: str, request: QueueRequest, environment: Environment) -> Iterator[Problem]:
-    if request.parent == ROOT:
+    if request.parent == defaults.ROOT_QUEUE:
         return
     if request.parent not in environment.queues:
-        yield from unknown(f"{path}.parent", request.parent, {ROOT: None, **environment.queues}, "queue")
+        yield from unknown(f"{path}.parent", request.parent, {defaults.ROOT_QUEUE: None, **environment.queues}, "queue")
         return
     if name in _line(request.parent, environment):
         yield Problem(
-            f"{path}.parent", request.parent, "makes the queue its own ancestor", f"write {ROOT}, or leave it out"
+            f"{path}.parent",
+            request.parent,
+            "makes the queue its own ancestor",
+            f"write {defaults.ROOT_QUEUE}, or leave it out",
         )
         return
     most = _amounts(environment.queues[request.parent], "capability", environment)

@@ -28,7 +28,7 @@ def plan_role(
         min_available=gang(experiment)[name],
         scales_in_place=not role.ranked or experiment.elastic,
         ranked=role.ranked,
-        rank_offset=offset,
+        rank_offset=offset if role.ranked and not experiment.elastic else None,
         image=experiment.image if role.image is None else role.image,
         image_origin="image" if role.image is None else f"roles.{name}.image",
         command=container_command(role),

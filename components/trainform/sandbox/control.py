@@ -7,13 +7,12 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from trainform.locking import hold
 from trainform.progress import SILENT, Progress, Step
 from trainform.sandbox import nodes, objects
 from trainform.sandbox.api import Api
 from trainform.sandbox.certificates import Certificates
 from trainform.sandbox.components import COMPONENTS, PORTS
-from trainform.sandbox.folder import Layout
+from trainform.sandbox.folder import Layout, sandbox_edge
 from trainform.sandbox.kubeconfig import CONTEXT, server_url, write_kubeconfig
 from trainform.sandbox.ports import pick_ports
 from trainform.sandbox.processes import Process, is_running, stop
@@ -38,6 +37,7 @@ class Sandbox:
     context: str = CONTEXT
 
 
+@sandbox_edge
 def up(
     settings: SandboxSettings, toolchain: Toolchain, progress: Progress = SILENT, timeout: float = READY_SECONDS
 ) -> Sandbox:
@@ -47,8 +47,7 @@ def up(
     started again on its data. `SandboxError` names the component that failed, with the end of its log.
     """
     layout = Layout(settings.folder)
-    layout.refuse_foreign()
-    with hold(layout.lock, "trainform sandbox up", progress, timeout):
+    with layout.held("trainform sandbox up", progress, timeout):
         layout.make()
         deadline = time.monotonic() + timeout
         state = read_state(layout)
@@ -59,16 +58,16 @@ def up(
     return Sandbox(layout.root, layout.kubeconfig, server_url(state.ports["kube-apiserver"]))
 
 
+@sandbox_edge
 def down(folder: Path, progress: Progress = SILENT, purge: bool = False) -> bool:
     """End what `up` started and remove the cluster's data; False where there was nothing.
 
-    The state of Pulumi stacks goes too, since it describes objects that are gone. Logs stay, unless `purge` is set.
+    The state of Pulumi stacks goes too, since it describes objects that are gone. Logs and passphrase stay, unless `purge` is set.
     """
     layout = Layout(folder)
     if not layout.root.exists():
         return False
-    layout.refuse_foreign()
-    with hold(layout.lock, "trainform sandbox down", progress):
+    with layout.held("trainform sandbox down", progress):
         found = layout.state.exists()
         running = [process for process in read_processes(layout) if is_running(process)]
         if running:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from trainform.errors import SandboxError
-from trainform.sandbox.folder import Layout
+from trainform.sandbox.folder import Layout, sandbox_edge
 from trainform.sandbox.state import read_state
 from trainform.toolchain.ensure import environment
 
@@ -13,6 +13,7 @@ from trainform.toolchain.ensure import environment
 UNSET = ("PULUMI_CONFIG_PASSPHRASE",)
 
 
+@sandbox_edge
 def exports(folder: Path) -> dict[str, str]:
     """The sandbox's kubeconfig, the Pulumi that belongs to it, and the place of its stacks' state. The names in `UNSET` must go."""
     layout = Layout(folder)

@@ -11,12 +11,18 @@ passphrase      of that state; kept, since the stacks' files in the project reme
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import secrets
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 from trainform.errors import SandboxError
+from trainform.locking import hold
+from trainform.progress import Progress
+from trainform.toolchain.oserrors import translated
 
 FOLDER_VARIABLE = "TRAINFORM_SANDBOX"
 PROJECT_FILE = "Pulumi.yaml"
@@ -24,6 +30,12 @@ PROJECT_FILE = "Pulumi.yaml"
 # What `down` removes, by name: the folder was chosen by the user and may hold other things.
 CLUSTER_FILES = ("state.json", "kubeconfig", "pki", "etcd", "config", "pulumi-state")
 KEPT_FILES = ("logs", "lock", "passphrase")
+# What a killed `write_private` left of one of them.
+_LEFTOVER = re.compile(rf"({'|'.join(map(re.escape, (*CLUSTER_FILES, *KEPT_FILES)))})\.\d+\.part")
+
+sandbox_edge = translated(
+    SandboxError, "name a folder that you can write with --folder, and run the same command again"
+)
 
 
 class Layout:
@@ -53,12 +65,24 @@ class Layout:
         if not self.passphrase.exists():
             write_private(self.passphrase, secrets.token_urlsafe(32).encode())
 
-    def refuse_foreign(self) -> None:
+    @contextlib.contextmanager
+    def held(self, purpose: str, progress: Progress, timeout: float | None = None) -> Iterator[None]:
+        """The folder for this process alone; `SandboxError` if it is not a sandbox's."""
+        self._refuse_foreign()  # before the lock too: its file must not get into somebody else's folder
+        with hold(self.lock, purpose, progress, timeout):
+            self._refuse_foreign()
+            for entry in list(self.root.iterdir()):
+                if _LEFTOVER.fullmatch(entry.name):
+                    entry.unlink()
+            yield
+
+    def _refuse_foreign(self) -> None:
         """Refuse a folder that holds something else: `down` would leave a mixture."""
         if not self.root.exists():
             return
         ours = {*CLUSTER_FILES, *KEPT_FILES}
-        foreign = sorted(entry.name for entry in self.root.iterdir() if entry.name not in ours)
+        names = sorted(entry.name for entry in self.root.iterdir())
+        foreign = [name for name in names if name not in ours and not _LEFTOVER.fullmatch(name)]
         if foreign:
             raise SandboxError(
                 f"{self.root} is not a sandbox's folder: it holds {', '.join(foreign[:3])}",
@@ -88,10 +112,14 @@ def _remove(root: Path, names: tuple[str, ...]) -> None:
 def write_private(path: Path, content: bytes) -> None:
     """Write a whole file that only this user can read; a reader never sees half of it."""
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
-    part.replace(path)
+    try:
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
 
 
 def chosen_folder(given: Path | None = None) -> Path:

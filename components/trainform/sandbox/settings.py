@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from trainform.catalog.defaults import NODE_CPU, NODE_MEMORY
 from trainform.errors import InputError, Problem
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def _too_many(pools: Iterable[NodePool]) -> Iterable[Problem]:
 
 def default_pools() -> tuple[NodePool, ...]:
     """Nodes without accelerators, for a sandbox that no environment describes."""
-    return (NodePool(CPU_POOL, CPU_NODES, {"cpu": "128", "memory": "1Ti", "pods": PODS_PER_NODE}),)
+    return (NodePool(CPU_POOL, CPU_NODES, {"cpu": NODE_CPU, "memory": NODE_MEMORY, "pods": PODS_PER_NODE}),)
 
 
 def from_environment(environment: Environment, folder: Path) -> SandboxSettings:

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from trainform.sandbox.folder import Layout, write_private
+from trainform.sandbox.folder import Layout, sandbox_edge, write_private
 from trainform.sandbox.processes import Process
 from trainform.sandbox.settings import NodePool, SandboxSettings, Taint
 from trainform.toolchain.model import PulumiTools
@@ -54,6 +54,7 @@ def read_processes(layout: Layout) -> list[Process]:
     return [Process(**{name: row[name] for name in fields}) for row in _read(layout).get("processes", [])]
 
 
+@sandbox_edge
 def read_settings(folder: Path) -> SandboxSettings | None:
     """The settings of the last `up` in a folder."""
     state = read_state(Layout(folder))

@@ -11,7 +11,7 @@ from trainform.sandbox import nodes
 from trainform.sandbox.api import Api, RequestError
 from trainform.sandbox.certificates import Certificates
 from trainform.sandbox.components import COMPONENTS, Component
-from trainform.sandbox.folder import Layout
+from trainform.sandbox.folder import Layout, sandbox_edge
 from trainform.sandbox.kubeconfig import server_url
 from trainform.sandbox.processes import is_running
 from trainform.sandbox.state import State, read_state
@@ -45,6 +45,7 @@ class SandboxStatus:
         return {**dataclasses.asdict(self), "folder": str(self.folder), "components": components}
 
 
+@sandbox_edge
 def status(folder: Path) -> SandboxStatus:
     """Look at the processes and ask the API server."""
     layout = Layout(folder)

@@ -153,7 +153,7 @@ class Environment(Model):
 
     name: Label = Field(description="Name of the environment, second part of stack names. A change makes new objects.")
     backend: Literal["volcano"] = Field(
-        default="volcano",
+        default=defaults.BACKEND,
         description="Operator of experiments that name none. Default volcano. A change makes new jobs.",
     )
     cluster: Cluster = Field(default=Cluster(), description="Which cluster. Default: the current context.")

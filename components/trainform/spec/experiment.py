@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, Tag
 
+from trainform.catalog import defaults
 from trainform.spec.launchers import Launcher
 from trainform.spec.model import MAPPING, TEXT, Model, Patch, Text, by_shape
 from trainform.spec.names import Image, Label, LabelKey, LabelValue, QueueName, ServiceLabel, Subdomain
@@ -56,7 +57,7 @@ class Experiment(Model):
         "64 MB, too small for PyTorch data loaders with workers. A change makes a new revision.",
     )
     queue: Annotated[Annotated[QueueName, Tag(TEXT)] | Annotated[OwnQueue, Tag(MAPPING)], by_shape] = Field(
-        default="default",
+        default=defaults.QUEUE,
         description="Name of a queue of the environment, or the fields of an own one. Default: the queue `default`. A change of the name makes a new revision.",
     )
     priority_class: Subdomain | None = Field(
@@ -68,7 +69,7 @@ class Experiment(Model):
         description="Whether a failed container is started again on its node. Empty: never, on-failure for an elastic job. A change makes a new revision.",
     )
     max_retry: int = Field(
-        default=3, ge=1, le=2**31 - 1,
+        default=defaults.MAX_RETRY, ge=1, le=2**31 - 1,
         description="How often the job may be restarted as a whole before it fails. Default 3, as in Volcano. A change makes a new revision.",
     )  # fmt: skip
     policies: list[Policy] | None = Field(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -15,6 +16,7 @@ from trainform.spec.names import MEANING
 from trainform.spec.read import join_path
 
 Path = tuple[str | int, ...]
+NOTHING: Mapping[str, str] = MappingProxyType({})
 
 # error type of pydantic -> reason and fix; `{…}` are values of its context
 REASONS: dict[str, tuple[str, str]] = {
@@ -45,9 +47,11 @@ HINTS = {
 }
 
 
-def explain(kind: type[BaseModel], data: Any, error: ValidationError) -> list[Problem]:
-    """One Problem per mistake."""
-    return [_problem(kind, detail, locate(data, detail)) for detail in error.errors(include_url=False)]
+def explain(
+    kind: type[BaseModel], data: Any, error: ValidationError, written: Mapping[str, str] = NOTHING
+) -> list[Problem]:
+    """One Problem per mistake. `written`: how values stand in the file, by path, where it is not how they were read."""
+    return [_problem(kind, detail, locate(data, detail), written) for detail in error.errors(include_url=False)]
 
 
 def locate(data: Any, detail: Mapping[str, Any]) -> Path:
@@ -68,11 +72,13 @@ def locate(data: Any, detail: Mapping[str, Any]) -> Path:
     return tuple(path)
 
 
-def _problem(kind: type[BaseModel], detail: Mapping[str, Any], path: Path) -> Problem:
-    where, value, error_type = join_path(path), detail["input"], detail["type"]
-    # a fix repeats the value only as far as a message may show it
-    context = {**detail.get("ctx", {}), "value": Problem(where, value, "", "").shown_value}
+def _problem(kind: type[BaseModel], detail: Mapping[str, Any], path: Path, written: Mapping[str, str]) -> Problem:
+    where, error_type = join_path(path), detail["type"]
     key_is_wrong = "[key]" in detail["loc"]
+    value = detail["input"] if key_is_wrong else written.get(where, detail["input"])
+    # a fix repeats the value only as far as a message may show it
+    shown = Problem(where, value, "", "").shown_value
+    context = {**detail.get("ctx", {}), "value": "" if shown is None else shown}
     if error_type == "extra_forbidden":
         known = list(_known_keys(kind, path[:-1]))
         near = difflib.get_close_matches(str(path[-1]), known, 1)
@@ -88,8 +94,7 @@ def _problem(kind: type[BaseModel], detail: Mapping[str, Any], path: Path) -> Pr
     if error_type == "value_error":
         reason, _, fix = str(context["error"]).partition("|")
         fix = fix if fix else HINTS.get(reason, quantities.QUANTITY_HINT)
-        shown = None if isinstance(value, dict | list | BaseModel) else value
-        return Problem(where, shown, reason, fix)
+        return Problem(where, None if isinstance(value, dict | list | BaseModel) else value, reason, fix)
     if error_type == "missing":
         text = _describe(kind, path)
         return Problem(where, None, "is missing", f"add `{path[-1]}:` - {text}" if text else f"add `{path[-1]}:`")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import difflib
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -17,7 +18,7 @@ from pydantic import BaseModel, ValidationError
 from trainform.errors import InputError, Problem
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
-from trainform.spec.explain import explain, locate
+from trainform.spec.explain import NOTHING, explain, locate
 from trainform.spec.read import Source, read_mapping
 
 FOLDERS: dict[type[BaseModel], tuple[str, str]] = {
@@ -64,7 +65,7 @@ def find_file(kind: type[BaseModel], name_or_path: str, root: Path | None = None
     `root` is the project's folder, from which a relative path counts too; None: paths count from the current folder.
     """
     word, folder_name = FOLDERS[kind]
-    if "/" in name_or_path or name_or_path.endswith((".yaml", ".yml")):
+    if _is_path(name_or_path):
         return (Path() if root is None else root) / name_or_path, name_or_path
     root = project_root() if root is None else root
     folder = root / "stacks" / folder_name
@@ -84,9 +85,22 @@ def load(kind: type[ModelT], name_or_path: str, root: Path | None = None) -> Loa
         data, source = read_mapping(path, name)
     except InputError as error:
         return Loaded(None, tuple(error.problems), Source(name, {}))
-    parsed = parse(kind, data)
-    problems = tuple(source.locate(problem) for problem in parsed.problems)
+    parsed = parse(kind, data, source.written)
+    copied = [] if _is_path(name_or_path) else _copied(path, data.get("name"), parsed.problems)
+    problems = tuple(source.locate(problem) for problem in [*parsed.problems, *copied])
     return Loaded(parsed.model, problems, source, parsed.left_out)
+
+
+def _is_path(name_or_path: str) -> bool:
+    return "/" in name_or_path or name_or_path.endswith((".yaml", ".yml"))
+
+
+def _copied(path: Path, name: object, told: Iterable[Problem]) -> Iterator[Problem]:
+    """A file that was copied under another name, but not edited, would take over the objects of the first one."""
+    if isinstance(name, str) and name != path.stem and not any(problem.path == "name" for problem in told):
+        yield Problem(
+            "name", name, f"is not what the file is called, and {name}.yaml may have the objects of that name", f"write `name: {path.stem}`, or rename the file to {name}.yaml"
+        )  # fmt: skip
 
 
 def load_experiment(name_or_path: str, root: Path | None = None) -> Loaded[Experiment]:
@@ -108,8 +122,8 @@ class Parsed(Generic[ModelT]):
     left_out: frozenset[str] = frozenset()
 
 
-def parse(kind: type[ModelT], data: dict[str, Any]) -> Parsed[ModelT]:
-    """The model and all problems of the data. Wrong parts are left out, what must be there is stood in for, and the rest is
+def parse(kind: type[ModelT], data: dict[str, Any], written: Mapping[str, str] = NOTHING) -> Parsed[ModelT]:
+    """The model and all problems of the data; `written` as in `Source`. Wrong parts are left out, what must be there is stood in for, and the rest is
     read again, so that a wrong value in one place does not hide one in another."""
     problems: list[Problem] = []
     left_out: set[str] = set()
@@ -119,7 +133,7 @@ def parse(kind: type[ModelT], data: dict[str, Any]) -> Parsed[ModelT]:
             return Parsed(kind.model_validate(rest), problems, frozenset(left_out))
         except ValidationError as error:
             if rest is data:
-                problems = explain(kind, data, error)
+                problems = explain(kind, data, error, written)
             paths = [locate(rest, detail) for detail in error.errors()]
             rest = copy.deepcopy(rest)
             for path in paths:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from trainform.catalog import defaults
 from trainform.spec.model import Model
 from trainform.spec.names import QueueName
 from trainform.spec.quantities import Quantity
@@ -35,7 +36,8 @@ class QueueRequest(Model):
         description="Whether other queues may take back what it uses above its share. Default true. Updates in place.",
     )
     parent: QueueName = Field(
-        default="root", description="Queue above it. Default root, which Volcano makes itself. Updates in place."
+        default=defaults.ROOT_QUEUE,
+        description="Queue above it. Default root, which Volcano makes itself. Updates in place.",
     )
     priority: int = Field(
         default=0, ge=0, le=2**31 - 1, description="Order among queues, higher first. Default 0. Updates in place."

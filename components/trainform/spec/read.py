@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from trainform.errors import InputError, Problem
+from trainform.spec.libyaml import Loader
 
 # Real files have a few KiB. The limits keep a wrong file (a checkpoint, a bomb of aliases) from stalling an editor or CI.
 LARGEST_FILE = 1 << 20
 DEEPEST = 40
 MOST_NODES = 50_000
-TEXT_KEYS = ("tag:yaml.org,2002:str", "tag:yaml.org,2002:merge")
-
-Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-Dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+TEXT = "tag:yaml.org,2002:str"
+TEXT_KEYS = (TEXT, "tag:yaml.org,2002:merge")
 
 
 @dataclasses.dataclass(frozen=True)
 class Source:
-    """Where data came from: the file as the user named it, and the line (from 1) of each path in it."""
+    """Where data came from: the file as the user named it, and the line (from 1) of each path in it.
+
+    `written` has what stands in the file where YAML reads a word as something else: `no` (false), `010` (8), `22:30` (1350).
+    """
 
     name: str
     lines: dict[str, int]
+    written: dict[str, str] = dataclasses.field(default_factory=dict)
 
     def locate(self, problem: Problem) -> Problem:
         """The problem with file and line; the line of the nearest parent where the path itself is not there."""
@@ -66,7 +70,7 @@ def read_mapping(path: Path, name: str) -> tuple[dict[str, Any], Source]:
         raise InputError(
             [Problem("", None, f"holds {kind}, not a mapping", "write `key: value` lines; see docs/", name, 1)]
         )
-    return data, Source(name, walk.lines)
+    return data, Source(name, walk.lines, dict(_written(node)))
 
 
 def _read_text(path: Path, name: str) -> str:
@@ -158,6 +162,19 @@ class _Walk:
             fix = f'quote it: "{key.value}"'
             self.problems.append(Problem(where, key.value, "is a key that is not text", fix, self.name, line))
         seen.setdefault(key.value, line)
+
+
+def _written(node: yaml.Node | None, parts: tuple[str | int, ...] = ()) -> Iterator[tuple[str, str]]:
+    """Path and text of every scalar that is not read as text. The nodes are those after reading, which has put what a merge
+    key (`<<`) brings along in front of the mapping's own keys."""
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            yield from _written(value, (*parts, key.value))
+    elif isinstance(node, yaml.SequenceNode):
+        for index, item in enumerate(node.value):
+            yield from _written(item, (*parts, index))
+    elif isinstance(node, yaml.ScalarNode) and node.tag != TEXT and node.value:
+        yield join_path(parts), node.value
 
 
 def _syntax_problem(error: yaml.YAMLError, name: str) -> Problem:

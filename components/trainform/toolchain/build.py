@@ -11,7 +11,7 @@ from pathlib import Path
 from trainform.errors import ToolchainError
 from trainform.locking import hold
 from trainform.progress import Progress, Step
-from trainform.toolchain.cache import partial_folder, remove_partials
+from trainform.toolchain.cache import note_of_others, partial_folder, remove_partials
 from trainform.toolchain.golang import find_go, go_environment
 from trainform.toolchain.parts import PINS, ModuleFiles, Part
 from trainform.toolchain.running import run_logged
@@ -42,6 +42,9 @@ def build_parts(parts: Sequence[Part], folder: Path, progress: Progress, pins: P
             title = f"tool chain, part {number} of {len(missing)}: {part.folder} (up to {part.minutes:.0f} min)"
             with progress.step(title) as step:
                 builder.build(part, title, step)
+        others = note_of_others(folder)
+        if others is not None:
+            progress.note(others)
 
 
 class Builder:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shlex
 import shutil
 from pathlib import Path
 
@@ -39,3 +41,24 @@ def remove_partials(folder: Path) -> None:
     """What killed builds left behind; only under the folder's lock."""
     for path in folder.glob(f".*{PARTIAL}"):
         shutil.rmtree(path, ignore_errors=True)
+
+
+def note_of_others(folder: Path) -> str | None:
+    """How to remove the tool chains of other pins, and what that frees; None where there are none."""
+    others = sorted(path for path in folder.parent.glob("toolchain-*") if path != folder and path.is_dir())
+    if not others:
+        return None
+    size = sum(map(_size, others)) / 1e6
+    command = shlex.join(["rm", "-r", *map(str, others)])
+    return f"tool chains of other versions take {size:.0f} MB; if no other checkout uses them: {command}"
+
+
+def _size(folder: Path) -> int:
+    """Bytes, what is linked twice once."""
+    sizes: dict[int, int] = {}
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(FileNotFoundError):  # somebody else is removing it
+                stat = Path(place, name).lstat()
+                sizes[stat.st_ino] = stat.st_size
+    return sum(sizes.values())

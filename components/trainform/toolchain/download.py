@@ -11,6 +11,7 @@ import tarfile
 import threading
 import urllib.error
 import urllib.request
+import zlib
 from pathlib import Path
 
 from trainform.errors import ToolchainError
@@ -51,7 +52,7 @@ def download_pulumi(folder: Path, progress: Progress, releases: str = RELEASES) 
         with progress.step(title) as step:
             archive = folder / "archive.tar.gz"
             _fetch(url, archive, title, step)
-            _unpack(archive, folder / path.split("/", 1)[0], url)
+            unpack(archive, folder / path.split("/", 1)[0], url)
             archive.unlink()
     return folder / "sdk" / "pulumi", folder / "plugins" / "pulumi-resource-kubernetes"
 
@@ -96,7 +97,8 @@ def _reason(error: Exception) -> str:
     return str(error.reason) if isinstance(error, urllib.error.URLError) else str(error)
 
 
-def _unpack(archive: Path, target: Path, url: str) -> None:
+def unpack(archive: Path, target: Path, url: str) -> None:
+    """Unpack what came from `url`; `ToolchainError` unless every byte of it is as it was packed."""
     shutil.rmtree(target, ignore_errors=True)
     try:
         with gzip.open(archive) as stream:
@@ -105,8 +107,8 @@ def _unpack(archive: Path, target: Path, url: str) -> None:
             # tar stops at its own end mark; gzip's checksum stands after it.
             while stream.read(CHUNK):
                 pass
-    # zlib's and gzip's errors for a file that ends early or is no archive (a proxy's error page).
-    except (tarfile.TarError, EOFError, OSError, ValueError) as error:
+    # tar's, zlib's and gzip's errors for a file that ends early, was changed or is no archive (a proxy's error page).
+    except (tarfile.TarError, zlib.error, EOFError, OSError, ValueError) as error:
         raise ToolchainError(f"{url} is not a whole archive: {error}", FIX) from error
     if not any(os.access(path, os.X_OK) for path in target.rglob("pulumi*") if path.is_file()):
         raise ToolchainError(f"{url} holds no program of Pulumi", FIX)

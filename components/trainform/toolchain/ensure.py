@@ -11,19 +11,23 @@ from trainform.toolchain import pulumi
 from trainform.toolchain.build import build_parts
 from trainform.toolchain.cache import toolchain_folder
 from trainform.toolchain.model import ControlPlane, PulumiTools, Toolchain
+from trainform.toolchain.oserrors import toolchain_edge
 from trainform.toolchain.parts import CONTROL_PLANE_PARTS
 
 
+@toolchain_edge
 def ensure(progress: Progress = SILENT) -> Toolchain:
     """Everything, made where it is missing. Takes a few milliseconds and no process when all is there."""
     return Toolchain(pulumi.ensure_pulumi(progress, CONTROL_PLANE_PARTS), ensure_control_plane(progress))
 
 
+@toolchain_edge
 def ensure_pulumi(progress: Progress = SILENT) -> PulumiTools:
     """Pulumi alone: all that a user with a cluster needs."""
     return pulumi.ensure_pulumi(progress)
 
 
+@toolchain_edge
 def ensure_control_plane(progress: Progress = SILENT) -> ControlPlane:
     """The sandbox's components; always built, since no system has exactly these."""
     pulumi.chosen_origins()  # a wrong TRAINFORM_TOOLCHAIN is told before ten minutes of building

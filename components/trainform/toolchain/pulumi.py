@@ -15,7 +15,7 @@ from trainform.toolchain.build import build_parts
 from trainform.toolchain.cache import partial_folder, remove_partials, toolchain_folder
 from trainform.toolchain.model import PulumiTools
 from trainform.toolchain.parts import PLUGIN_VERSION, PULUMI_PARTS, PULUMI_VERSION, Part
-from trainform.toolchain.system import HOST, find_system_pulumi
+from trainform.toolchain.system import HOST, PLUGIN, find_system_pulumi, remember_version
 
 MODE_VARIABLE = "TRAINFORM_TOOLCHAIN"
 MODES = {
@@ -24,7 +24,6 @@ MODES = {
     "download": ("download",),
     "build": ("build",),
 }
-PLUGIN = "pulumi-resource-kubernetes"
 
 
 def chosen_origins() -> tuple[str, ...]:
@@ -53,6 +52,8 @@ def ensure_pulumi(progress: Progress, also: tuple[Part, ...] = ()) -> PulumiTool
     folder = toolchain_folder()
     ready = ready_pulumi(origins, folder)
     if ready is not None:
+        if ready.origin == "system":
+            remember_version(ready.bin / "pulumi")
         return ready
     refusals: list[ToolchainError] = []
     for origin in origins:

@@ -1,25 +1,28 @@
-"""Pulumi as it is on this machine: the command on PATH, its Python host, and the kubernetes plugin."""
+"""Pulumi as it is on this machine: the command on PATH, its Python host, and the kubernetes plugin.
+
+Looking writes nothing; `remember_version` does.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import importlib.metadata
 import json
 import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 from trainform.errors import ToolchainError
 from trainform.toolchain.cache import cache_folder
 from trainform.toolchain.model import PulumiTools
 
-# What pyproject.toml wants of the Python packages; the plugin must understand what they send.
-OLDEST_PULUMI = (3, 232)
-OLDEST_PLUGIN = (4, 25)
+OLDEST_PULUMI = (3, 232)  # what pyproject.toml wants of the Python package
 HOST = "pulumi-language-python"
-PLUGIN_FOLDER = re.compile(r"^resource-kubernetes-v(\d+)\.(\d+)\.\d+$")
-FIX = "install or update pulumi and its kubernetes plugin, or set TRAINFORM_TOOLCHAIN=auto"
+PLUGIN = "pulumi-resource-kubernetes"
+AUTO = "or set TRAINFORM_TOOLCHAIN=auto"
+FIX = f"install or update pulumi, {AUTO}"
 
 
 def find_system_pulumi() -> PulumiTools:
@@ -35,9 +38,7 @@ def find_system_pulumi() -> PulumiTools:
     if shutil.which(HOST, path=f"{path}{os.pathsep}{folder}{os.pathsep}{Path(command).resolve().parent}") is None:
         raise ToolchainError(f"{command} has no {HOST} beside it", FIX)
     home = _home()
-    newest = max(_plugins(home), default=None)
-    if newest is None or newest < OLDEST_PLUGIN:
-        raise ToolchainError(f"no kubernetes plugin {_written(OLDEST_PLUGIN)} or later in {home / 'plugins'}", FIX)
+    _check_plugin(home)
     return PulumiTools(folder, home, "system")
 
 
@@ -55,27 +56,49 @@ def _home() -> Path:
     return Path.home() / ".pulumi"
 
 
-def _plugins(home: Path) -> Iterator[tuple[int, int]]:
-    for path in home.glob("plugins/resource-kubernetes-v*/pulumi-resource-kubernetes"):
-        match = PLUGIN_FOLDER.match(path.parent.name)
-        if match is not None:
-            yield int(match[1]), int(match[2])
+def _check_plugin(home: Path) -> None:
+    # Resources name the version of their SDK, and the engine, which may fetch nothing, takes no other: neither older nor newer.
+    wanted = f"v{importlib.metadata.version('pulumi-kubernetes')}"
+    prefix = "resource-kubernetes-"
+    found = [path.parent.name.removeprefix(prefix) for path in home.glob(f"plugins/{prefix}v*/{PLUGIN}")]
+    if wanted not in found:
+        there = ", ".join(sorted(found)) if found else "none"
+        raise ToolchainError(
+            f"no kubernetes plugin {wanted} in {home / 'plugins'}, the version of the Python package; there is {there}",
+            f"run `pulumi plugin install resource kubernetes {wanted}`, {AUTO}",
+        )
 
 
 def _version(command: Path) -> tuple[int, ...] | None:
-    """What `pulumi version` says; asked once for each binary, since it takes 0.2 s and every command comes here."""
+    noted = _read_note(_key(command))
+    return parse_version(_ask(command) if noted is None else noted)
+
+
+def remember_version(command: Path) -> None:
+    """Note what `pulumi version` says, so that the next command need not ask: that takes 0.2 s."""
+    key = _key(command)
+    if _read_note(key) is None:
+        with contextlib.suppress(OSError):  # a cache that cannot be written costs time, not the system's pulumi
+            _note().parent.mkdir(parents=True, exist_ok=True)
+            _note().write_text(json.dumps({"key": key, "answer": _ask(command)}))
+
+
+def _note() -> Path:
+    return cache_folder() / "system-pulumi.json"
+
+
+def _key(command: Path) -> str:
+    """Another one for each binary."""
     stat = command.stat()
-    key = f"{command.resolve()}:{stat.st_mtime_ns}:{stat.st_size}"
-    notes = cache_folder() / "system-pulumi.json"
+    return f"{command.resolve()}:{stat.st_mtime_ns}:{stat.st_size}"
+
+
+def _read_note(key: str) -> str | None:
     try:
-        known = json.loads(notes.read_text())
-    except (OSError, ValueError):
-        known = {}
-    if known.get("key") != key:
-        known = {"key": key, "answer": _ask(command)}
-        notes.parent.mkdir(parents=True, exist_ok=True)
-        notes.write_text(json.dumps(known))
-    return parse_version(known["answer"])
+        note = json.loads(_note().read_text())
+        return str(note["answer"]) if note["key"] == key else None
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
 
 
 def _ask(command: Path) -> str:

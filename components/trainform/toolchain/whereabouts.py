@@ -6,14 +6,20 @@ from collections.abc import Iterator
 
 from trainform.toolchain.build import missing_parts
 from trainform.toolchain.cache import toolchain_folder
+from trainform.toolchain.oserrors import toolchain_edge
 from trainform.toolchain.parts import CONTROL_PLANE_PARTS
 from trainform.toolchain.pulumi import chosen_origins, ready_pulumi
 
 MISSING = "not there yet; `trainform toolchain ensure` makes it"
 
 
-def whereabouts() -> Iterator[tuple[str, str]]:
+@toolchain_edge
+def whereabouts() -> list[tuple[str, str]]:
     """Name and place of everything; nothing is made."""
+    return list(_places())
+
+
+def _places() -> Iterator[tuple[str, str]]:
     folder = toolchain_folder()
     yield "cache", str(folder)
     tools = ready_pulumi(chosen_origins(), folder)
