@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +15,11 @@ ROOT = Path(__file__).parent.parent
 # Shared machines stall: a deadline per example would fail for reasons that are not the code's.
 settings.register_profile("trainform", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("trainform")
+
+
+def pytest_configure() -> None:
+    """Ctrl-C as in a terminal: a shell starts background jobs with it ignored, and what is tested here inherits that."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -130,8 +130,9 @@ def _kwok(context: Context) -> list[str]:
 COMPONENTS = (
     Component("etcd", "server", 0, _etcd, "etcd"),
     Component("kube-apiserver", "kube-apiserver", 1, _kube_apiserver, "kube-apiserver"),
-    Component("kube-controller-manager", "kube-controller-manager", 2, _kube_controller_manager),
     Component("kwok", "kwok", 2, _kwok),
+    # After the CRDs: its garbage collector learns new kinds every 30 s only, and until then no pod goes with its job.
+    Component("kube-controller-manager", "kube-controller-manager", 3, _kube_controller_manager),
     Component("volcano-webhook-manager", "webhook-manager", 3, _webhook_manager, "webhook-manager"),
     Component("volcano-controller-manager", "controller-manager", 3, _volcano_controller),
     Component("volcano-scheduler", "scheduler", 3, _volcano_scheduler),
