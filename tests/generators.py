@@ -11,6 +11,28 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from tests.generated_fields import (
+    MAXIMUM,
+    commands,
+    experiment_fields,
+    extra_roles,
+    images,
+    labels,
+    launchers_over_ssh,
+    launching_roles,
+    names,
+    ranked_roles,
+    role_names,
+    served_roles,
+    some,
+    ssh,
+    static_launchers,
+    steps,
+    torchrun_fields,
+    volumes,
+    words,
+)
+
 ENVIRONMENT: dict[str, Any] = {
     "name": "rich",
     "namespace": {"name": "ai-namespace"},
@@ -39,244 +61,102 @@ ENVIRONMENT: dict[str, Any] = {
     "limits": {"host_network": True, "max_accelerators": 512},
 }
 
-LETTERS = "abcdefghijklmnopqrstuvwxyz"
-MAXIMUM = 2**31 - 1
+Roles = dict[str, dict[str, Any]]
 
 
-def some(
-    fields: dict[str, st.SearchStrategy[Any]], **required: st.SearchStrategy[Any]
-) -> st.SearchStrategy[dict[str, Any]]:
-    """A mapping with the required fields and any of the others."""
-    return st.fixed_dictionaries(required, optional=fields)
+def _ordered(draw: st.DrawFn, ranked: Roles, others: Roles) -> Roles:
+    """The roles of a job in any order."""
+    return dict(draw(st.permutations(list(ranked.items()) + list(others.items()))))
 
 
-def labels(longest: int) -> st.SearchStrategy[str]:
-    """DNS labels (RFC 1123)."""
-    return st.from_regex(rf"[a-z0-9]([-a-z0-9]{{0,{longest - 2}}}[a-z0-9])?", fullmatch=True)
+def _extras(draw: st.DrawFn, taken: Roles, most: int = 2) -> Roles:
+    return draw(st.dictionaries(role_names.filter(lambda name: name not in taken), extra_roles, max_size=most))
 
 
-names = st.sampled_from(["sdxl-lora", "r", "resnet50", "a-b-c-0", "x" * 40]) | st.from_regex(
-    r"[a-z]([-a-z0-9]{0,20}[a-z0-9])?", fullmatch=True
-)
-role_names = st.sampled_from(["master", "worker", "parameter-server", "0", "9-lives"]) | labels(12)
-subdomains = st.lists(labels(10), min_size=1, max_size=3).map(".".join) | st.just("-".join(["claim"] * 40) + ".x")
-images = st.sampled_from(
-    [
-        "python",
-        "a/b:tag",
-        "registry.example.com/ai/pytorch-training:latest",
-        "localhost:5000/x__y/a-b.c:v1.2.3-rc_1",
-        "registry.example.com:65535/ai/pytorch@sha256:" + "0a" * 32,
-        "registry.example.com/ai/pytorch:2.8@sha256:" + "f" * 64,
-        "UPPER.example.com/lower",
-        "a:" + "t" * 128,
-    ]
-)
-# Odd, but text: what shells, YAML and the kubelet treat in their own ways.
-texts = st.sampled_from(
-    ["", " ", "0", "yes", "null", "~", "1e3", "0x10", "$(VAR)", "$$(VAR)", "$VAR", "a\nb\n", "\n", " x ", "\t", "日本語",
-     "🚀", "'\"", "key: value", "# no", "- a", "{}", "{{ x }}", "`id`", "\\", "\u2028", "\x7f", "a" * 5000]
-) | st.text(st.characters(exclude_characters="\0", codec="utf-8"), max_size=40)  # fmt: skip
-words = texts.filter(bool)
-env_names = st.sampled_from(
-    ["RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "NUM_PROCESSES", "NCCL_DEBUG", "_", "lower", "A" * 300, "VC_X"]
-) | st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,10}", fullmatch=True).filter(lambda name: "PASS" not in name.upper())
-keys = st.sampled_from(
-    ["team", "example.com/team", "a" * 63, "A.b_c-9", ".".join(["d" * 50] * 5)[:253].rstrip(".") + "/" + "n" * 63,
-     "aijob.cce.baidubce.com/bccl.tracehang.enabled", "1"]
-)  # fmt: skip
-values = st.sampled_from(["", "true", "1", "a" * 63, "A.b_c-9"])
-notes = st.dictionaries(keys, texts, max_size=3) | st.just({"example.com/notes": "n" * 200_000})
-selectors = st.dictionaries(keys, values, max_size=2)
-entry = some({}, name=subdomains, key=st.sampled_from(["key", "a.b_c-D", ".hidden", "k" * 253, "..."[:1] + "x"]))
-sources = st.one_of(
-    entry.map(lambda found: {"secret": found}),
-    entry.map(lambda found: {"config_map": found}),
-    st.sampled_from(
-        ["metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName", "status.hostIP", "status.podIP"]
-    ).map(lambda field: {"field": field}),
-)  # fmt: skip
-env = st.dictionaries(env_names, texts | sources, max_size=5)
-cpus = st.sampled_from([0, 1, 8, 0.5, 1.5, "500m", "1", "0.001", "96", "2k"])
-memories = st.sampled_from([0, 1, 1024, "0", "1.5Gi", "64Gi", "800G", "1Ti", "1024Mi", "0.5Ki", "123456789"])
-sizes = st.sampled_from([1, "1Ki", "1.5Gi", "2Ti", "20G", "1Ei"])
-resources = st.dictionaries(
-    st.sampled_from(["ephemeral-storage", "smarter-devices.io/fuse", "x.y/Z_z.9", "d" * 60 + ".example.com/n"]),
-    st.sampled_from([0, 1, 7, "1k", "2Ki", "9223372036854775"]),
-    max_size=2,
-) | st.just({"hugepages-2Mi": "64Mi", "hugepages-1Gi": "2Gi"})
-tolerations = st.lists(
-    st.one_of(
-        some({"value": values, "effect": st.sampled_from(["NoSchedule", "PreferNoSchedule"])}, key=keys),
-        some({"key": keys}, operator=st.just("Exists")),
-        some(
-            {}, key=keys, operator=st.just("Exists"), effect=st.just("NoExecute"),
-            toleration_seconds=st.sampled_from([0, 300, MAXIMUM]),
-        ),
-    ),
-    max_size=2,
-)  # fmt: skip
-durations = st.sampled_from(["0s", "90s", "30m", "12h", "1d12h30m5s", "24855d"])
-ACTIONS = ["AbortJob", "RestartJob", "RestartTask", "RestartPod", "TerminateJob", "CompleteJob", "ResumeJob"]
-EVENTS = ["PodFailed", "PodEvicted", "Unknown", "TaskCompleted", "TaskFailed", "JobUpdated"]
-policies = st.one_of(
-    st.lists(
-        st.one_of(
-            some({"timeout": durations}, action=st.sampled_from(ACTIONS), event=st.sampled_from(EVENTS)),
-            some({}, action=st.sampled_from(ACTIONS), event=st.just("PodPending"), timeout=durations),
-            some({}, action=st.sampled_from(ACTIONS), exit_code=st.sampled_from([1, 137, -1, MAXIMUM, -MAXIMUM - 1])),
-        ),
-        max_size=3,
-        unique_by=lambda policy: (policy.get("event"), policy.get("exit_code")),
-    ),
-    st.just([{"action": "RestartJob", "event": "*"}]),
-)
-commands = st.tuples(words, st.lists(texts, max_size=3)).map(lambda parts: [parts[0], *parts[1]])
-init = st.lists(
-    some({"image": images, "env": env}, name=labels(20).filter(lambda name: name != "main"), command=commands),
-    max_size=2,
-    unique_by=lambda container: container["name"],
-)  # fmt: skip
-pod_overrides = st.sampled_from(
-    [
-        {},
-        {"metadata": {"annotations": {"example.com/patched": "yes"}, "labels": {"patched": "yes"}}},
-        {"spec": {"terminationGracePeriodSeconds": 0, "enableServiceLinks": False}},
-        {"spec": {"hostAliases": [{"ip": "10.0.0.1", "hostnames": ["storage.example.com"]}]}},
-        {"spec": {"containers": {"main": {"workingDir": "/app", "tty": True, "lifecycle": {"preStop": {"sleep": {"seconds": 5}}}}}}},
-        {"spec": {"containers": {"sidecar": {"image": "registry.example.com/ai/log:1", "args": ["--follow"]}}}},
-        {"spec": {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
-            {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app.kubernetes.io/name": "sdxl-lora"}}}
-        ]}}}},
-        {"spec": {"securityContext": {"runAsUser": 1000, "fsGroup": 1000}, "restartPolicy": "OnFailure"}},
-    ]
-)  # fmt: skip
-manifest_overrides = st.dictionaries(
-    st.sampled_from(["job", "service", "launch-script"]),
-    st.sampled_from([{}, {"metadata": {"annotations": {"example.com/patched": "yes"}, "labels": {"patched": "yes"}}}]),
-    max_size=2,
-)
+def _static(draw: st.DrawFn) -> dict[str, Any]:
+    ranked = draw(st.dictionaries(role_names, ranked_roles, min_size=1, max_size=3))
+    launcher = draw(static_launchers)
+    if "accelerate" in launcher:
+        for role in ranked.values():
+            role["accelerators"] = {"a800": draw(st.sampled_from([1, 8]))}
+    return {"launcher": launcher, "roles": _ordered(draw, ranked, _extras(draw, ranked))}
 
-_role: dict[str, st.SearchStrategy[Any]] = {
-    "image": images,
-    "accelerators": st.sampled_from([{}, {"a800": 0}, {"a800": 1}, {"a800": 8}, {"l40s": 4}]),
-    "cpu": cpus,
-    "memory": memories,
-    "resources": resources,
-    "shared_memory": memories,
-    "env": env,
-    "init": init,
-    "restart": st.sampled_from(["never", "on-failure"]),
-    "max_retry": st.sampled_from([1, 3, MAXIMUM]),
-    "policies": policies,
-    "node_selector": selectors,
-    "tolerations": tolerations,
-    "labels": selectors,
-    "annotations": notes,
-    "pod_overrides": pod_overrides,
-}
-ranked_roles = some({**_role, "command": commands, "ranked": st.just(True)}, replicas=st.sampled_from([1, 1, 2, 3, 8]))
-extra_roles = some(
-    {**_role, "min_available": st.just(0)}, replicas=st.sampled_from([0, 1, 4]), ranked=st.just(False), command=commands
-)
 
-_script: dict[str, st.SearchStrategy[Any]] = {
-    "args": st.lists(texts, max_size=4),
-    "launcher_args": st.lists(texts, max_size=2),
-    "processes_per_node": st.sampled_from([1, 8, 64]),
-}
-_torchrun = {**_script, "max_restarts": st.sampled_from([0, 3, MAXIMUM])}
-_accelerate = {**_script, "rdzv_backend": st.sampled_from(["static", "c10d"])}
-static_launchers = st.one_of(
-    some({}, torchrun=some(_torchrun, script=words)),
-    some({}, accelerate=some({**_accelerate, "processes_per_node": st.just(8)}, script=words)),
-    some({}, command=commands),
-)
+def _elastic(draw: st.DrawFn) -> dict[str, Any]:
+    ranked = draw(st.dictionaries(role_names, ranked_roles, min_size=1, max_size=3))
+    nodes = sum(role["replicas"] for role in ranked.values())
+    bounds = {"min_nodes": draw(st.integers(1, nodes)), "max_nodes": draw(st.integers(nodes, 64))}
+    launcher = {"torchrun": {**draw(some(torchrun_fields, script=words)), "elastic": bounds}}
+    return {"launcher": launcher, "roles": _ordered(draw, ranked, _extras(draw, ranked))}
 
-mounts = st.sampled_from(["/mnt", "/mnt/", "/mnt/data", "/data", "/a/b/c/d.e-f_g", "/日本", "/mnt/output", "/x"])
-_volume: dict[str, st.SearchStrategy[Any]] = {
-    "sub_path": st.sampled_from(["runs", "runs/first", ".hidden", "a..b", "with space", "日本"]),
-    "read_only": st.booleans(),
-}
-volumes = st.one_of(
-    some(_volume, claim=subdomains, mount=mounts),
-    some(
-        {
-            **_volume,
-            "class": st.sampled_from(["fast", "archive"]),
-            "access_modes": st.sampled_from(
-                [["ReadWriteMany"], ["ReadWriteOnce", "ReadOnlyMany"], ["ReadWriteOncePod"]]
-            ),
-            "keep": st.booleans(),
-        },
-        size=sizes,
-        mount=mounts,
-    ),
-)
-networks = some(
-    {
-        "host": st.booleans(),
-        "rdma": st.booleans(),
-        "port": st.sampled_from([1, 65535, 29500]),
-        "topology": st.one_of(
-            some({"mode": st.sampled_from(["hard", "soft"])}, highest_tier=st.sampled_from([1, 2, MAXIMUM])),
-            some({"mode": st.sampled_from(["hard", "soft"])}, highest_tier_name=st.sampled_from(["rack", "spine.1"])),
-        ),
-    }
-)
-queues = st.one_of(
-    st.sampled_from(["default", "night.vision", "vision"]),
-    some(
-        {
-            "name": st.sampled_from(["own-queue", "own.queue", "q" * 63]),
-            "weight": st.sampled_from([1, 65535]),
-            "reclaimable": st.booleans(),
-            "priority": st.sampled_from([0, 1, MAXIMUM]),
-            "capability": st.just({"a800": 512, "l40s": 256, "cpu": "0.5k", "memory": "64Ti", "x.y/Z": "1k"}),
-            "deserved": st.just({"a800": 8, "cpu": 8}),
-        }
-    ),
-)
-_experiment: dict[str, st.SearchStrategy[Any]] = {
-    "backend": st.just("volcano"),
-    "image_pull_policy": st.sampled_from(["Always", "IfNotPresent", "Never"]),
-    "image_pull_secrets": st.lists(subdomains | st.just("registry.cluster"), max_size=2),
-    "network": networks,
-    "shared_memory": memories,
-    "queue": queues,
-    "priority_class": st.sampled_from(["urgent", "idle"]),
-    "restart": st.sampled_from(["never", "on-failure"]),
-    "max_retry": st.sampled_from([1, 3, MAXIMUM]),
-    "policies": policies,
-    "ttl": durations,
-    "service_account": st.sampled_from(["default"]),
-    "env": env,
-    "node_selector": selectors,
-    "tolerations": tolerations,
-    "labels": selectors,
-    "annotations": notes,
-    "manifest_overrides": manifest_overrides,
-}
+
+def _over_ssh(draw: st.DrawFn) -> dict[str, Any]:
+    """The launching pod is the first node, or stands apart."""
+    launcher = draw(launchers_over_ssh)
+    ranked = draw(st.dictionaries(role_names, served_roles, min_size=1, max_size=3))
+    if draw(st.booleans()):
+        ranked[next(iter(ranked))]["replicas"] = 1
+        first, *others = [*ranked.items(), *_extras(draw, ranked, 1).items()]
+        return {"launcher": launcher, "roles": dict([first, *draw(st.permutations(others))])}
+    launching = draw(st.sampled_from(["launcher", "start-all", "l"]).filter(lambda name: name not in ranked))
+    next(iter(launcher.values()))["role"] = launching
+    apart = {launching: draw(launching_roles)}
+    return {"launcher": launcher, "roles": _ordered(draw, ranked, apart | _extras(draw, ranked | apart, 1))}
+
+
+def _tensorflow(draw: st.DrawFn) -> dict[str, Any]:
+    """Roles are called like their types, or are given one. The evaluator is not the first."""
+    kinds = ["worker", *draw(st.lists(st.sampled_from(["chief", "ps", "evaluator"]), unique=True, max_size=3))]
+    named = {kind: draw(st.sampled_from([kind, f"{kind}s", f"{kind}-group"])) for kind in kinds}
+    ranked = {named[kind]: draw(ranked_roles) for kind in kinds}
+    for kind in {"chief", "evaluator"} & named.keys():
+        ranked[named[kind]]["replicas"] = 1
+    types = {name: kind for kind, name in named.items() if name != kind}
+    made = {"command": draw(commands), **({"task_types": types} if types else {})}
+    return {"launcher": {"tensorflow": made}, "roles": ranked | _extras(draw, ranked, 1)}
+
+
+_KINDS = {"static": _static, "elastic": _elastic, "over_ssh": _over_ssh, "tensorflow": _tensorflow}
+
+
+def _connect(draw: st.DrawFn, data: dict[str, Any], kind: str) -> None:
+    """How the pods reach each other, as far as the launcher lets them."""
+    network = data.get("network", {})
+    if draw(st.integers(0, 2)) == 0:
+        data["ssh"] = draw(ssh)
+    if kind == "elastic":
+        return
+    per_replica = network.get("host", False) and draw(st.booleans())
+    if per_replica:
+        network["ports"] = "per-replica"
+    if draw(st.booleans()) and not (kind == "over_ssh" and network.get("host", False)):
+        data["network"] = {**network, "addresses": "service"}
+
+
+def _prepare(draw: st.DrawFn, data: dict[str, Any]) -> None:
+    found = draw(steps)
+    taken = {init["name"] for role in data["roles"].values() for init in role.get("init", ())}
+    for step in found:
+        if draw(st.booleans()):
+            step["roles"] = draw(st.lists(st.sampled_from(sorted(data["roles"])), unique=True))
+    data["prepare"] = [step for step in found if step["name"] not in taken]
 
 
 @st.composite
 def experiments(draw: st.DrawFn) -> dict[str, Any]:
     """An experiment that `check` accepts, more often than not."""
-    data: dict[str, Any] = {"name": draw(names), "image": draw(images), **draw(some(_experiment))}
-    elastic = draw(st.integers(0, 4)) == 0
-    ranked = draw(st.dictionaries(role_names, ranked_roles, min_size=1, max_size=3))
-    extras = draw(st.dictionaries(role_names.filter(lambda name: name not in ranked), extra_roles, max_size=2))
-    together = list(ranked.items()) + list(extras.items())
-    data["roles"] = dict(draw(st.permutations(together)))
-    if elastic:
-        nodes = sum(role["replicas"] for role in ranked.values())
-        bounds = {"min_nodes": draw(st.integers(1, nodes)), "max_nodes": draw(st.integers(nodes, 64))}
-        data["launcher"] = {"torchrun": {**draw(some(_torchrun, script=words)), "elastic": bounds}}
-    else:
-        data["launcher"] = draw(static_launchers)
-    if "accelerate" in data["launcher"]:
-        for role in ranked.values():
-            role["accelerators"] = {"a800": draw(st.sampled_from([1, 8]))}
+    data: dict[str, Any] = {"name": draw(names), "image": draw(images), **draw(some(experiment_fields))}
+    kind = draw(st.sampled_from(["static", *_KINDS]))
+    data |= _KINDS[kind](draw)
+    _connect(draw, data, kind)
+    if kind != "elastic" and draw(st.integers(0, 4)) == 0:
+        data["restart"] = "all-when-evicted"
+    for role in data["roles"].values():
+        words = role.get("restart", data.get("restart"))
+        if (words is None or not words.endswith("times")) and draw(st.booleans()):
+            role["max_retry"] = draw(st.sampled_from([1, 3, MAXIMUM]))
+    if draw(st.booleans()):
+        _prepare(draw, data)
     storage = draw(st.dictionaries(labels(12), volumes, max_size=2))
     for volume in storage.values():
         if draw(st.booleans()):
@@ -291,7 +171,7 @@ _PATCH_KEYS = [
     "apiVersion", "kind", "metadata", "name", "namespace", "labels", "annotations", "app.kubernetes.io/name", "spec", "queue",
     "minAvailable", "tasks", "replicas", "template", "containers", "initContainers", "main", "image", "env", "WORLD_SIZE", "value",
     "ports", "resources", "limits", "nvidia.com/gpu", "securityContext", "capabilities", "add", "volumes", "launch",
-    "hostPath", "hostNetwork", "data", "launch.sh", "plugins",
+    "hostPath", "hostNetwork", "data", "launch.sh", "plugins", "secret", "stringData", "selector",
 ]  # fmt: skip
 patches: st.SearchStrategy[Any] = st.recursive(
     st.sampled_from(

@@ -17,6 +17,21 @@ BESIDE = {
     "progress": {"errors"},
     "locking": {"errors", "progress"},
     "toolchain": {"errors", "catalog", "progress", "locking"},
+    # what a backend's controller would do, without it: it needs plans and live reads, and nothing needs it but the command line
+    "rehearsal": {
+        "errors",
+        "catalog",
+        "spec",
+        "plan",
+        "identity",
+        "manifests",
+        "policy",
+        "backends",
+        "examine",
+        "cluster",
+        "progress",
+        "locking",
+    },
     "sandbox": {"errors", "catalog", "spec", "progress", "locking", "toolchain"},
 }
 ALLOWED = {room: set(ORDER[:index]) for index, room in enumerate(ORDER)} | BESIDE

@@ -13,7 +13,15 @@ from trainform.errors import ClusterError, InputError, Problem, SandboxError, To
 if TYPE_CHECKING:
     from trainform.backends import job_manifests, plan_job
     from trainform.plan import Plan
-    from trainform.resources import Platform, Rendezvous, RoleGroup, SharedStorage, TrainingJob, TrainingQueue
+    from trainform.resources import (
+        Platform,
+        Rendezvous,
+        RoleGroup,
+        SharedStorage,
+        SshIdentity,
+        TrainingJob,
+        TrainingQueue,
+    )
     from trainform.spec import Environment, Experiment
 
 __all__ = [
@@ -28,6 +36,7 @@ __all__ = [
     "RoleGroup",
     "SandboxError",
     "SharedStorage",
+    "SshIdentity",
     "ToolchainError",
     "TrainformError",
     "TrainingJob",
@@ -45,6 +54,7 @@ _ON_FIRST_USE = {
     "Rendezvous": "trainform.resources",
     "RoleGroup": "trainform.resources",
     "SharedStorage": "trainform.resources",
+    "SshIdentity": "trainform.resources",
     "TrainingJob": "trainform.resources",
     "TrainingQueue": "trainform.resources",
     "job_manifests": "trainform.backends",

@@ -17,9 +17,11 @@ GROUPS = {
     "namespaces": "/api/v1",
     "services": "/api/v1",
     "configmaps": "/api/v1",
+    "secrets": "/api/v1",
     "pods": "/api/v1",
     "persistentvolumeclaims": "/api/v1",
     "nodes": "/api/v1",
+    "endpointslices": "/apis/discovery.k8s.io/v1",
     "priorityclasses": "/apis/scheduling.k8s.io/v1",
     "queues": "/apis/scheduling.volcano.sh/v1beta1",
     "podgroups": "/apis/scheduling.volcano.sh/v1beta1",
@@ -41,9 +43,11 @@ class Live:
         """End its connections."""
         self._client.close()
 
-    def request(self, method: str, path: str, body: dict[str, Any] | None = None) -> httpx2.Response:
-        """Any request; the caller looks at the status."""
-        return self._client.request(method, path, json=body)
+    def request(
+        self, method: str, path: str, body: dict[str, Any] | None = None, kind: str = "application/json"
+    ) -> httpx2.Response:
+        """Any request with a body of this content type; the caller looks at the status."""
+        return self._client.request(method, path, json=body, headers={"Content-Type": kind})
 
     def path(self, plural: str, namespace: str | None = None, name: str | None = None) -> str:
         """The REST path of a collection, or of an object in it."""
@@ -84,6 +88,18 @@ class Live:
         """Delete an object."""
         response = self.request("DELETE", self.path(plural, namespace, name))
         assert response.status_code in (200, 202, 404), response.text
+
+    def report(self, pod: str, namespace: str, status: dict[str, Any]) -> None:
+        """Merge into a pod's status, as its kubelet would say it."""
+        path = f"{self.path('pods', namespace, pod)}/status"
+        response = self.request("PATCH", path, {"status": status}, "application/merge-patch+json")
+        assert response.status_code == 200, response.text
+
+    def evict(self, pod: str, namespace: str) -> None:
+        """Ask a pod to leave its node, as `kubectl drain` does."""
+        body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod, "namespace": namespace}}
+        response = self.request("POST", f"{self.path('pods', namespace, pod)}/eviction", body)
+        assert response.status_code == 201, response.text
 
     def only_job(self, namespace: str) -> dict[str, Any]:
         """The one job of the namespace."""

@@ -14,8 +14,12 @@ from typing import Any
 
 import yaml
 
+from trainform.examine import examine
+from trainform.plan import Plan
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 PATIENCE = 120.0
+SSH_SECRET = "a secret of thirty-two characters"  # noqa: S105 - of the tests' stacks
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,6 +108,15 @@ class Project:
         if fresh:
             self.pulumi("stack", "init", name).succeeded()
         return name
+
+    def ssh_secret(self, stack: str, *words: str, value: str = SSH_SECRET) -> Ran:
+        """Set the stack's secret from which SSH keys are derived; encrypted, unless `words` say otherwise."""
+        how = words if words else ("--secret",)
+        return self.pulumi("config", "set", *how, "trainform:sshSecret", value, "-s", stack)
+
+    def plan(self, experiment: str) -> Plan:
+        """The plan of an experiment in `dev`."""
+        return examine(experiment, "dev", root=self.folder).plan()
 
     def pulumi(self, *words: str, timeout: float = PATIENCE, **environ: str) -> Ran:
         """Run the real engine."""

@@ -8,7 +8,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.generators import texts
+from tests.generated_fields import texts
 from tests.samples import plan
 from trainform.backends import job_manifests
 from trainform.manifests.documents import to_yaml

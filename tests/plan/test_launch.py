@@ -1,65 +1,23 @@
-"""The launch scripts as a container runs them: /bin/sh on the rendered script, with launchers that only say how they were called.
-
-The launchers are stand-ins for argument passing; the real ones run in `tests/engine`.
-"""
+"""The launch scripts of worlds in which every pod starts its own processes, as a container runs them."""
 
 from __future__ import annotations
 
-import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.samples import WITH_EXTRAS, container, env, plan, reasons
-from trainform.plan import Plan
+from tests.plan.starting import install, start
+from tests.samples import WITH_EXTRAS, plan, reasons
 
-SAY = f"""#!{sys.executable}
-import json, os, sys
-print(json.dumps([sys.argv, dict(os.environ)]))
-"""
 ODD = ["--prompt", "a photo of 'sks' \"dog\"", "$HOME", "$(id)", "", "*", "--flag=a b", "line\nfeed", "日本"]
 ELASTIC = {"script": "/app/train.py", "elastic": {"min_nodes": 1, "max_nodes": 4}}
 
 
 @pytest.fixture
 def tools(tmp_path: Path) -> Path:
-    """A PATH of which every launcher says how it was called."""
-    for name in ("torchrun", "accelerate", "python"):
-        tool = tmp_path / name
-        tool.write_text(SAY)
-        tool.chmod(0o755)
-    return tmp_path
-
-
-def start(made: Plan, role: str, index: int, tools: Path, **environ: str) -> tuple[list[str], dict[str, str]]:
-    """Words and environment of what pod `index` of the role starts in the end."""
-    variables = {name: value for name, value in env(made, role).items() if isinstance(value, str)}
-    main = container(made, role)
-    command = [*main["command"], *main.get("args", [])]
-    if command[0] == "/bin/sh":
-        script = Path(command[1]).name
-        (tools / script).write_text(made.scripts[script])
-        command[1] = str(tools / script)
-        variables["TRAINFORM_REPLICA_INDEX"] = str(index)
-    done = subprocess.run(
-        command,
-        env={"PATH": f"{tools}:/usr/bin:/bin", **variables, **environ},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
-    called, seen = json.loads(done.stdout)
-    return [Path(called[0]).name, *called[1:]], seen
-
-
-def options(called: list[str]) -> dict[str, str]:
-    """`--name value` pairs before the script."""
-    flags = called[: called.index("/app/train.py")]
-    return {flags[i]: flags[i + 1] for i in range(len(flags) - 1) if flags[i].startswith("--")}
+    return install(tmp_path)
 
 
 ROLES: dict[str, Any] = {
@@ -79,9 +37,10 @@ def test_torchrun(role: str, index: int, rank: str, tools: Path) -> None:
         }
     }
     made = plan(launcher=launcher, roles=ROLES)
-    called, seen = start(made, role, index, tools)
+    started = start(made, role, index, tools)
+    called, seen = started.called, started.env
     assert called[0] == "torchrun"
-    assert options(called) == {
+    assert started.options() == {
         "--nnodes": "4",
         "--nproc-per-node": "8",
         "--node-rank": rank,
@@ -97,10 +56,11 @@ def test_torchrun(role: str, index: int, rank: str, tools: Path) -> None:
 @pytest.mark.parametrize(("role", "index", "rank"), [("master", 0, "0"), ("worker", 0, "1"), ("worker", 2, "3")])
 def test_accelerate(role: str, index: int, rank: str, tools: Path) -> None:
     made = plan(launcher={"accelerate": {"script": "/app/train.py", "args": ODD}}, roles=ROLES)
-    called, _ = start(made, role, index, tools)
+    started = start(made, role, index, tools)
+    called = started.called
     assert called[:2] == ["accelerate", "launch"]
     called.remove("--multi_gpu")
-    assert options(called) == {
+    assert started.options() == {
         "--num_processes": "32",
         "--num_machines": "4",
         "--machine_rank": rank,
@@ -130,7 +90,7 @@ def test_accelerate_joins_nodes_of_one_accelerator(
 ) -> None:
     """accelerate turns multi_gpu on by itself only where a node has several; then each node would train alone."""
     made = plan(launcher={"accelerate": {"script": "/app/train.py", **words}}, roles={"worker": worker})
-    called, _ = start(made, "worker", 0, tools)
+    called = start(made, "worker", 0, tools).called
     assert called[: called.index("/app/train.py")].count("--multi_gpu") == multi
 
 
@@ -150,8 +110,8 @@ def test_accelerate_without_accelerators() -> None:
 @pytest.mark.parametrize("index", [0, 3])
 def test_elastic_torchrun(index: int, tools: Path) -> None:
     made = plan(launcher={"torchrun": ELASTIC}, roles={"worker": {"replicas": 4, "accelerators": {"l40s": 4}}})
-    called, seen = start(made, "worker", index, tools)
-    assert options(called) == {
+    started = start(made, "worker", index, tools)
+    assert started.options() == {
         "--nnodes": "1:4",
         "--nproc-per-node": "4",
         "--rdzv-backend": "c10d",
@@ -159,13 +119,15 @@ def test_elastic_torchrun(index: int, tools: Path) -> None:
         "--rdzv-endpoint": f"{made.job}-worker-0.sdxl-lora:29500",
         "--max-restarts": "0",
     }
-    assert not {"RANK", "WORLD_SIZE"} & seen.keys()
+    assert not {"RANK", "WORLD_SIZE"} & started.env.keys()
+    assert started.asked == [f"wait.sh names {made.job}-worker-0.sdxl-lora"]
 
 
 @pytest.mark.parametrize(("role", "index", "rank"), [("master", 0, "0"), ("worker", 1, "2")])
 def test_a_plain_command(role: str, index: int, rank: str, tools: Path) -> None:
     made = plan(launcher={"command": ["python", "/app/train.py", *ODD]}, roles=WITH_EXTRAS)
-    called, seen = start(made, role, index, tools)
+    started = start(made, role, index, tools)
+    called, seen = started.called, started.env
     assert called == ["python", "/app/train.py", *ODD]
     assert (seen["RANK"], seen["WORLD_SIZE"], seen["MASTER_PORT"]) == (rank, "4", "29500")
 
@@ -173,54 +135,97 @@ def test_a_plain_command(role: str, index: int, rank: str, tools: Path) -> None:
 def test_a_ranked_role_with_a_command_of_its_own(tools: Path) -> None:
     roles = {**ROLES, "parameter-server": {"replicas": 2, "command": ["python", "/app/serve.py"]}}
     made = plan(launcher={"torchrun": {"script": "/app/train.py"}}, roles=roles)
-    called, seen = start(made, "parameter-server", 1, tools)
+    started = start(made, "parameter-server", 1, tools)
+    called, seen = started.called, started.env
     assert called == ["python", "/app/serve.py"]
     assert (seen["RANK"], seen["WORLD_SIZE"]) == ("5", "6")
 
 
 def test_extras_start_their_command_alone(tools: Path) -> None:
     made = plan(roles=WITH_EXTRAS)
-    called, seen = start(made, "evaluation-watcher", 3, tools)
+    started = start(made, "evaluation-watcher", 3, tools)
+    called, seen = started.called, started.env
     assert called == ["python", "watch.py"]
     assert not {"RANK", "WORLD_SIZE", "MASTER_ADDR"} & seen.keys()
 
 
-@pytest.mark.parametrize(
-    ("variable", "flag"),
-    [("RANK", "--node-rank"), ("WORLD_SIZE", "--nnodes"), ("MASTER_ADDR", "--master-addr"), ("MASTER_PORT", "--master-port"),
-     ("NPROC_PER_NODE", "--nproc-per-node"), ("MAX_RESTARTS", "--max-restarts")],
-)  # fmt: skip
-def test_the_user_wins_over_torchrun(variable: str, flag: str, tools: Path) -> None:
-    made = plan(launcher={"torchrun": {"script": "/app/train.py"}}, roles=ROLES, env={variable: "77"})
-    called, _ = start(made, "worker", 2, tools)
-    assert options(called)[flag] == "77"
+@pytest.mark.parametrize(("replicas", "asked"), [(1, 0), (2, 1)])
+def test_waiting_for_the_name_of_rank_0(replicas: int, asked: int, tools: Path) -> None:
+    made = plan(roles={"worker": {"replicas": replicas}})
+    waited = [f"wait.sh names {made.job}-worker-0.sdxl-lora"]
+    started = start(made, "worker", 0, tools)
+    assert started.asked == waited * asked
+    assert started.env["TRAINFORM_WAIT_SECONDS"] == "600"
+    assert ("wait.sh" in made.files) is bool(asked)
+    brief = plan(roles={"worker": {"replicas": 2}}, network={"wait": "90s"})
+    assert start(brief, "worker", 1, tools).env["TRAINFORM_WAIT_SECONDS"] == "90"
 
 
-@pytest.mark.parametrize(
-    ("variable", "flag"),
-    [("RANK", "--machine_rank"), ("NUM_PROCESSES", "--num_processes"), ("WORLD_SIZE", "--num_machines"), ("RDZV_BACKEND", "--rdzv_backend"),
-     ("MASTER_ADDR", "--main_process_ip"), ("MASTER_PORT", "--main_process_port")],
-)  # fmt: skip
-def test_the_user_wins_over_accelerate(variable: str, flag: str, tools: Path) -> None:
+def test_an_elastic_job_that_has_one_node_waits_for_more(tools: Path) -> None:
+    made = plan(launcher={"torchrun": ELASTIC}, roles={"worker": {"replicas": 1}})
+    assert start(made, "worker", 0, tools).asked == [f"wait.sh names {made.job}-worker-0.sdxl-lora"]
+
+
+def test_ssh_beside_a_launcher_that_needs_none(tools: Path) -> None:
+    """sshd runs in the background of the roles that have the identity; the script is the same for all."""
+    made = plan(launcher={"torchrun": {"script": "/app/train.py"}}, roles=ROLES, ssh={"roles": ["worker"]})
+    worker, master = start(made, "worker", 0, tools), start(made, "master", 0, tools)
+    assert worker.asked[0] == master.asked[0] == "sshd.sh background"
+    assert worker.env["TRAINFORM_SSH_PORT"] == "22"
+    assert "TRAINFORM_SSH_PORT" not in master.env, "the script starts none then"
+    assert made.files.keys() == {"launch.sh", "wait.sh", "sshd_config", "sshd.sh", "session.sh", "hostfile"}
+
+
+HOST_SERVICE = {"host": True, "addresses": "service"}
+
+
+@pytest.mark.parametrize("ports", ["shared", "per-replica"])
+def test_rank_0_behind_a_service_opens_its_own_port(ports: str, tools: Path) -> None:
+    roles = {"master": {"replicas": 1}, "worker": {"replicas": 2}}
     made = plan(
-        launcher={"accelerate": {"script": "/app/train.py"}},
-        roles={**ROLES, "worker": {**ROLES["worker"], "env": {variable: "77"}}},
+        launcher={"torchrun": {"script": "/app/train.py"}}, roles=roles, network={**HOST_SERVICE, "ports": ports}
     )
-    assert options(start(made, "worker", 2, tools)[0])[flag] == "77"
-    assert options(start(made, "master", 0, tools)[0])[flag] != "77"
+    first = start(made, "master", 0, tools).options()
+    (own,) = [port.number for port in made.roles[0].ports[0] if port.name == "rendezvous"]
+    pod = f"{made.job}-master-0-0" if ports == "per-replica" else f"{made.job}-master-0"
+    assert (first["--master-addr"], first["--master-port"]) == (f"{pod}.sdxl-lora", str(own))
+    assert (made.rendezvous.own_address, made.rendezvous.own_port) == (f"{pod}.sdxl-lora", own)
+    for index in (0, 1):
+        peer = start(made, "worker", index, tools).options()
+        assert (peer["--master-addr"], peer["--master-port"]) == ("sdxl-lora-master-0", "29500")
 
 
-@pytest.mark.parametrize(("variable", "flag"), [("NNODES", "--nnodes"), ("RDZV_ID", "--rdzv-id")])
-def test_the_user_wins_over_elastic(variable: str, flag: str, tools: Path) -> None:
-    made = plan(launcher={"torchrun": ELASTIC}, roles={"worker": {"replicas": 2}}, env={variable: "77"})
-    assert options(start(made, "worker", 0, tools)[0])[flag] == "77"
+def test_only_rank_0_of_its_role_opens_the_port(tools: Path) -> None:
+    """Under shared ports all replicas of the role have the same template."""
+    made = plan(
+        launcher={"torchrun": {"script": "/app/train.py"}}, roles={"worker": {"replicas": 3}}, network=HOST_SERVICE
+    )
+    called = [start(made, "worker", index, tools).options()["--master-addr"] for index in range(3)]
+    assert called == [f"{made.job}-worker-0.sdxl-lora", "sdxl-lora-worker-0", "sdxl-lora-worker-0"]
+
+
+def test_on_the_pod_network_a_service_has_the_port_of_its_pod(tools: Path) -> None:
+    made = plan(launcher={"torchrun": {"script": "/app/train.py"}}, network={"addresses": "service"})
+    for index in (0, 1):
+        found = start(made, "worker", index, tools).options()
+        assert (found["--master-addr"], found["--master-port"]) == ("sdxl-lora-worker-0", "29500")
+
+
+@pytest.mark.parametrize(
+    "said", [{"MASTER_ADDR": "10.0.0.7"}, {"MASTER_PORT": "7"}, {"MASTER_ADDR": "10.0.0.7", "MASTER_PORT": "7"}]
+)
+def test_where_the_user_says_the_address_rank_0_takes_it_too(said: dict[str, str], tools: Path) -> None:
+    launcher = {"torchrun": {"script": "/app/train.py"}}
+    found = start(plan(launcher=launcher, network=HOST_SERVICE, env=said), "worker", 0, tools).options()
+    assert found["--master-addr"] == said.get("MASTER_ADDR", "sdxl-lora-worker-0")
+    assert found["--master-port"] == said.get("MASTER_PORT", "29500")
 
 
 def test_without_an_index_the_script_says_so(tools: Path) -> None:
     """An index that Kubernetes did not hand in must not quietly become rank 0."""
     made = plan(launcher={"command": ["python", "/app/train.py"]})
     script = tools / "launch.sh"
-    script.write_text(made.scripts["launch.sh"])
+    script.write_text(made.files["launch.sh"])
     done = subprocess.run(
         ["/bin/sh", str(script), "python"],
         env={"PATH": str(tools), "TRAINFORM_RANK_OFFSET": "0"},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.generators import names
+from tests.generated_fields import names
 from tests.samples import container, environment, experiment, plan, reasons
 from trainform.plan.ports import rendezvous_port
 

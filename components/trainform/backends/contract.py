@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any, Protocol
 
 from trainform.errors import Problem
+from trainform.manifests.env import Operator
 from trainform.manifests.manifest import Manifest
 from trainform.plan.model import Plan, QueuePlan
 
@@ -18,8 +19,11 @@ class Backend(Protocol):
     CRDS: tuple[str, ...]
     """Custom resource definitions that must be in the cluster: `<plural>.<group>`."""
 
-    INDEX_FIELD: str
-    """Where the downward API finds a pod's index in its role."""
+    INDEX_LABEL: str
+    """The label in which it gives every pod its index in its group."""
+
+    ADDS: str
+    """What it puts into pods by itself, for the launch contract."""
 
     SHAPE: dict[str, Any]
     """What a job must look like after a merge patch of the user's (`manifests.shape`)."""
@@ -27,8 +31,14 @@ class Backend(Protocol):
     def problems(self, plan: Plan) -> Iterable[Problem]:
         """What this operator cannot do."""
 
+    def operator(self, plan: Plan) -> Operator:
+        """What pod templates must know of it."""
+
     def job(self, plan: Plan) -> Manifest:
         """The job object."""
+
+    def pods(self, job: dict[str, Any]) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
+        """The pods that its controller makes of a rendered job, and the ConfigMaps that these need, by name."""
 
     def queue(self, queue: QueuePlan, labels: dict[str, str]) -> Manifest:
         """The queue object."""

@@ -13,7 +13,15 @@ from trainform.backends.patches import override_paths, patch_problems, patched
 from trainform.catalog import defaults
 from trainform.errors import InputError, Problem
 from trainform.manifests.manifest import Manifest, stamped
-from trainform.manifests.objects import claim, experiment_labels, launch_scripts, pod_selector, rendezvous_service
+from trainform.manifests.objects import (
+    claim,
+    experiment_labels,
+    launch_files,
+    pod_selector,
+    rendezvous_service,
+    replica_service,
+)
+from trainform.manifests.ssh import identity, ssh_secret
 from trainform.plan import Plan, build_plan
 from trainform.plan.environment import environment_problems
 from trainform.plan.problems import plan_problems
@@ -53,10 +61,15 @@ def job_manifests(plan: Plan) -> list[Manifest]:
 def _rendered(plan: Plan) -> list[Manifest]:
     backend = BACKENDS[plan.backend]
     labels = experiment_labels(plan)
-    service = rendezvous_service(plan.rendezvous.service, plan.namespace, pod_selector(plan.experiment), labels)
-    own_queue = [] if plan.queue.request is None else [backend.queue(plan.queue, labels)]
-    claims = [claim(request, plan.namespace, labels) for request in plan.claims]
-    return [*claims, service, *own_queue, launch_scripts(plan), backend.job(plan)]
+    return [
+        *(claim(request, plan.namespace, labels) for request in plan.claims),
+        rendezvous_service(plan.rendezvous.service, plan.namespace, pod_selector(plan.experiment), labels),
+        *(replica_service(service, plan, backend.INDEX_LABEL) for service in plan.services),
+        *([] if plan.ssh is None or not plan.ssh.made else [ssh_secret(plan.ssh.secret, identity(plan), labels)]),
+        *([] if plan.queue.request is None else [backend.queue(plan.queue, labels)]),
+        launch_files(plan),
+        backend.job(plan),
+    ]
 
 
 def _revision(plan: Plan) -> str:

@@ -83,7 +83,7 @@ def _pods(plan: Plan, backend: Backend) -> Iterator[Problem]:
         if not role.overrides:
             continue
         path = f"roles.{role.name}.pod_overrides"
-        template = pod_template(plan, role, backend.INDEX_FIELD)
+        template = pod_template(plan, role, next(role.groups()), backend.operator(plan))
         wrecked = [*misshapen(template, POD_TEMPLATE)]
         yield from (Problem(f"{path}.{where}", None, reason, "patch only what differs") for where, reason in wrecked)
         labels = {} if wrecked else template["metadata"]["labels"]

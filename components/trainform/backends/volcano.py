@@ -11,13 +11,15 @@ import copy
 from collections.abc import Iterator
 from typing import Any
 
+from trainform.backends.volcano_pods import HOSTS_MOUNT, controller_objects, host_variables
 from trainform.catalog import defaults
 from trainform.errors import Problem
+from trainform.manifests.env import Operator
 from trainform.manifests.manifest import Manifest, without_empty
 from trainform.manifests.objects import experiment_labels
 from trainform.manifests.pods import pod_template
 from trainform.manifests.shape import METADATA, POD_TEMPLATE
-from trainform.plan.model import Plan, QueuePlan, RolePlan
+from trainform.plan.model import Group, Plan, QueuePlan, RolePlan
 from trainform.spec.quantities import seconds
 from trainform.spec.roles import Policy
 
@@ -25,7 +27,11 @@ API_VERSION = "batch.volcano.sh/v1alpha1"
 KIND = "Job"
 QUEUE_API_VERSION = "scheduling.volcano.sh/v1beta1"
 CRDS = ("jobs.batch.volcano.sh", "queues.scheduling.volcano.sh")
-INDEX_FIELD = "metadata.labels['volcano.sh/task-index']"
+INDEX_LABEL = "volcano.sh/task-index"
+ADDS = (
+    "`VC_<ROLE>_HOSTS` (comma between them), `VC_<ROLE>_NUM` and `/etc/volcano/<role>.host` (a line each), with `-` as `_`; where replicas have "
+    "templates of their own, for `<role>_<index>`. `VC_TASK_INDEX` is rendered"
+)
 SCHEDULER = "volcano"
 
 # Of Volcano's plugins only svc stays on, for the pods' hostnames (without it there are no names in DNS); our own Service is
@@ -48,7 +54,6 @@ SHAPE = {
         "tasks!": [{"name!": str, "replicas!": int, "minAvailable!": int, "template!": POD_TEMPLATE}],
     },
 }
-MOUNT = "/etc/volcano"  # where the svc plugin mounts its list of hosts in every container
 
 # Labels and annotations that the controller writes on every pod, over what stands there.
 OWN_KEYS = frozenset(
@@ -84,7 +89,7 @@ def job(plan: Plan) -> Manifest:
         "networkTopology": _topology(plan),
         "plugins": PLUGINS,
         "policies": [_policy(policy) for policy in plan.policies],
-        "tasks": [_task(plan, role) for role in plan.roles],
+        "tasks": [_task(plan, role, group) for role in plan.roles for group in role.groups()],
     }
     metadata = {
         "name": plan.job,
@@ -94,6 +99,11 @@ def job(plan: Plan) -> Manifest:
     }
     body = {"apiVersion": API_VERSION, "kind": KIND, "metadata": without_empty(metadata), "spec": without_empty(spec)}
     return Manifest("job", body, follows_revision=True)
+
+
+def pods(job: dict[str, Any]) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
+    """What the controller would make of the rendered Job."""
+    return controller_objects(job)
 
 
 def queue(queue: QueuePlan, labels: dict[str, str]) -> Manifest:
@@ -144,15 +154,23 @@ def immutable_part(body: dict[str, Any]) -> Any:
     return spec
 
 
-def _task(plan: Plan, role: RolePlan) -> dict[str, Any]:
+def operator(plan: Plan) -> Operator:
+    """The index by Volcano's label, and VC_TASK_INDEX as its `env` plugin would give it. The svc plugin appends its lists of hosts to every
+    container, where the last value of a variable wins."""
+    groups = [group for role in plan.roles for group in role.groups()]
+    appended = frozenset(variable for group in groups for variable in host_variables(group.name))
+    return Operator(INDEX_LABEL, "VC_TASK_INDEX", appended)
+
+
+def _task(plan: Plan, role: RolePlan, group: Group) -> dict[str, Any]:
     return without_empty(
         {
-            "name": role.name,
-            "replicas": role.replicas,
-            "minAvailable": role.min_available,
+            "name": group.name,
+            "replicas": group.replicas,
+            "minAvailable": group.min_available,
             "maxRetry": role.max_retry,
             "policies": [_policy(policy) for policy in role.policies],
-            "template": pod_template(plan, role, INDEX_FIELD),
+            "template": pod_template(plan, role, group, operator(plan)),
         }
     )
 
@@ -172,7 +190,7 @@ def _policy(policy: Policy) -> dict[str, Any]:
 
 def _overwritten(plan: Plan, role: RolePlan) -> Iterator[Problem]:
     for mount in role.mounts:
-        if mount.path.rstrip("/") == MOUNT:
+        if mount.path.rstrip("/") == HOSTS_MOUNT:
             yield Problem(
                 f"storage.{mount.volume}.mount",
                 mount.path,
@@ -183,15 +201,6 @@ def _overwritten(plan: Plan, role: RolePlan) -> Iterator[Problem]:
         for key in OWN_KEYS & keys.keys():
             yield Problem(
                 f"roles.{role.name}.{field}.{key}", keys[key], "is set by Volcano itself", "choose another key"
-            )
-    stems = [f"VC_{other.name.upper().replace('-', '_')}" for other in plan.roles]
-    hosts = {
-        f"{stem}_{word}" for stem in stems for word in ("HOSTS", "NUM")
-    }  # of the svc plugin, appended to every container
-    for variable in role.env:
-        if variable.name in hosts:
-            yield Problem(
-                variable.origin, None, "is set by Volcano itself, and its value would win", "choose another name"
             )
 
 

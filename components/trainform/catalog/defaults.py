@@ -14,12 +14,21 @@ HOST_PORTS = (
     "20000-30000"  # KubeDL's range; above the usual node ports' neighbours, below Linux' ephemeral ports (32768)
 )
 
+# The launchers' usual ports. A user other than root may not open those below 1024; on the host network 22 is the node's own sshd.
+SSH_PORT, SSH_PORT_OF_USERS = 22, 2222
+TENSORFLOW_PORT = 2222
+WAIT = "10m"
+
 SHARED_MEMORY_MOUNT = "/dev/shm"  # noqa: S108 - POSIX shared memory, not a temporary file
 SHARED_MEMORY_VOLUME = "shared-memory"
 LAUNCH_VOLUME = "launch"
 MAIN_CONTAINER = "main"
 LAUNCH_MOUNT = "/etc/trainform"
 LAUNCH_SCRIPT = "launch.sh"
+SSH_VOLUME = "ssh"
+SSH_FOLDER = "/root/.ssh"
+HOSTFILE = "hostfile"
+DEEPSPEED_MOUNT = "/job"  # DeepSpeed looks for /job/hostfile by itself
 
 MAX_RETRY = 3  # what Volcano's webhook writes for 0; said explicitly, since its update check compares literally
 QUEUE_OPEN_SECONDS = 40  # a Queue opens in about a second; later than this its controller is not there
@@ -36,5 +45,6 @@ NAME_LABEL = "app.kubernetes.io/name"
 ROLE_LABEL = "app.kubernetes.io/component"
 EXPERIMENT_LABEL = f"{LABEL_PREFIX}experiment"
 ENVIRONMENT_LABEL = f"{LABEL_PREFIX}environment"
+REPLICA_LABEL = f"{LABEL_PREFIX}replica"
 REVISION_LABEL = f"{LABEL_PREFIX}revision"
 OVERRIDES_ANNOTATION = f"{LABEL_PREFIX}overrides"

@@ -18,6 +18,7 @@ VERBS = {
     "check": "Validate experiments for an environment, without a cluster.",
     "plan": "Show what will run: roles, pods, ranks, ports, environment, totals, names.",
     "render": "Print the manifests that `pulumi up` applies, as YAML documents.",
+    "rehearse": "Run the job's pods as containers on this machine, before it queues for accelerators.",
     "schema": "Write the JSON Schemas of both files, for editors.",
     "sandbox": "A real control plane with simulated nodes on this machine.",
     "toolchain": "Pulumi, its plugins and the sandbox's binaries.",

@@ -15,7 +15,7 @@ from trainform.backends.patches import override_key
 from trainform.cli.arguments import EnvironmentOption, ExperimentArgument, JsonOption, RunOption
 from trainform.examine import examine
 from trainform.plan.export import as_data
-from trainform.plan.model import EnvVar, Plan, RolePlan
+from trainform.plan.model import EnvVar, Plan, RolePlan, pod_name
 
 PIPED_WIDTH = 160  # a file or a pager wraps by itself; a table cut at 80 columns would lose names
 
@@ -61,11 +61,19 @@ def _roles(plan: Plan) -> Table:
             _ranks(role),
             str(role.min_available),
             ", ".join(_each(role)),
-            ", ".join(f"{port.number}{' (host)' if port.host else ''}" for port in role.ports),
-            " ".join(role.args if role.ranked else role.command),
+            ", ".join(_ports(role)),
+            " ".join(role.args if role.launched else role.command),
             _names(plan, role),
         )
     return table
+
+
+def _ports(role: RolePlan) -> Iterable[str]:
+    """By purpose; the first and last number where each replica has its own."""
+    for purpose in dict.fromkeys(port.name for ports in role.ports for port in ports):
+        found = [port for ports in role.ports for port in ports if port.name == purpose]
+        last = f"-{found[-1].number}" if len(found) > 1 else ""
+        yield f"{purpose} {found[0].number}{last}{' (host)' if found[0].host else ''}"
 
 
 def _each(role: RolePlan) -> Iterable[str]:
@@ -84,15 +92,16 @@ def _ranks(role: RolePlan) -> str:
         return "none"
     first, last = role.rank(0), role.rank(role.replicas - 1)
     if first is None:
-        return "by torchrun"
+        return "none"
     return str(first) if first == last else f"{first}-{last}"
 
 
 def _names(plan: Plan, role: RolePlan) -> str:
     if role.replicas == 0:
         return "none (paused)"
-    stem = f"{plan.job}-{role.name}-"
-    return f"{stem}0" if role.replicas == 1 else f"{stem}0 … {role.replicas - 1}"
+    names = [pod_name(plan.job, group.name, group.replicas - 1) for group in role.groups()]
+    first = pod_name(plan.job, next(role.groups()).name, 0)
+    return first if first == names[-1] else f"{first} … {names[-1].removeprefix(f'{plan.job}-{role.name}-')}"
 
 
 def _env(plan: Plan) -> Table:
@@ -102,11 +111,24 @@ def _env(plan: Plan) -> Table:
         for variable in role.env:
             origin = variable.origin.replace(f"roles.{role.name}.", "")
             rows.setdefault((variable.name, _shown(variable), origin), []).append(role.name)
-    rank = "computed on the pod: offset + index" if plan.world.bounds is None else "given by torchrun at run time"
-    table = _table(f"Environment (RANK is {rank})", "variable", "value", "roles", "from")
+    table = _table("Environment", "variable", "value", "roles", "from")
     for (name, value, origin), roles in rows.items():
         table.add_row(name, value, "all" if len(roles) == len(plan.roles) else ", ".join(roles), origin)
+    scripted = [role.name for role in plan.roles if role.launched and role.ranked]
+    for name, text in _scripted(plan).items():
+        table.add_row(
+            name, f"({text})", "all" if len(scripted) == len(plan.roles) else ", ".join(scripted), "launch script"
+        )
     return table
+
+
+def _scripted(plan: Plan) -> dict[str, str]:
+    """What the launch script adds on each pod."""
+    if plan.launcher == "tensorflow":
+        return {"TF_CONFIG": "cluster and own task"} if plan.world.nodes > 1 else {}
+    if not any(role.rank(0) is not None for role in plan.roles) or plan.launches is not None:
+        return {}
+    return {"RANK": "offset + index"}
 
 
 def _shown(variable: EnvVar) -> str:
@@ -133,6 +155,15 @@ def _summary(plan: Plan) -> Iterable[str]:
     world = f"{plan.world.nodes} nodes, {plan.world.processes} processes"
     bounds = "" if plan.world.bounds is None else f" (elastic, {plan.world.bounds[0]} to {plan.world.bounds[1]} nodes)"
     yield f"World   {world}{bounds}, meeting at {plan.rendezvous.address}:{plan.rendezvous.port}"
+    if plan.ssh is not None:
+        made = f"keys of rotation {plan.ssh.rotation}" if plan.ssh.made else "not made here"
+        ports = "" if plan.ssh.ports else f", port {plan.ssh.port}"
+        yield f"SSH     Secret {plan.ssh.secret} ({made}) at {plan.ssh.folder} in {', '.join(plan.ssh.roles)}{ports}"
+    if plan.hosts:
+        slots = ", ".join(f"{host.address} slots={host.slots}" for host in plan.hosts[:3])
+        yield f"Hosts   {slots}{f' and {len(plan.hosts) - 3} more' if len(plan.hosts) > 3 else ''}"
+    if plan.ends_with is not None:
+        yield f"Ends    with the role {plan.ends_with}"
     totals = [f"{plan.totals.pods} pods", accelerators if accelerators else "no accelerators"]
     totals += [f"cpu {plan.totals.cpu}"] if plan.totals.cpu else []
     totals += [f"memory {plan.totals.memory}"] if plan.totals.memory else []

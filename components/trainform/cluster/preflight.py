@@ -13,6 +13,7 @@ from typing import Any
 from trainform.catalog import defaults
 from trainform.cluster.read import Cluster, Found
 from trainform.errors import ClusterError
+from trainform.identity.files import REQUIRED_FILES
 from trainform.manifests.manifest import Manifest
 from trainform.plan.model import Plan
 from trainform.spec.quantities import amount
@@ -32,6 +33,7 @@ def check_job(cluster: Cluster, plan: Plan, manifests: list[Manifest], crds: tup
         lambda: _namespace(cluster, plan.namespace, plan.environment),
         lambda: _queue(cluster, plan),
         lambda: _references(cluster, plan),
+        lambda: _secrets(cluster, plan),
         *(
             _bind(_existing_claim, cluster, plan, claim)
             for claim in claims
@@ -131,6 +133,30 @@ def _references(cluster: Cluster, plan: Plan) -> Iterable[tuple[str, str]]:
             f"the service account {plan.service_account} does not exist in {plan.namespace}",
             "create it, or remove it",
         )
+
+
+def _secrets(cluster: Cluster, plan: Plan) -> Iterable[tuple[str, str]]:
+    """Secrets of somebody else that the pods mount: without one, or without its entries, they would wait for ever."""
+    needed = {
+        (checkout.git.key.name, checkout.git.key.key)
+        for role in plan.roles
+        for checkout in role.checkouts
+        if checkout.git.key is not None
+    }
+    if plan.ssh is not None and not plan.ssh.made:
+        needed |= {(plan.ssh.secret, name) for name in REQUIRED_FILES}
+    for name in sorted({name for name, _ in needed}):
+        found = cluster.get("Secret", name, plan.namespace)
+        missing = sorted(key for secret, key in needed if secret == name and key not in _entries(found))
+        if found.missing:
+            yield f"the Secret {name} does not exist in {plan.namespace}", "create it, or correct its name"
+        elif found.body is not None and missing:
+            yield f"the Secret {name} has no {', '.join(missing)}", "add what is missing, or name another Secret"
+
+
+def _entries(secret: Found) -> dict[str, str]:
+    entries: dict[str, str] = {} if secret.body is None else secret.body.get("data", {})
+    return entries
 
 
 def _existing_claim(cluster: Cluster, plan: Plan, claim: str) -> Iterable[tuple[str, str]]:

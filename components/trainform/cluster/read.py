@@ -32,6 +32,8 @@ _GLOBAL = {
 _NAMESPACED = {
     "PersistentVolumeClaim": ("", "v1", "persistentvolumeclaims"),
     "Service": ("", "v1", "services"),
+    "ConfigMap": ("", "v1", "configmaps"),
+    "Secret": ("", "v1", "secrets"),
     "ServiceAccount": ("", "v1", "serviceaccounts"),
     "Pod": ("", "v1", "pods"),
 }

@@ -6,7 +6,7 @@ from typing import Any
 
 from trainform.catalog import defaults
 from trainform.manifests.manifest import Manifest, ownership, without_empty
-from trainform.plan.model import ClaimPlan, Plan
+from trainform.plan.model import ClaimPlan, Plan, ReplicaService
 from trainform.spec.environment import PriorityClass
 
 
@@ -41,14 +41,37 @@ def rendezvous_service(name: str, namespace: str, selector: dict[str, str], labe
     return Manifest("service", body)
 
 
-def launch_scripts(plan: Plan) -> Manifest:
-    """The ConfigMap with the launch scripts, immutable: a new revision brings its own."""
+def replica_service(service: ReplicaService, plan: Plan, index_label: str) -> Manifest:
+    """A Service for one replica, in any revision: constant ports in front of the ones that the pod opens."""
+    per_replica = next(role.per_replica for role in plan.roles if role.name == service.role)
+    body = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": service.name, "namespace": plan.namespace, "labels": experiment_labels(plan)},
+        "spec": {
+            "publishNotReadyAddresses": True,
+            "selector": {
+                **pod_selector(plan.experiment),
+                defaults.ROLE_LABEL: service.role,
+                defaults.REPLICA_LABEL if per_replica else index_label: str(service.index),
+            },
+            "ports": [
+                {"name": purpose, "port": port, "targetPort": target, "protocol": "TCP"}
+                for purpose, port, target in service.ports
+            ],
+        },
+    }
+    return Manifest(f"service-{service.role}-{service.index}", body)
+
+
+def launch_files(plan: Plan) -> Manifest:
+    """The ConfigMap with the launch files, immutable: a new revision brings its own."""
     body = {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": {"name": plan.launch_script, "namespace": plan.namespace, "labels": experiment_labels(plan)},
+        "metadata": {"name": plan.launch_files, "namespace": plan.namespace, "labels": experiment_labels(plan)},
         "immutable": True,
-        "data": plan.scripts,
+        "data": plan.files,
     }
     return Manifest("launch-script", body, follows_revision=True)
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from trainform.catalog import defaults
-from trainform.plan.env import processes_per_node
-from trainform.plan.launch import launch_scripts
-from trainform.plan.model import ClaimPlan, Plan, QueuePlan, Rendezvous, RolePlan, World, job_name, pod_name
-from trainform.plan.ports import rendezvous_port
+from trainform.plan.connections import plan_services, plan_ssh
+from trainform.plan.launch import launch_files, needs_hosts
+from trainform.plan.layout import Layout, lay_out
+from trainform.plan.model import ClaimPlan, Plan, QueuePlan, Rendezvous
+from trainform.plan.notes import plan_notes
+from trainform.plan.ports import main_port
 from trainform.plan.roles import claim_name, plan_role
 from trainform.plan.totals import total
+from trainform.plan.world import ending_role, first_ranked, launching_role, plan_world
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
-from trainform.spec.quantities import amount, seconds
+from trainform.spec.quantities import seconds
 from trainform.spec.queues import OwnQueue, QueueRequest
 from trainform.spec.storage import ClaimRequest
 
@@ -21,9 +24,9 @@ DRAFT_REVISION = "0" * defaults.REVISION_DIGITS
 def build_plan(experiment: Experiment, environment: Environment, run: int = 1, revision: str = DRAFT_REVISION) -> Plan:
     """The plan under this revision. Total for every valid pair of models: a name that the environment does not know is left
     out here and told by `plan.problems`, so that all problems come at once."""
-    world = _world(experiment)
-    rendezvous = _rendezvous(experiment, environment, revision)
-    roles = tuple(plan_role(experiment, environment, name, world, rendezvous) for name in experiment.roles)
+    world = plan_world(experiment)
+    layout = lay_out(experiment, environment, revision)
+    roles = tuple(plan_role(layout, name) for name in experiment.roles)
     topology = experiment.network.topology
     return Plan(
         experiment=experiment.name,
@@ -33,12 +36,19 @@ def build_plan(experiment: Experiment, environment: Environment, run: int = 1, r
         run=run,
         revision=revision,
         namespace=environment.namespace.name,
+        launcher=experiment.launcher.kind,
         roles=roles,
         world=world,
-        rendezvous=rendezvous,
-        scripts=launch_scripts(experiment, world),
+        rendezvous=_rendezvous(layout),
+        ssh=plan_ssh(layout),
+        hosts=tuple(layout.hosts()) if needs_hosts(experiment, world) else (),
+        services=plan_services(layout),
+        files=launch_files(layout, world),
+        launches=launching_role(experiment),
+        ends_with=ending_role(experiment),
         queue=_queue(experiment, environment),
         claims=_claims(experiment, environment),
+        run_as=experiment.run_as,
         host_network=experiment.network.host,
         topology=None if topology is None else topology.model_dump(exclude_none=True),
         priority_class=experiment.priority_class,
@@ -52,7 +62,7 @@ def build_plan(experiment: Experiment, environment: Environment, run: int = 1, r
         annotations=experiment.annotations,
         manifest_overrides=experiment.manifest_overrides,
         totals=total(roles, environment),
-        notes=_notes(experiment, roles),
+        notes=plan_notes(experiment, roles),
     )
 
 
@@ -72,20 +82,17 @@ def resource_name(kind_or_resource: str, environment: Environment) -> str:
     return kind_or_resource if kind is None else kind.resource
 
 
-def _world(experiment: Experiment) -> World:
-    ranked = [role for role in experiment.roles.values() if role.ranked]
-    elastic = experiment.launcher.elastic
-    return World(
-        nodes=sum(role.replicas for role in ranked),
-        processes=sum(role.replicas * processes_per_node(experiment.launcher, role) for role in ranked),
-        bounds=None if elastic is None else (elastic.min_nodes, elastic.max_nodes),
+def _rendezvous(layout: Layout) -> Rendezvous:
+    first = first_ranked(layout.experiment)
+    own = layout.listens_on(first, 0, main_port(layout.experiment))
+    called = layout.rendezvous_port
+    return Rendezvous(
+        service=layout.experiment.name,
+        address=layout.address(first, 0),
+        port=called,
+        own_address=layout.pod_address(first, 0),
+        own_port=called if own is None else own,
     )
-
-
-def _rendezvous(experiment: Experiment, environment: Environment, revision: str) -> Rendezvous:
-    first = next(name for name, role in experiment.roles.items() if role.ranked)
-    pod = pod_name(job_name(experiment.name, revision), first, 0)
-    return Rendezvous(experiment.name, f"{pod}.{experiment.name}", rendezvous_port(experiment, environment))
 
 
 def _queue(experiment: Experiment, environment: Environment) -> QueuePlan:
@@ -107,30 +114,3 @@ def plan_claim(key: str, name: str, request: ClaimRequest, environment: Environm
     """A claim with its storage class as the cluster knows it."""
     short = request.storage_class
     return ClaimPlan(key, name, request, None if short is None else environment.storage_classes.get(short, short))
-
-
-def _notes(experiment: Experiment, roles: tuple[RolePlan, ...]) -> tuple[str, ...]:
-    """What is allowed, but may surprise."""
-    notes = []
-    if experiment.shared_memory is None and not all(role.shared_memory for role in experiment.roles.values()):
-        notes.append(
-            "no shared_memory: /dev/shm has the runtime's 64 MB, too small for PyTorch data loaders with workers"
-        )
-    for role in roles:
-        memory = role.resources.get("memory", "0")  # to Kubernetes a limit of 0 means no limit
-        if role.shared_memory is not None and 0 < amount(memory) < amount(role.shared_memory):
-            notes.append(
-                f"role {role.name}: shared_memory {role.shared_memory} is above memory {memory}, so a pod that fills it is killed"
-            )
-    if experiment.ttl is not None:
-        notes.append(
-            f"ttl {experiment.ttl}: a job deleted by it looks like drift, and the next `pulumi up` trains again"
-        )
-    if experiment.elastic:
-        notes.append("elastic: ranks and world size are given by torchrun at run time, not by the plan")
-    first = next(role for role in experiment.roles.values() if role.ranked)
-    if experiment.network.host and first.replicas > 1:
-        notes.append(
-            "host network: every pod of the role of rank 0 declares the rendezvous port, so each needs its own node"
-        )
-    return tuple(notes)

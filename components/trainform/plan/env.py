@@ -2,52 +2,179 @@
 
 from __future__ import annotations
 
-from trainform.plan.model import EnvVar, Rendezvous, World
-from trainform.spec.experiment import Experiment
-from trainform.spec.launchers import Launcher
-from trainform.spec.roles import Role
+import dataclasses
+from collections.abc import Callable
+
+from trainform.catalog import defaults
+from trainform.plan.layout import Layout, service_name
+from trainform.plan.model import EnvVar
+from trainform.plan.ports import RENDEZVOUS
+from trainform.plan.world import (
+    first_ranked,
+    launching_role,
+    plan_world,
+    processes_per_node,
+    rank_offset,
+    task_type,
+)
+from trainform.spec.quantities import seconds
 
 RESERVED_PREFIX = "TRAINFORM_"
 RANK_OFFSET = "TRAINFORM_RANK_OFFSET"
 REPLICA_INDEX = "TRAINFORM_REPLICA_INDEX"  # from the downward API; which label it is, the backend knows
+WAIT_SECONDS = "TRAINFORM_WAIT_SECONDS"
+OWN_ADDRESS = "TRAINFORM_OWN_ADDR"
+TASK_TYPE, SERVICE = "TRAINFORM_TASK_TYPE", "TRAINFORM_SERVICE"
 
 
-def processes_per_node(launcher: Launcher, role: Role) -> int:
-    """Training processes on each pod of the role: as said, else one per accelerator, else one."""
-    if launcher.script is not None and launcher.script.processes_per_node is not None:
-        return launcher.script.processes_per_node
-    return max(1, sum(role.accelerators.values()))
+@dataclasses.dataclass(frozen=True)
+class Variable:
+    """One variable that the plan computes: its value for a role, None where the role has none, and a text for the launch contract."""
+
+    name: str
+    text: str
+    value: Callable[[Layout, str], str | None]
 
 
-def role_env(
-    experiment: Experiment, role_name: str, rank_offset: int, world: World, rendezvous: Rendezvous
-) -> tuple[EnvVar, ...]:
+def _static(value: Callable[[Layout, str], str]) -> Callable[[Layout, str], str | None]:
+    """Only in a world whose size is certain: nothing in an elastic job's template may follow the present number of replicas."""
+    return lambda layout, role: value(layout, role) if layout.experiment.launcher.elastic is None else None
+
+
+def _elastic(value: Callable[[Layout, str], str]) -> Callable[[Layout, str], str | None]:
+    return lambda layout, role: None if layout.experiment.launcher.elastic is None else value(layout, role)
+
+
+def _own_address(layout: Layout, role: str) -> str | None:
+    opens = layout.listens_on(role, 0, RENDEZVOUS)
+    return layout.pod_address(role, 0) if opens is not None and layout.behind_services else None
+
+
+def _nodes(layout: Layout, role: str) -> str:
+    elastic = layout.experiment.launcher.elastic
+    return str(plan_world(layout.experiment).nodes) if elastic is None else f"{elastic.min_nodes}:{elastic.max_nodes}"
+
+
+def _max_restarts(layout: Layout, role: str) -> str | None:
+    torchrun = layout.experiment.launcher.torchrun
+    return None if torchrun is None else str(torchrun.max_restarts)
+
+
+def _rdzv_backend(layout: Layout, role: str) -> str | None:
+    accelerate = layout.experiment.launcher.accelerate
+    return None if accelerate is None else accelerate.rdzv_backend
+
+
+def _first(layout: Layout) -> tuple[str, int]:
+    return first_ranked(layout.experiment), 0
+
+
+_MASTER = (
+    Variable(
+        "MASTER_ADDR", "name of rank 0's pod, or of its Service", lambda layout, role: layout.address(*_first(layout))
+    ),
+    Variable(
+        "MASTER_PORT",
+        "`network.port`, else 29500, on the host network a planned port",
+        lambda layout, role: str(layout.rendezvous_port),
+    ),
+)
+_PROCESSES = (
+    Variable(
+        "NUM_PROCESSES",
+        "processes over all nodes",
+        _static(lambda layout, role: str(plan_world(layout.experiment).processes)),
+    ),
+    Variable(
+        "NPROC_PER_NODE",
+        "`processes_per_node`, else the pod's accelerators, else 1",
+        lambda layout, role: str(processes_per_node(layout.experiment.launcher, layout.experiment.roles[role])),
+    ),
+)
+_OF_EVERY_POD = (
+    *_MASTER,
+    Variable("WORLD_SIZE", "nodes: pods of ranked roles", _static(_nodes)),
+    *_PROCESSES,
+    Variable(
+        RANK_OFFSET,
+        "rank of the role's first pod",
+        _static(lambda layout, role: str(rank_offset(layout.experiment, role))),
+    ),
+    Variable(
+        OWN_ADDRESS,
+        "behind a Service of its own: the name by which rank 0 knows itself",
+        _own_address,
+    ),
+)
+_WAIT = Variable(
+    WAIT_SECONDS,
+    "`network.wait`: how long to wait for peers",
+    lambda layout, role: str(seconds(layout.experiment.network.wait)),
+)
+_HOSTFILE = f"{defaults.LAUNCH_MOUNT}/{defaults.HOSTFILE}"
+
+
+def _said(value: str) -> Callable[[Layout, str], str | None]:
+    """The same value in the pod that launches, nothing in the others."""
+    return lambda layout, role: value if role == launching_role(layout.experiment) else None
+
+
+# Open MPI 4 reads OMPI_MCA_orte_*, Open MPI 5 (PRRTE) only PRTE_MCA_* and would run everything on one node without them
+# (open-mpi/ompi; kubeflow/trainer#4028). Each version ignores what is the other's.
+_MPI = (
+    Variable("OMPI_MCA_orte_default_hostfile", "hostfile, for Open MPI 4", _said(_HOSTFILE)),
+    Variable("PRTE_MCA_prte_default_hostfile", "hostfile, for Open MPI 5", _said(_HOSTFILE)),
+    Variable("PRTE_MCA_prte_keep_fqdn_hostnames", "5 must not: it would take its own host for another", _said("false")),
+    Variable("OMPI_MCA_orte_keep_fqdn_hostnames", "full names, as they stand in DNS", _said("true")),
+    Variable("OMPI_ALLOW_RUN_AS_ROOT", "containers usually run as root", _said("1")),
+    Variable("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "the same", _said("1")),
+)
+_TENSORFLOW = (
+    Variable(TASK_TYPE, "TensorFlow's task type of the role", lambda layout, role: task_type(layout.experiment, role)),
+    Variable(
+        SERVICE,
+        "behind Services of their own: stem of the role's Services",
+        lambda layout, role: service_name(layout.experiment.name, role) if layout.behind_services else None,
+    ),
+)
+
+
+VARIABLES: dict[str, tuple[Variable, ...]] = {
+    "torchrun": (
+        *_OF_EVERY_POD,
+        Variable("NNODES", "elastic: `min_nodes:max_nodes`", _elastic(_nodes)),
+        Variable(
+            "RDZV_ID", "elastic: name of the first pod", _elastic(lambda layout, role: layout.pod(*_first(layout)))
+        ),
+        Variable("MAX_RESTARTS", "`max_restarts`", _max_restarts),
+        _WAIT,
+    ),
+    "accelerate": (*_OF_EVERY_POD, Variable("RDZV_BACKEND", "`rdzv_backend`", _rdzv_backend), _WAIT),
+    "deepspeed": (*_MASTER, *_PROCESSES, _WAIT),
+    "mpi": (*_MASTER, *_PROCESSES, *_MPI, _WAIT),
+    "tensorflow": (*_TENSORFLOW, _WAIT),
+    "command": (*_OF_EVERY_POD, _WAIT),
+}
+"""What the plan puts into the environment of the pods that a launcher starts, by the launcher's name."""
+
+
+def role_env(layout: Layout, role_name: str) -> tuple[EnvVar, ...]:
     """Every variable once, in the order launcher, experiment, role; a later value takes the place of an earlier one."""
+    experiment = layout.experiment
     role = experiment.roles[role_name]
-    computed = _launcher_env(experiment, role, rank_offset, world, rendezvous) if role.ranked else {}
-    merged = {name: EnvVar(name, value, _origin(experiment.launcher)) for name, value in computed.items()}
+    merged: dict[str, EnvVar] = {}
+    for variable in VARIABLES[experiment.launcher.kind] if is_launched(layout, role_name) else ():
+        value = variable.value(layout, role_name)
+        if value is not None:
+            merged[variable.name] = EnvVar(variable.name, value, f"launcher.{experiment.launcher.kind}")
+    said = experiment.env.keys() | role.env.keys()
+    if {"MASTER_ADDR", "MASTER_PORT"} & said:
+        merged.pop(OWN_ADDRESS, None)  # rank 0 takes what the user says as well
     merged |= {name: EnvVar(name, value, f"env.{name}") for name, value in experiment.env.items()}
     merged |= {name: EnvVar(name, value, f"roles.{role_name}.env.{name}") for name, value in role.env.items()}
     return tuple(merged.values())
 
 
-def _origin(launcher: Launcher) -> str:
-    return next(f"launcher.{name}" for name in type(launcher).model_fields if getattr(launcher, name) is not None)
-
-
-def _launcher_env(
-    experiment: Experiment, role: Role, rank_offset: int, world: World, rendezvous: Rendezvous
-) -> dict[str, str]:
-    launcher = experiment.launcher
-    env = {"MASTER_ADDR": rendezvous.address, "MASTER_PORT": str(rendezvous.port)}
-    if world.bounds is None:
-        env |= {"WORLD_SIZE": str(world.nodes), "NUM_PROCESSES": str(world.processes), RANK_OFFSET: str(rank_offset)}
-    else:
-        # nothing that follows the present number of replicas: an elastic job scales without a new template
-        env |= {"NNODES": f"{world.bounds[0]}:{world.bounds[1]}", "RDZV_ID": rendezvous.address.split(".")[0]}
-    env["NPROC_PER_NODE"] = str(processes_per_node(launcher, role))
-    if launcher.torchrun is not None:
-        env["MAX_RESTARTS"] = str(launcher.torchrun.max_restarts)
-    if launcher.accelerate is not None:
-        env["RDZV_BACKEND"] = launcher.accelerate.rdzv_backend
-    return env
+def is_launched(layout: Layout, role: str) -> bool:
+    """Whether the role's pods start with a launch script: ranked ones, and the one that launches."""
+    return layout.experiment.roles[role].ranked or role == launching_role(layout.experiment)

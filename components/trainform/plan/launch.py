@@ -1,19 +1,39 @@
-"""The launch scripts: short and readable, one per way of starting, the same for all roles that start so.
+"""The launch files: short and readable, one script per way of starting, the same for all roles that start so.
 
 Static values are in the pod's environment, the user's words in the container's arguments, where a preview shows each change by
-itself. The script adds what a pod template cannot hold (the rank) and names each variable that the launcher reads, so that a
+itself. A script adds what a pod template cannot hold (the rank) and names each variable that the launcher reads, so that a
 value of the user's wins here too.
 """
 
 from __future__ import annotations
 
-from trainform.catalog import defaults
-from trainform.plan.model import World
-from trainform.spec.experiment import Experiment
-from trainform.spec.launchers import Accelerate, Launcher, Torchrun
-from trainform.spec.roles import Role
+import json
+from collections.abc import Callable
 
-COMMAND_SCRIPT = "command.sh"
+from trainform.catalog import defaults
+from trainform.plan.checkout import CHECKOUT, CHECKOUT_SCRIPT
+from trainform.plan.layout import Layout
+from trainform.plan.model import World
+from trainform.plan.ports import TENSORFLOW
+from trainform.plan.ssh_scripts import (
+    SERVE,
+    SESSION_SCRIPT,
+    SSHD_CONFIG,
+    SSHD_SCRIPT,
+    START_SSHD,
+    WAIT,
+    WAIT_FOR_ALL_NAMES,
+    WAIT_FOR_NAMES,
+    WAIT_FOR_SSH,
+    WAIT_SCRIPT,
+    ssh_files,
+)
+from trainform.plan.world import in_world, launching_role, ssh_roles, task_type
+from trainform.spec.experiment import Experiment
+from trainform.spec.launchers import Accelerate, Launcher
+
+COMMAND_SCRIPT, SERVE_SCRIPT = "command.sh", "serve.sh"
+TF_CONFIG = "tf_config.json"
 
 _HEADER = """\
 #!/bin/sh
@@ -22,7 +42,24 @@ _HEADER = """\
 set -eu
 """
 # `:?` because to a shell's arithmetic a variable that is not set is 0, and every pod would be rank 0
-_RANK = 'export RANK="${RANK:-$((${TRAINFORM_RANK_OFFSET:?} + ${TRAINFORM_REPLICA_INDEX:?}))}"\n'
+_RANK = 'export RANK="${RANK-$((${TRAINFORM_RANK_OFFSET:?} + ${TRAINFORM_REPLICA_INDEX:?}))}"\n'
+# behind a Service of its own rank 0 opens another port than its peers call
+_RANK_0 = """\
+if [ "$RANK" = 0 ] && [ -n "${TRAINFORM_OWN_ADDR:-}" ]; then
+  export MASTER_ADDR="$TRAINFORM_OWN_ADDR" MASTER_PORT="${TRAINFORM_RENDEZVOUS_PORT:?}"
+fi
+"""
+_TF_CONFIG = f"""\
+export TF_CONFIG="${{TF_CONFIG-$(sed -e "s/@TYPE@/${{TRAINFORM_TASK_TYPE:?}}/" -e "s/@INDEX@/${{TRAINFORM_REPLICA_INDEX:?}}/" \\
+  {defaults.LAUNCH_MOUNT}/{TF_CONFIG})}}"
+"""
+# behind a Service of its own a replica sees the port that it opens itself, and its peers' constant ones
+_TF_CONFIG_BEHIND = f"""\
+own="$TRAINFORM_SERVICE-$TRAINFORM_REPLICA_INDEX"
+export TF_CONFIG="${{TF_CONFIG-$(sed -e "s/@TYPE@/${{TRAINFORM_TASK_TYPE:?}}/" -e "s/@INDEX@/${{TRAINFORM_REPLICA_INDEX:?}}/" \\
+  -e "s/\"$own:[0-9]*\"/\"$own:${{TRAINFORM_TENSORFLOW_PORT:-}}\"/" {defaults.LAUNCH_MOUNT}/{TF_CONFIG})}}"
+"""
+_HOSTFILE = f"{defaults.LAUNCH_MOUNT}/{defaults.HOSTFILE}"
 
 _STATIC_TORCHRUN = (
     "exec torchrun",
@@ -51,23 +88,87 @@ _ACCELERATE = (
     '--main_process_ip "$MASTER_ADDR"',
     '--main_process_port "$MASTER_PORT"',
 )
+_DEEPSPEED = (
+    "exec deepspeed",
+    f"--hostfile {_HOSTFILE}",
+    '--master_addr "$MASTER_ADDR"',
+    '--master_port "$MASTER_PORT"',
+)
+_MPIRUN = ("exec mpirun", f"--hostfile {_HOSTFILE}", '-np "$NUM_PROCESSES"')
 # accelerate turns this on by itself only where a node has several accelerators; with one on each of several nodes every node would
 # train alone. For a single process it refuses it. (huggingface/accelerate at 00785cd, `commands/launch.py`)
 _MULTI_GPU = "--multi_gpu"
 _ACCELERATE_MODES = frozenset(
     f"__{mode}" for mode in ("multi_gpu", "cpu", "tpu", "use_deepspeed", "use_fsdp", "use_megatron_lm", "config_file")
 )
-_STATIC: dict[type, tuple[str, ...]] = {Torchrun: _STATIC_TORCHRUN, Accelerate: _ACCELERATE}
+# DeepSpeed starts the processes of a single host by itself, without SSH, and from a pod that computes nothing that would be the wrong one
+_FORCE_MULTI = "--force_multi"
 
 
-def launch_scripts(experiment: Experiment, world: World) -> dict[str, str]:
-    """The scripts that ranked roles start with, by file name."""
-    scripts = {}
-    for role in experiment.roles.values():
-        if role.ranked:
-            name = script_name(role)
-            scripts[name] = _script(experiment.launcher, name, world)
-    return scripts
+_RANKED = {
+    "RANK": "offset + index; rank of the pod",
+    "MASTER_ADDR, MASTER_PORT": "in rank 0 behind a Service of its own: what it opens itself",
+}
+SCRIPT_VARIABLES: dict[str, dict[str, str]] = {
+    "torchrun": _RANKED
+    | {"RANK": "static: offset + index, as --node-rank; elastic: not set, torchrun numbers the pods"},
+    "accelerate": _RANKED | {"RANK": "offset + index, as --machine_rank"},
+    "deepspeed": {},
+    "mpi": {},
+    "tensorflow": {
+        "TF_CONFIG": "cluster of all chief, worker and ps replicas, and the own task; not for a single replica. Behind Services the own entry "
+        "has the port that the replica opens, the others their Services' constant ones"
+    },
+    "command": _RANKED,
+}
+"""What the scripts add to the environment, by launcher: name and meaning."""
+
+FILES = {
+    defaults.LAUNCH_SCRIPT: "starts the launcher",
+    COMMAND_SCRIPT: "starts a ranked role's own command, with its rank",
+    SERVE_SCRIPT: "deepspeed, mpi: serves SSH to the pod that launches",
+    WAIT_SCRIPT: "waits for peers: their names, and over SSH their sshd; then says who is missing and why",
+    defaults.HOSTFILE: "`<host> slots=<processes>` for every node in order of rank: deepspeed, mpi, tensorflow, and wherever there is SSH",
+    TF_CONFIG: "tensorflow: the cluster",
+    SSHD_SCRIPT: "starts sshd, and keeps the container's variables for its sessions",
+    SSHD_CONFIG: "sshd's configuration",
+    SESSION_SCRIPT: "what a session over SSH runs: it sees the container's variables",
+    CHECKOUT_SCRIPT: "`prepare` with git: checks out the commit",
+}
+"""What the launch volume may hold, and what for."""
+
+
+def launch_files(layout: Layout, world: World) -> dict[str, str]:
+    """What ranked roles, and the one that launches, find in their launch volume, by file name."""
+    experiment = layout.experiment
+    files = {}
+    for name, role in experiment.roles.items():
+        if role.ranked or name == launching_role(experiment):
+            script = script_name(experiment, name)
+            files[script] = _SCRIPTS[script](layout, world)
+    if any(step.git is not None for step in experiment.prepare):
+        files[CHECKOUT_SCRIPT] = CHECKOUT
+    if ssh_roles(experiment):
+        files |= ssh_files(ssh_folder(experiment))
+    if _waits(experiment, world):
+        files[WAIT_SCRIPT] = WAIT
+    if needs_hosts(experiment, world):
+        files[defaults.HOSTFILE] = "".join(f"{host.address} slots={host.slots}\n" for host in layout.hosts())
+    if experiment.launcher.tensorflow is not None and world.nodes > 1:
+        files[TF_CONFIG] = _tf_config(layout)
+    return files
+
+
+def needs_hosts(experiment: Experiment, world: World) -> bool:
+    """Whether the pods get a list of all hosts: a static world with SSH, or TensorFlow's."""
+    if experiment.elastic:
+        return False
+    return bool(ssh_roles(experiment)) or (experiment.launcher.tensorflow is not None and world.nodes > 1)
+
+
+def ssh_folder(experiment: Experiment) -> str:
+    """Where SSH looks for its files: `~/.ssh` of the user that the pods run as."""
+    return f"{'/root' if experiment.run_as is None else experiment.run_as.home.rstrip('/')}/.ssh"
 
 
 def chooses_mode(launcher: Accelerate) -> bool:
@@ -76,35 +177,128 @@ def chooses_mode(launcher: Accelerate) -> bool:
     return not options.isdisjoint(_ACCELERATE_MODES)
 
 
-def script_name(role: Role) -> str:
-    """Which script a ranked role starts with: a role with a command of its own gets its rank, but not the launcher."""
-    return defaults.LAUNCH_SCRIPT if role.command is None else COMMAND_SCRIPT
+def script_name(experiment: Experiment, name: str) -> str:
+    """Which script a launched role starts with: where one pod launches over SSH, the others serve; a role with a command of its own
+    gets its rank, but not the launcher."""
+    launching = launching_role(experiment)
+    if launching is not None:
+        return defaults.LAUNCH_SCRIPT if name == launching else SERVE_SCRIPT
+    return defaults.LAUNCH_SCRIPT if experiment.roles[name].command is None else COMMAND_SCRIPT
 
 
-def container_command(role: Role) -> tuple[str, ...]:
-    """What the container starts: the script for ranked roles, the role's own command for the others."""
-    if role.ranked:
-        return ("/bin/sh", f"{defaults.LAUNCH_MOUNT}/{script_name(role)}")
+def container_command(experiment: Experiment, name: str) -> tuple[str, ...]:
+    """What the container starts: the script for launched roles, the role's own command for the others."""
+    role = experiment.roles[name]
+    if role.ranked or name == launching_role(experiment):
+        return ("/bin/sh", f"{defaults.LAUNCH_MOUNT}/{script_name(experiment, name)}")
     return () if role.command is None else tuple(role.command)
 
 
-def container_args(launcher: Launcher, role: Role) -> tuple[str, ...]:
+def container_args(experiment: Experiment, name: str) -> tuple[str, ...]:
     """The user's words, passed on to what the script starts."""
+    role = experiment.roles[name]
+    launching = launching_role(experiment)
+    if launching is not None:
+        return _words(experiment.launcher) if name == launching else ()
     if not role.ranked:
         return ()
-    if role.command is not None:
-        return tuple(role.command)
-    if launcher.script is None:
-        return () if launcher.command is None else tuple(launcher.command)
-    return (*launcher.script.launcher_args, launcher.script.script, *launcher.script.args)
+    return _words(experiment.launcher) if role.command is None else tuple(role.command)
 
 
-def _script(launcher: Launcher, name: str, world: World) -> str:
-    # an elastic world numbers its own ranks
-    rank = "" if launcher.elastic is not None else _RANK
-    if launcher.script is None or name == COMMAND_SCRIPT:
-        return _HEADER + rank + 'exec "$@"\n'
-    words = _ELASTIC_TORCHRUN if launcher.elastic is not None else _STATIC[type(launcher.script)]
-    if launcher.accelerate is not None and world.processes > 1 and not chooses_mode(launcher.accelerate):
-        words = (*words, _MULTI_GPU)
-    return _HEADER + rank + " \\\n  ".join([*words, '"$@"']) + "\n"
+def _words(launcher: Launcher) -> tuple[str, ...]:
+    if launcher.script is not None:
+        return (*launcher.script.launcher_args, launcher.script.script, *launcher.script.args)
+    if launcher.mpi is not None:
+        return (*launcher.mpi.launcher_args, *launcher.mpi.command)
+    command = launcher.command if launcher.tensorflow is None else launcher.tensorflow.command
+    return () if command is None else tuple(command)
+
+
+def _launch_script(layout: Layout, world: World) -> str:
+    experiment = layout.experiment
+    wait = _waits(experiment, world)
+    words = _LINES[experiment.launcher.kind](experiment, world)
+    between = " " if len(words) == 1 else " \\\n  "
+    return _start(layout, world) + wait + between.join([*words, '"$@"']) + "\n"
+
+
+def _waits(experiment: Experiment, world: World) -> str:
+    """What the launch script says to wait for its peers; nothing where there are none."""
+    if experiment.launcher.over_ssh is not None:
+        return WAIT_FOR_SSH
+    if world.nodes == 1 and not experiment.elastic:
+        return ""
+    return WAIT_FOR_NAMES if experiment.launcher.tensorflow is None else WAIT_FOR_ALL_NAMES
+
+
+def _command_script(layout: Layout, world: World) -> str:
+    return _start(layout, world) + 'exec "$@"\n'
+
+
+def _serve_script(layout: Layout, world: World) -> str:
+    return _HEADER + SERVE
+
+
+_SCRIPTS: dict[str, Callable[[Layout, World], str]] = {
+    defaults.LAUNCH_SCRIPT: _launch_script,
+    COMMAND_SCRIPT: _command_script,
+    SERVE_SCRIPT: _serve_script,
+}
+
+
+def _start(layout: Layout, world: World) -> str:
+    """What comes before the launcher: who this pod is, and its sshd."""
+    experiment = layout.experiment
+    launcher = experiment.launcher
+    parts = [_HEADER]
+    if launcher.tensorflow is not None:
+        parts += [_TF_CONFIG_BEHIND if layout.behind_services else _TF_CONFIG] if world.nodes > 1 else []
+    elif launcher.over_ssh is None and launcher.elastic is None:  # an elastic world numbers its own ranks
+        parts += [_RANK, _RANK_0] if layout.behind_services else [_RANK]
+    return "".join(parts) + (START_SSHD if ssh_roles(experiment) else "")
+
+
+def _torchrun(experiment: Experiment, world: World) -> tuple[str, ...]:
+    return _STATIC_TORCHRUN if experiment.launcher.elastic is None else _ELASTIC_TORCHRUN
+
+
+def _accelerate(experiment: Experiment, world: World) -> tuple[str, ...]:
+    launcher = experiment.launcher.accelerate
+    multi = launcher is not None and world.processes > 1 and not chooses_mode(launcher)
+    return (*_ACCELERATE, _MULTI_GPU) if multi else _ACCELERATE
+
+
+def _deepspeed(experiment: Experiment, world: World) -> tuple[str, ...]:
+    launching = launching_role(experiment)
+    apart = launching is not None and not experiment.roles[launching].ranked
+    return (*_DEEPSPEED, _FORCE_MULTI) if apart else _DEEPSPEED
+
+
+# The line that starts, by launcher.
+_LINES: dict[str, Callable[[Experiment, World], tuple[str, ...]]] = {
+    "torchrun": _torchrun,
+    "accelerate": _accelerate,
+    "deepspeed": _deepspeed,
+    "mpi": lambda experiment, world: _MPIRUN,
+    "tensorflow": lambda experiment, world: ("exec",),
+    "command": lambda experiment, world: ("exec",),
+}
+
+
+def _tf_config(layout: Layout) -> str:
+    """TF_CONFIG of every pod, but for its own task: peers by their stable addresses, the evaluator outside of the cluster."""
+    experiment = layout.experiment
+    cluster = {
+        str(task_type(experiment, name)): [
+            f"{layout.address(name, index)}:{layout.called_at(name, index, TENSORFLOW)}"
+            for index in range(role.replicas)
+        ]
+        for name, role in experiment.roles.items()
+        if in_world(experiment, name)
+    }
+    return (
+        json.dumps({"cluster": cluster, "task": {"type": "@TYPE@", "index": 0}}).replace(
+            '"index": 0', '"index": @INDEX@'
+        )
+        + "\n"
+    )

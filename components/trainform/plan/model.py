@@ -6,8 +6,10 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
+from trainform.spec.prepare import GitCheckout
 from trainform.spec.queues import QueueRequest
 from trainform.spec.roles import EnvSource, InitContainer, Policy, Toleration
+from trainform.spec.ssh import RunAs
 from trainform.spec.storage import ClaimRequest
 
 
@@ -27,6 +29,14 @@ class Port:
     name: str
     number: int
     host: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Host:
+    """One node of the world as the hostfile names it; `slots`: training processes on it."""
+
+    address: str
+    slots: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,11 +81,61 @@ class World:
 
 @dataclasses.dataclass(frozen=True)
 class Rendezvous:
-    """Where the processes meet: a headless Service that publishes every pod as `<pod>.<service>`, and rank 0's address in it."""
+    """Where the processes meet: a headless Service that publishes every pod as `<pod>.<service>`, and rank 0's address and port, as its
+    peers call it and as it knows itself (they differ behind a Service of its own)."""
 
     service: str
     address: str
     port: int
+    own_address: str
+    own_port: int
+
+
+@dataclasses.dataclass(frozen=True)
+class SshPlan:
+    """The SSH identity of the job. `secret` holds the files that stand in `folder`; `made` tells whether it is made here.
+
+    `port` holds for every host but those of `ports` (patterns of host names, the first that fits)."""
+
+    secret: str
+    made: bool
+    rotation: int
+    folder: str
+    port: int
+    ports: tuple[tuple[str, int], ...]
+    roles: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class ReplicaService:
+    """A Service for one replica: constant ports in front of those that the pod listens on, by purpose."""
+
+    name: str
+    role: str
+    index: int
+    ports: tuple[tuple[str, int, int], ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Checkout:
+    """A commit of a git repository in a volume of the pod, made by the init container `step`."""
+
+    step: str
+    git: GitCheckout
+    volume: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Group:
+    """Pods of a role that share one template: all of them, or one where each replica has ports of its own.
+
+    `index` is that replica's, None where the pods learn theirs at run time."""
+
+    name: str
+    replicas: int
+    min_available: int
+    index: int | None
+    ports: tuple[Port, ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,7 +143,8 @@ class RolePlan:
     """One role group: pods `<job>-<role>-0` to `<job>-<role>-<replicas - 1>`, all from one template.
 
     `rank_offset` is the rank of the first of them, None where the plan gives no ranks: an unranked role has none, and in an elastic
-    job torchrun numbers the pods at run time.
+    job torchrun numbers the pods at run time. `ports`: one set for all replicas, or one for each (`per_replica`). `launched`: the pods
+    start with a launch script. `prepared`: which steps of `prepare` are the first ones of `init`. `restart` is the pods' own policy.
     """
 
     name: str
@@ -101,9 +162,14 @@ class RolePlan:
     accelerators: tuple[str, int] | None
     capabilities: tuple[str, ...]
     shared_memory: str | None
-    ports: tuple[Port, ...]
+    ports: tuple[tuple[Port, ...], ...]
+    per_replica: bool
     mounts: tuple[Mount, ...]
+    prepared: tuple[int, ...]
+    checkouts: tuple[Checkout, ...]
     init: tuple[InitContainer, ...]
+    ssh: bool
+    launched: bool
     restart: str
     max_retry: int
     policies: tuple[Policy, ...]
@@ -116,6 +182,14 @@ class RolePlan:
     def rank(self, index: int) -> int | None:
         """Rank of the pod with this index, None where the plan gives none."""
         return None if self.rank_offset is None else self.rank_offset + index
+
+    def groups(self) -> Iterator[Group]:
+        """The pods by template."""
+        if not self.per_replica:
+            yield Group(self.name, self.replicas, self.min_available, None, self.ports[0])
+            return
+        for index, ports in enumerate(self.ports):
+            yield Group(group_name(self.name, index), 1, int(index < self.min_available), index, ports)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -142,7 +216,10 @@ class Pod:
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """One experiment in one environment, ready to be rendered. `job` is the name of the job object and contains the revision."""
+    """One experiment in one environment, ready to be rendered. `job` is the name of the job object and contains the revision.
+
+    `files` are mounted in launched pods, by name. `launches`: the role whose pod starts the processes of all over SSH, which then give
+    out the ranks; None: every pod starts its own. `ends_with`: the role whose success ends the job; None: every pod ends by itself."""
 
     experiment: str
     environment: str
@@ -151,12 +228,19 @@ class Plan:
     run: int
     revision: str
     namespace: str
+    launcher: str
     roles: tuple[RolePlan, ...]
     world: World
     rendezvous: Rendezvous
-    scripts: dict[str, str]
+    ssh: SshPlan | None
+    hosts: tuple[Host, ...]
+    services: tuple[ReplicaService, ...]
+    files: dict[str, str]
+    launches: str | None
+    ends_with: str | None
     queue: QueuePlan
     claims: tuple[ClaimPlan, ...]
+    run_as: RunAs | None
     host_network: bool
     topology: dict[str, Any] | None
     priority_class: str | None
@@ -178,8 +262,8 @@ class Plan:
         return job_name(self.experiment, self.revision)
 
     @property
-    def launch_script(self) -> str:
-        """Name of the ConfigMap with the launch script; it follows the revision, so a running job never sees the next one's."""
+    def launch_files(self) -> str:
+        """Name of the ConfigMap with the launch files; it follows the revision, so a running job never sees the next one's."""
         return f"{self.job}-launch"
 
     @property
@@ -201,9 +285,12 @@ class Plan:
     def pods(self) -> Iterator[Pod]:
         """Every pod, in order of roles and indices."""
         for role in self.roles:
-            for index in range(role.replicas):
-                name = pod_name(self.job, role.name, index)
-                yield Pod(name, role.name, index, role.rank(index), f"{name}.{self.rendezvous.service}")
+            index = 0
+            for group in role.groups():
+                for number in range(group.replicas):
+                    name = pod_name(self.job, group.name, number)
+                    yield Pod(name, role.name, index, role.rank(index), f"{name}.{self.rendezvous.service}")
+                    index += 1
 
 
 def job_name(experiment: str, revision: str) -> str:
@@ -211,6 +298,11 @@ def job_name(experiment: str, revision: str) -> str:
     return f"{experiment}-{revision}"
 
 
-def pod_name(job: str, role: str, index: int) -> str:
-    """`<job>-<role>-<index>`, as Volcano names pods (its `MakePodName`)."""
-    return f"{job}-{role}-{index}"
+def group_name(role: str, index: int) -> str:
+    """`worker-2`: a replica with a template of its own."""
+    return f"{role}-{index}"
+
+
+def pod_name(job: str, group: str, index: int) -> str:
+    """`<job>-<group>-<index>`, as Volcano names pods (its `MakePodName`)."""
+    return f"{job}-{group}-{index}"

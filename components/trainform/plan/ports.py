@@ -1,24 +1,88 @@
-"""The rendezvous port."""
+"""The ports that pods listen on."""
 
 from __future__ import annotations
 
 import hashlib
+import itertools
+from collections.abc import Iterator
 
 from trainform.catalog import defaults
+from trainform.plan.model import Port
+from trainform.plan.world import first_ranked, in_world, ssh_roles
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 
+RENDEZVOUS, TENSORFLOW, SSH = "rendezvous", "tensorflow", "ssh"
 
-def rendezvous_port(experiment: Experiment, environment: Environment) -> int:
-    """As said; else the launcher's usual port on the pod network; else one of the environment's range.
 
-    On the host network the choice follows from the experiment's identity alone, so that every preview finds the same port. Two
-    experiments may get the same one: it is declared as a host port, and the scheduler keeps them on different nodes.
+def plan_ports(experiment: Experiment, environment: Environment) -> dict[str, tuple[tuple[Port, ...], ...]]:
+    """Per role one set of ports for all replicas, or one for each (`network.ports: per-replica`).
+
+    On the pod network the usual numbers. On the host network numbers of the environment's range, one after the other from a start that
+    follows from the experiment's identity alone, so that every preview finds the same ones. Two experiments may meet in a number: it
+    is declared as a host port, and the scheduler keeps its users on different nodes.
     """
+    own_sets = experiment.network.host and experiment.network.ports == "per-replica"
+    numbers = {purpose: _numbers(experiment, environment, purpose) for purpose in (main_port(experiment), SSH)}
+    ports: dict[str, tuple[tuple[Port, ...], ...]] = {}
+    free = _range(experiment, environment)
+    for name, role in experiment.roles.items():
+        ports[name] = ((),) * (max(1, role.replicas) if own_sets and role.ranked else 1)
+    for purpose, said in numbers.items():
+        for name in experiment.roles:
+            ports[name] = tuple(
+                (*given, Port(purpose, next(said if said is not None else free), experiment.network.host))
+                if _listens(experiment, name, index, purpose)
+                else given
+                for index, given in enumerate(ports[name])
+            )
+    return ports
+
+
+def main_port(experiment: Experiment) -> str:
+    """What the launcher's own port is called."""
+    return RENDEZVOUS if experiment.launcher.tensorflow is None else TENSORFLOW
+
+
+def usual_port(experiment: Experiment, purpose: str) -> int:
+    """The number on the pod network, and the constant one of a replica's Service."""
+    if purpose == SSH:
+        root = experiment.run_as is None or experiment.run_as.user == 0
+        said = None if experiment.ssh is None else experiment.ssh.port
+        return said if said is not None else defaults.SSH_PORT if root else defaults.SSH_PORT_OF_USERS
     if experiment.network.port is not None:
         return experiment.network.port
+    return defaults.TENSORFLOW_PORT if purpose == TENSORFLOW else defaults.RENDEZVOUS_PORT
+
+
+def said_port(experiment: Experiment, purpose: str) -> int | None:
+    """The number that the user wrote."""
+    if purpose == SSH:
+        return None if experiment.ssh is None else experiment.ssh.port
+    return experiment.network.port
+
+
+def _numbers(experiment: Experiment, environment: Environment, purpose: str) -> Iterator[int] | None:
+    """Where the numbers of a purpose are certain; None where they come out of the range."""
+    said = said_port(experiment, purpose)
     if not experiment.network.host:
-        return defaults.RENDEZVOUS_PORT
+        return itertools.repeat(usual_port(experiment, purpose))
+    if said is None:
+        return None
+    return itertools.count(said) if experiment.network.ports == "per-replica" else itertools.repeat(said)
+
+
+def _range(experiment: Experiment, environment: Environment) -> Iterator[int]:
     first, last = environment.port_range
+    size = last - first + 1
     identity = f"{environment.namespace.name}/{experiment.name}".encode()
-    return first + int.from_bytes(hashlib.sha256(identity).digest()[:8], "big") % (last - first + 1)
+    start = int.from_bytes(hashlib.sha256(identity).digest()[:8], "big")
+    return (first + (start + step) % size for step in itertools.count())
+
+
+def _listens(experiment: Experiment, name: str, index: int, purpose: str) -> bool:
+    if purpose == SSH:
+        return experiment.roles[name].ranked and name in ssh_roles(experiment)
+    if purpose == RENDEZVOUS:
+        return name == first_ranked(experiment) and index == 0
+    return in_world(experiment, name)

@@ -8,19 +8,28 @@ from collections.abc import Callable, Iterator
 from trainform.catalog import defaults
 from trainform.errors import Problem
 from trainform.plan.amounts import resource_problems
+from trainform.plan.checkout import steps
 from trainform.plan.env import RESERVED_PREFIX
-from trainform.plan.launch import chooses_mode
+from trainform.plan.launcher_rules import (
+    accelerate_problems,
+    restart_problems,
+    ssh_launcher_problems,
+    tensorflow_problems,
+)
 from trainform.plan.metadata import metadata_problems
-from trainform.plan.model import Plan, pod_name
+from trainform.plan.model import Plan, group_name, pod_name
+from trainform.plan.network_rules import address_problems, port_problems, prepare_problems, ssh_problems
 from trainform.plan.queues import job_queue_problems
 from trainform.plan.references import reference_problems
 from trainform.plan.secrets import secret_problems
+from trainform.plan.world import launching_role
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.names import LABEL_MAX
 
 # Folders that a volume may not hide; inside /dev and /etc there is room for one, inside the kernel's own there is none.
 SYSTEM_FOLDERS = ("", "/dev", "/etc", "/proc", "/sys")
+OWN_VOLUMES = (defaults.SHARED_MEMORY_VOLUME, defaults.LAUNCH_VOLUME, defaults.SSH_VOLUME, defaults.HOSTFILE)
 KERNEL_FOLDERS = ("/proc/", "/sys/")
 
 Rule = Callable[[Experiment, Environment, Plan], Iterator[Problem]]
@@ -36,7 +45,8 @@ def _names(experiment: Experiment, environment: Environment, plan: Plan) -> Iter
     elastic = experiment.launcher.elastic
     for role in plan.roles:
         most = role.replicas if elastic is None or not role.ranked else max(role.replicas, elastic.max_nodes)
-        longest = pod_name(plan.job, role.name, max(most - 1, 0))
+        last = max(most - 1, 0)
+        longest = pod_name(plan.job, *((group_name(role.name, last), 0) if role.per_replica else (role.name, last)))
         over = len(longest) - LABEL_MAX
         if over > 0:
             yield Problem(
@@ -62,7 +72,7 @@ def _role_names(experiment: Experiment, environment: Environment, plan: Plan) ->
             yield Problem(
                 f"roles.{name}", None, f"reads like replica {number} of the role {stem}: its pods are called …-{name}-0 beside …-{name}, and a Service of that replica would have its name", "rename one of the two roles"
             )  # fmt: skip
-        seen = {defaults.MAIN_CONTAINER}
+        seen = {defaults.MAIN_CONTAINER, *(step.name for step in steps(experiment, name))}
         for index, init in enumerate(role.init):
             if init.name in seen:
                 yield Problem(
@@ -80,8 +90,22 @@ def _volumes(experiment: Experiment, environment: Environment, plan: Plan) -> It
         claims: dict[str, str] = {}
         if role.shared_memory is not None:
             paths[defaults.SHARED_MEMORY_MOUNT] = "shared_memory"
-        if role.ranked:
+        if role.launched or role.checkouts:
             paths[defaults.LAUNCH_MOUNT] = "the launch script"
+        if role.ssh and plan.ssh is not None:
+            paths[plan.ssh.folder] = "the SSH identity"
+        if role.launched and plan.launcher == "deepspeed":
+            paths[defaults.DEEPSPEED_MOUNT] = "DeepSpeed's hostfile"
+        for checkout in role.checkouts:
+            path = checkout.git.path.rstrip("/")
+            if path in paths:
+                yield Problem(
+                    f"prepare.{checkout.step}.git.path",
+                    checkout.git.path,
+                    f"is the mount of {paths[path]} too (role {role.name})",
+                    "choose another path",
+                )
+            paths.setdefault(path, f"the step {checkout.step}")
         for mount in role.mounts:
             where = f"storage.{mount.volume}"
             path = mount.path.rstrip("/")
@@ -101,29 +125,29 @@ def _volumes(experiment: Experiment, environment: Environment, plan: Plan) -> It
                 )
             paths.setdefault(path, where)
             claims.setdefault(mount.claim, where)
-    for key, volume in experiment.storage.items():
-        path = volume.mount.rstrip("/")
+    taken = {checkout.volume for role in plan.roles for checkout in role.checkouts}
+    for key in experiment.storage:
+        if key in OWN_VOLUMES or key.removesuffix("-key") in taken:
+            yield Problem(f"storage.{key}", None, "is a name that trainform uses itself", "choose another name")
+    yield from _system_paths(experiment)
+
+
+def _system_paths(experiment: Experiment) -> Iterator[Problem]:
+    mounts = {f"storage.{key}.mount": volume.mount for key, volume in experiment.storage.items()}
+    mounts |= {
+        f"prepare[{index}].git.path": step.git.path
+        for index, step in enumerate(experiment.prepare)
+        if step.git is not None
+    }
+    for field, mount in mounts.items():
+        path = mount.rstrip("/")
         if path in SYSTEM_FOLDERS or path.startswith(KERNEL_FOLDERS):
             yield Problem(
-                f"storage.{key}.mount",
-                volume.mount,
+                field,
+                mount,
                 "would hide a folder of the system that every process needs",
                 "choose a folder of your own, such as /mnt/data",
             )
-        if key in (defaults.SHARED_MEMORY_VOLUME, defaults.LAUNCH_VOLUME):
-            yield Problem(f"storage.{key}", None, "is a name that trainform uses itself", "choose another name")
-
-
-def _ports(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
-    first, last = environment.port_range
-    port = experiment.network.port
-    if experiment.network.host and port is not None and not first <= port <= last:
-        yield Problem(
-            "network.port",
-            port,
-            f"is outside the host ports of the environment ({environment.ports})",
-            "choose one inside, or leave it out",
-        )
 
 
 def _env(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
@@ -131,6 +155,7 @@ def _env(experiment: Experiment, environment: Environment, plan: Plan) -> Iterat
     for name, role in experiment.roles.items():
         written[f"roles.{name}.env"] = role.env
         written |= {f"roles.{name}.init[{index}].env": init.env for index, init in enumerate(role.init)}
+    written |= {f"prepare[{index}].env": step.env for index, step in enumerate(experiment.prepare)}
     for path, env in written.items():
         for variable in env:
             if variable.startswith(RESERVED_PREFIX):
@@ -148,7 +173,7 @@ def _ranks(experiment: Experiment, environment: Environment, plan: Plan) -> Iter
             yield Problem(
                 f"roles.{name}.replicas", 0, "leaves a ranked role without pods", "write 1 or more, or `ranked: false`"
             )
-        if not role.ranked and role.command is None:
+        if not role.ranked and role.command is None and name != launching_role(experiment):
             yield Problem(
                 f"roles.{name}.command", None, "is missing: the launcher starts ranked roles only", "add `command: […]`"
             )
@@ -183,29 +208,7 @@ def _ranks(experiment: Experiment, environment: Environment, plan: Plan) -> Iter
         )
 
 
-def _accelerate(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
-    launcher = experiment.launcher.accelerate
-    if launcher is None:
-        return
-    counts = {role.accelerators[1] if role.accelerators is not None else 1 for role in plan.ranked}
-    if len(counts) > 1 and launcher.processes_per_node is None:
-        yield Problem(
-            "roles",
-            None,
-            "have different numbers of accelerators, and accelerate gives every machine the same number of processes",
-            "make them equal, or use torchrun",
-        )
-    started = [role for role in plan.ranked if experiment.roles[role.name].command is None]
-    without = [role.name for role in started if role.accelerators is None]
-    if without and plan.world.processes > 1 and not chooses_mode(launcher):
-        yield Problem(
-            "launcher.accelerate",
-            None,
-            f"starts {plan.world.processes} processes, and without accelerators (role {', '.join(without)}) accelerate joins them by MPI only",
-            "use torchrun: write `launcher: {torchrun: {script: …}}`",
-        )
-
-
 RULES: tuple[Rule, ...] = (
-    _names, _role_names, reference_problems, job_queue_problems, resource_problems, metadata_problems, _volumes, _ports, secret_problems, _env, _ranks, _accelerate
+    _names, _role_names, reference_problems, job_queue_problems, resource_problems, metadata_problems, _volumes, port_problems, address_problems, ssh_problems,
+    prepare_problems, secret_problems, _env, _ranks, accelerate_problems, ssh_launcher_problems, tensorflow_problems, restart_problems
 )  # fmt: skip

@@ -32,6 +32,10 @@ def secret_problems(experiment: Experiment, environment: Environment, plan: Plan
         for index, init in enumerate(role.init):
             written[f"{path}.init[{index}].env"] = init.env
             commands[f"{path}.init[{index}].command"] = init.command
+    for index, step in enumerate(experiment.prepare):
+        written[f"prepare[{index}].env"] = step.env
+        commands |= {} if step.command is None else {f"prepare[{index}].command": step.command}
+        commands |= {} if step.git is None else {f"prepare[{index}].git.repository": [step.git.repository]}
     for path, env in written.items():
         for variable, value in env.items():
             if isinstance(value, str) and gives_away(variable, value):
@@ -91,9 +95,14 @@ def _variable(name: str) -> str:
 
 def _launcher_words(experiment: Experiment) -> Iterator[tuple[str, Sequence[str]]]:
     launcher = experiment.launcher
+    path = f"launcher.{launcher.kind}"
     if launcher.command is not None:
-        yield "launcher.command", launcher.command
-    for name, script in (("torchrun", launcher.torchrun), ("accelerate", launcher.accelerate)):
-        if script is not None:
-            yield f"launcher.{name}.launcher_args", script.launcher_args
-            yield f"launcher.{name}.args", script.args
+        yield path, launcher.command
+    if launcher.script is not None:
+        yield f"{path}.launcher_args", launcher.script.launcher_args
+        yield f"{path}.args", launcher.script.args
+    if launcher.mpi is not None:
+        yield f"{path}.launcher_args", launcher.mpi.launcher_args
+        yield f"{path}.command", launcher.mpi.command
+    if launcher.tensorflow is not None:
+        yield f"{path}.command", launcher.tensorflow.command

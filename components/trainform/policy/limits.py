@@ -22,7 +22,9 @@ def limit_problems(plan: Plan, manifests: list[Manifest], environment: Environme
     """Every limit of the environment that the plan, or a manifest rendered from it, breaks."""
     job = next(manifest.body for manifest in manifests if manifest.key == "job")
     templates = pod_templates(job)
-    problems = [problem for rule in RULES for problem in rule(plan, templates, environment)]
+    problems: list[Problem] = []
+    for rule in RULES:  # replicas with templates of their own break a limit together, and it is told once
+        problems += [problem for problem in rule(plan, templates, environment) if problem not in problems]
     return [*problems, *patched_annotations(plan, manifests)]
 
 
@@ -114,7 +116,12 @@ def _image_path(plan: Plan, role_name: str, index: int | None, image: str) -> st
     if role is None:
         return "manifest_overrides.job"
     if index is not None and index < len(role.init) and role.init[index].image == image:
-        return f"roles.{role_name}.init[{index}].image"
+        prepared = len(role.prepared)
+        return (
+            f"prepare[{role.prepared[index]}].image"
+            if index < prepared
+            else f"roles.{role_name}.init[{index - prepared}].image"
+        )
     if image == role.image:
         return role.image_origin
     return f"roles.{role_name}.pod_overrides"

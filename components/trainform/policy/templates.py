@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
+from trainform.catalog import defaults
 from trainform.spec.quantities import amount
 
 
@@ -50,7 +51,7 @@ def pod_templates(body: dict[str, Any]) -> list[Template]:
     """Every pod template in a Volcano Job."""
     return [
         Template(
-            task["name"],
+            task["template"]["metadata"]["labels"].get(defaults.ROLE_LABEL, task["name"]),
             task["replicas"],
             task["minAvailable"],
             task["template"]["metadata"].get("annotations", {}),

@@ -59,9 +59,11 @@ def register(
     provider: pulumi.ProviderResource | None,
     depends_on: Sequence[pulumi.Resource] = (),
     spec_inputs: Mapping[str, pulumi.Input[Any]] | None = None,
+    secrets: Mapping[str, pulumi.Input[Any]] | None = None,
 ) -> pulumi.CustomResource:
-    """Register one object under its parent; without a provider it takes the parent's. `spec_inputs` puts outputs of other resources in place of fields of the spec."""
-    body = copy.deepcopy(manifest.body)
+    """Register one object under its parent; without a provider it takes the parent's. `spec_inputs` puts outputs of other resources in
+    place of fields of the spec, `secrets` values in place of masked fields of the object: state holds them encrypted."""
+    body = copy.deepcopy(manifest.body) | dict(secrets if secrets is not None else {})
     api_version, kind = body["apiVersion"], body["kind"]
     if spec_inputs:
         body["spec"] |= spec_inputs
@@ -72,6 +74,8 @@ def register(
         # a job's accelerators must be free before the next revision can be placed
         delete_before_replace=True if kind == "Job" else None,
         retain_on_delete=True if manifest.keep else None,
+        # the API server turns stringData into data
+        additional_secret_outputs=["data", *secrets] if secrets is not None else None,
         hooks=_explain_timeout(manifest),
         # ordering only: a property that came from a claim or Service would replace the job with it
         depends_on=list(depends_on),

@@ -12,14 +12,13 @@ from typing import Any
 import pulumi
 
 from trainform.backends.job import BACKENDS, job_manifests, plan_job
-from trainform.catalog import defaults
 from trainform.cluster.preflight import check_objects
 from trainform.cluster.read import Cluster
 from trainform.errors import InputError, Problem
 from trainform.examine import resolve, resolve_environment, with_own
 from trainform.manifests.manifest import Manifest, ownership, stamped
 from trainform.manifests.merge_patch import merge_patch
-from trainform.manifests.objects import claim, launch_scripts, rendezvous_service
+from trainform.manifests.objects import claim, launch_files, rendezvous_service
 from trainform.plan.build import plan_claim, queue_amounts
 from trainform.plan.model import QueuePlan
 from trainform.resources.apply import cluster_provider, register, told
@@ -109,7 +108,8 @@ class RoleGroup(pulumi.ComponentResource):
     """The pod template of one role, for a workload of your own, with the launch script that it mounts.
 
     `template` is the pod template as a job of the environment's backend would hold it, `replicas` how many pods it is for. Addresses
-    in it are those of a job of the experiment: `Rendezvous` with the experiment's name makes the Service behind them.
+    in it are those of a job of the experiment: `Rendezvous` with the experiment's name makes the Service behind them, and `SshIdentity`
+    called `<experiment>-ssh`, with that service, the Secret that it mounts.
     """
 
     template: pulumi.Output[dict[str, Any]]
@@ -129,16 +129,23 @@ class RoleGroup(pulumi.ComponentResource):
                 known = ", ".join(experiment.roles)
                 raise InputError([Problem("role", role, f"is not a role of {experiment.name}", f"known: {known}")])
             plan = plan_job(experiment, environment)
+            if next(planned.per_replica for planned in plan.roles if planned.name == role):
+                reason = "has a template for each of its replicas (network.ports: per-replica)"
+                raise InputError([Problem("role", role, reason, "use `TrainingJob`, or `ports: shared`")])
             job = next(manifest.body for manifest in job_manifests(plan) if manifest.key == "job")
             task = next(task for task in job["spec"]["tasks"] if task["name"] == role)
-            script = stamped(_renamed(launch_scripts(plan), f"{name}-{plan.revision}"))
+            script = stamped(_renamed(launch_files(plan), f"{name}-{plan.revision}"))
             check_objects(Cluster(environment.cluster.context), [script])
         super().__init__("trainform:index:RoleGroup", name, None, opts)
         template = task["template"]
-        if experiment.roles[role].ranked:
+        volumes = template["spec"].get("volumes", [])
+        mounting = [
+            volume["name"] for volume in volumes if volume.get("configMap", {}).get("name") == plan.launch_files
+        ]
+        if mounting:
             resource = register(script, self, cluster_provider(self, environment))
-            mounted = {"configMap": {"name": resource.id.apply(lambda _: script.body["metadata"]["name"])}}
-            template = merge_patch(template, {"spec": {"volumes": {defaults.LAUNCH_VOLUME: mounted}}})
+            made = {"configMap": {"name": resource.id.apply(lambda _: script.body["metadata"]["name"])}}
+            template = merge_patch(template, {"spec": {"volumes": dict.fromkeys(mounting, made)}})
         self.template = pulumi.Output.from_input(template)
         self.replicas = pulumi.Output.from_input(task["replicas"])
         self.register_outputs({"template": self.template, "replicas": self.replicas})

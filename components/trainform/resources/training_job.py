@@ -1,4 +1,4 @@
-"""TrainingJob: claims, the rendezvous Service, an own queue, the launch script and the job."""
+"""TrainingJob: claims, Services, the SSH identity, an own queue, the launch files and the job."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from trainform.backends.job import BACKENDS
 from trainform.cluster.preflight import check_job
 from trainform.cluster.read import Cluster
 from trainform.examine import resolve
+from trainform.manifests.ssh import identity
+from trainform.plan.model import Plan
 from trainform.resources.apply import cluster_provider, register, told
+from trainform.resources.ssh import is_identity, private_files
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 
@@ -54,12 +57,18 @@ class TrainingJob(pulumi.ComponentResource):
             experiment, environment = resolve(experiment, environment, run)
             plan = plan_job(experiment, environment, run)
             manifests = job_manifests(plan)
+            identity_secrets = _identity_secrets(plan)
             check_job(Cluster(plan.context), plan, manifests, BACKENDS[plan.backend].CRDS)
         super().__init__("trainform:index:TrainingJob", name, None, opts)
 
         provider = cluster_provider(self, environment)
         *before, job = manifests
-        registered = {manifest.key: register(manifest, self, provider) for manifest in before}
+        registered = {
+            manifest.key: register(
+                manifest, self, provider, secrets=identity_secrets if is_identity(manifest) else None
+            )
+            for manifest in before
+        }
         own_queue = next((registered[key] for key in registered if key.startswith("queue-")), None)
         # An output, so that the first preview does not ask the webhook about a queue that is not there yet.
         queue = plan.queue.name if own_queue is None else own_queue.id.apply(lambda _: plan.queue.name)
@@ -80,3 +89,9 @@ class TrainingJob(pulumi.ComponentResource):
         for key, value in outputs.items():
             setattr(self, key, pulumi.Output.from_input(value))
         self.register_outputs(outputs)
+
+
+def _identity_secrets(plan: Plan) -> Mapping[str, pulumi.Input[Any]] | None:
+    if plan.ssh is None or not plan.ssh.made:
+        return None
+    return private_files(identity(plan), plan.ssh.rotation)

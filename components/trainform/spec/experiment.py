@@ -11,9 +11,11 @@ from trainform.spec.launchers import Launcher
 from trainform.spec.model import MAPPING, TEXT, Model, Patch, Text, by_shape
 from trainform.spec.names import Image, Label, LabelKey, LabelValue, QueueName, ServiceLabel, Subdomain
 from trainform.spec.network import Network
+from trainform.spec.prepare import Step
 from trainform.spec.quantities import Bytes, Duration
 from trainform.spec.queues import OwnQueue
-from trainform.spec.roles import Env, Policy, RestartPolicy, Role, Toleration
+from trainform.spec.roles import Env, Policy, Restart, Role, Toleration
+from trainform.spec.ssh import RunAs, Ssh
 from trainform.spec.storage import Volume
 
 
@@ -51,6 +53,16 @@ class Experiment(Model):
     )
     network: Network = Field(default=Network(), description="How the pods reach each other. Default: the pod network.")
     storage: dict[Label, Volume] = Field(default={}, description="Volumes by name. Default none.")
+    prepare: list[Step] = Field(
+        default=[],
+        description="Steps before the containers start, in order, ahead of the roles' own `init`. Default none.",
+    )
+    ssh: Ssh | None = Field(
+        default=None, description="SSH between the pods. Empty: only where the launcher needs it (deepspeed, mpi)."
+    )
+    run_as: RunAs | None = Field(
+        default=None, description="User of all containers. Empty: the image's. A change makes a new revision."
+    )
     shared_memory: Bytes | None = Field(
         default=None,
         description="Size limit of a memory volume at /dev/shm, in bytes (20G); it counts as memory of the pod. Empty: the runtime's "
@@ -64,9 +76,11 @@ class Experiment(Model):
         default=None,
         description="PriorityClass of the job and its pods. Empty: the cluster's default. A change makes a new revision.",
     )
-    restart: RestartPolicy | None = Field(
+    restart: Restart | None = Field(
         default=None,
-        description="Whether a failed container is started again on its node. Empty: never, on-failure for an elastic job. A change makes a new revision.",
+        description="What follows a failure: never (a failure is final), on-failure (a failed container is started again on its node, at most "
+        "`max_retry` of the role), `3 times` (the same, at most three over the role), all-when-evicted (never, but a ranked pod that is evicted, by "
+        "a drain or preemption, starts the whole job anew). Empty: never, on-failure for an elastic job. A change makes a new revision.",
     )
     max_retry: int = Field(
         default=defaults.MAX_RETRY, ge=1, le=2**31 - 1,

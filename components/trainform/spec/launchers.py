@@ -7,6 +7,9 @@ from typing import Annotated, Literal, Self
 from pydantic import ConfigDict, Field, model_validator
 
 from trainform.spec.model import Command, Model, NonEmpty, Text, only_one
+from trainform.spec.names import Label
+
+LAUNCHERS = ("torchrun", "accelerate", "deepspeed", "mpi", "tensorflow", "command")
 
 Arguments = Annotated[
     list[Text], Field(description="Words passed on unchanged. Default none. A change makes a new revision.")
@@ -14,7 +17,7 @@ Arguments = Annotated[
 
 
 class ScriptLauncher(Model):
-    """What torchrun and accelerate have in common: a Python script and its arguments."""
+    """What torchrun, accelerate and deepspeed have in common: a Python script and its arguments."""
 
     script: NonEmpty = Field(description="Path of the training script in the image. A change makes a new revision.")
     args: Arguments = Field(
@@ -71,14 +74,61 @@ class Accelerate(ScriptLauncher):
     )
 
 
+class Deepspeed(ScriptLauncher):
+    """`deepspeed`: one pod starts the processes on every ranked pod over SSH, by a hostfile of the plan."""
+
+    role: Label | None = Field(
+        default=None,
+        description="Role of one pod that launches. Empty: the first ranked role, which then computes too; an unranked role launches and "
+        "computes nothing. A change makes a new revision.",
+    )
+
+
+class Mpi(Model):
+    """`mpirun` of Open MPI 4 or 5: one pod starts the processes on every ranked pod over SSH, by a hostfile of the plan."""
+
+    command: Command = Field(description="What each process runs. A change makes a new revision.")
+    launcher_args: Arguments = Field(
+        default=[],
+        description="Further options of mpirun, before the command. Default none. A change makes a new revision.",
+    )
+    processes_per_node: int | None = Field(
+        default=None, ge=1, description=ScriptLauncher.model_fields["processes_per_node"].description
+    )
+    role: Label | None = Field(default=None, description=Deepspeed.model_fields["role"].description)
+
+
+TaskType = Literal["chief", "worker", "ps", "evaluator"]
+
+
+class Tensorflow(Model):
+    """A TensorFlow program on every ranked pod, with TF_CONFIG."""
+
+    command: Command = Field(description="What each pod runs. A change makes a new revision.")
+    task_types: dict[Label, TaskType] = Field(
+        default={},
+        description="TensorFlow's task type of ranked roles. Default: a role is called like its type (chief, worker, ps, evaluator). "
+        "A change makes a new revision.",
+    )
+
+
 class Launcher(Model):
     """Exactly one launcher."""
 
-    model_config = ConfigDict(json_schema_extra=only_one(("torchrun", "accelerate", "command")))
+    model_config = ConfigDict(json_schema_extra=only_one(LAUNCHERS))
 
     torchrun: Torchrun | None = Field(default=None, description="Start with torchrun. A change makes a new revision.")
     accelerate: Accelerate | None = Field(
         default=None, description="Start with accelerate launch. A change makes a new revision."
+    )
+    deepspeed: Deepspeed | None = Field(
+        default=None, description="Start with DeepSpeed's launcher, over SSH. A change makes a new revision."
+    )
+    mpi: Mpi | None = Field(
+        default=None, description="Start with mpirun of Open MPI, over SSH. A change makes a new revision."
+    )
+    tensorflow: Tensorflow | None = Field(
+        default=None, description="Start a TensorFlow program with TF_CONFIG. A change makes a new revision."
     )
     command: Command | None = Field(
         default=None,
@@ -91,15 +141,32 @@ class Launcher(Model):
         given = [name for name in type(self).model_fields if getattr(self, name) is not None]
         if len(given) != 1:
             reason = f"names {len(given)} launchers ({', '.join(given)})" if given else "names no launcher"
-            raise ValueError(f"{reason}|write exactly one of torchrun, accelerate, command")
+            raise ValueError(f"{reason}|write exactly one of {', '.join(LAUNCHERS)}")
         return self
 
     @property
-    def script(self) -> Torchrun | Accelerate | None:
-        """The script launcher, or None for a plain command."""
-        return self.torchrun if self.torchrun is not None else self.accelerate
+    def kind(self) -> str:
+        """Its name: `torchrun`."""
+        return next(name for name in LAUNCHERS if getattr(self, name) is not None)
+
+    @property
+    def script(self) -> ScriptLauncher | None:
+        """The launcher that starts a Python script, None for the others."""
+        return next((made for made in (self.torchrun, self.accelerate, self.deepspeed) if made is not None), None)
+
+    @property
+    def over_ssh(self) -> Deepspeed | Mpi | None:
+        """The launcher that starts all processes from one pod over SSH, None for the others."""
+        return self.deepspeed if self.deepspeed is not None else self.mpi
 
     @property
     def elastic(self) -> Elastic | None:
         """The bounds of an elastic job, None for a static one."""
         return None if self.torchrun is None else self.torchrun.elastic
+
+    @property
+    def processes_per_node(self) -> int | None:
+        """As the user says it, None where it follows from the accelerators."""
+        if self.mpi is not None:
+            return self.mpi.processes_per_node
+        return None if self.script is None else self.script.processes_per_node

@@ -38,6 +38,8 @@ ENTRY_KEY = rf"^(?!\.\.)(?!\.$)[-._a-zA-Z0-9]+{END}"
 PORT_RANGE = rf"^[0-9]{{1,5}}-[0-9]{{1,5}}{END}"
 CURRENCY = rf"^[A-Z]{{3}}{END}"
 CAPABILITY = rf"^[A-Z][A-Z_]*{END}"
+COMMIT = rf"^([0-9a-f]{{40}}|[0-9a-f]{{64}}){END}"
+RESTART = rf"^(never|on-failure|all-when-evicted|[1-9][0-9]{{0,8}} times?){END}"
 REGISTRY = rf"^[a-z0-9][-a-z0-9.:/_]*{END}"
 _PART = r"[a-z0-9]+((\.|__?|-+)[a-z0-9]+)*"
 # github.com/distribution/reference: host and port, path in lower case, tag, digest
@@ -74,6 +76,8 @@ MEANING = {
     PORT_RANGE: ("is not a range of ports", "write first-last, such as 20000-30000"),
     CURRENCY: ("is not the code of a currency", "write its three letters (ISO 4217), such as USD"),
     CAPABILITY: ("is not a Linux capability", "write it as Kubernetes does, without CAP_: IPC_LOCK"),
+    RESTART: ("is not a way to restart", "write never, on-failure, `3 times` or all-when-evicted"),
+    COMMIT: ("is not the full hash of a commit", "write its 40 (or 64) hex digits, as `git rev-parse HEAD` prints them"),
     REGISTRY: ("is not a registry or a path in one", "write it as it stands in images: registry.example.com/ai"),
     IMAGE: ("is not an image reference", "write registry/path:tag or registry/path@sha256:<64 hex digits>; the path in lower case"),
 }  # fmt: skip

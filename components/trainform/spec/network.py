@@ -6,8 +6,10 @@ from typing import Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
+from trainform.catalog import defaults
 from trainform.spec.model import Model, only_one
 from trainform.spec.names import Subdomain
+from trainform.spec.quantities import Duration
 
 
 class Topology(Model):
@@ -59,6 +61,21 @@ class Network(Model):
         le=65535,
         description="Rendezvous port (MASTER_PORT). Empty: 29500 on the pod network; on the host network one of the environment's range, "
         "chosen from the experiment's identity and the same at every preview. A change makes a new revision.",
+    )
+    addresses: Literal["pod", "service"] = Field(
+        default="pod",
+        description="How peers name each other. pod: `<pod>.<service>`, by one headless Service; service: every ranked replica gets a Service "
+        "of its own with constant ports, for small static jobs. Default pod. A change makes a new revision.",
+    )
+    ports: Literal["shared", "per-replica"] = Field(
+        default="shared",
+        description="On the host network. shared: all replicas of a role listen on the same port, each on a node of its own; per-replica: "
+        "each ranked replica has ports of its own, so that several share a node (static jobs). Default shared. A change makes a new revision.",
+    )
+    wait: Duration = Field(
+        default=defaults.WAIT,
+        description="How long a pod waits for its peers' names, and a launcher for their sshd, before it fails and says who is missing. "
+        "Default 10m: nodes may have to pull the image first. A change makes a new revision.",
     )
     topology: Topology | None = Field(
         default=None, description="Network topology of the gang. Empty: anywhere. A change makes a new revision."

@@ -7,10 +7,11 @@ from typing import Annotated, Literal, Self
 from pydantic import ConfigDict, Field, Tag, model_validator
 
 from trainform.spec.model import MAPPING, TEXT, Command, Model, Patch, Text, by_shape, only_one
-from trainform.spec.names import EntryKey, EnvName, Image, Label, LabelKey, LabelValue, ResourceName, Subdomain
+from trainform.spec.names import RESTART, EntryKey, EnvName, Image, Label, LabelKey, LabelValue, ResourceName, Subdomain
 from trainform.spec.quantities import Bytes, Duration, Quantity
 
-RestartPolicy = Literal["never", "on-failure"]
+Restart = Annotated[str, Field(pattern=RESTART)]
+"""What follows a failure, in words."""
 
 
 class KeyRef(Model):
@@ -167,7 +168,7 @@ class Role(Model):
     init: list[InitContainer] = Field(
         default=[], description="Containers that run first, in order. Default none. A change makes a new revision."
     )
-    restart: RestartPolicy | None = Field(
+    restart: Restart | None = Field(
         default=None, description="Empty: the experiment's `restart`. A change makes a new revision."
     )
     max_retry: int | None = Field(

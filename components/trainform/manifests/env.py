@@ -1,0 +1,82 @@
+"""The `env` of containers."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from trainform.plan.env import REPLICA_INDEX, RESERVED_PREFIX
+from trainform.plan.model import Group, RolePlan
+from trainform.spec.roles import EnvSource
+
+KEPT_PREFIX = f"{RESERVED_PREFIX}KEPT_"
+
+
+@dataclasses.dataclass(frozen=True)
+class Operator:
+    """What a template must know of the operator: the label in which it gives each pod its index in the group, the variable in which
+    its own scripts expect that index (None: there is none), and variables that it appends to every container, over what stands there."""
+
+    index_label: str
+    index_variable: str | None = None
+    appended: frozenset[str] = frozenset()
+
+    @property
+    def index_field(self) -> str:
+        """Where the downward API finds the index."""
+        return f"metadata.labels['{self.index_label}']"
+
+
+def container_env(role: RolePlan, group: Group, operator: Operator) -> list[dict[str, Any]]:
+    """Every variable of the group's containers: the plan's and the user's, what each pod opens, its index."""
+    kept = {name: f"{KEPT_PREFIX}{name}" for name in _overridden(role, operator)}
+    said = {variable.name for variable in role.env}
+    env = [{"name": kept.get(variable.name, variable.name), **env_value(variable.value)} for variable in role.env]
+    if role.launched:
+        env += [{"name": port_variable(port.name), "value": str(port.number)} for port in group.ports]
+        env += [{"name": REPLICA_INDEX, **_index(group, operator)}]
+    if operator.index_variable is not None and operator.index_variable not in said:
+        env += [{"name": operator.index_variable, **_index(group, operator)}]
+    return env
+
+
+def port_variable(purpose: str) -> str:
+    """The variable that tells a pod which port it opens itself: `TRAINFORM_SSH_PORT`."""
+    return f"{RESERVED_PREFIX}{purpose.upper()}_PORT"
+
+
+def kept_words(role: RolePlan, operator: Operator) -> list[str]:
+    """What comes before the command where the operator would overwrite variables of the user's: `env` sets them again."""
+    names = _overridden(role, operator)
+    return ["env", *(f"{name}=$({KEPT_PREFIX}{name})" for name in names)] if names else []
+
+
+def _overridden(role: RolePlan, operator: Operator) -> list[str]:
+    return [variable.name for variable in role.env if variable.name in operator.appended]
+
+
+def env_value(value: str | EnvSource) -> dict[str, Any]:
+    """The rest of an entry of `env`, after its name."""
+    if isinstance(value, str):
+        # the API server leaves an empty value out, and Pulumi would see a change at every preview
+        return {"value": value} if value else {}
+    if value.secret is not None:
+        return {"valueFrom": {"secretKeyRef": {"name": value.secret.name, "key": value.secret.key}}}
+    if value.config_map is not None:
+        return {"valueFrom": {"configMapKeyRef": {"name": value.config_map.name, "key": value.config_map.key}}}
+    return {"valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": value.field}}}
+
+
+def _index(group: Group, operator: Operator) -> dict[str, Any]:
+    """The replica's index: from the operator's label, or as text where the replica has a template of its own."""
+    if group.index is not None:
+        return {"value": str(group.index)}
+    return {"valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": operator.index_field}}}
+
+
+def override_env(env: list[dict[str, Any]], further: dict[str, str | EnvSource]) -> list[dict[str, Any]]:
+    """The container's env for an init container, with its own variables in place of those of the same name."""
+    return [
+        *(entry for entry in env if entry["name"] not in further),
+        *({"name": name, **env_value(value)} for name, value in further.items()),
+    ]

@@ -1,0 +1,88 @@
+"""The volumes of pods and where containers see them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trainform.catalog import defaults
+from trainform.manifests.manifest import without_empty
+from trainform.plan.checkout import KEY_MOUNT
+from trainform.plan.model import Checkout, Plan, RolePlan
+
+# SSH refuses a private key that its owner's group may read. For a user other than root the kubelet adds the pod's fsGroup to it; the
+# owner is then still root, and SSH looks at its own files only (sshkey_perm_ok).
+PRIVATE = 0o400
+
+
+def volume_mounts(plan: Plan, role: RolePlan) -> list[dict[str, Any]]:
+    """What each container of the role's pods mounts."""
+    mounts = [
+        without_empty(
+            {
+                "name": mount.volume,
+                "mountPath": mount.path,
+                "subPath": mount.sub_path,
+                "readOnly": True if mount.read_only else None,
+            }
+        )
+        for mount in role.mounts
+    ]
+    if role.shared_memory is not None:
+        mounts.append({"name": defaults.SHARED_MEMORY_VOLUME, "mountPath": defaults.SHARED_MEMORY_MOUNT})
+    mounts += [{"name": checkout.volume, "mountPath": checkout.git.path} for checkout in role.checkouts]
+    if needs_files(role):
+        mounts.append({"name": defaults.LAUNCH_VOLUME, "mountPath": defaults.LAUNCH_MOUNT, "readOnly": True})
+    if needs_hostfile(plan, role):
+        mounts.append({"name": defaults.HOSTFILE, "mountPath": defaults.DEEPSPEED_MOUNT, "readOnly": True})
+    if role.ssh and plan.ssh is not None:
+        mounts.append({"name": defaults.SSH_VOLUME, "mountPath": plan.ssh.folder, "readOnly": True})
+    return mounts
+
+
+def key_mounts(role: RolePlan, init: str) -> list[dict[str, Any]]:
+    """The private key of a checkout, for the init container that makes it and for no other."""
+    return [
+        {"name": _key_volume(checkout), "mountPath": f"{KEY_MOUNT}/{checkout.step}", "readOnly": True}
+        for checkout in role.checkouts
+        if checkout.step == init and checkout.git.key is not None
+    ]
+
+
+def needs_files(role: RolePlan) -> bool:
+    """Whether the pods mount the launch files: to start with one, or to check out code with one."""
+    return role.launched or bool(role.checkouts)
+
+
+def needs_hostfile(plan: Plan, role: RolePlan) -> bool:
+    """Whether the hostfile lies where DeepSpeed looks for it by itself: its launcher, and a shell of the user's, need no option then."""
+    return plan.launcher == "deepspeed" and role.launched
+
+
+def _key_volume(checkout: Checkout) -> str:
+    return f"{checkout.volume}-key"
+
+
+def volumes(plan: Plan, role: RolePlan) -> list[dict[str, Any]]:
+    """The volumes of the role's pods."""
+    made: list[dict[str, Any]] = [
+        {"name": mount.volume, "persistentVolumeClaim": {"claimName": mount.claim}} for mount in role.mounts
+    ]
+    if role.shared_memory is not None:
+        made.append(
+            {"name": defaults.SHARED_MEMORY_VOLUME, "emptyDir": {"medium": "Memory", "sizeLimit": role.shared_memory}}
+        )
+    made += [{"name": checkout.volume, "emptyDir": {}} for checkout in role.checkouts]
+    made += [
+        {"name": _key_volume(checkout), "secret": {"secretName": checkout.git.key.name, "defaultMode": PRIVATE}}
+        for checkout in role.checkouts
+        if checkout.git.key is not None
+    ]
+    if needs_files(role):
+        files = {"name": plan.launch_files, "defaultMode": 0o555}
+        made.append({"name": defaults.LAUNCH_VOLUME, "configMap": files})
+        if needs_hostfile(plan, role):
+            item = {"key": defaults.HOSTFILE, "path": defaults.HOSTFILE}
+            made.append({"name": defaults.HOSTFILE, "configMap": {**files, "defaultMode": 0o444, "items": [item]}})
+    if role.ssh and plan.ssh is not None:
+        made.append({"name": defaults.SSH_VOLUME, "secret": {"secretName": plan.ssh.secret, "defaultMode": PRIVATE}})
+    return made

@@ -1,0 +1,132 @@
+"""What a launcher asks of roles: who launches, what a role may run by itself, TensorFlow's task types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trainform.errors import Problem
+from trainform.plan.launch import chooses_mode
+from trainform.plan.model import Plan
+from trainform.plan.restart import ALL_WHEN_EVICTED, restart_words, times
+from trainform.plan.world import EVALUATOR, TASK_TYPES, first_ranked, launching_role, task_type
+from trainform.spec.environment import Environment
+from trainform.spec.experiment import Experiment
+
+
+def accelerate_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
+    launcher = experiment.launcher.accelerate
+    if launcher is None:
+        return
+    counts = {role.accelerators[1] if role.accelerators is not None else 1 for role in plan.ranked}
+    if len(counts) > 1 and launcher.processes_per_node is None:
+        yield Problem(
+            "roles",
+            None,
+            "have different numbers of accelerators, and accelerate gives every machine the same number of processes",
+            "make them equal, or use torchrun",
+        )
+    started = [role for role in plan.ranked if experiment.roles[role.name].command is None]
+    without = [role.name for role in started if role.accelerators is None]
+    if without and plan.world.processes > 1 and not chooses_mode(launcher):
+        yield Problem(
+            "launcher.accelerate",
+            None,
+            f"starts {plan.world.processes} processes, and without accelerators (role {', '.join(without)}) accelerate joins them by MPI only",
+            "use torchrun: write `launcher: {torchrun: {script: …}}`",
+        )
+
+
+def ssh_launcher_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
+    """One pod launches over SSH: it must be one, and the ranked others must serve and do nothing else."""
+    launching = launching_role(experiment)
+    if launching is None:
+        return
+    path = f"launcher.{plan.launcher}.role"
+    role = experiment.roles.get(launching)
+    if role is None:
+        yield Problem(path, launching, "is not a role of this experiment", f"known: {', '.join(experiment.roles)}")
+        return
+    if role.replicas != 1:
+        yield Problem(
+            f"roles.{launching}.replicas",
+            role.replicas,
+            "is the number of pods of the role that launches, and the end of its one pod ends the job",
+            "give the launching pod a role of its own: `master: {replicas: 1}` before `worker`",
+        )
+    if role.ranked and launching != first_ranked(experiment):
+        yield Problem(
+            path,
+            launching,
+            f"is ranked, but rank 0 is in {first_ranked(experiment)}",
+            "put it first in `roles`, or make it `ranked: false`",
+        )
+    for name, other in experiment.roles.items():
+        if other.command is not None and (other.ranked or name == launching):
+            yield Problem(
+                f"roles.{name}.command",
+                None,
+                f"has no place: {plan.launcher} starts the processes of ranked roles over SSH",
+                "remove it, or make the role `ranked: false`",
+            )
+
+
+def tensorflow_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
+    tensorflow = experiment.launcher.tensorflow
+    if tensorflow is None:
+        return
+    path = "launcher.tensorflow.task_types"
+    for name in tensorflow.task_types:
+        if name not in experiment.roles or not experiment.roles[name].ranked:
+            ranked = ", ".join(role.name for role in plan.ranked)
+            yield Problem(f"{path}.{name}", None, "is not a ranked role of this experiment", f"known: {ranked}")
+    owners: dict[str, str] = {}
+    for role in plan.ranked:
+        kind = task_type(experiment, role.name)
+        if kind is None:
+            yield Problem(
+                f"roles.{role.name}",
+                None,
+                "is not one of TensorFlow's task types",
+                f"call it {', '.join(TASK_TYPES)}, or write `task_types: {{{role.name}: worker}}`",
+            )
+        elif kind in owners:
+            yield Problem(
+                f"roles.{role.name}", None, f"has the task type {kind}, as {owners[kind]} has", "make the two one role"
+            )
+        elif kind in ("chief", EVALUATOR) and role.replicas > 1:
+            yield Problem(
+                f"roles.{role.name}.replicas", role.replicas, f"is too many: TensorFlow has one {kind}", "write 1"
+            )
+        if kind is not None:
+            owners.setdefault(kind, role.name)
+    if owners.keys() & TASK_TYPES and not owners.keys() & {"chief", "worker"}:
+        yield Problem("roles", None, "have neither a chief nor a worker, so nothing trains", "add a role `worker`")
+    if task_type(experiment, first_ranked(experiment)) == EVALUATOR and len(plan.ranked) > 1:
+        yield Problem(
+            f"roles.{first_ranked(experiment)}",
+            None,
+            "is the evaluator, which is outside of the cluster",
+            "put it last",
+        )
+
+
+def restart_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
+    if experiment.restart == ALL_WHEN_EVICTED and experiment.elastic:
+        yield Problem(
+            "restart", experiment.restart, "restarts an elastic job, which goes on without the evicted pod", "remove it"
+        )
+    for name, role in experiment.roles.items():
+        words = restart_words(experiment, name)
+        if role.restart == ALL_WHEN_EVICTED and (not role.ranked or experiment.elastic):
+            whole = (
+                "an elastic job goes on without the evicted pod"
+                if role.ranked
+                else "the end of an extra never ends the training"
+            )
+            yield Problem(
+                f"roles.{name}.restart", role.restart, f"has no meaning here: {whole}", "write on-failure, or remove it"
+            )
+        if times(words) is not None and role.max_retry is not None:
+            yield Problem(
+                f"roles.{name}.max_retry", role.max_retry, f"stands beside `restart: {words}`, which says the same", "keep one of the two"
+            )  # fmt: skip

@@ -1,0 +1,118 @@
+"""Who stands where: names, addresses and ports of every replica, before anything is written for it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+from trainform.catalog import defaults
+from trainform.plan.model import Host, Port, group_name, job_name, pod_name
+from trainform.plan.ports import SSH, main_port, plan_ports, usual_port
+from trainform.plan.world import first_ranked, in_world, processes_per_node
+from trainform.spec.environment import Environment
+from trainform.spec.experiment import Experiment
+
+
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """The replicas of an experiment under one revision. `ports`: per role, one set for all replicas or one for each."""
+
+    experiment: Experiment
+    environment: Environment
+    revision: str
+    ports: dict[str, tuple[tuple[Port, ...], ...]]
+
+    @property
+    def job(self) -> str:
+        """Name of the job object."""
+        return job_name(self.experiment.name, self.revision)
+
+    def own_ports(self, role: str, index: int) -> tuple[Port, ...]:
+        """What the replica listens on."""
+        sets = self.ports[role]
+        return sets[index] if len(sets) > 1 else sets[0]
+
+    def address(self, role: str, index: int) -> str:
+        """The name by which peers call the replica."""
+        if self.experiment.network.addresses == "service" and self.experiment.roles[role].ranked:
+            return f"{service_name(self.experiment.name, role)}-{index}"
+        return self.pod_address(role, index)
+
+    def pod_address(self, role: str, index: int) -> str:
+        """`<pod>.<service>`: the replica itself, without a Service of its own between."""
+        return f"{self.pod(role, index)}.{self.experiment.name}"
+
+    def pod(self, role: str, index: int) -> str:
+        """Name of the pod."""
+        own = per_replica(self.experiment, role)
+        return pod_name(self.job, group_name(role, index) if own else role, 0 if own else index)
+
+    def listens_on(self, role: str, index: int, purpose: str) -> int | None:
+        """The number that the replica itself opens, None where it opens none."""
+        return next((port.number for port in self.own_ports(role, index) if port.name == purpose), None)
+
+    def called_at(self, role: str, index: int, purpose: str) -> int:
+        """The number that peers call: that of the replica, or the constant one of its Service."""
+        if self.experiment.network.addresses == "service":
+            return usual_port(self.experiment, purpose)
+        own = self.listens_on(role, index, purpose)
+        return usual_port(self.experiment, purpose) if own is None else own
+
+    @property
+    def behind_services(self) -> bool:
+        """Whether Services stand before the replicas, with other ports than those that these open."""
+        return self.experiment.network.addresses == "service" and self.experiment.network.host
+
+    @property
+    def rendezvous_port(self) -> int:
+        """The number that peers call rank 0 at."""
+        return self.called_at(first_ranked(self.experiment), 0, main_port(self.experiment))
+
+    def hosts(self) -> Iterator[Host]:
+        """Every node of the world in order of rank, with the processes that it holds."""
+        for name, role in self.experiment.roles.items():
+            if in_world(self.experiment, name):
+                slots = processes_per_node(self.experiment.launcher, role)
+                yield from (Host(self.address(name, index), slots) for index in range(role.replicas))
+
+    def ssh_ports(self) -> tuple[tuple[str, int], ...]:
+        """sshd's ports where they are not the same for all: patterns of host names, the first that fits holds."""
+        names = sorted(
+            self.experiment.roles, key=len, reverse=True
+        )  # `worker-x` before `worker`, whose pattern fits it too
+        if self.experiment.network.addresses == "service":
+            return ()
+        revision = "?" * defaults.REVISION_DIGITS
+        found = [
+            (f"{self.experiment.name}-{revision}-{self._pattern(name, index)}", port.number)
+            for name in names
+            for index, ports in enumerate(self.ports[name])
+            for port in ports
+            if port.name == SSH
+        ]
+        return tuple(found) if len({number for _, number in found}) > 1 else ()
+
+    @property
+    def ssh_port(self) -> int:
+        """The port of sshd that holds where `ssh_ports` says nothing."""
+        serving = [name for name in self.experiment.roles if any(port.name == SSH for port in self.own_ports(name, 0))]
+        return self.called_at(serving[0], 0, SSH) if serving else usual_port(self.experiment, SSH)
+
+    def _pattern(self, role: str, index: int) -> str:
+        return f"{group_name(role, index) if per_replica(self.experiment, role) else role}-*"
+
+
+def lay_out(experiment: Experiment, environment: Environment, revision: str) -> Layout:
+    """The layout of an experiment."""
+    return Layout(experiment, environment, revision, plan_ports(experiment, environment))
+
+
+def service_name(experiment: str, role: str) -> str:
+    """What the names of the replicas' own Services begin with; they do not follow the revision."""
+    return f"{experiment}-{role}"
+
+
+def per_replica(experiment: Experiment, role: str) -> bool:
+    """Whether each replica of the role has ports, and so a template, of its own."""
+    network = experiment.network
+    return network.host and network.ports == "per-replica" and experiment.roles[role].ranked

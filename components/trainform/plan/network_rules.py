@@ -1,0 +1,128 @@
+"""What ports, addresses, SSH and the user of the containers ask of each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trainform.errors import Problem
+from trainform.plan.layout import service_name
+from trainform.plan.model import Plan
+from trainform.plan.ports import SSH, main_port, said_port
+from trainform.plan.world import launching_role
+from trainform.spec.environment import Environment
+from trainform.spec.experiment import Experiment
+from trainform.spec.names import LABEL_MAX
+
+FIELDS = {SSH: "ssh.port"}
+PRIVILEGED_PORTS = 1024
+
+
+def port_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
+    first, last = environment.port_range
+    purposes = (main_port(experiment), SSH)
+    used = [port for role in plan.roles for ports in role.ports for port in ports]
+    for purpose in purposes:
+        said = said_port(experiment, purpose)
+        numbers = [port.number for port in used if port.name == purpose]
+        if (
+            experiment.network.host
+            and said is not None
+            and any(not first <= number <= last for number in [said, *numbers])
+        ):
+            yield Problem(
+                FIELDS.get(purpose, "network.port"),
+                said,
+                f"is outside the host ports of the environment ({environment.ports})"
+                if len(set(numbers)) < 2
+                else f"begins {len(numbers)} ports that do not all fit into those of the environment ({environment.ports})",
+                "choose one inside, or leave it out",
+            )
+    for role in plan.roles:
+        for ports in role.ports:
+            if len({port.number for port in ports}) < len(ports):
+                yield Problem(
+                    "ssh.port",
+                    ports[0].number,
+                    f"is the port of the launcher too (role {role.name})",
+                    "choose another one for one of the two",
+                )
+                return
+    several = len({(port.number, port.name) for port in used})
+    if experiment.network.host and several > last - first + 1:
+        yield Problem(
+            "network.ports",
+            None,
+            f"need {several} ports; the environment has {last - first + 1}",
+            "use `ports: shared`",
+        )
+
+
+def address_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
+    network = experiment.network
+    per_replica, by_service = network.ports == "per-replica", network.addresses == "service"
+    if per_replica and not network.host:
+        yield Problem(
+            "network.ports", network.ports, "is for the host network: pods of their own have all ports for themselves", "remove it"
+        )  # fmt: skip
+    for field, chosen in (("ports", per_replica), ("addresses", by_service)):
+        if chosen and experiment.elastic:
+            yield Problem(
+                f"network.{field}", getattr(network, field), "needs a fixed number of replicas, and the job is elastic", "remove it"
+            )  # fmt: skip
+    if by_service and network.host and launching_role(experiment) is not None:
+        yield Problem(
+            "network.addresses",
+            network.addresses,
+            f"gives rank 0 another port than its peers call, and {plan.launcher} knows one for all",
+            "remove it; `ports: per-replica` lets pods share nodes without Services",
+        )
+    for role in plan.ranked if by_service else ():
+        longest = f"{service_name(experiment.name, role.name)}-{max(role.replicas - 1, 0)}"
+        if len(longest) > LABEL_MAX:
+            yield Problem(
+                f"roles.{role.name}",
+                None,
+                f"gives the Service name {longest} with {len(longest)} characters (limit {LABEL_MAX})",
+                f"shorten one of the names by {len(longest) - LABEL_MAX}",
+            )
+
+
+def ssh_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
+    said = () if experiment.ssh is None or experiment.ssh.roles is None else experiment.ssh.roles
+    for index, name in enumerate(said):
+        if name not in experiment.roles:
+            yield Problem(
+                f"ssh.roles[{index}]", name, "is not a role of this experiment", f"known: {', '.join(experiment.roles)}"
+            )
+    launching = launching_role(experiment)
+    missing = [
+        name for name, role in experiment.roles.items() if (role.ranked or name == launching) and name not in said
+    ]
+    if launching is not None and experiment.ssh is not None and experiment.ssh.roles is not None and missing:
+        yield Problem(
+            "ssh.roles", None, f"leave out {', '.join(missing)}, which {plan.launcher} needs", "add them, or leave `roles` out"
+        )  # fmt: skip
+    if plan.ssh is None or experiment.run_as is None or experiment.run_as.user == 0:
+        return
+    user = experiment.run_as.user
+    if experiment.run_as.home.rstrip("/") == "/root":
+        yield Problem(
+            "run_as.home", experiment.run_as.home, f"is not the home of user {user}, where SSH looks for its files", "write its home folder in the image: `home: /home/NAME`"
+        )  # fmt: skip
+    if experiment.ssh is not None and experiment.ssh.port is not None and experiment.ssh.port < PRIVILEGED_PORTS:
+        yield Problem(
+            "ssh.port", experiment.ssh.port, f"may be opened by root alone, and the containers run as user {user}", "choose one from 1024 on"
+        )  # fmt: skip
+
+
+def prepare_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
+    seen: set[str] = set()
+    for index, step in enumerate(experiment.prepare):
+        if step.name in seen:
+            yield Problem(f"prepare[{index}].name", step.name, "is the name of another step", "rename it")
+        seen.add(step.name)
+        for place, name in enumerate(step.roles if step.roles is not None else ()):
+            if name not in experiment.roles:
+                yield Problem(
+                    f"prepare[{index}].roles[{place}]", name, "is not a role of this experiment", f"known: {', '.join(experiment.roles)}"
+                )  # fmt: skip

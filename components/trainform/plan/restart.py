@@ -1,0 +1,70 @@
+"""What follows a failure: the words of `restart` as restart policies of pods, retries and lifecycle policies."""
+
+from __future__ import annotations
+
+from trainform.catalog import defaults
+from trainform.plan.world import ending_role
+from trainform.spec.experiment import Experiment
+from trainform.spec.roles import Policy
+
+NEVER, ON_FAILURE, ALL_WHEN_EVICTED = "never", "on-failure", "all-when-evicted"
+
+POD_FAILED = Policy(event="PodFailed", action="TerminateJob")
+TASK_FAILED = Policy(event="TaskFailed", action="TerminateJob")
+EVICTED = Policy(event="PodEvicted", action="RestartJob")
+COMPLETED = Policy(event="TaskCompleted", action="CompleteJob")
+
+
+def restart_words(experiment: Experiment, name: str) -> str:
+    """The role's word, else the experiment's, else never; an elastic job's pods come back by themselves, as torchrun expects."""
+    role = experiment.roles[name]
+    for said in (role.restart, experiment.restart):
+        if said is not None:
+            return said
+    return ON_FAILURE if experiment.elastic and role.ranked else NEVER
+
+
+def pod_restart(experiment: Experiment, name: str) -> str:
+    """Whether the pod's own containers are started again: `never` or `on-failure`."""
+    return NEVER if restart_words(experiment, name) in (NEVER, ALL_WHEN_EVICTED) else ON_FAILURE
+
+
+def times(words: str) -> int | None:
+    """The number in `3 times`, None in other words."""
+    number, _, unit = words.partition(" ")
+    return int(number) if unit else None
+
+
+def max_retry(experiment: Experiment, name: str) -> int:
+    """Container restarts over all pods of the role before it counts as failed."""
+    said = times(restart_words(experiment, name))
+    role = experiment.roles[name]
+    if role.max_retry is not None:
+        return role.max_retry
+    return defaults.MAX_RETRY if said is None else said
+
+
+def role_policies(experiment: Experiment) -> dict[str, tuple[Policy, ...]]:
+    """Lifecycle policies per role: the user's, else the plan's own.
+
+    The plan's own stand at the role and not at the job, so that a failed extra never ends the training: the first failure in
+    a static world ends the job (its peers would hang in a collective), and the end of the role that speaks for the job ends it.
+    For the same reason an eviction restarts the job only from a ranked role of a static world: Volcano raises PodEvicted for the pods of
+    a voluntary scale-down too, and those roles never scale in place.
+    """
+    ending = ending_role(experiment)
+    policies = {}
+    for name, role in experiment.roles.items():
+        own: list[Policy] = []
+        speaks = role.ranked or name == ending
+        if speaks and experiment.policies is None:
+            own = [] if experiment.elastic else [*_failure(experiment, name)]
+            own += [COMPLETED] if name == ending else []
+        policies[name] = tuple(own if role.policies is None else role.policies)
+    return policies
+
+
+def _failure(experiment: Experiment, name: str) -> list[Policy]:
+    words = restart_words(experiment, name)
+    further = {NEVER: [], ALL_WHEN_EVICTED: [EVICTED]}
+    return [POD_FAILED, *further.get(words, [TASK_FAILED])]

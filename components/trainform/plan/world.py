@@ -1,0 +1,93 @@
+"""Who is in the training world, and what each launcher makes of a role."""
+
+from __future__ import annotations
+
+from trainform.plan.model import World
+from trainform.spec.experiment import Experiment
+from trainform.spec.launchers import Launcher
+from trainform.spec.roles import Role
+
+EVALUATOR = "evaluator"
+TASK_TYPES = ("chief", "worker", "ps", EVALUATOR)  # in the order in which one of them ends the job
+
+
+def processes_per_node(launcher: Launcher, role: Role) -> int:
+    """Training processes on each pod of the role: as said, else one per accelerator, else one. TensorFlow's is one, whatever it drives."""
+    if launcher.tensorflow is not None:
+        return 1
+    if launcher.processes_per_node is not None:
+        return launcher.processes_per_node
+    return max(1, sum(role.accelerators.values()))
+
+
+def plan_world(experiment: Experiment) -> World:
+    """Nodes and processes of the world."""
+    nodes = [role for name, role in experiment.roles.items() if in_world(experiment, name)]
+    elastic = experiment.launcher.elastic
+    return World(
+        nodes=sum(role.replicas for role in nodes),
+        processes=sum(role.replicas * processes_per_node(experiment.launcher, role) for role in nodes),
+        bounds=None if elastic is None else (elastic.min_nodes, elastic.max_nodes),
+    )
+
+
+def in_world(experiment: Experiment, name: str) -> bool:
+    """Whether the role's pods are nodes: it is ranked, and no evaluator, which TensorFlow keeps outside of the cluster."""
+    return experiment.roles[name].ranked and task_type(experiment, name) != EVALUATOR
+
+
+def task_type(experiment: Experiment, name: str) -> str | None:
+    """TensorFlow's word for the role: as said, else the role's own name where it is one; None where there is none."""
+    tensorflow = experiment.launcher.tensorflow
+    if tensorflow is None or not experiment.roles[name].ranked:
+        return None
+    said = tensorflow.task_types.get(name)
+    return said if said is not None else name if name in TASK_TYPES else None
+
+
+def launching_role(experiment: Experiment) -> str | None:
+    """The role whose pod starts all processes over SSH; None where every pod starts its own."""
+    launcher = experiment.launcher.over_ssh
+    if launcher is None:
+        return None
+    return first_ranked(experiment) if launcher.role is None else launcher.role
+
+
+def first_ranked(experiment: Experiment) -> str:
+    """The role of rank 0."""
+    return next(name for name, role in experiment.roles.items() if role.ranked)
+
+
+def ssh_roles(experiment: Experiment) -> tuple[str, ...]:
+    """Roles that get the SSH identity."""
+    launching = launching_role(experiment)
+    if experiment.ssh is None and launching is None:
+        return ()
+    if experiment.ssh is not None and experiment.ssh.roles is not None:
+        return tuple(name for name in experiment.roles if name in experiment.ssh.roles)
+    return tuple(name for name, role in experiment.roles.items() if role.ranked or name == launching)
+
+
+def ending_role(experiment: Experiment) -> str | None:
+    """The role whose success is the job's, where other pods would run on: the launcher's, TensorFlow's chief or workers, and with
+    extras the role of rank 0. None where every pod ends by itself."""
+    if len(experiment.roles) == 1:
+        return None
+    launching = launching_role(experiment)
+    if launching is not None:
+        return launching
+    if experiment.launcher.tensorflow is not None:
+        types = {task_type(experiment, name): name for name in reversed(experiment.roles)}
+        return next((types[kind] for kind in TASK_TYPES if kind in types), None)
+    extras = any(not role.ranked for role in experiment.roles.values())
+    return first_ranked(experiment) if extras else None
+
+
+def rank_offset(experiment: Experiment, name: str) -> int:
+    """Rank of the role's first pod: nodes are numbered in the order of roles."""
+    offset = 0
+    for other, role in experiment.roles.items():
+        if other == name:
+            break
+        offset += role.replicas if in_world(experiment, other) else 0
+    return offset

@@ -1,0 +1,122 @@
+"""What is seen of a rehearsal: the pods' lines, and a table of where each pod is."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from rich import box
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from trainform.rehearsal.records import FAILED, PodRecord
+
+COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "bright_cyan", "bright_magenta", "bright_green")
+FRAMES_PER_SECOND = 4
+PIPED_WIDTH = 160  # a file or a pager wraps by itself
+
+Rows = Callable[[], Sequence[PodRecord]]
+
+
+class Display(Protocol):
+    """Where a rehearsal is shown. Lines come from several threads; names of pods are the full ones."""
+
+    def watch(self, names: Sequence[tuple[str, str]], rows: Rows) -> AbstractContextManager[None]:
+        """Show the rehearsal until the block is left. names: full and short name of each pod."""
+
+    def line(self, pod: str, text: str) -> None:
+        """A line that a pod wrote."""
+
+    def note(self, text: str) -> None:
+        """A line of our own."""
+
+
+class ConsoleDisplay:
+    """Lines with a prefix for each pod. In a terminal with colours, and the table below them moves; elsewhere it is printed once, at the end."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._prefixes: dict[str, Text] = {}
+        self._names: dict[str, str] = {}
+        self._lock = threading.Lock()
+
+    @contextlib.contextmanager
+    def watch(self, names: Sequence[tuple[str, str]], rows: Rows) -> Iterator[None]:
+        self._names = dict(names)
+        width = max(map(len, self._names.values()))
+        self._prefixes = {
+            pod: Text(f"{short:<{width}} | ", style=COLOURS[index % len(COLOURS)])
+            for index, (pod, short) in enumerate(names)
+        }
+        live: AbstractContextManager[object] = contextlib.nullcontext()
+        if self._console.is_terminal:
+            live = Live(
+                get_renderable=lambda: self._table(rows()),
+                console=self._console,
+                refresh_per_second=FRAMES_PER_SECOND,
+                transient=True,
+            )
+        try:
+            with live:
+                yield
+        finally:
+            self._console.print(self._table(rows()))
+
+    def line(self, pod: str, text: str) -> None:
+        # a pod may write control sequences of its own: colours are kept, and nothing else moves the cursor
+        with self._lock:
+            self._console.print(self._prefixes[pod] + Text.from_ansi(text), soft_wrap=True, highlight=False)
+
+    def note(self, text: str) -> None:
+        with self._lock:
+            self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def _table(self, rows: Sequence[PodRecord]) -> Table:
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        for column in ("pod", "phase", "exit", "seconds"):
+            table.add_column(column)
+        table.add_column("", overflow="fold")
+        for row in rows:
+            code = "" if row.exit_code is None else str(row.exit_code)
+            reason = f"{row.reason}{f', {row.restarts} restarts' if row.restarts else ''}".lstrip(", ")
+            style = "red" if row.phase == FAILED else ""
+            table.add_row(
+                Text(self._names.get(row.pod, row.pod)),
+                Text(row.phase, style),
+                Text(code),
+                f"{row.seconds:.1f}",
+                Text(reason),
+            )
+        return table
+
+
+def console_display() -> ConsoleDisplay:
+    """The one for standard output."""
+    console = Console(highlight=False)
+    return ConsoleDisplay(console if console.is_terminal else Console(highlight=False, width=PIPED_WIDTH))
+
+
+class Recorded:
+    """Keeps what is said, for programs: (pod, line) in `lines`, and `notes`."""
+
+    def __init__(self) -> None:
+        self.lines: list[tuple[str, str]] = []
+        self.notes: list[str] = []
+
+    def watch(self, names: Sequence[tuple[str, str]], rows: Rows) -> AbstractContextManager[None]:
+        return contextlib.nullcontext()
+
+    def line(self, pod: str, text: str) -> None:
+        self.lines.append((pod, text))
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+    def of(self, pod: str) -> list[str]:
+        """The lines of one pod."""
+        return [text for name, text in self.lines if name == pod]

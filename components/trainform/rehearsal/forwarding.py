@@ -1,0 +1,71 @@
+"""Services with an address of their own: a container for each that passes connections on to the pods."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from trainform.errors import InputError, Problem
+from trainform.rehearsal import forward
+from trainform.rehearsal.placement import own_alias, service_names
+from trainform.rehearsal.stage import Stage, labels_of, pod_name, service_is_headless
+
+READY = "listening"  # what the program says when every port is open
+
+
+@dataclasses.dataclass(frozen=True)
+class Forwarder:
+    """A Service's names and routes, and one of its pods: in that one's image it runs."""
+
+    service: str
+    aliases: tuple[str, ...]
+    routes: tuple[tuple[int, tuple[tuple[str, int], ...]], ...]
+    pod: str
+
+    def command(self) -> list[str]:
+        """What its container runs."""
+        return ["python3", "-c", Path(forward.__file__).read_text(encoding="utf-8"), json.dumps(self.routes)]
+
+
+def forwarders(stage: Stage) -> list[Forwarder]:
+    """One for each Service that is not headless and selects a pod; InputError with every port that cannot be passed on."""
+    made, problems = [], []
+    for service in stage.services:
+        selected = list(_selected(stage, service))
+        if service_is_headless(service) or not selected:
+            continue
+        name = service["metadata"]["name"]
+        routes = []
+        for index, port in enumerate(service["spec"].get("ports", [])):
+            targets = tuple(_targets(port, selected))
+            if port.get("protocol", "TCP") != "TCP" or not targets:
+                reason = "leads to no port of a pod by TCP, the one that a rehearsal passes on"
+                fix = "give `targetPort` a number, or the name of a port of the pods"
+                problems.append(Problem(f"services.{name}.ports[{index}]", port.get("targetPort"), reason, fix))
+            routes.append((port["port"], targets))
+        aliases = (name, *service_names(name, stage.namespace))
+        made.append(Forwarder(name, aliases, tuple(routes), pod_name(selected[0])))
+    if problems:
+        raise InputError(problems)
+    return made
+
+
+def _selected(stage: Stage, service: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    selector = service["spec"].get("selector", {})
+    for pod in stage.pods:
+        if selector and selector.items() <= labels_of(pod).items():
+            yield pod
+
+
+def _targets(port: dict[str, Any], pods: list[dict[str, Any]]) -> Iterator[tuple[str, int]]:
+    """Where each pod listens: the number, or what the pod's own port of that name is."""
+    target = port.get("targetPort", port["port"])
+    for pod in pods:
+        declared = [declared for container in pod["spec"]["containers"] for declared in container.get("ports", [])]
+        named = {entry["name"]: entry["containerPort"] for entry in declared if "name" in entry}
+        number = target if isinstance(target, int) else named.get(target)
+        if number is not None:
+            yield own_alias(pod_name(pod)), number

@@ -1,0 +1,129 @@
+"""Nodes, host names and names in DNS: which pods share a network, and under which names they are found.
+
+A sandbox is what Kubernetes calls a pod's sandbox: an idle container that owns the network of a pod, or, for pods on the host
+network, that of a node.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from trainform.rehearsal.stage import Stage, pod_name
+
+DOMAIN = "svc.cluster.local"
+OWN_DOMAIN = "pods.trainform"  # names by which the forwarders of Services find pods, also after these moved
+
+
+@dataclasses.dataclass(frozen=True)
+class Sandbox:
+    """name: the pod's or the node's. domain: what follows the host name in /etc/hosts, "" where it has none."""
+
+    name: str
+    node: str
+    hostname: str
+    domain: str
+    aliases: tuple[str, ...]
+    pods: tuple[str, ...]
+
+
+def place_pods(stage: Stage) -> tuple[Sandbox, ...]:
+    """A sandbox for each pod, and one for each node with pods on the host network."""
+    nodes = _nodes(stage)
+    apart = [pod for pod in stage.pods if not on_host_network(pod)]
+    together: dict[str, list[dict[str, Any]]] = {}
+    for pod in stage.pods:
+        if on_host_network(pod):
+            together.setdefault(nodes[pod_name(pod)], []).append(pod)
+    return (
+        *(pod_sandbox(pod, stage.namespace, nodes[pod_name(pod)]) for pod in apart),
+        *(node_sandbox(pods, stage.namespace, node) for node, pods in together.items()),
+    )
+
+
+def pod_sandbox(pod: dict[str, Any], namespace: str, node: str) -> Sandbox:
+    """The sandbox of a pod with a network of its own."""
+    spec, name = pod["spec"], pod_name(pod)
+    subdomain = spec.get("subdomain", "")
+    return Sandbox(
+        name=name,
+        node=node,
+        hostname=spec.get("hostname", name),
+        domain=f"{subdomain}.{namespace}.{DOMAIN}" if subdomain else "",
+        aliases=_aliases(pod, namespace),
+        pods=(name,),
+    )
+
+
+def node_sandbox(pods: list[dict[str, Any]], namespace: str, node: str) -> Sandbox:
+    """The sandbox of a node: its pods have the node's host name, and each is found under its own."""
+    return Sandbox(
+        name=node,
+        node=node,
+        hostname=node,
+        domain="",
+        aliases=tuple(dict.fromkeys(alias for pod in pods for alias in _aliases(pod, namespace))),
+        pods=tuple(map(pod_name, pods)),
+    )
+
+
+def on_host_network(pod: dict[str, Any]) -> bool:
+    """Whether the pod uses its node's network."""
+    return bool(pod["spec"].get("hostNetwork", False))
+
+
+def own_alias(name: str) -> str:
+    """The name of a pod that only the rehearsal uses."""
+    return f"{name}.{OWN_DOMAIN}"
+
+
+def service_names(service: str, namespace: str) -> tuple[str, ...]:
+    """How a Service is called: the long name, from which the search domains make the short ones, and as programs that do not search say."""
+    return (f"{service}.{namespace}.{DOMAIN}", f"{service}.{namespace}.svc", f"{service}.{namespace}")
+
+
+def search_domain(namespace: str) -> str:
+    """What a pod's /etc/resolv.conf searches. Kubernetes has `svc.cluster.local` and `cluster.local` too; the names that they lead to
+    are published as they are, and Docker would pass every miss on to the resolver of this machine."""
+    return f"{namespace}.{DOMAIN}"
+
+
+def _aliases(pod: dict[str, Any], namespace: str) -> tuple[str, ...]:
+    """As a headless Service publishes the pod: `<hostname>.<subdomain>`, where it has both, and the Service's own name."""
+    hostname, subdomain = pod["spec"].get("hostname"), pod["spec"].get("subdomain")
+    own = own_alias(pod_name(pod))
+    if not subdomain:
+        return (own,)
+    service = service_names(subdomain, namespace)
+    if not hostname:
+        return (own, *service)
+    return (own, *service, f"{hostname}.{subdomain}", *(f"{hostname}.{name}" for name in service))
+
+
+def _nodes(stage: Stage) -> dict[str, str]:
+    """Node of each pod: as the scheduler said, else the first on which its host ports are free. A pod with a network of its own
+    gets a node of its own."""
+    nodes = {pod_name(pod): pod["spec"]["nodeName"] for pod in stage.pods if pod["spec"].get("nodeName")}
+    taken: dict[str, set[tuple[int, str]]] = {}
+    for pod in stage.pods:
+        if pod_name(pod) in nodes:
+            taken.setdefault(nodes[pod_name(pod)], set()).update(host_ports(pod))
+    for pod in stage.pods:
+        name = pod_name(pod)
+        if name in nodes:
+            continue
+        ports = host_ports(pod)
+        if on_host_network(pod):
+            node = next((node for node, used in taken.items() if not used & ports), f"node-{len(taken)}")
+            taken.setdefault(node, set()).update(ports)
+            nodes[name] = node
+        else:
+            nodes[name] = f"node-of-{name}"
+    return nodes
+
+
+def host_ports(pod: dict[str, Any]) -> set[tuple[int, str]]:
+    """Ports that the pod takes on its node; on the host network that is every port it declares."""
+    ports = [port for container in pod["spec"]["containers"] for port in container.get("ports", [])]
+    numbers = [(port.get("hostPort", port["containerPort"]), port.get("protocol", "TCP")) for port in ports]
+    return set(numbers) if on_host_network(pod) else set()

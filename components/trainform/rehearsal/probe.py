@@ -1,0 +1,188 @@
+"""`--probe`: small programs take the place of the training script, and know from the plan what world must form."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from trainform.catalog import defaults
+from trainform.errors import InputError, Problem
+from trainform.plan.launch import COMMAND_SCRIPT
+from trainform.plan.model import Plan, Pod, RolePlan
+from trainform.rehearsal.stage import Stage, pod_name
+from trainform.spec.launchers import Launcher
+
+PROGRAMS = Path(__file__).parent / "probes"
+MOUNT = "/etc/trainform-probe"
+CONFIG_MAP = "trainform-probe"
+SECONDS = 120.0
+WATCH = "probe_watch.py"
+
+
+@dataclasses.dataclass(frozen=True)
+class Probe:
+    """What takes the place of the script. ordered: the plan gives the ranks. watched: the launcher's agents meet before they start
+    any script, so a second program looks after the launcher and says who is missing."""
+
+    program: str
+    arguments: tuple[str, ...] = ()
+    ordered: bool = True
+    watched: bool = False
+
+
+PROBES = {
+    "torchrun": Probe("probe_torch.py", ("--with", "torch"), watched=True),
+    "accelerate": Probe("probe_torch.py", ("--with", "accelerate"), watched=True),
+    "deepspeed": Probe("probe_torch.py", ("--with", "deepspeed")),
+    "mpi": Probe("probe_mpi.py", ordered=False),  # mpirun's options say which rank goes where
+    "tensorflow": Probe("probe_tensorflow.py"),
+    "command": Probe("probe_torch.py", ("--with", "torch")),
+}
+"""By the launcher's name."""
+
+ONE_PER_POD = frozenset({"command", "tensorflow"})  # what such a process starts of its own is its own business
+
+
+def probed(stage: Stage, plan: Plan, launcher: Launcher, seconds: float = SECONDS) -> Stage:
+    """The stage with the probe in place of the script in every pod that is launched; other pods run what they run.
+
+    seconds: how long the world may take to form. InputError for a role whose own command the launcher does not start."""
+    if problems := [_unreachable(role) for role in plan.roles if role.launched and not _replaceable(plan, role)]:
+        raise InputError(problems)
+    variables = expectations(plan)
+    pods = tuple(_probed_pod(pod, plan, launcher, variables, seconds) for pod in stage.pods)
+    return dataclasses.replace(stage, pods=pods, config_maps={**stage.config_maps, CONFIG_MAP: programs()})
+
+
+def programs() -> dict[str, str]:
+    """The probes' texts by file name; they import one another from the folder they stand in."""
+    return {path.name: path.read_text(encoding="utf-8") for path in sorted(PROGRAMS.glob("probe_*.py"))}
+
+
+def expectations(plan: Plan) -> dict[str, dict[str, str]]:
+    """TRAINFORM_EXPECT_* for each launched role: what the probes compare with what they find."""
+    if plan.launcher == "tensorflow":
+        return {role.name: _cluster(plan) | _task(role) for role in plan.roles if role.launched}
+    world = _world(plan)
+    return {role.name: world for role in plan.roles if role.launched}
+
+
+def probe_args(launcher: Launcher) -> tuple[str, ...]:
+    """The container's arguments with the probe in place of the script or program; the launcher's own options stay."""
+    probe = PROBES[launcher.kind]
+    words = (f"{MOUNT}/{probe.program}", *probe.arguments)
+    if launcher.script is not None:
+        return (*launcher.script.launcher_args, *words)
+    if launcher.mpi is not None:
+        return (*launcher.mpi.launcher_args, _interpreter(launcher.mpi.command), *words)
+    command = launcher.command if launcher.tensorflow is None else launcher.tensorflow.command
+    return (_interpreter([] if command is None else command), *words)
+
+
+def _interpreter(command: list[str]) -> str:
+    """The user's own Python where the program is one: an image may have several, and one of them the framework."""
+    is_python = bool(command) and PurePosixPath(command[0]).name.startswith("python")
+    return command[0] if is_python else "python3"
+
+
+def _world(plan: Plan) -> dict[str, str]:
+    """What a world of ranks must look like."""
+    pods = _nodes(plan)
+    slots = {pod.name: _processes(plan, pod, place) for place, pod in enumerate(pods)}
+    variables = {
+        "TRAINFORM_EXPECT_HOSTS": json.dumps([pod.address for pod in pods]),
+        "TRAINFORM_EXPECT_SLOTS": json.dumps(slots),
+    }
+    if plan.world.bounds is not None:
+        low, high = plan.world.bounds
+        return variables | {"TRAINFORM_EXPECT_NODES_MIN": str(low), "TRAINFORM_EXPECT_NODES_MAX": str(high)}
+    variables["TRAINFORM_EXPECT_NODES"] = str(len(pods))
+    variables["TRAINFORM_EXPECT_PROCESSES"] = str(sum(slots.values()))
+    # a c10d rendezvous numbers the nodes anew
+    if PROBES[plan.launcher].ordered and _value(plan.roles, "RDZV_BACKEND") != "c10d":
+        variables["TRAINFORM_EXPECT_ORDER"] = "plan"
+    return variables
+
+
+def _nodes(plan: Plan) -> list[Pod]:
+    """Pods of the world, in order of rank; in an elastic job those that there are now."""
+    ranked = {role.name for role in plan.ranked}
+    return [
+        pod for pod in plan.pods() if pod.role in ranked and (pod.rank is not None or plan.world.bounds is not None)
+    ]
+
+
+def _processes(plan: Plan, pod: Pod, place: int) -> int:
+    """Processes on a node: by the hostfile, else as its launcher is told."""
+    if plan.launcher in ONE_PER_POD:
+        return 1
+    if plan.hosts:
+        return plan.hosts[place].slots
+    role = next(role for role in plan.roles if role.name == pod.role)
+    said = _value((role,), "NPROC_PER_NODE")
+    if said is not None and said.isdigit():
+        return int(said)
+    return 1 if role.accelerators is None else role.accelerators[1]
+
+
+def _cluster(plan: Plan) -> dict[str, str]:
+    """Tasks of TensorFlow's cluster by type; the evaluator is outside of it."""
+    counts: dict[str, int] = {}
+    for pod in _nodes(plan):
+        role = next(role for role in plan.roles if role.name == pod.role)
+        kind = _task(role)["TRAINFORM_EXPECT_TASK"]
+        counts[kind] = counts.get(kind, 0) + 1
+    return {"TRAINFORM_EXPECT_CLUSTER": json.dumps(counts)}
+
+
+def _task(role: RolePlan) -> dict[str, str]:
+    kind = _value((role,), "TRAINFORM_TASK_TYPE")
+    return {"TRAINFORM_EXPECT_TASK": role.name if kind is None else kind}
+
+
+def _value(roles: tuple[RolePlan, ...], name: str) -> str | None:
+    """The text of a variable in the first role that has it."""
+    values = (variable.value for role in roles for variable in role.env if variable.name == name)
+    return next((value for value in values if isinstance(value, str)), None)
+
+
+def _starts(role: RolePlan, script: str) -> bool:
+    return any(word.endswith(f"/{script}") for word in role.command)
+
+
+def _replaceable(plan: Plan, role: RolePlan) -> bool:
+    """Whether the probe can stand where the role's own words stand: a command of its own is no part of a launcher's world."""
+    return plan.launcher in ONE_PER_POD or not _starts(role, COMMAND_SCRIPT)
+
+
+def _unreachable(role: RolePlan) -> Problem:
+    return Problem(
+        f"roles.{role.name}.command",
+        "…",
+        "is not started by the launcher, so a probe cannot take its place",
+        "rehearse without --probe, or remove the role's own command",
+    )
+
+
+def _probed_pod(
+    pod: dict[str, Any], plan: Plan, launcher: Launcher, variables: dict[str, dict[str, str]], seconds: float
+) -> dict[str, Any]:
+    name = pod["metadata"].get("labels", {}).get(defaults.ROLE_LABEL)
+    role = next((role for role in plan.roles if role.name == name and role.launched), None)
+    if role is None:
+        return pod
+    changed = copy.deepcopy(pod)
+    changed["spec"].setdefault("volumes", []).append({"name": CONFIG_MAP, "configMap": {"name": CONFIG_MAP}})
+    main = changed["spec"]["containers"][0]
+    main.setdefault("volumeMounts", []).append({"name": CONFIG_MAP, "mountPath": MOUNT, "readOnly": True})
+    # on the host network the hostname is the node's, so the pod is told its own name
+    told = variables[role.name] | {"TRAINFORM_EXPECT_NAME": pod_name(pod), "TRAINFORM_PROBE_TIMEOUT": f"{seconds:g}"}
+    main.setdefault("env", []).extend({"name": key, "value": value} for key, value in told.items())
+    if _starts(role, defaults.LAUNCH_SCRIPT) or _starts(role, COMMAND_SCRIPT):
+        main["args"] = list(probe_args(launcher))
+        if PROBES[plan.launcher].watched:
+            main["command"] = ["python3", f"{MOUNT}/{WATCH}", *main["command"]]
+    return changed

@@ -1,0 +1,282 @@
+"""What the plan says of the training world, and what is wrong with the one that formed. The other probes import it from their folder.
+
+The probes run in the user's image: Python 3.8 or later, nothing but its standard library and the launcher's own framework.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import socket
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import TypeVar
+
+    Result = TypeVar("Result")
+
+DEFAULT_TIMEOUT = 120.0  # seconds
+MOST_TOLD = 8
+STARTED = "TRAINFORM_PROBE_STARTED"
+
+
+class ProbeError(Exception):
+    """What is wrong, in one line."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Expected:
+    """The plan's words. name: this pod. hosts: addresses of the nodes, in order of rank where the plan gives the ranks (`ordered`).
+    slots: processes on each node, by pod. processes: over all nodes, None in an elastic job, which `nodes` bounds. timeout: seconds."""
+
+    name: str
+    hosts: tuple[str, ...]
+    slots: Mapping[str, int]
+    processes: int | None
+    nodes: tuple[int, int]
+    ordered: bool
+    timeout: float
+
+    def host_of(self, rank: int) -> str | None:
+        """Address of the node that holds the rank, None where the plan does not say."""
+        first = 0
+        for host in self.hosts if self.ordered else ():
+            first += self.slots.get(short(host), 0)
+            if rank < first:
+                return host
+        return None
+
+
+@dataclasses.dataclass(frozen=True)
+class Member:
+    """One process, as it sees itself. local_world: processes on its node, None where the launcher does not say."""
+
+    host: str
+    rank: int
+    world: int
+    local_rank: int
+    local_world: int | None
+
+
+def read_expected(environ: Mapping[str, str]) -> Expected:
+    """The expectations that the rehearsal put into the pod. ProbeError where there are none."""
+    if "TRAINFORM_EXPECT_SLOTS" not in environ:
+        raise ProbeError(
+            f"TRAINFORM_EXPECT_SLOTS is not set on {socket.gethostname()}: the launcher did not hand on the pod's variables"
+        )
+    slots: dict[str, int] = json.loads(environ["TRAINFORM_EXPECT_SLOTS"])
+    elastic = "TRAINFORM_EXPECT_NODES_MIN" in environ
+    low, high = (
+        ("TRAINFORM_EXPECT_NODES_MIN", "TRAINFORM_EXPECT_NODES_MAX") if elastic else ("TRAINFORM_EXPECT_NODES",) * 2
+    )
+    return Expected(
+        name=own_name(environ),
+        hosts=tuple(json.loads(environ["TRAINFORM_EXPECT_HOSTS"])),
+        slots=slots,
+        processes=None if elastic else number(environ, "TRAINFORM_EXPECT_PROCESSES"),
+        nodes=(number(environ, low), number(environ, high)),
+        ordered=environ.get("TRAINFORM_EXPECT_ORDER") == "plan",
+        timeout=read_timeout(environ),
+    )
+
+
+def own_name(environ: Mapping[str, str]) -> str:
+    """Name of this pod; on the host network its hostname is the node's."""
+    return environ.get("TRAINFORM_EXPECT_NAME", socket.gethostname())
+
+
+def read_timeout(environ: Mapping[str, str]) -> float:
+    """Seconds within which the world must form."""
+    return float(environ.get("TRAINFORM_PROBE_TIMEOUT", DEFAULT_TIMEOUT))
+
+
+def number(environ: Mapping[str, str], name: str) -> int:
+    """A variable that must be a whole number."""
+    if name not in environ:
+        raise ProbeError(f"{name} is not set")
+    try:
+        return int(environ[name])
+    except ValueError:
+        raise ProbeError(f"{name} is {environ[name]}, which is not a whole number") from None
+
+
+def short(address: str) -> str:
+    """Name of the pod in an address."""
+    return address.split(".")[0]
+
+
+def world_problems(members: Sequence[Member], expected: Expected, size_variable: str) -> list[str]:
+    """What is wrong with a world of which every process has been heard. A wrong size comes first, with the hosts that explain it;
+    what only follows from wrong numbers of processes is left out."""
+    counts: dict[str, int] = {}
+    for member in members:
+        counts[member.host] = counts.get(member.host, 0) + 1
+    by_host = _count_problems(counts, expected)
+    sizes = sorted({member.world for member in members})
+    if expected.processes is not None and sizes != [expected.processes]:
+        found = " and ".join(map(str, sizes))
+        size = f"{size_variable} is {found}, the plan says {expected.processes}"
+        return [f"{size}: {', '.join(by_host)}" if by_host else size]
+    if by_host:
+        return by_host
+    return [*_node_problems(counts, expected), *_local_problems(members, counts), *_order_problems(members, expected)]
+
+
+def _count_problems(counts: Mapping[str, int], expected: Expected) -> list[str]:
+    """Hosts with another number of processes than the plan's. In an elastic job a host may be out of the world."""
+    problems = []
+    for host in [*expected.slots, *sorted(counts.keys() - expected.slots.keys())]:
+        found, said = counts.get(host, 0), expected.slots.get(host)
+        if said is None:
+            if expected.processes is not None:  # an elastic job may have grown since the plan
+                problems.append(f"{host} runs {processes(found)}, the plan has no such host")
+        elif found != said and (found > 0 or expected.processes is not None):
+            problems.append(f"{host} runs {processes(found)}, the plan says {said}")
+    return problems
+
+
+def _node_problems(counts: Mapping[str, int], expected: Expected) -> list[str]:
+    low, high = expected.nodes
+    if low <= len(counts) <= high:
+        return []
+    return [f"the world has {nodes(len(counts))}, the plan says {low if low == high else f'{low} to {high}'}"]
+
+
+def _local_problems(members: Sequence[Member], counts: Mapping[str, int]) -> list[str]:
+    problems = []
+    seen: dict[tuple[str, int], int] = {}
+    for member in sorted(members, key=lambda member: member.rank):
+        count = counts[member.host]
+        if member.local_world is not None and member.local_world != count:
+            problems.append(
+                f"rank {member.rank} on {member.host} was told of {processes(member.local_world)} on its node, which runs {count}"
+            )
+        place = (member.host, member.local_rank)
+        if place in seen:
+            problems.append(
+                f"LOCAL_RANK {member.local_rank} on {member.host} belongs to rank {seen[place]} and {member.rank}"
+            )
+        elif not 0 <= member.local_rank < count:
+            problems.append(f"LOCAL_RANK is {member.local_rank} on {member.host}, which runs {processes(count)}")
+        seen.setdefault(place, member.rank)
+    return problems
+
+
+def _order_problems(members: Sequence[Member], expected: Expected) -> list[str]:
+    problems = []
+    for member in sorted(members, key=lambda member: member.rank):
+        host = expected.host_of(member.rank)
+        if host is not None and short(host) != member.host:
+            problems.append(f"rank {member.rank} is on {member.host}, the plan says {short(host)}")
+    return problems
+
+
+def in_one_line(problems: Sequence[str]) -> str | None:
+    """The first few and how many more there are, None where nothing is wrong."""
+    if not problems:
+        return None
+    more = len(problems) - MOST_TOLD
+    return "; ".join([*problems[:MOST_TOLD], *([f"and {more} more"] if more > 0 else [])])
+
+
+def missing_ranks(joined: Sequence[int], world: int, expected: Expected) -> str:
+    """Who did not join, by rank, with what can be seen of their hosts from here."""
+    words = []
+    for rank in sorted(set(range(world)) - set(joined)):
+        host = expected.host_of(rank)
+        words.append(f"rank {rank}" if host is None else f"rank {rank} ({short(host)}: {why_absent(host)})")
+    return f"missing: {', '.join(words)}"
+
+
+def why_absent(host: str) -> str:
+    """What can be said of a host that did not join: no name, or a name and no word from it."""
+    address, reason = resolve(host)
+    return reason if address is None else f"{address} did not join"
+
+
+def resolve(host: str) -> tuple[str | None, str]:
+    """The address of a name, or None and what is wrong with the name."""
+    try:
+        return str(socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)[0][4][0]), ""
+    except OSError:
+        return None, f"the name {host} does not resolve"
+
+
+def why_silent(host: str, port: int) -> str | None:
+    """Why nobody answers at an address, None where somebody does."""
+    address, reason = resolve(host)
+    if address is None:
+        return reason
+    try:
+        socket.create_connection((address, port), timeout=3).close()
+    except ConnectionRefusedError:
+        return f"{host} is {address}, where nothing listens on port {port}"
+    except OSError as error:
+        return f"{host} is {address}, port {port} does not answer ({str(error).strip()})"
+    return None
+
+
+def wait_for(host: str, port: int, deadline: float) -> str | None:
+    """Wait until somebody answers; why not, where nobody did before the deadline (`time.monotonic`)."""
+    while True:
+        reason = why_silent(host, port)
+        if reason is None or time.monotonic() >= deadline:
+            return reason
+        time.sleep(0.5)
+
+
+def say(text: str) -> None:
+    """One line of the probe's; in one piece, since all processes of a pod share its output."""
+    sys.stdout.write(f"probe: {' '.join(text.split())}\n")
+    sys.stdout.flush()
+
+
+def fail(text: str) -> NoReturn:
+    """Say what is wrong and end, whatever other threads hang in."""
+    say(text)
+    sys.stderr.flush()
+    os._exit(1)
+
+
+def run(main: Callable[[], Result]) -> Result:
+    """A probe's work; whatever goes wrong becomes one line. A framework's traceback says less."""
+    try:
+        return main()
+    except ProbeError as error:
+        fail(str(error))
+    except Exception as error:
+        first = [*str(error).strip().splitlines(), ""][0]
+        fail(f"{type(error).__name__} on {own_name(os.environ)}: {first}")
+
+
+def fail_after(seconds: float, text: str) -> threading.Timer:
+    """End with this line unless the timer is cancelled: calls into frameworks may block for as long as they like."""
+    timer = threading.Timer(seconds, fail, (text,))
+    timer.daemon = True
+    timer.start()
+    return timer
+
+
+def mark_start(environ: Mapping[str, str]) -> None:
+    """Tell `probe_watch`, where it runs, that the launcher got as far as this program."""
+    if STARTED in environ:
+        try:
+            Path(environ[STARTED]).touch()
+        except OSError:  # over SSH the process may belong to another user; it has a timeout of its own
+            return
+
+
+def processes(count: int) -> str:
+    """`1 process`, `3 processes`, `no process`."""
+    return "no process" if count == 0 else f"{count} process{'' if count == 1 else 'es'}"
+
+
+def nodes(count: int) -> str:
+    """`1 node`, `3 nodes`."""
+    return f"{count} node{'' if count == 1 else 's'}"

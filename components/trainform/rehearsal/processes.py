@@ -1,0 +1,78 @@
+"""CPU processes in place of accelerators: the same plan with fewer of them on each node."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+from trainform.plan import Plan, build_plan
+from trainform.rehearsal.stage import Stage, containers, pod_name
+from trainform.spec.environment import Environment
+from trainform.spec.experiment import Experiment
+
+PROCESSES = 2
+"""On each node, where nothing else is said: enough to see two on a node, and few enough for a laptop."""
+
+
+def smaller_plan(plan: Plan, experiment: Experiment, environment: Environment, processes: int) -> Plan:
+    """The plan with at most this many processes on each node: world size, slots and variables follow, names stay."""
+    return build_plan(_reduced(experiment, processes), environment, plan.run, plan.revision)
+
+
+def with_processes(live: Stage, planned: Stage, smaller: Stage) -> Stage:
+    """Live pods with the smaller plan's numbers: what still is as planned becomes as in the smaller plan, all else stays as admitted."""
+    return dataclasses.replace(
+        live,
+        pods=tuple(
+            _with_env(pod, planned.pod(pod_name(pod)), smaller.pod(pod_name(pod)))
+            if pod_name(pod) in {pod_name(known) for known in planned.pods}
+            else pod
+            for pod in live.pods
+        ),
+        config_maps={
+            name: smaller.config_maps[name] if data == planned.config_maps.get(name) else data
+            for name, data in live.config_maps.items()
+        },
+    )
+
+
+def differences(plan: Plan, smaller: Plan) -> Iterator[str]:
+    """What runs with fewer processes, for the user."""
+    for role, fewer in zip(plan.roles, smaller.roles, strict=True):
+        if role.accelerators is not None and role.accelerators != fewer.accelerators:
+            kind, count = role.accelerators
+            now = fewer.accelerators[1] if fewer.accelerators is not None else 0
+            yield f"{role.name}: {now} CPU processes in place of {count} {kind}"
+
+
+def _reduced(experiment: Experiment, processes: int) -> Experiment:
+    launcher = experiment.launcher
+    chosen = getattr(launcher, launcher.kind)
+    said = launcher.processes_per_node
+    if said is not None:
+        chosen = chosen.model_copy(update={"processes_per_node": min(said, processes)})
+    roles = {
+        name: role.model_copy(
+            update={"accelerators": {kind: min(count, processes) for kind, count in role.accelerators.items()}}
+        )
+        for name, role in experiment.roles.items()
+    }
+    return experiment.model_copy(
+        update={"roles": roles, "launcher": launcher.model_copy(update={launcher.kind: chosen})}
+    )
+
+
+def _with_env(live: dict[str, Any], planned: dict[str, Any], smaller: dict[str, Any]) -> dict[str, Any]:
+    pod = copy.deepcopy(live)
+    before, after = ({item["name"]: item for item in containers(one)} for one in (planned, smaller))
+    for container in containers(pod):
+        name = container["name"]
+        if name in before and name in after:
+            old, new = ({entry["name"]: entry for entry in one[name].get("env", [])} for one in (before, after))
+            container["env"] = [
+                new.get(entry["name"], entry) if entry == old.get(entry["name"]) else entry
+                for entry in container.get("env", [])
+            ]
+    return pod

@@ -1,0 +1,138 @@
+"""The launch contract from end to end: plan → Pulumi → API server → Volcano → its pods → containers → the real launcher.
+
+Every case goes up on the sandbox, and `trainform rehearse --from-cluster --probe` runs the pods that Volcano's controller made. The
+probe takes the place of the training script and checks ranks, world size and a collective.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.engine.live import Live
+from tests.engine.project import Project, Ran
+from tests.rehearsal.conftest import docker_daemon, image
+
+__all__ = ["docker_daemon", "image"]
+PATIENCE = 240.0
+SECRET = "correct horse battery staple"  # noqa: S105 - of this test
+
+WORKERS: dict[str, Any] = {
+    "master": {"replicas": 1, "accelerators": {"a800": 2}},
+    "worker": {"replicas": 3, "accelerators": {"a800": 2}},
+}
+SLOTS: dict[str, Any] = {
+    "master": {"replicas": 1, "accelerators": {"a800": 2}},
+    "small": {"replicas": 1, "accelerators": {"a800": 1}},
+    "large": {"replicas": 1, "accelerators": {"a800": 3}},
+}
+EXTRAS: dict[str, Any] = {
+    "master": {"replicas": 1, "accelerators": {"a800": 1}},
+    "worker": {"replicas": 3, "accelerators": {"a800": 1}},
+    "extra": {"replicas": 4, "ranked": False, "command": ["sh", "-c", 'test -z "${RANK-}${WORLD_SIZE-}" && sleep 600']},
+}
+MPI_WORKERS: dict[str, Any] = {"replicas": 2, "accelerators": {"a800": 2}}
+APART: dict[str, Any] = {"launcher": {"replicas": 1, "ranked": False}, "worker": MPI_WORKERS}
+USER: dict[str, Any] = {"run_as": {"user": 1000, "home": "/home/trainer"}}
+OPEN_MPI_5: dict[str, Any] = {"env": {"PATH": "/opt/openmpi5/bin:/usr/bin:/bin"}}
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """An experiment, what its world must come to, and how many lines say that a process saw it."""
+
+    experiment: dict[str, Any]
+    formed: str
+    processes: int
+
+
+def formed(processes: int, nodes: int) -> str:
+    return f"world formed: {processes} processes on {nodes} nodes"
+
+
+TRAIN = {"script": "/app/train.py", "args": ["--epochs", "1"]}
+CASES: dict[str, Case] = {
+    "torchrun": Case({"launcher": {"torchrun": TRAIN}, "roles": WORKERS}, formed(8, 4), 8),
+    "elastic": Case(
+        {
+            "launcher": {"torchrun": {**TRAIN, "elastic": {"min_nodes": 2, "max_nodes": 4}}},
+            "roles": {"worker": {"replicas": 4, "accelerators": {"a800": 2}}},
+        },
+        formed(8, 4),
+        8,
+    ),
+    "accelerate": Case(
+        {"launcher": {"accelerate": TRAIN}, "roles": WORKERS, "network": {"host": True, "rdma": True}}, formed(8, 4), 8
+    ),
+    "served": Case(
+        {"launcher": {"torchrun": TRAIN}, "roles": WORKERS, "network": {"host": True, "addresses": "service"}},
+        formed(8, 4),
+        8,
+    ),
+    "deepspeed": Case({"launcher": {"deepspeed": TRAIN}, "roles": SLOTS}, formed(6, 3), 6),
+    "deepspeed-user": Case({"launcher": {"deepspeed": TRAIN}, "roles": SLOTS, **USER}, formed(6, 3), 6),
+    "mpi": Case(
+        {
+            "launcher": {"mpi": {"command": ["/app/train"]}},
+            "roles": {"first": {**MPI_WORKERS, "replicas": 1}, "worker": MPI_WORKERS},
+        },
+        formed(6, 3),
+        6,
+    ),
+    "mpi-apart": Case(
+        {"launcher": {"mpi": {"command": ["/app/train"], "role": "launcher"}}, "roles": APART}, formed(4, 2), 4
+    ),
+    "mpi-5": Case(
+        {
+            "launcher": {"mpi": {"command": ["/app/train"]}},
+            "roles": {"first": {**MPI_WORKERS, "replicas": 1}, "worker": MPI_WORKERS},
+            **OPEN_MPI_5,
+        },
+        formed(6, 3),
+        6,
+    ),
+    "mpi-5-apart": Case(
+        {
+            "launcher": {"mpi": {"command": ["/app/train"], "role": "launcher"}},
+            "roles": APART,
+            **OPEN_MPI_5,
+            **USER,
+        },
+        formed(4, 2),
+        4,
+    ),
+    "extras": Case({"launcher": {"command": ["python", "/app/train.py"]}, "roles": EXTRAS}, formed(4, 4), 4),
+}
+
+
+@pytest.fixture
+def rehearse(project: Project, image: str, live: Live) -> Callable[..., Ran]:
+    """Bring an experiment up and rehearse the pods that Volcano made of it."""
+
+    def run(name: str, data: dict[str, Any], *words: str, **environ: str) -> Ran:
+        project.experiment(name, {"image": "registry.example.com/ai/training:latest", "shared_memory": "64Mi", **data})
+        stack = project.stack(name)
+        project.pulumi("config", "set", "--secret", "trainform:sshSecret", SECRET, "-s", stack).succeeded()
+        project.up(stack)
+        live.running_pods(project.namespace, sum(role.get("replicas", 1) for role in data["roles"].values()))
+        return again(name, *words, **environ)
+
+    def again(name: str, *words: str, **environ: str) -> Ran:
+        return project.run(
+            "trainform", "rehearse", name, "-e", "dev", "--from-cluster", "--image", image, "--timeout", "3m", *words,
+            timeout=PATIENCE, **environ,
+        )  # fmt: skip
+
+    return run
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_world_forms(name: str, rehearse: Callable[..., Ran]) -> None:
+    case = CASES[name]
+    output = rehearse(f"r-{name}", case.experiment, "--probe").succeeded()
+    assert case.formed in output
+    assert len(re.findall(r"probe: rank \d+ of", output)) == case.processes

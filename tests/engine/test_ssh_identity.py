@@ -1,0 +1,180 @@
+"""The SSH identity on the live cluster: where its keys are, where they are not, and what a rotation changes."""
+
+from __future__ import annotations
+
+import base64
+import re
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.engine.live import Live
+from tests.engine.project import SSH_SECRET, Project
+from trainform.identity.files import AUTHORIZED_KEYS, HOST_KEY, KNOWN_HOSTS, REQUIRED_FILES, USER_KEY, identity_files
+from trainform.manifests.ssh import identity
+from trainform.plan import Plan
+
+TRAINFORM = (sys.executable, "-m", "trainform")
+SECRET = "allreduce-ssh"  # noqa: S105 - a name
+
+
+def keys(plan: Plan, rotation: int) -> dict[str, str]:
+    return identity_files(identity(plan), SSH_SECRET, rotation)
+
+
+def kept(live: Live, namespace: str, name: str = SECRET) -> dict[str, str]:
+    """The files of the live Secret."""
+    data = live.get("secrets", name, namespace)["data"]
+    return {key: base64.b64decode(value).decode() for key, value in data.items()}
+
+
+def traces(files: dict[str, str]) -> set[str]:
+    """Pieces of text that give the secret or a private key away: as it is written, and as a Secret of Kubernetes holds it."""
+    found = {SSH_SECRET, base64.b64encode(SSH_SECRET.encode()).decode(), "PRIVATE KEY"}
+    for name in (USER_KEY, HOST_KEY):
+        found |= {line for line in files[name].splitlines() if not line.startswith("-----")}
+        found.add(base64.b64encode(files[name].encode()).decode()[:48])
+    # the first line of every Ed25519 key begins alike, and tells nothing
+    return {trace for trace in found if not trace.startswith("b3BlbnNzaC1rZXktdjE")}
+
+
+def everything_shown(project: Project, stack: str) -> Iterator[tuple[str, str]]:
+    """Whatever a person, a log or a disk gets to see, by its name."""
+    for words in (
+        ("preview", "--json"), ("preview", "--diff", "--show-sames"), ("up", "--yes", "--skip-preview", "--diff"),
+        ("stack", "export"), ("stack", "output", "--json"), ("config",),
+    ):  # fmt: skip
+        yield " ".join(words), project.pulumi(*words, "-s", stack).succeeded()
+    for words in (("render",), ("plan",), ("plan", "--json"), ("check", "--json")):
+        verb, *options = words
+        output = project.run(*TRAINFORM, verb, "allreduce", "-e", "dev", *options).succeeded()
+        yield f"trainform {' '.join(words)}", output
+    for path in project.folder.rglob("*"):
+        if path.is_file() and path.suffix not in (".py", ".pyc"):
+            yield str(path.relative_to(project.folder)), path.read_text()
+
+
+def nothing_leaks(project: Project, stack: str, *files: dict[str, str]) -> None:
+    secrets = {trace for found in files for trace in traces(found)}
+    shown = dict(everything_shown(project, stack))
+    assert any(name.startswith("state/") for name in shown)
+    found = {(name, trace) for name, text in shown.items() for trace in secrets if trace in text}
+    assert found == set()
+
+
+@pytest.fixture
+def stack(project: Project) -> str:
+    """The stack of `allreduce`, not up and without a secret."""
+    project.copied("allreduce")
+    return project.stack("allreduce")
+
+
+def test_a_missing_secret_is_told_with_the_command_that_sets_it(project: Project, live: Live, stack: str) -> None:
+    for words in (("preview",), ("up", "--yes", "--skip-preview")):
+        output = project.pulumi(*words, "-s", stack).failed()
+        assert "trainform:sshSecret" in output
+        assert "is not set" in output
+    assert live.find_all("jobs", project.namespace) == []
+    assert live.find_all("services", project.namespace) == []
+    assert live.find("secrets", SECRET, project.namespace) is None
+
+    told = re.search(r"set it once for this stack: (.*)", output)
+    assert told is not None
+    project.run("bash", "-c", f"set -o pipefail; {told[1]}").succeeded()
+    config = (project.folder / "stacks" / f"Pulumi.{stack}.yaml").read_text()
+    assert re.search(r"trainform:sshSecret:\n\s+secure: ", config)
+    project.pulumi("preview", "-s", stack).succeeded()
+
+    clear = "in-clear-for-all-to-read"
+    project.ssh_secret(stack, "--plaintext", value=clear).succeeded()
+    output = project.pulumi("preview", "-s", stack).failed()
+    assert "stands in clear in the stack's file" in output
+    assert "--secret trainform:sshSecret" in output
+    assert clear not in output
+
+    short = "fifteen-letters"
+    project.ssh_secret(stack, value=short).succeeded()
+    output = project.pulumi("preview", "-s", stack).failed()
+    assert "has 15 characters" in output
+    assert short not in output
+
+
+def test_keys_are_in_the_secret_and_nowhere_else_and_a_rotation_changes_the_secret_alone(
+    project: Project, live: Live, stack: str
+) -> None:
+    project.ssh_secret(stack).succeeded()
+    first_output = project.up(stack)
+    plan = project.plan("allreduce")
+    first = keys(plan, 1)
+    assert not any(trace in first_output for trace in traces(first))
+    assert kept(live, project.namespace) == first
+    pods = live.running_pods(project.namespace, 3)
+    for pod in pods:
+        volume = next(volume for volume in pod["spec"]["volumes"] if volume.get("secret", {}).get("secretName") == SECRET)
+        assert volume["secret"]["defaultMode"] == 0o400
+        mounts = {mount["name"]: mount for mount in pod["spec"]["containers"][0]["volumeMounts"]}
+        assert mounts[volume["name"]]["mountPath"] == "/root/.ssh"
+        assert mounts[volume["name"]]["readOnly"]
+    project.unchanged(stack)
+    nothing_leaks(project, stack, first)
+
+    before = live.only_job(project.namespace)
+    service = live.get("services", "allreduce", project.namespace)["metadata"]["uid"]
+    secret = live.get("secrets", SECRET, project.namespace)["metadata"]["uid"]
+    project.copied("allreduce", lambda data: data.update(ssh={"rotation": 2}))
+    assert [(step.op, step.kind) for step in project.steps(stack)] == [("update", "Secret")]
+    second = keys(project.plan("allreduce"), 2)
+    nothing_leaks(project, stack, first, second)  # it runs `up` too, so the Secret is the next one now
+    assert kept(live, project.namespace) == second
+    assert second[USER_KEY] != first[USER_KEY]
+    assert first[f"{USER_KEY}.pub"] in second[AUTHORIZED_KEYS]
+    assert first[f"{HOST_KEY}.pub"].rsplit(" ", 1)[0] in second[KNOWN_HOSTS]
+    after = live.only_job(project.namespace)
+    assert (after["metadata"]["uid"], after["metadata"]["generation"]) == (
+        before["metadata"]["uid"],
+        before["metadata"]["generation"],
+    )
+    assert {pod["metadata"]["uid"] for pod in live.running_pods(project.namespace, 3)} == {
+        pod["metadata"]["uid"] for pod in pods
+    }
+    # a Secret that was replaced would be gone for a moment, and a pod that starts then would wait
+    assert live.get("secrets", SECRET, project.namespace)["metadata"]["uid"] == secret
+    assert live.get("services", "allreduce", project.namespace)["metadata"]["uid"] == service
+    project.unchanged(stack)
+
+    project.destroy(stack)
+    assert live.find("secrets", SECRET, project.namespace) is None
+
+
+def test_a_secret_of_the_user_is_checked_and_used(project: Project, live: Live) -> None:
+    project.copied("allreduce", lambda data: data.update(ssh={"secret": "team-keys"}))
+    stack = project.stack("allreduce")  # it needs no secret of the stack
+    output = project.pulumi("preview", "-s", stack).failed()
+    assert f"the Secret team-keys does not exist in {project.namespace}" in output
+
+    entries = dict.fromkeys(REQUIRED_FILES, "eA==")
+    body: dict[str, Any] = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "team-keys"}}
+    live.create("secrets", body | {"data": {USER_KEY: entries.pop(USER_KEY)}}, project.namespace)
+    output = project.pulumi("preview", "-s", stack).failed()
+    assert f"the Secret team-keys has no {', '.join(sorted(entries))}" in output
+
+    live.delete("secrets", "team-keys", project.namespace)
+    made = live.create("secrets", body | {"data": dict.fromkeys(REQUIRED_FILES, "eA==")}, project.namespace)
+    project.up(stack)
+    for pod in live.running_pods(project.namespace, 3):
+        assert "team-keys" in {volume.get("secret", {}).get("secretName") for volume in pod["spec"]["volumes"]}
+    assert live.find("secrets", SECRET, project.namespace) is None
+    project.destroy(stack)
+    left = live.get("secrets", "team-keys", project.namespace)
+    assert left["metadata"]["resourceVersion"] == made["metadata"]["resourceVersion"]
+
+
+def test_a_secret_of_somebody_else_is_not_overwritten(project: Project, live: Live, stack: str) -> None:
+    foreign = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": SECRET}, "data": {"token": "eA=="}}
+    live.create("secrets", foreign, project.namespace)
+    project.ssh_secret(stack).succeeded()
+    output = project.pulumi("up", "--yes", "--skip-preview", "-s", stack).failed()
+    assert f"Secret {SECRET} exists already and belongs to somebody else" in output
+    assert kept(live, project.namespace) == {"token": "x"}

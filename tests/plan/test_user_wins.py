@@ -1,0 +1,166 @@
+"""The user's value wins: on every variable that the plan computes, in every role, also against the launch script."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.plan.starting import install, start
+from tests.samples import env, plan
+from trainform.plan.env import VARIABLES
+
+SCRIPT = {"script": "/app/train.py"}
+BOUNDS = {"elastic": {"min_nodes": 1, "max_nodes": 4}}
+EIGHT = {"accelerators": {"a800": 8}}
+WATCHER = {"replicas": 2, "ranked": False, "command": ["python", "watch.py"]}
+ROLES: dict[str, Any] = {"master": EIGHT, "worker": {"replicas": 3, **EIGHT}, "watcher": WATCHER}
+APART: dict[str, Any] = {"launcher": {"ranked": False}, "worker": {"replicas": 3, **EIGHT}, "watcher": WATCHER}
+PARTS: dict[str, Any] = {
+    "torchrun": {"launcher": {"torchrun": SCRIPT}, "roles": ROLES},
+    "torchrun, elastic": {"launcher": {"torchrun": {**SCRIPT, **BOUNDS}}, "roles": ROLES},
+    "torchrun, services": {
+        "launcher": {"torchrun": SCRIPT}, "roles": ROLES, "network": {"host": True, "addresses": "service"},
+    },
+    "accelerate": {"launcher": {"accelerate": SCRIPT}, "roles": ROLES},
+    "deepspeed": {"launcher": {"deepspeed": SCRIPT}, "roles": ROLES},
+    "deepspeed, apart": {"launcher": {"deepspeed": {**SCRIPT, "role": "launcher"}}, "roles": APART},
+    "mpi": {"launcher": {"mpi": {"command": ["python", "/app/train.py"]}}, "roles": ROLES},
+    "mpi, apart": {"launcher": {"mpi": {"command": ["python", "/app/train.py"], "role": "launcher"}}, "roles": APART},
+    "tensorflow": {
+        "launcher": {"tensorflow": {"command": ["python", "/app/train.py"], "task_types": {"master": "chief"}}}, "roles": ROLES,
+    },
+    "command": {"launcher": {"command": ["python", "/app/train.py"]}, "roles": ROLES},
+}  # fmt: skip
+CASES = [
+    (case, variable.name, role)
+    for case, parts in PARTS.items()
+    for variable in VARIABLES[case.partition(",")[0]]
+    if not variable.name.startswith("TRAINFORM_")
+    for role in parts["roles"]
+]
+IN_SCRIPTS = [(case, name, role) for case in PARTS for name in ("RANK", "TF_CONFIG") for role in PARTS[case]["roles"]]
+OVER_SSH = ("deepspeed", "mpi")
+
+
+def starts(case: str, role: str) -> bool:
+    """Whether the role's pods start something of the user's, and do not only serve."""
+    return case.partition(",")[0] not in OVER_SSH or role in (launching(case), "watcher")
+
+
+def launching(case: str) -> str:
+    return "launcher" if "apart" in case else "master"
+
+
+@pytest.fixture
+def tools(tmp_path: Path) -> Path:
+    return install(tmp_path)
+
+
+def said(case: str, role: str, variables: dict[str, Any]) -> dict[str, Any]:
+    """The case with the role's own variables."""
+    roles = PARTS[case]["roles"]
+    return {**PARTS[case], "roles": {**roles, role: {**roles[role], "env": variables}}}
+
+
+def test_every_variable_is_there_for_some_role() -> None:
+    """The cases below prove nothing of a variable that no case has."""
+    found: dict[str, set[str]] = {}
+    for case, parts in PARTS.items():
+        made = plan(**parts)
+        found.setdefault(case.partition(",")[0], set()).update(
+            name for role in made.roles for name in env(made, role.name)
+        )
+    expected = {name: {variable.name for variable in variables} for name, variables in VARIABLES.items()}
+    services = {"accelerate", "command"}  # the variable for rank 0 behind a Service is torchrun's case
+    assert {name: expected[name] - found[name] for name in expected} == {
+        name: {"TRAINFORM_OWN_ADDR"} if name in services else {"TRAINFORM_SERVICE"} if name == "tensorflow" else set() for name in expected
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("case", "variable", "role"), CASES)
+def test_in_the_template(case: str, variable: str, role: str) -> None:
+    made = plan(**said(case, role, {variable: "of the role"}), env={variable: "of the experiment"})
+    for other in made.roles:
+        assert env(made, other.name)[variable] == ("of the role" if other.name == role else "of the experiment")
+        (found,) = [entry for entry in other.env if entry.name == variable]
+        assert found.origin == (f"roles.{role}.env.{variable}" if other.name == role else f"env.{variable}")
+
+
+@pytest.mark.parametrize(
+    ("case", "variable", "role"), [found for found in [*IN_SCRIPTS, *CASES] if starts(found[0], found[2])]
+)
+def test_in_the_process(case: str, variable: str, role: str, tools: Path) -> None:
+    """What the container's process sees in the end, after the script."""
+    made = plan(**said(case, role, {variable: "77"}))
+    assert start(made, role, 0, tools).env[variable] == "77"
+
+
+@pytest.mark.parametrize("variable", ["RANK", "TF_CONFIG", "MASTER_ADDR"])
+def test_an_empty_value_is_a_value(variable: str, tools: Path) -> None:
+    case = "tensorflow" if variable == "TF_CONFIG" else "torchrun"
+    assert start(plan(**said(case, "worker", {variable: ""})), "worker", 0, tools).env[variable] == ""
+
+
+def test_a_value_from_a_secret(tools: Path) -> None:
+    source = {"secret": {"name": "cluster", "key": "address"}}
+    made = plan(**said("torchrun", "worker", {"MASTER_ADDR": source}))
+    assert start(made, "worker", 1, tools).options()["--master-addr"] == "<cluster/address>"
+
+
+FLAGS = {
+    "torchrun": {
+        "RANK": "--node-rank", "WORLD_SIZE": "--nnodes", "MASTER_ADDR": "--master-addr", "MASTER_PORT": "--master-port",
+        "NPROC_PER_NODE": "--nproc-per-node", "MAX_RESTARTS": "--max-restarts",
+    },
+    "torchrun, elastic": {"NNODES": "--nnodes", "RDZV_ID": "--rdzv-id", "NPROC_PER_NODE": "--nproc-per-node"},
+    "accelerate": {
+        "RANK": "--machine_rank", "NUM_PROCESSES": "--num_processes", "WORLD_SIZE": "--num_machines", "RDZV_BACKEND": "--rdzv_backend",
+        "MASTER_ADDR": "--main_process_ip", "MASTER_PORT": "--main_process_port",
+    },
+    "deepspeed": {"MASTER_ADDR": "--master_addr", "MASTER_PORT": "--master_port"},
+    "mpi": {"NUM_PROCESSES": "-np"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("case", "variable", "flag"), [(case, *pair) for case in FLAGS for pair in FLAGS[case].items()]
+)
+def test_on_the_line_that_starts(case: str, variable: str, flag: str, tools: Path) -> None:
+    made = plan(**said(case, "master", {variable: "77"}))
+    assert start(made, "master", 0, tools).options()[flag] == "77"
+    if case in ("torchrun", "accelerate"):
+        assert start(made, "worker", 0, tools).options()[flag] != "77"
+
+
+def test_elastic_end_point(tools: Path) -> None:
+    made = plan(**said("torchrun, elastic", "worker", {"MASTER_ADDR": "10.0.0.7", "MASTER_PORT": "7"}))
+    assert start(made, "worker", 0, tools).options()["--rdzv-endpoint"] == "10.0.0.7:7"
+
+
+# Volcano's svc plugin appends these to every container, and of a variable that stands twice the last value counts.
+OVERWRITTEN = [
+    ("VC_WORKER_HOSTS", "a,b", "a,b"),
+    ("VC_WORKER_HOSTS", "", ""),
+    ("VC_WORKER_NUM", {"secret": {"name": "cluster", "key": "size"}}, "<cluster/size>"),
+    ("VC_WATCHER_HOSTS", {"field": "status.podIP"}, "<status.podIP>"),
+    ("VC_MASTER_HOSTS", "$(HOME) a 'b' \"c\" *", "$(HOME) a 'b' \"c\" *"),
+    ("VC_TASK_INDEX", "7", "7"),
+]
+
+
+@pytest.mark.parametrize(("variable", "value", "expected"), OVERWRITTEN)
+@pytest.mark.parametrize("role", ["master", "worker", "watcher"])
+def test_against_what_volcano_appends(role: str, variable: str, value: Any, expected: str, tools: Path) -> None:
+    made = plan(**said("torchrun", role, {variable: value}))
+    assert start(made, role, 0, tools).env[variable] == expected
+    everywhere = plan(**PARTS["torchrun"], env={variable: value})
+    assert start(everywhere, role, 0, tools).env[variable] == expected
+
+
+def test_volcanos_variables_where_nobody_says_otherwise(tools: Path) -> None:
+    made = plan(**PARTS["torchrun"])
+    found = start(made, "watcher", 1, tools).env
+    assert (found["VC_WORKER_NUM"], found["VC_MASTER_NUM"], found["VC_TASK_INDEX"]) == ("3", "1", "1")
+    assert found["VC_WORKER_HOSTS"] == ",".join(f"{made.job}-worker-{index}.sdxl-lora" for index in range(3))

@@ -1,0 +1,76 @@
+"""Nodes, host names and names in DNS; without Docker."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.rehearsal.stages import NAMESPACE, SERVICE, full, pod, stage
+from trainform.rehearsal.placement import place_pods
+
+
+def on_host(name: str, *ports: int, **spec: Any) -> dict[str, Any]:
+    declared = [{"containerPort": port, "hostPort": port} for port in ports]
+    return pod(name, hostNetwork=True, main={"ports": declared}, **spec)
+
+
+def nodes(*pods: dict[str, Any]) -> dict[str, tuple[str, ...]]:
+    return {sandbox.node: sandbox.pods for sandbox in place_pods(stage(*pods))}
+
+
+def test_a_pod_of_its_own() -> None:
+    (sandbox,) = place_pods(stage(pod("worker-0")))
+    name = full("worker-0")
+    assert (sandbox.hostname, sandbox.domain) == (name, f"{SERVICE}.{NAMESPACE}.svc.cluster.local")
+    assert {f"{name}.{SERVICE}", f"{name}.{SERVICE}.{NAMESPACE}.svc.cluster.local"} <= set(sandbox.aliases)
+    assert f"{SERVICE}.{NAMESPACE}.svc.cluster.local" in sandbox.aliases
+    assert name not in sandbox.aliases
+
+
+def test_without_a_host_name_or_a_service_nobody_finds_it() -> None:
+    """A template without `hostname` has no name in DNS: a rehearsal must not be kinder than the cluster."""
+    nameless, alone = pod("worker-0"), pod("worker-1")
+    del nameless["spec"]["hostname"], alone["spec"]["subdomain"]
+    for sandbox in place_pods(stage(nameless, alone)):
+        assert not any(alias.startswith(f"{sandbox.name}.{SERVICE}") for alias in sandbox.aliases)
+
+
+def test_the_same_port_is_never_twice_on_a_node() -> None:
+    made = nodes(on_host("worker-0", 20001), on_host("worker-1", 20001), on_host("worker-2", 20001, 20002))
+    assert sorted(made.values()) == [(full("worker-0"),), (full("worker-1"),), (full("worker-2"),)]
+
+
+def test_ports_that_differ_share_a_node() -> None:
+    assert nodes(on_host("ps-0", 20001), on_host("worker-0", 20002), on_host("worker-1", 20001)) == {
+        "node-0": (full("ps-0"), full("worker-0")),
+        "node-1": (full("worker-1"),),
+    }
+
+
+def test_on_the_host_network_each_declared_port_is_the_nodes() -> None:
+    pods = [pod(f"worker-{index}", hostNetwork=True, main={"ports": [{"containerPort": 29500}]}) for index in range(2)]
+    assert len(nodes(*pods)) == 2
+
+
+def test_another_protocol_is_another_port() -> None:
+    udp = pod("worker-1", hostNetwork=True, main={"ports": [{"containerPort": 20001, "protocol": "UDP"}]})
+    assert len(nodes(on_host("worker-0", 20001), udp)) == 1
+
+
+def test_the_scheduler_has_the_last_word() -> None:
+    made = nodes(
+        on_host("worker-0", 20001),
+        on_host("worker-1", 20001, nodeName="gpu-node-7"),
+        on_host("worker-2", 20002, nodeName="gpu-node-7"),
+    )
+    assert made == {"node-1": (full("worker-0"),), "gpu-node-7": (full("worker-1"), full("worker-2"))}
+
+
+def test_a_nodes_sandbox() -> None:
+    (sandbox,) = place_pods(stage(on_host("ps-0", 20001), on_host("worker-0", 20002)))
+    assert (sandbox.hostname, sandbox.domain) == ("node-0", "")
+    assert {f"{full(name)}.{SERVICE}" for name in ("ps-0", "worker-0")} <= set(sandbox.aliases)
+    assert len(set(sandbox.aliases)) == len(sandbox.aliases)
+
+
+def test_each_pod_with_a_network_of_its_own_has_a_node_of_its_own() -> None:
+    assert len(nodes(pod("worker-0"), pod("worker-1"), on_host("worker-2", 20001))) == 3

@@ -1,0 +1,397 @@
+"""The SSH identity among real pods: real sshd, ssh and mpirun in containers that are set up as kubelet would set them up."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import os
+import re
+import subprocess
+import tarfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+
+import pytest
+
+from trainform.catalog import defaults
+from trainform.identity.files import Names, identity_files
+from trainform.plan import ssh_scripts
+
+SECRET = "correct horse battery staple"  # noqa: S105 - of no stack
+ROOT, TRAINER = 0, 1000
+HOMES = {ROOT: "/root", TRAINER: "/home/trainer"}
+NAMES = Names("sdxl-lora", "ai", "sdxl-lora")
+SERVE = ["/bin/sh", "-c", ssh_scripts.SERVE]
+LAUNCH = ["/bin/sh", "-c", f"set -e\n{ssh_scripts.START_SSHD}exec sleep 600"]
+# of sshd and the shells; LC_CTYPE is Python's own doing
+ONLY_A_SESSION = re.compile(r"SSH_.*|USER|LOGNAME|SHELL|MAIL|PWD|OLDPWD|SHLVL|_|LC_CTYPE")
+NASTY = {
+    "PATH": "/opt/some tool/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    "NCCL_DEBUG": "INFO",
+    "LD_LIBRARY_PATH": "/opt/lib a:/opt/lib b",
+    "QUOTES": """it's "quoted" `date` \\ and $HOME $(id)""",
+    "LINES": "first\n  second\n\n'third\n",
+    "SPACES": "  at both ends  ",
+    "LETTERS": "Ёлка, 漢字, 😀",
+    "EMPTY": "",
+    "UID": "7",
+}
+
+
+def docker(*words: str, content: bytes | None = None, check: bool = True) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(["docker", *words], input=content, capture_output=True, timeout=120, check=False)
+    text = subprocess.CompletedProcess(words, done.returncode, done.stdout.decode(), done.stderr.decode())
+    assert not check or text.returncode == 0, text
+    return text
+
+
+def archive(files: Mapping[str, str], generation: int, mode: int, group: int) -> bytes:
+    """The files as kubelet mounts them: links into a folder that a link names, which belongs to the generation."""
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w") as tar:
+        folder = tarfile.TarInfo(f"..{generation}")
+        folder.type, folder.mode, folder.gid = tarfile.DIRTYPE, 0o775, group
+        tar.addfile(folder)
+        links = {"..data": folder.name, **{name: f"..data/{name}" for name in files}}
+        for name, target in links.items():
+            link = tarfile.TarInfo(name)
+            link.type, link.linkname = tarfile.SYMTYPE, target
+            tar.addfile(link)
+        for name, text in files.items():
+            file = tarfile.TarInfo(f"{folder.name}/{name}")
+            file.mode, file.gid, file.size = mode, group, len(text.encode())
+            tar.addfile(file, io.BytesIO(text.encode()))
+    return stream.getvalue()
+
+
+@dataclasses.dataclass
+class Volume:
+    """A Secret or ConfigMap on a node; a container that never runs is the way in."""
+
+    name: str
+    mode: int
+    group: int
+    generation: int = 0
+
+    def write(self, files: Mapping[str, str]) -> None:
+        self.generation += 1
+        content = archive(files, self.generation, self.mode, self.group)
+        docker("cp", "-", f"{self.name}:/volume", content=content)
+
+
+@dataclasses.dataclass(frozen=True)
+class Pod:
+    """A running pod. `name` is its hostname."""
+
+    name: str
+    container: str
+    secret: Volume
+
+    def run(self, command: str, **env: str) -> subprocess.CompletedProcess[str]:
+        """A command beside the container's own process, with its variables."""
+        words = [word for name, value in env.items() for word in ("-e", f"{name}={value}")]
+        return docker("exec", *words, self.container, "/bin/sh", "-c", command, check=False)
+
+    def output(self, command: str, **env: str) -> str:
+        done = self.run(command, **env)
+        assert done.returncode == 0, done
+        return done.stdout
+
+    def wait(self, hosts: list[str], seconds: int) -> subprocess.CompletedProcess[str]:
+        lines = "".join(f"{host} slots=2\n" for host in hosts)
+        script = f"{defaults.LAUNCH_MOUNT}/{ssh_scripts.WAIT_SCRIPT}"
+        command = f'printf "%s" "$HOSTS" >/tmp/hostfile; exec /bin/sh {script} ssh /tmp/hostfile'
+        return self.run(command, HOSTS=lines, TRAINFORM_WAIT_SECONDS=str(seconds))
+
+
+@dataclasses.dataclass
+class Cluster:
+    """One network with pods; everything it makes carries its label."""
+
+    image: str
+    label: str
+    pods: int = 0
+    volumes: list[str] = dataclasses.field(default_factory=list)
+    scripts: dict[str, Volume] = dataclasses.field(default_factory=dict)
+
+    def volume(self, mode: int, group: int) -> Volume:
+        name = f"{self.label}-volume-{len(self.volumes)}"
+        self.volumes.append(name)
+        docker("create", "--name", name, "--label", self.label, "-v", f"{name}:/volume", self.image, "true")
+        return Volume(name, mode, group)
+
+    def start(
+        self,
+        names: Names,
+        command: list[str],
+        files: Mapping[str, str] | None = None,
+        user: int = ROOT,
+        env: Mapping[str, str] | None = None,
+        options: tuple[str, ...] = (),
+    ) -> Pod:
+        self.pods += 1
+        name = f"{names.experiment}-1f3a9c-worker-{self.pods}"
+        # kubelet adds the group's bits to an fsGroup's files, and leaves them to root
+        secret = self.volume(0o400 if user == ROOT else 0o440, 0 if user == ROOT else user)
+        secret.write(identity_files(names, SECRET, 1) if files is None else files)
+        if names.folder not in self.scripts:
+            self.scripts[names.folder] = self.volume(0o555, 0)
+            files_ = {**ssh_scripts.ssh_files(names.folder), ssh_scripts.WAIT_SCRIPT: ssh_scripts.WAIT}
+            self.scripts[names.folder].write(files_)
+        scripts = self.scripts[names.folder]
+        given = {"TRAINFORM_SSH_PORT": str(names.port), **({} if env is None else env)}
+        alias = f"{name}.{names.service}"
+        container = f"{self.label}-{name}"
+        docker(
+            "run", "--detach", "--label", self.label, "--name", container, "--hostname", name, "--user", str(user),
+            "--network", self.label, "--network-alias", alias,
+            "--network-alias", f"{alias}.{names.namespace}.svc.cluster.local",
+            "-v", f"{secret.name}:{names.folder}:ro", "-v", f"{scripts.name}:{defaults.LAUNCH_MOUNT}:ro",
+            *(word for key, value in given.items() for word in ("-e", f"{key}={value}")),
+            *options, self.image, *command,
+        )  # fmt: skip
+        return Pod(name, container, secret)
+
+    def remove(self) -> None:
+        containers = docker("ps", "--all", "--quiet", "--filter", f"label={self.label}").stdout.split()
+        docker("rm", "--force", "--volumes", *containers)
+        docker("volume", "rm", *self.volumes)
+        docker("network", "rm", self.label)
+
+
+@pytest.fixture(scope="module")
+def cluster(image: str) -> Iterator[Cluster]:
+    label = f"trainform-ssh-{os.getpid()}"
+    docker("network", "create", "--label", label, label)
+    made = Cluster(image, label)
+    yield made
+    made.remove()
+
+
+@dataclasses.dataclass(frozen=True)
+class Pair:
+    """A pod that launches and one that serves."""
+
+    names: Names
+    launcher: Pod
+    worker: Pod
+
+    @property
+    def address(self) -> str:
+        return f"{self.worker.name}.{self.names.service}"
+
+
+@pytest.fixture(scope="module", params=[(ROOT, 22), (TRAINER, 2222)], ids=["root", "trainer"])
+def pair(cluster: Cluster, request: pytest.FixtureRequest) -> Pair:
+    """As root on the usual port and as another user on one of its own; the worker has other variables than the launcher."""
+    user, port = request.param
+    names = dataclasses.replace(NAMES, folder=f"{HOMES[user]}/.ssh", port=port)
+    home = {"HOME": HOMES[user]}
+    worker = cluster.start(names, SERVE, user=user, env={**NASTY, **home, "RANK": "1"}, options=("-w", "/usr/share"))
+    launcher = cluster.start(names, LAUNCH, user=user, env={**home, "RANK": "0"})
+    both = [f"{pod.name}.{names.service}" for pod in (worker, launcher)]
+    done = launcher.wait(both, 30)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    return Pair(names, launcher, worker)
+
+
+PRINT_ENV = "python3 -c 'import json, os; print(json.dumps(dict(os.environ)))'"
+
+
+def test_a_session_sees_exactly_the_pod_s_variables(pair: Pair) -> None:
+    there = json.loads(pair.launcher.output(f'ssh {pair.address} "$COMMAND"', COMMAND=PRINT_ENV))
+    inspected = json.loads(docker("inspect", "--format", "{{json .Config.Env}}", pair.worker.container).stdout)
+    own = {"HOSTNAME": pair.worker.name, **dict(entry.split("=", 1) for entry in inspected)}
+    assert {name: there.get(name) for name in own} == own
+    assert [name for name in there if name not in own and not ONLY_A_SESSION.fullmatch(name)] == []
+    assert pair.launcher.output(f"ssh {pair.address} pwd") == "/usr/share\n"
+
+
+def test_the_caller_s_word_wins(pair: Pair) -> None:
+    command = "export RANK=5 NCCL_DEBUG=WARN; echo $RANK $NCCL_DEBUG"
+    assert pair.launcher.output(f"ssh {pair.address} '{command}'") == "5 WARN\n"
+    assert pair.launcher.output(f"ssh {pair.address} 'echo $RANK'") == "1\n"
+
+
+@pytest.mark.parametrize("code", [0, 1, 7, 254])
+def test_exit_codes_pass(pair: Pair, code: int) -> None:
+    assert pair.launcher.run(f"ssh {pair.address} exit {code}").returncode == code
+
+
+def test_streams_pass(pair: Pair) -> None:
+    done = pair.launcher.run(f"echo in | ssh {pair.address} 'cat; echo said >&2'")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "in\n", "said\n")
+
+
+def test_a_shell_has_the_pod_s_variables_too(pair: Pair) -> None:
+    assert pair.launcher.output(f"echo 'echo $RANK $PATH' | ssh {pair.address}").split() == [
+        "1",
+        pair.worker.output("echo $PATH").strip(),
+    ]
+
+
+def test_files_are_copied(pair: Pair) -> None:
+    command = f"echo text >/tmp/sent; scp -q /tmp/sent {pair.address}:/tmp/there && scp -q {pair.address}:/tmp/there /tmp/back"
+    pair.launcher.output(command)
+    assert pair.launcher.output("cat /tmp/back") == "text\n"
+
+
+def test_every_name_of_a_pod_reaches_it(pair: Pair) -> None:
+    full = f"{pair.address}.{pair.names.namespace}.svc.cluster.local"
+    for host in (pair.worker.name, pair.address, full):
+        assert pair.launcher.output(f"ssh {host} hostname") == f"{pair.worker.name}\n"
+    # Docker knows bare names, a cluster does not
+    said = pair.launcher.run(f"ssh -v {pair.worker.name} true").stderr
+    assert f"Connecting to {pair.address} " in said
+
+
+def test_a_password_is_not_asked_for(pair: Pair) -> None:
+    options = "-o IdentityFile=none -o IdentitiesOnly=yes -o PreferredAuthentications=password,keyboard-interactive"
+    done = pair.launcher.run(f"ssh {options} {pair.address} true")
+    assert (done.returncode, "Permission denied (publickey)" in done.stderr) == (255, True)
+
+
+def test_variables_are_for_their_user_alone(pair: Pair) -> None:
+    found = pair.worker.output("stat -c '%a %n' /run/trainform.* /tmp/trainform.* 2>/dev/null || :").split()
+    assert found[0] == "700"
+    assert pair.worker.output(f"stat -c %a {found[1]}/environment") == "600\n"
+
+
+def test_mpirun_reaches_every_pod(pair: Pair) -> None:
+    both = [f"{pod.name}.{pair.names.service}" for pod in (pair.launcher, pair.worker)]
+    done = pair.launcher.run(
+        'printf "%s" "$HOSTS" >/tmp/mpi; mpirun --hostfile /tmp/mpi -np 4 /bin/sh -c \'echo $OMPI_COMM_WORLD_RANK $(hostname) $RANK\'',
+        HOSTS="".join(f"{host} slots=2\n" for host in both),
+        OMPI_ALLOW_RUN_AS_ROOT="1",
+        OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+        OMPI_MCA_orte_keep_fqdn_hostnames="true",
+    )
+    assert done.returncode == 0, done
+    first, second = pair.launcher.name, pair.worker.name
+    assert sorted(done.stdout.splitlines()) == [f"0 {first} 0", f"1 {first} 0", f"2 {second} 1", f"3 {second} 1"]
+
+
+@pytest.fixture(scope="module")
+def there(cluster: Cluster) -> Pod:
+    """A pod that serves root."""
+    return cluster.start(NAMES, SERVE)
+
+
+def reaches(caller: Pod, pod: Pod) -> subprocess.CompletedProcess[str]:
+    return caller.run(f"ssh -o ConnectionAttempts=20 {pod.name}.{NAMES.service} hostname")
+
+
+def test_before_and_after_a_rotation(cluster: Cluster) -> None:
+    """Neighbours meet in both directions, as they are and with files that kubelet has refreshed; two rotations apart nobody does."""
+    first, second, third = (cluster.start(NAMES, LAUNCH, identity_files(NAMES, SECRET, number)) for number in (1, 2, 3))
+    for caller, pod in ((first, second), (second, first), (second, third), (third, second)):
+        assert reaches(caller, pod).stdout == f"{pod.name}\n", (caller, pod)
+    for caller, pod in ((first, third), (third, first)):
+        done = reaches(caller, pod)
+        assert (done.returncode, "Host key verification failed" in done.stderr) == (255, True)
+    refuses = third.run(f"ssh -o StrictHostKeyChecking=no {first.name}.{NAMES.service} true")
+    assert "Permission denied (publickey)" in refuses.stderr
+    first.secret.write(identity_files(NAMES, SECRET, 2))  # its sshd runs on with the host key of before
+    for caller, pod in ((first, third), (first, second), (second, first)):
+        assert reaches(caller, pod).stdout == f"{pod.name}\n", (caller, pod)
+
+
+def test_the_missing_are_named_with_their_reasons(cluster: Cluster, there: Pod) -> None:
+    files = identity_files(NAMES, SECRET, 1)
+    other = identity_files(NAMES, f"{SECRET}!", 1)
+    host_key = {name: other[name] for name in other if name.startswith("ssh_host_")}
+    silent = cluster.start(NAMES, ["sleep", "600"])
+    stranger = cluster.start(NAMES, SERVE, {**files, **host_key})
+    refusing = cluster.start(NAMES, SERVE, {**files, "authorized_keys": other["authorized_keys"]})
+    dead = f"dead.{NAMES.service}"
+    launcher = cluster.start(NAMES, LAUNCH, options=("--add-host", f"{dead}:203.0.113.7"))
+    hosts = [f"{pod.name}.{NAMES.service}" for pod in (there, silent, stranger, refusing)]
+    done = launcher.wait([*hosts, "gone.sdxl-lora", dead], 6)
+    head, *lines = done.stderr.splitlines()
+    assert (done.returncode, head) == (1, "trainform: 5 of 6 hosts did not answer within 6 s:")
+    verification = "(host key verification failed)"
+    assert dict(line.strip().split(": ", 1) for line in lines) == {
+        hosts[1]: "no sshd answers (connection refused)",
+        hosts[2]: f"its host key is not the one in known_hosts {verification}",
+        hosts[3]: "it does not accept this pod's key (permission denied)",
+        "gone.sdxl-lora": "its name is not in DNS; its pod has not been made",
+        dead: "timed out",
+    }
+
+
+def test_a_host_key_that_nobody_knows(cluster: Cluster, there: Pod) -> None:
+    launcher = cluster.start(NAMES, LAUNCH, {**identity_files(NAMES, SECRET, 1), "known_hosts": ""})
+    address = f"{there.name}.{NAMES.service}"
+    done = launcher.wait([address], 4)
+    reason = "its host key is not in known_hosts (host key verification failed)"
+    assert done.stderr.splitlines()[1:] == [f"  {address}: {reason}"]
+
+
+def test_a_key_that_its_group_may_read(cluster: Cluster, there: Pod) -> None:
+    """An fsGroup for root: ssh tells its user to mend modes that kubelet has made."""
+    launcher = cluster.start(NAMES, ["sleep", "600"])
+    launcher.secret.mode = 0o440
+    launcher.secret.write(identity_files(NAMES, SECRET, 1))
+    done = launcher.wait([f"{there.name}.{NAMES.service}"], 4)
+    assert "this pod's own key may be read by its group, so ssh does not use it" in done.stderr
+
+
+def test_a_pod_that_comes_late_is_waited_for(cluster: Cluster) -> None:
+    launcher = cluster.start(NAMES, LAUNCH)
+    late = cluster.start(NAMES, ["/bin/sh", "-c", f"sleep 3; {ssh_scripts.SERVE}"])
+    started = time.monotonic()
+    assert launcher.wait([f"{late.name}.{NAMES.service}"], 60).returncode == 0
+    assert 1 < time.monotonic() - started < 30
+
+
+def test_who_comes_too_often_is_not_shut_out(cluster: Cluster) -> None:
+    """OpenSSH >= 9.8 would, for 15 seconds and more, while the keys that are refused are brought up to date."""
+    files = identity_files(NAMES, SECRET, 1)
+    there = cluster.start(NAMES, SERVE, {**files, "authorized_keys": ""})
+    launcher = cluster.start(NAMES, LAUNCH)
+    address = f"{there.name}.{NAMES.service}"
+    for _ in range(6):
+        assert "Permission denied (publickey)" in reaches(launcher, there).stderr
+    there.secret.write(files)
+    assert launcher.wait([address], 5).returncode == 0
+
+
+def test_a_locked_account_is_let_in(cluster: Cluster) -> None:
+    locked = cluster.start(NAMES, ["/bin/sh", "-c", f"set -e; passwd -q -l root; {ssh_scripts.SERVE}"], env=NASTY)
+    launcher = cluster.start(NAMES, LAUNCH)
+    assert launcher.wait([f"{locked.name}.{NAMES.service}"], 20).returncode == 0
+    assert launcher.output(f"ssh {locked.name} 'printf %s. \"$QUOTES\"'") == f"{NASTY['QUOTES']}."
+
+
+def test_a_read_only_image_serves(cluster: Cluster) -> None:
+    """With /run, /tmp and everything else read-only there is the shared memory."""
+    there = cluster.start(NAMES, SERVE, options=("--read-only",), env=NASTY)
+    launcher = cluster.start(NAMES, LAUNCH)
+    assert launcher.wait([f"{there.name}.{NAMES.service}"], 20).returncode == 0
+    assert launcher.output(f"ssh {there.name} 'printf %s. \"$LINES\"'") == f"{NASTY['LINES']}."
+
+
+Refusal = Callable[[Cluster], Pod]
+REFUSALS: dict[str, tuple[Refusal, str]] = {
+    "no sshd": (
+        lambda cluster: cluster.start(NAMES, LAUNCH, options=("-v", "/dev/null:/usr/sbin/sshd")),
+        "trainform: the image has no sshd; install openssh-server in it",
+    ),
+    "no user": (
+        lambda cluster: cluster.start(dataclasses.replace(NAMES, port=2222), LAUNCH, options=("--user", "4321")),
+        "trainform: the image's passwd has no user 4321, and SSH needs one; add it, or run as another user",
+    ),
+    "no keys": (
+        lambda cluster: cluster.start(NAMES, LAUNCH, {"config": ""}),
+        "sshd: no hostkeys available -- exiting.",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSALS)
+def test_what_keeps_sshd_from_starting_ends_the_pod(cluster: Cluster, case: str) -> None:
+    start, reason = REFUSALS[case]
+    container = start(cluster).container
+    assert docker("wait", container).stdout.strip() not in {"", "0"}
+    assert reason in docker("logs", container).stderr.replace("\r", "")
