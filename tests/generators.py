@@ -149,7 +149,8 @@ def experiments(draw: st.DrawFn) -> dict[str, Any]:
     kind = draw(st.sampled_from(["static", *_KINDS]))
     data |= _KINDS[kind](draw)
     _connect(draw, data, kind)
-    if kind != "elastic" and draw(st.integers(0, 4)) == 0:
+    policies = [found for found in (data, *data["roles"].values()) if "policies" in found]
+    if kind != "elastic" and not policies and draw(st.integers(0, 4)) == 0:
         data["restart"] = "all-when-evicted"
     for role in data["roles"].values():
         words = role.get("restart", data.get("restart"))

@@ -12,7 +12,19 @@ from tests.conftest import ROOT
 
 LIBRARY = ROOT / "components" / "trainform"
 # Lowest first. What stands beside the library's own line (the tool chain, the sandbox) needs errors and words, never a plan.
-ORDER = ["errors", "catalog", "spec", "plan", "manifests", "policy", "backends", "examine", "cluster", "resources"]
+ORDER = [
+    "errors",
+    "catalog",
+    "identity",
+    "spec",
+    "plan",
+    "manifests",
+    "policy",
+    "backends",
+    "examine",
+    "cluster",
+    "resources",
+]
 BESIDE = {
     "progress": {"errors"},
     "locking": {"errors", "progress"},
@@ -36,7 +48,7 @@ BESIDE = {
 }
 ALLOWED = {room: set(ORDER[:index]) for index, room in enumerate(ORDER)} | BESIDE
 PULUMI = {"resources"}
-PURE = ("spec", "plan", "manifests", "policy", "backends")
+PURE = ("identity", "spec", "plan", "manifests", "policy", "backends")
 READS_FILES = {"spec/read.py", "spec/load.py"}
 IMPURE_MODULES = {"os", "random", "time", "secrets", "uuid", "socket", "subprocess", "tempfile", "io", "pathlib"}
 IMPURE_NAMES = {"open", "now", "today", "utcnow", "getenv", "environ", "input", "print"}

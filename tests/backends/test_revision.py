@@ -75,7 +75,17 @@ def revision(data: dict[str, Any], run: int = 1, **cluster: Any) -> str:
         ("storage/models", {"claim": "models", "mount": "/mnt/models"}),
         ("network", {"port": 2222}),
         ("network", {"host": True}),
+        ("network", {"wait": "20m"}),
+        ("network", {"addresses": "service"}),
+        ("network", {"host": True, "ports": "per-replica"}),
+        ("ssh", {}),
+        ("ssh", {"roles": ["evaluation-watcher"]}),
+        ("run_as", {"user": 0}),
+        ("prepare", [{"name": "data", "command": ["fetch"]}]),
+        ("launcher", {"tensorflow": {"command": ["python", "/app/train.py"]}}),
         ("restart", "on-failure"),
+        ("restart", "4 times"),
+        ("restart", "all-when-evicted"),
         ("max_retry", 5),
         ("ttl", "12h"),
         ("policies", []),
@@ -118,6 +128,55 @@ def test_elastic_workers_come_and_go_within_their_bounds() -> None:
     for replicas in (2, 3, 8):
         assert revision(changed(ELASTIC, "roles/worker/replicas", replicas)) == revision(ELASTIC)
     assert revision(changed(ELASTIC, "launcher/torchrun/elastic/max_nodes", 9)) != revision(ELASTIC)
+
+
+def test_elastic_workers_with_ssh_come_and_go_too() -> None:
+    """A list of hosts would follow their number."""
+    base = {**ELASTIC, "ssh": {}}
+    for replicas in (2, 8):
+        assert revision(changed(base, "roles/worker/replicas", replicas)) == revision(base)
+
+
+WITH_SSH: dict[str, Any] = {**BASE, "ssh": {}}
+GIT = {"repository": "https://git.example.com/sdxl.git", "commit": "0" * 40, "path": "/code"}
+PREPARED: dict[str, Any] = {**BASE, "prepare": [{"name": "code", "git": GIT}]}
+
+
+def test_a_rotation_of_keys_changes_the_secret_alone() -> None:
+    before, after = (
+        plan_job(Experiment.model_validate(data), environment())
+        for data in (WITH_SSH, changed(WITH_SSH, "ssh/rotation", 2))
+    )
+    assert before.revision == after.revision
+    assert before.ssh is not None and after.ssh is not None
+    assert (before.ssh.rotation, after.ssh.rotation) == (1, 2)
+    different = [
+        one.key for one, other in zip(job_manifests(before), job_manifests(after), strict=True) if one.key != "ssh" and one != other
+    ]  # fmt: skip
+    assert different == []
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [("ssh/port", 2022), ("ssh/secret", "team.keys"), ("ssh/roles", ["evaluation-watcher", "worker"])],
+)
+def test_what_else_ssh_says_is_in_the_pods(path: str, value: Any) -> None:
+    assert revision(changed(WITH_SSH, path, value)) != revision(WITH_SSH)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("commit", "1" * 40), ("repository", "https://git.example.com/x.git"), ("path", "/src")]
+)
+def test_another_commit_is_another_revision(field: str, value: str) -> None:
+    git = {**GIT, field: value}
+    assert revision({**PREPARED, "prepare": [{"name": "code", "git": git}]}) != revision(PREPARED)
+
+
+def test_replicas_of_extras_change_no_list_of_hosts() -> None:
+    networks: list[dict[str, Any]] = [{}, {"addresses": "service"}, {"host": True, "ports": "per-replica"}]
+    for network in networks:
+        base = {**BASE, "ssh": {}, "network": network}
+        assert revision(changed(base, "roles/evaluation-watcher/replicas", 7)) == revision(base)
 
 
 def test_a_run_is_a_revision() -> None:

@@ -109,8 +109,6 @@ def test_what_the_controller_would_overwrite() -> None:
     }
     assert reasons(roles=roles, env={"VC_CHIEF_WORKER_HOSTS": "a,b", "VC_OTHER_NUM": "1"}) == {
         "roles.chief-worker.labels.volcano.sh/task-index": "is set by Volcano itself",
-        "roles.chief-worker.env.VC_CHIEF_WORKER_NUM": "is set by Volcano itself, and its value would win",
-        "env.VC_CHIEF_WORKER_HOSTS": "is set by Volcano itself, and its value would win",
         "roles.worker.annotations.scheduling.k8s.io/group-name": "is set by Volcano itself",
     }
 

@@ -102,6 +102,19 @@ def test_replicas_without_rank_and_of_elastic_jobs_update_in_place(project: Proj
     project.unchanged(stack)
 
 
+def test_an_elastic_job_is_not_scaled_beyond_its_bounds(project: Project, live: Live) -> None:
+    project.copied("elastic")
+    stack = project.stack("elastic")
+    project.up(stack)
+    before = live.only_job(project.namespace)
+    for replicas in (1, 9):
+        project.copied("elastic", lambda data: data["roles"]["worker"].update(replicas=replicas))  # noqa: B023 - called at once
+        for words in (("preview",), ("up", "--yes", "--skip-preview")):
+            output = project.pulumi(*words, "-s", stack).failed()
+            assert f"have {replicas} ranked pods, outside min_nodes 2 and max_nodes 8" in output
+    assert live.only_job(project.namespace)["metadata"]["generation"] == before["metadata"]["generation"]
+
+
 def test_labels_of_the_job_update_in_place(project: Project, live: Live, running: str) -> None:
     before = live.only_job(project.namespace)
     project.copied(

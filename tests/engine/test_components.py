@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import sys
 from pathlib import Path
 
@@ -9,12 +10,22 @@ import pytest
 import yaml
 
 from tests.engine.live import Live
-from tests.engine.project import Project
+from tests.engine.project import SSH_SECRET, Project
+from trainform.identity.files import Names, identity_files
 
 PROGRAM = """\
 import pulumi
 
-from trainform import Environment, Experiment, Rendezvous, RoleGroup, SharedStorage, TrainingJob, TrainingQueue
+from trainform import (
+    Environment,
+    Experiment,
+    Rendezvous,
+    RoleGroup,
+    SharedStorage,
+    SshIdentity,
+    TrainingJob,
+    TrainingQueue,
+)
 from trainform.spec.queues import QueueRequest
 from trainform.spec.storage import ClaimRequest
 
@@ -29,6 +40,7 @@ environment = Environment.model_validate(
 queue = TrainingQueue("team-nlp", QueueRequest(weight=2, capability={{"a800": 16}}), environment)
 storage = SharedStorage("corpora", {{"wiki": ClaimRequest(size="500Gi")}}, environment)
 rendezvous = Rendezvous("bert-peers", {{"app": "bert"}}, environment)
+identity = SshIdentity("bert-keys", "bert-peers", environment, rotation={rotation}, port=2222, folder="/home/trainer/.ssh")
 experiment = Experiment.model_validate(
     {{
         "name": "bert",
@@ -42,6 +54,7 @@ job = TrainingJob("bert", experiment, environment)
 pulumi.export("queue", queue.queue)
 pulumi.export("claim", storage.claims["wiki"])
 pulumi.export("service", rendezvous.service)
+pulumi.export("secret", identity.secret)
 pulumi.export("script", role.template["spec"]["volumes"][0]["configMap"]["name"])
 pulumi.export("image", role.template["spec"]["containers"][0]["image"])
 pulumi.export("replicas", role.replicas)
@@ -53,7 +66,8 @@ pulumi.export("processes", job.processes)
 def test_each_component_works_by_itself(project: Project, live: Live, tmp_path: Path) -> None:
     definition = {"name": "own-program", "runtime": {"name": "python", "options": {"virtualenv": sys.prefix}}}
     (project.folder / "Pulumi.yaml").write_text(yaml.safe_dump(definition))
-    (project.folder / "__main__.py").write_text(PROGRAM.format(namespace=project.namespace))
+    program = project.folder / "__main__.py"
+    program.write_text(PROGRAM.format(namespace=project.namespace, rotation=1))
     # The current context leads nowhere: every component must go to the environment's.
     kubeconfig = yaml.safe_load(Path(project.environ["KUBECONFIG"]).read_text())
     kubeconfig["clusters"].append({"name": "nowhere", "cluster": {"server": "https://127.0.0.1:1"}})
@@ -63,6 +77,9 @@ def test_each_component_works_by_itself(project: Project, live: Live, tmp_path: 
     project.environ["KUBECONFIG"] = str(project.folder / "kubeconfig")
     (project.folder / "kubeconfig").write_text(yaml.safe_dump(kubeconfig))
     project.pulumi("stack", "init", "own").succeeded()
+    output = project.pulumi("preview", "-s", "own").failed()
+    assert "is not set, and the job's SSH keys are derived from it" in output
+    project.ssh_secret("own").succeeded()
     project.up("own")
     outputs = yaml.safe_load(project.pulumi("stack", "output", "--json", "-s", "own").succeeded())
     job, script = outputs.pop("job"), outputs.pop("script")
@@ -71,6 +88,7 @@ def test_each_component_works_by_itself(project: Project, live: Live, tmp_path: 
         "queue": "team-nlp",
         "claim": "wiki",
         "service": "bert-peers",
+        "secret": "bert-keys",
         "image": "registry.example.com/ai/bert:1.0",
         "replicas": 2,
         "processes": 16,
@@ -81,12 +99,24 @@ def test_each_component_works_by_itself(project: Project, live: Live, tmp_path: 
     assert {"bert", "bert-peers"} <= live.names("services", project.namespace)
     live.running_pods(project.namespace, 2)
     project.unchanged("own")
+    names = Names("bert-peers", project.namespace, "bert-peers", "/home/trainer/.ssh", 2222)
+    assert _files(live, project.namespace) == identity_files(names, SSH_SECRET, 1)
+    program.write_text(PROGRAM.format(namespace=project.namespace, rotation=2))
+    assert [(step.op, step.kind) for step in project.steps("own")] == [("update", "Secret")]
+    project.up("own")
+    assert _files(live, project.namespace) == identity_files(names, SSH_SECRET, 2)
     project.destroy("own")
+    assert live.find("secrets", "bert-keys", project.namespace) is None
     assert live.find("queues", "team-nlp") is None
 
 
+def _files(live: Live, namespace: str) -> dict[str, str]:
+    data = live.get("secrets", "bert-keys", namespace)["data"]
+    return {key: base64.b64decode(value).decode() for key, value in data.items()}
+
+
 WRONG = """\
-from trainform import RoleGroup, SharedStorage, TrainingQueue
+from trainform import RoleGroup, SharedStorage, SshIdentity, TrainingQueue
 from trainform.spec.queues import QueueRequest
 from trainform.spec.storage import ClaimRequest
 
@@ -103,6 +133,8 @@ from trainform.spec.storage import ClaimRequest
             "did you mean fast?",
         ),
         ('RoleGroup("hello", "hello", "dev", "master")', "is not a role of hello"),
+        ('SshIdentity("keys", "hello", "dev", rotation=0)', "rotation = 0"),
+        ('SshIdentity("keys", "hello", "dev", port=70000)', "port = 70000"),
     ],
 )
 def test_components_tell_what_is_wrong(project: Project, line: str, message: str) -> None:

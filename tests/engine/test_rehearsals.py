@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -123,7 +124,7 @@ def rehearse(project: Project, image: str, live: Live) -> Callable[..., Ran]:
 
     def again(name: str, *words: str, **environ: str) -> Ran:
         return project.run(
-            "trainform", "rehearse", name, "-e", "dev", "--from-cluster", "--image", image, "--timeout", "3m", *words,
+            sys.executable, "-m", "trainform", "rehearse", name, "-e", "dev", "--from-cluster", "--image", image, "--timeout", "3m", *words,
             timeout=PATIENCE, **environ,
         )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Claims, the Service, the launch script."""
+"""Claims, Services, the launch files, the SSH identity."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 from tests.samples import plan
 from trainform.backends import job_manifests
+from trainform.backends.volcano_pods import controller_objects
 from trainform.manifests.manifest import Manifest
 from trainform.plan import Plan
 
@@ -51,9 +52,73 @@ def test_the_service_never_follows_the_revision() -> None:
     assert spec["selector"] == {"app.kubernetes.io/managed-by": "trainform", "app.kubernetes.io/name": "sdxl-lora"}
 
 
-def test_the_launch_script_follows_the_revision() -> None:
+def test_the_launch_files_follow_the_revision() -> None:
     made = plan()
     body = manifest(made, "launch-script").body
     assert body["metadata"]["name"] == f"{made.job}-launch"
     assert body["immutable"] is True
-    assert body["data"].keys() == {"launch.sh"}
+    assert body["data"] == made.files
+    assert body["data"].keys() == {"launch.sh", "wait.sh"}
+
+
+HOST: dict[str, Any] = {"host": True, "addresses": "service"}
+TENSORFLOW: dict[str, Any] = {
+    "launcher": {"tensorflow": {"command": ["python"]}}, "roles": {"ps": {}, "worker": {"replicas": 2}},
+}  # fmt: skip
+
+
+def selector(**of_replica: str) -> dict[str, str]:
+    return {"app.kubernetes.io/managed-by": "trainform", "app.kubernetes.io/name": "sdxl-lora", **of_replica}
+
+
+def test_services_of_replicas() -> None:
+    made = plan(**TENSORFLOW, network=HOST)
+    keys = [found.key for found in job_manifests(made)]
+    assert keys == ["service", "service-ps-0", "service-worker-0", "service-worker-1", "launch-script", "job"]
+    found = manifest(made, "service-worker-1")
+    assert not found.follows_revision
+    assert (found.body["metadata"]["name"], found.body["metadata"]["labels"]) == ("sdxl-lora-worker-1", OURS)
+    (port,) = [port.number for port in made.roles[1].ports[0]]
+    assert found.body["spec"] == {
+        "publishNotReadyAddresses": True,
+        "selector": selector(**{"app.kubernetes.io/component": "worker", "volcano.sh/task-index": "1"}),
+        "ports": [{"name": "tensorflow", "port": 2222, "targetPort": port, "protocol": "TCP"}],
+    }
+
+
+def test_a_service_selects_exactly_its_replica() -> None:
+    """By the operator's label where replicas share a template, by ours where each has one: a task's only pod has the index 0."""
+    for ports in ("shared", "per-replica"):
+        made = plan(**TENSORFLOW, network={**HOST, "ports": ports})
+        pods, _ = controller_objects(next(found.body for found in job_manifests(made) if found.key == "job"))
+        names = {(pod.role, pod.index): pod.name for pod in made.pods()}
+        for service in made.services:
+            wanted = manifest(made, f"service-{service.role}-{service.index}").body["spec"]["selector"]
+            chosen = [pod["metadata"]["name"] for pod in pods if pod["metadata"]["labels"].items() >= wanted.items()]
+            assert chosen == [names[service.role, service.index]]
+
+
+def test_the_rendezvous_service_selects_every_pod() -> None:
+    made = plan(**TENSORFLOW, network={**HOST, "ports": "per-replica"})
+    pods, _ = controller_objects(manifest(made, "job").body)
+    wanted = manifest(made, "service").body["spec"]["selector"]
+    assert all(pod["metadata"]["labels"].items() >= wanted.items() for pod in pods)
+    assert [pod["metadata"]["name"] for pod in pods] == [pod.name for pod in made.pods()]
+
+
+def test_the_identity_keeps_its_keys_to_itself() -> None:
+    made = plan(launcher={"mpi": {"command": ["python"]}}, roles={"master": {}, "worker": {}})
+    found = manifest(made, "ssh")
+    assert (found.body["kind"], found.body["metadata"]["name"]) == ("Secret", "sdxl-lora-ssh")
+    assert found.body["metadata"]["labels"] == OURS
+    assert not found.follows_revision
+    assert "BEGIN OPENSSH" not in str(found.body)
+    keys = [found.key for found in job_manifests(made)]
+    assert keys.index("ssh") < keys.index("job")
+
+
+def test_an_identity_of_somebody_else_is_not_made() -> None:
+    made = plan(
+        launcher={"mpi": {"command": ["python"]}}, roles={"master": {}, "worker": {}}, ssh={"secret": "team.keys"}
+    )
+    assert [found.key for found in job_manifests(made)] == ["service", "launch-script", "job"]

@@ -25,7 +25,7 @@ def test_the_smallest_pod() -> None:
     }
     assert template["spec"].keys() == {"subdomain", "restartPolicy", "containers", "volumes"}
     assert template["spec"]["restartPolicy"] == "Never"
-    assert container(made, "worker")["env"][-1] == INDEX
+    assert container(made, "worker")["env"][-2:] == [INDEX, {**INDEX, "name": "VC_TASK_INDEX"}]
     assert "resources" not in container(made, "worker")
 
 

@@ -1,4 +1,4 @@
-"""Who must be placed together, and what happens when a pod fails."""
+"""Who must be placed together."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import pytest
 
 from tests.samples import WITH_EXTRAS, experiment, job, plan, reasons
 from trainform.plan.gang import gang
-from trainform.plan.restart import role_policies
 
 ELASTIC = {"torchrun": {"script": "/app/train.py", "elastic": {"min_nodes": 3, "max_nodes": 8}}}
 WATCHER: dict[str, Any] = {"replicas": 4, "ranked": False, "command": ["python", "watch.py"]}
@@ -39,32 +38,11 @@ def test_nobody_is_no_gang() -> None:
     assert found == {"roles": "have min_available 0 together, and Volcano then takes all pods"}
 
 
-def actions(**parts: Any) -> dict[str, list[tuple[str | None, str]]]:
-    policies = role_policies(experiment(**parts))
-    return {role: [(policy.event, policy.action) for policy in found] for role, found in policies.items()}
-
-
-FAILURE, END = ("PodFailed", "TerminateJob"), ("TaskCompleted", "CompleteJob")
-
-
-def test_the_plans_own_policies() -> None:
-    assert actions() == {"worker": [FAILURE]}
-    assert actions(roles=WITH_EXTRAS) == {"master": [FAILURE, END], "worker": [FAILURE], "evaluation-watcher": []}
-    assert actions(launcher=ELASTIC, roles={"worker": {"replicas": 4}}) == {"worker": []}
-    assert actions(launcher=ELASTIC, roles={"worker": {"replicas": 4}, "watcher": WATCHER}) == {
-        "worker": [END],
-        "watcher": [],
-    }
-
-
-def test_the_users_policies_win() -> None:
-    restart = {"event": "PodEvicted", "action": "RestartJob"}
-    assert actions(policies=[restart]) == {"worker": []}
-    assert actions(policies=[]) == {"worker": []}
-    assert actions(roles={"worker": {"policies": [restart]}}) == {"worker": [("PodEvicted", "RestartJob")]}
-    assert actions(roles={"worker": {"policies": []}}) == {"worker": []}
-    made = plan(policies=[{**restart, "timeout": "1h30m"}, {"exit_code": 137, "action": "RestartTask"}])
-    assert job(made)["spec"]["policies"] == [
-        {"action": "RestartJob", "event": "PodEvicted", "timeout": "5400s"},
-        {"action": "RestartTask", "exitCode": 137},
-    ]
+def test_replicas_with_templates_of_their_own() -> None:
+    roles = {"worker": {"replicas": 3, "min_available": 2}, "master": {}}
+    made = plan(roles=roles, network={"host": True, "ports": "per-replica"})
+    spec = job(made)["spec"]
+    assert spec["minAvailable"] == made.min_available == 3
+    assert [(task["name"], task["minAvailable"]) for task in spec["tasks"]] == [
+        ("worker-0", 1), ("worker-1", 1), ("worker-2", 0), ("master-0", 1),
+    ]  # fmt: skip

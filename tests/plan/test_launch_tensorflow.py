@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.plan.starting import install, start
-from tests.samples import job, plan
+from tests.plan.starting import ASKED, STAND_INS, install, start
+from tests.samples import environment, job, plan
 from trainform.plan import Plan
 
 COMMAND = ["python", "/app/mnist.py", "--epochs", "3"]
@@ -116,8 +116,6 @@ def test_on_the_host_network(ports: str, tools: Path) -> None:
 @pytest.mark.parametrize("said", [{}, {"port": 20000}, {"port": 2222}])
 @pytest.mark.parametrize("ports", ["shared", "per-replica"])
 def test_behind_services_a_replica_sees_its_own_port(ports: str, said: dict[str, int], tools: Path) -> None:
-    from tests.samples import environment
-
     made = mnist(
         network={**HOST, "addresses": "service", "ports": ports, **said}, cluster=environment(ports="2000-30000")
     )
@@ -160,7 +158,7 @@ def test_what_kubernetes_did_not_hand_in_is_told(missing: str, network: dict[str
     """A pod without TF_CONFIG would train alone."""
     made = mnist(network=network)
     for name, text in made.files.items():
-        (tmp_path / name).write_text(text.replace("/etc/trainform", str(tmp_path)))
+        (tmp_path / name).write_text(ASKED if name in STAND_INS else text.replace("/etc/trainform", str(tmp_path)))
     given = {"TRAINFORM_REPLICA_INDEX": "0", "TRAINFORM_TASK_TYPE": "worker", "TRAINFORM_SERVICE": "mnist-worker"}
     done = subprocess.run(
         ["/bin/sh", str(tmp_path / "launch.sh"), "echo", "started"],

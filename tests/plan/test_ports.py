@@ -1,15 +1,32 @@
-"""The rendezvous port: the usual one on the pod network, a stable one of the environment's range on the host network."""
+"""The ports that pods listen on: the usual ones on the pod network, stable ones of the environment's range on the host network."""
 
 from __future__ import annotations
 
+import itertools
+from typing import Any
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.generated_fields import names
-from tests.samples import container, environment, experiment, plan, reasons
-from trainform.plan.ports import rendezvous_port
+from tests.samples import container, env, environment, experiment, plan, reasons
+from trainform.plan.model import Port
+from trainform.plan.ports import plan_ports
 
 HOST = {"host": True}
+PER_REPLICA = {"host": True, "ports": "per-replica"}
+MPI: dict[str, Any] = {"launcher": {"mpi": {"command": ["python"]}}}
+TENSORFLOW: dict[str, Any] = {"launcher": {"tensorflow": {"command": ["python"]}}}
+PS = {"ps": {"replicas": 2}, "worker": {"replicas": 3}}
+WATCHER = {"ranked": False, "command": ["python", "watch.py"]}
+
+
+def numbers(**parts: Any) -> dict[str, list[dict[str, int]]]:
+    """Numbers by purpose, for each set of ports of each role."""
+    cluster = parts.pop("cluster", environment())
+    found = plan_ports(experiment(**parts), cluster)
+    return {role: [{port.name: port.number for port in ports} for ports in sets] for role, sets in found.items()}
 
 
 def test_on_the_pod_network() -> None:
@@ -18,32 +35,160 @@ def test_on_the_pod_network() -> None:
     assert container(plan(), "worker")["ports"] == [{"name": "rendezvous", "containerPort": 29500, "protocol": "TCP"}]
 
 
+def test_each_purpose_has_its_usual_number() -> None:
+    assert numbers(**MPI, roles={"master": {}, "worker": {}}) == {
+        "master": [{"rendezvous": 29500, "ssh": 22}],
+        "worker": [{"ssh": 22}],
+    }
+    assert numbers(**TENSORFLOW, roles={**PS, "watcher": WATCHER}) == {
+        "ps": [{"tensorflow": 2222}], "worker": [{"tensorflow": 2222}], "watcher": [{}]
+    }  # fmt: skip
+    assert numbers(**TENSORFLOW, roles={"worker": {}, "evaluator": {}}, network={"port": 3333}) == {
+        "worker": [{"tensorflow": 3333}], "evaluator": [{}]
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("parts", "port"),
+    [
+        ({}, 22),
+        ({"run_as": {"user": 0}}, 22),
+        ({"run_as": {"user": 1000, "home": "/home/trainer"}}, 2222),
+        ({"ssh": {"port": 2022}}, 2022),
+        ({"ssh": {"port": 30022}, "run_as": {"user": 1000, "home": "/home/trainer"}}, 30022),
+    ],
+)
+def test_sshd(parts: dict[str, Any], port: int) -> None:
+    """A user other than root may not open ports below 1024."""
+    made = plan(**MPI, roles={"master": {}, "worker": {}}, **parts)
+    assert made.ssh is not None
+    assert (made.ssh.port, made.ssh.ports) == (port, ())
+    assert env(made, "worker")["TRAINFORM_SSH_PORT"] == str(port)
+    assert {"name": "ssh", "containerPort": port, "protocol": "TCP"} in container(made, "worker")["ports"]
+
+
+def test_who_runs_an_sshd() -> None:
+    roles = {"master": {}, "worker": {}, "watcher": WATCHER}
+    ssh = {"ssh": {"roles": ["worker", "watcher"]}}
+    assert numbers(roles=roles, **ssh) == {"master": [{"rendezvous": 29500}], "worker": [{"ssh": 22}], "watcher": [{}]}
+    assert numbers(roles=roles, ssh={})["master"] == [{"rendezvous": 29500, "ssh": 22}]
+
+
 @given(names, st.integers(1, 65535), st.integers(1, 65535))
 def test_on_the_host_network_it_is_in_the_range_and_stable(name: str, one: int, other: int) -> None:
     first, last = min(one, other), max(one, other)
     cluster = environment(ports=f"{first}-{last}")
-    found = rendezvous_port(experiment(name=name, network=HOST), cluster)
-    assert first <= found <= last
-    changed = experiment(name=name, network=HOST, image="python:3.13", roles={"worker": {"replicas": 8}})
-    assert rendezvous_port(changed, cluster) == found
+    (found,) = numbers(name=name, network=HOST, cluster=cluster)["worker"]
+    assert first <= found["rendezvous"] <= last
+    changed = numbers(name=name, network=HOST, image="python:3.13", roles={"worker": {"replicas": 8}}, cluster=cluster)
+    assert changed["worker"] == [found]
 
 
-def test_experiments_spread_over_the_range() -> None:
-    found = {rendezvous_port(experiment(name=f"run-{number}", network=HOST), environment()) for number in range(200)}
+def test_experiments_and_namespaces_spread_over_the_range() -> None:
+    found = {numbers(name=f"run-{number}", network=HOST)["worker"][0]["rendezvous"] for number in range(200)}
     assert len(found) > 190
+    other = numbers(network=HOST, cluster=environment(namespace={"name": "team-vision"}))
+    assert other != numbers(network=HOST)
 
 
-def test_the_port_is_a_host_port_of_the_first_ranked_role_alone() -> None:
-    roles = {"watcher": {"ranked": False, "command": ["python"]}, "master": {"replicas": 1}, "worker": {"replicas": 3}}
+def test_numbers_follow_one_another_and_wrap() -> None:
+    cluster = environment(ports="20000-20009")
+    found = numbers(**MPI, network=HOST, roles={"master": {}, "worker": {}, "helper": {}}, cluster=cluster)
+    order = [found["master"][0]["rendezvous"], *(found[role][0]["ssh"] for role in ("master", "worker", "helper"))]
+    steps = [(later - earlier) % 10 for earlier, later in itertools.pairwise(order)]
+    assert steps == [1, 1, 1]
+    assert set(order) <= set(range(20000, 20010))
+    wrapped = [
+        numbers(**MPI, name=f"run-{number}", network=HOST, roles={"master": {}, "worker": {}}, cluster=cluster)[
+            "master"
+        ][0]
+        for number in range(40)
+    ]
+    assert {"rendezvous": 20009, "ssh": 20000} in wrapped, "one of 40 begins at the end of a range of ten"
+
+
+def test_every_replica_its_own() -> None:
+    found = numbers(**TENSORFLOW, network=PER_REPLICA, roles={**PS, "watcher": {**WATCHER, "replicas": 4}})
+    assert [len(sets) for sets in found.values()] == [2, 3, 1]
+    all_of_them = [ports["tensorflow"] for role in ("ps", "worker") for ports in found[role]]
+    assert len(set(all_of_them)) == 5
+    assert found["watcher"] == [{}]
+
+
+def test_of_each_replica_for_each_purpose() -> None:
+    found = numbers(**MPI, network=PER_REPLICA, roles={"master": {}, "worker": {"replicas": 2}})
+    assert [sorted(ports) for sets in found.values() for ports in sets] == [["rendezvous", "ssh"], ["ssh"], ["ssh"]]
+    assert len({number for sets in found.values() for ports in sets for number in ports.values()}) == 4
+
+
+def test_a_number_that_is_said_counts_up() -> None:
+    found = numbers(**TENSORFLOW, network={**PER_REPLICA, "port": 20100}, ssh={"port": 20200}, roles=PS)
+    assert found == {
+        "ps": [{"tensorflow": 20100, "ssh": 20200}, {"tensorflow": 20101, "ssh": 20201}],
+        "worker": [{"tensorflow": 20102 + index, "ssh": 20202 + index} for index in range(3)],
+    }
+    shared = numbers(**TENSORFLOW, network={**HOST, "port": 20100}, ssh={"port": 20200}, roles=PS)
+    assert shared == {role: [{"tensorflow": 20100, "ssh": 20200}] for role in PS}
+
+
+def test_only_rank_0_opens_the_rendezvous() -> None:
+    found = numbers(network=PER_REPLICA, roles={"worker": {"replicas": 3}})
+    assert [sorted(ports) for ports in found["worker"]] == [["rendezvous"], [], []]
+
+
+def test_host_ports() -> None:
+    roles = {"watcher": WATCHER, "master": {"replicas": 1}, "worker": {"replicas": 3}}
     made = plan(network={**HOST, "port": 20001}, roles=roles)
     port = {"name": "rendezvous", "containerPort": 20001, "hostPort": 20001, "protocol": "TCP"}
     assert container(made, "master")["ports"] == [port]
     assert "ports" not in container(made, "worker") | container(made, "watcher")
+    assert plan_ports(experiment(network=HOST), environment())["worker"][0][0].host
+    assert plan_ports(experiment(), environment())["worker"][0] == (Port("rendezvous", 29500, False),)
+
+
+OUTSIDE = "is outside the host ports of the environment (20000-20009)"
 
 
 def test_borders_of_the_range() -> None:
-    cluster = environment(ports="20000-20001")
-    assert reasons(cluster, network={**HOST, "port": 20000}) == reasons(cluster, network={**HOST, "port": 20001}) == {}
-    for outside in (1, 19999, 20002, 65535):
-        assert "network.port" in reasons(cluster, network={**HOST, "port": outside})
-    assert reasons(cluster, network={"port": 65535}) == {}
+    cluster = environment(ports="20000-20009")
+    assert reasons(cluster, network={**HOST, "port": 20000}) == reasons(cluster, network={**HOST, "port": 20009}) == {}
+    for outside in (1, 19999, 20010, 65535):
+        assert reasons(cluster, network={**HOST, "port": outside}) == {"network.port": OUTSIDE}
+        assert reasons(cluster, network=HOST, ssh={"port": outside}) == {"ssh.port": OUTSIDE}
+    assert reasons(cluster, network={"port": 65535}, ssh={"port": 22}) == {}
+
+
+def test_numbers_that_count_beyond_the_range() -> None:
+    cluster = environment(ports="20000-20009")
+    assert reasons(cluster, **TENSORFLOW, network={**PER_REPLICA, "port": 20005}, roles=PS) == {}
+    assert reasons(cluster, **TENSORFLOW, network={**PER_REPLICA, "port": 20006}, roles=PS) == {
+        "network.port": "begins 5 ports that do not all fit into those of the environment (20000-20009)"
+    }
+
+
+def test_one_number_for_two_purposes() -> None:
+    told = {"ssh.port": "is the port of the launcher too (role worker)"}
+    assert reasons(network={"port": 2222}, ssh={"port": 2222}) == told
+    assert reasons(network={"port": 2222}, ssh={"port": 2223}) == {}
+    assert reasons(ssh={"port": 29500}) == told
+    assert reasons(network={**HOST, "port": 20001}, ssh={"port": 20001}) == told
+
+
+def test_more_ports_than_the_range_has() -> None:
+    """Two replicas with the same number could not share a node, which is what their own ports are for."""
+    five = environment(ports="20000-20004")
+    assert reasons(five, **TENSORFLOW, network=PER_REPLICA, roles=PS) == {}
+    found = reasons(environment(ports="20000-20003"), **TENSORFLOW, network=PER_REPLICA, roles=PS)
+    assert found == {"network.ports": "need 5 ports; the environment has 4"}
+    small = environment(ports="20000-20000")
+    assert reasons(small, network=HOST) == {}
+    assert reasons(small, network=HOST, ssh={}) == {"network.ports": "need 2 ports; the environment has 1"}
+
+
+def test_numbers_of_two_purposes_that_run_into_each_other() -> None:
+    """Counting up from 20000 and from 20002: the third replica's port is the first one's sshd."""
+    network = {**PER_REPLICA, "port": 20000}
+    assert reasons(**TENSORFLOW, network=network, ssh={"port": 20005}, roles=PS) == {}
+    assert reasons(**TENSORFLOW, network=network, ssh={"port": 20004}, roles=PS) == {
+        "ssh.port": "begins 5 ports, and another replica has one of them for something else"
+    }

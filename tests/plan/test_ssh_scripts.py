@@ -113,18 +113,27 @@ def test_names_that_are_known(shell: tuple[str, ...], tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+def not_known(shell: tuple[str, ...], *hosts: str, env: Mapping[str, str]) -> list[str]:
+    """What is said of hosts of which one at least is known; a machine that is busy gets more time."""
+    for seconds in (1, 3, 30):
+        done = run(shell, WAIT, "names", *hosts, env={**env, "TRAINFORM_WAIT_SECONDS": str(seconds)})
+        if "timed out" not in done.stderr and f"  {hosts[0]}: " not in done.stderr:
+            break
+    assert done.returncode == 1
+    head = f"trainform: {len(hosts) - 1} of {len(hosts)} hosts did not answer within {seconds} s:"
+    lines = [line for line in done.stderr.splitlines() if "waiting for" not in line]
+    assert lines[0] == head
+    return lines[1:]
+
+
 @shells
 def test_names_that_are_missing_are_told(shell: tuple[str, ...]) -> None:
     started = time.monotonic()
-    hosts = ("localhost", "w-1.trainform.invalid", "w-0.trainform.invalid")
-    done = run(shell, WAIT, "names", *hosts, env={"TRAINFORM_WAIT_SECONDS": "1"})
-    assert done.returncode == 1
-    assert done.stderr.splitlines() == [
-        "trainform: 2 of 3 hosts did not answer within 1 s:",
+    assert not_known(shell, "localhost", "w-1.trainform.invalid", "w-0.trainform.invalid", env={}) == [
         "  w-0.trainform.invalid: its name is not in DNS; its pod has not been made",
         "  w-1.trainform.invalid: its name is not in DNS; its pod has not been made",
     ]
-    assert 1 <= time.monotonic() - started < 15
+    assert time.monotonic() - started >= 1
 
 
 @shells
@@ -140,7 +149,7 @@ def test_a_name_that_comes_later_is_waited_for(shell: tuple[str, ...], tmp_path:
 
 def test_progress_names_a_few_of_many() -> None:
     hosts = [f"w-{number}.trainform.invalid" for number in range(6)]
-    done = run(("sh",), WAIT.replace("-ge 15", "-ge 1"), "names", *hosts, env={"TRAINFORM_WAIT_SECONDS": "2"})
+    done = run(("sh",), WAIT.replace("-ge 15", "-ge 1"), "names", *hosts, env={"TRAINFORM_WAIT_SECONDS": "4"})
     shown = " ".join(hosts[:4])
     assert f"trainform: waiting for 6 of 6: {shown} and 2 more" in done.stderr
 
@@ -159,12 +168,8 @@ BARE = ("date", "mktemp", "rm", "mv", "ls", "cat", "sleep", "tail")
 
 
 def test_without_getent_python_looks_names_up(tmp_path: Path) -> None:
-    env = only(tmp_path, *BARE, "python3")
-    done = run(("/bin/sh",), WAIT, "names", "localhost", "w.trainform.invalid", env=env)
-    assert (done.returncode, done.stderr.splitlines()[1:]) == (
-        1,
-        ["  w.trainform.invalid: its name is not in DNS; its pod has not been made"],
-    )
+    found = not_known(("/bin/sh",), "localhost", "w.trainform.invalid", env=only(tmp_path, *BARE, "python3"))
+    assert found == ["  w.trainform.invalid: its name is not in DNS; its pod has not been made"]
 
 
 def test_without_either_nobody_waits(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from trainform.catalog import defaults
 from trainform.rehearsal.display import Recorded
 from trainform.rehearsal.fields import Place, Sources
-from trainform.rehearsal.run import Options, Outcome, rehearse
+from trainform.rehearsal.run import Options, Outcome, Rehearsal, rehearse
 from trainform.rehearsal.stage import Stage
 
 NAMESPACE = "team-vision"
@@ -74,7 +75,9 @@ def state_apart(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mo
     return folder
 
 
-Finder = Callable[[], list[str]]
+def until(running: Rehearsal, met: Callable[[], bool]) -> None:
+    """Wait for something that the pods say or do."""
+    assert running.records.wait(lambda _: met(), time.monotonic() + 30), running.records.all()
 
 
 def made(**labels: str) -> list[str]:

@@ -95,7 +95,11 @@ def service(name: str, ports: list[dict[str, Any]], **spec: Any) -> dict[str, An
 def test_routes_of_a_service() -> None:
     named = pod("ps-0", main={"ports": [{"name": "grpc", "containerPort": 20001}]})
     other = pod("ps-1", main={"ports": [{"name": "grpc", "containerPort": 20002}]})
-    ports = [{"port": 2222, "targetPort": "grpc"}, {"port": 80, "targetPort": 8080}, {"port": 6006}]
+    ports: list[dict[str, Any]] = [
+        {"port": 2222, "targetPort": "grpc"},
+        {"port": 80, "targetPort": 8080},
+        {"port": 6006},
+    ]
     asked = stage(
         named, other, pod("worker-0"),
         services=(service("ps", ports), service("names", [], clusterIP="None"), service("none", [], selector={"a": "b"})),

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
-import io
 import json
 import os
 import re
 import subprocess
-import tarfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 
 import pytest
 
-from trainform.catalog import defaults
+from tests.rehearsal.ssh_pods import ROOT, SECRET, Cluster, Pod, docker
 from trainform.identity.files import Names, identity_files
 from trainform.plan import ssh_scripts
 
-SECRET = "correct horse battery staple"  # noqa: S105 - of no stack
-ROOT, TRAINER = 0, 1000
+TRAINER = 1000
 HOMES = {ROOT: "/root", TRAINER: "/home/trainer"}
 NAMES = Names("sdxl-lora", "ai", "sdxl-lora")
+DEAD = "dead.sdxl-lora"  # has an address that nobody answers at
 SERVE = ["/bin/sh", "-c", ssh_scripts.SERVE]
 LAUNCH = ["/bin/sh", "-c", f"set -e\n{ssh_scripts.START_SSHD}exec sleep 600"]
 # of sshd and the shells; LC_CTYPE is Python's own doing
@@ -37,127 +35,6 @@ NASTY = {
     "EMPTY": "",
     "UID": "7",
 }
-
-
-def docker(*words: str, content: bytes | None = None, check: bool = True) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(["docker", *words], input=content, capture_output=True, timeout=120, check=False)
-    text = subprocess.CompletedProcess(words, done.returncode, done.stdout.decode(), done.stderr.decode())
-    assert not check or text.returncode == 0, text
-    return text
-
-
-def archive(files: Mapping[str, str], generation: int, mode: int, group: int) -> bytes:
-    """The files as kubelet mounts them: links into a folder that a link names, which belongs to the generation."""
-    stream = io.BytesIO()
-    with tarfile.open(fileobj=stream, mode="w") as tar:
-        folder = tarfile.TarInfo(f"..{generation}")
-        folder.type, folder.mode, folder.gid = tarfile.DIRTYPE, 0o775, group
-        tar.addfile(folder)
-        links = {"..data": folder.name, **{name: f"..data/{name}" for name in files}}
-        for name, target in links.items():
-            link = tarfile.TarInfo(name)
-            link.type, link.linkname = tarfile.SYMTYPE, target
-            tar.addfile(link)
-        for name, text in files.items():
-            file = tarfile.TarInfo(f"{folder.name}/{name}")
-            file.mode, file.gid, file.size = mode, group, len(text.encode())
-            tar.addfile(file, io.BytesIO(text.encode()))
-    return stream.getvalue()
-
-
-@dataclasses.dataclass
-class Volume:
-    """A Secret or ConfigMap on a node; a container that never runs is the way in."""
-
-    name: str
-    mode: int
-    group: int
-    generation: int = 0
-
-    def write(self, files: Mapping[str, str]) -> None:
-        self.generation += 1
-        content = archive(files, self.generation, self.mode, self.group)
-        docker("cp", "-", f"{self.name}:/volume", content=content)
-
-
-@dataclasses.dataclass(frozen=True)
-class Pod:
-    """A running pod. `name` is its hostname."""
-
-    name: str
-    container: str
-    secret: Volume
-
-    def run(self, command: str, **env: str) -> subprocess.CompletedProcess[str]:
-        """A command beside the container's own process, with its variables."""
-        words = [word for name, value in env.items() for word in ("-e", f"{name}={value}")]
-        return docker("exec", *words, self.container, "/bin/sh", "-c", command, check=False)
-
-    def output(self, command: str, **env: str) -> str:
-        done = self.run(command, **env)
-        assert done.returncode == 0, done
-        return done.stdout
-
-    def wait(self, hosts: list[str], seconds: int) -> subprocess.CompletedProcess[str]:
-        lines = "".join(f"{host} slots=2\n" for host in hosts)
-        script = f"{defaults.LAUNCH_MOUNT}/{ssh_scripts.WAIT_SCRIPT}"
-        command = f'printf "%s" "$HOSTS" >/tmp/hostfile; exec /bin/sh {script} ssh /tmp/hostfile'
-        return self.run(command, HOSTS=lines, TRAINFORM_WAIT_SECONDS=str(seconds))
-
-
-@dataclasses.dataclass
-class Cluster:
-    """One network with pods; everything it makes carries its label."""
-
-    image: str
-    label: str
-    pods: int = 0
-    volumes: list[str] = dataclasses.field(default_factory=list)
-    scripts: dict[str, Volume] = dataclasses.field(default_factory=dict)
-
-    def volume(self, mode: int, group: int) -> Volume:
-        name = f"{self.label}-volume-{len(self.volumes)}"
-        self.volumes.append(name)
-        docker("create", "--name", name, "--label", self.label, "-v", f"{name}:/volume", self.image, "true")
-        return Volume(name, mode, group)
-
-    def start(
-        self,
-        names: Names,
-        command: list[str],
-        files: Mapping[str, str] | None = None,
-        user: int = ROOT,
-        env: Mapping[str, str] | None = None,
-        options: tuple[str, ...] = (),
-    ) -> Pod:
-        self.pods += 1
-        name = f"{names.experiment}-1f3a9c-worker-{self.pods}"
-        # kubelet adds the group's bits to an fsGroup's files, and leaves them to root
-        secret = self.volume(0o400 if user == ROOT else 0o440, 0 if user == ROOT else user)
-        secret.write(identity_files(names, SECRET, 1) if files is None else files)
-        if names.folder not in self.scripts:
-            self.scripts[names.folder] = self.volume(0o555, 0)
-            files_ = {**ssh_scripts.ssh_files(names.folder), ssh_scripts.WAIT_SCRIPT: ssh_scripts.WAIT}
-            self.scripts[names.folder].write(files_)
-        scripts = self.scripts[names.folder]
-        given = {"TRAINFORM_SSH_PORT": str(names.port), **({} if env is None else env)}
-        alias = f"{name}.{names.service}"
-        container = f"{self.label}-{name}"
-        docker(
-            "run", "--detach", "--label", self.label, "--name", container, "--hostname", name, "--user", str(user),
-            "--network", self.label, "--network-alias", alias,
-            "--network-alias", f"{alias}.{names.namespace}.svc.cluster.local",
-            "-v", f"{secret.name}:{names.folder}:ro", "-v", f"{scripts.name}:{defaults.LAUNCH_MOUNT}:ro",
-            *(word for key, value in given.items() for word in ("-e", f"{key}={value}")),
-            *options, self.image, *command,
-        )  # fmt: skip
-        return Pod(name, container, secret)
-
-    def remove(self) -> None:
-        containers = docker("ps", "--all", "--quiet", "--filter", f"label={self.label}").stdout.split()
-        docker("rm", "--force", "--volumes", *containers)
-        docker("volume", "rm", *self.volumes)
-        docker("network", "rm", self.label)
 
 
 @pytest.fixture(scope="module")
@@ -191,7 +68,7 @@ def pair(cluster: Cluster, request: pytest.FixtureRequest) -> Pair:
     worker = cluster.start(names, SERVE, user=user, env={**NASTY, **home, "RANK": "1"}, options=("-w", "/usr/share"))
     launcher = cluster.start(names, LAUNCH, user=user, env={**home, "RANK": "0"})
     both = [f"{pod.name}.{names.service}" for pod in (worker, launcher)]
-    done = launcher.wait(both, 30)
+    done = launcher.wait(both, 60)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     return Pair(names, launcher, worker)
 
@@ -225,10 +102,7 @@ def test_streams_pass(pair: Pair) -> None:
 
 
 def test_a_shell_has_the_pod_s_variables_too(pair: Pair) -> None:
-    assert pair.launcher.output(f"echo 'echo $RANK $PATH' | ssh {pair.address}").split() == [
-        "1",
-        pair.worker.output("echo $PATH").strip(),
-    ]
+    assert pair.launcher.output(f"echo 'echo $RANK $PATH' | ssh {pair.address}") == f"1 {NASTY['PATH']}\n"
 
 
 def test_files_are_copied(pair: Pair) -> None:
@@ -297,6 +171,19 @@ def test_before_and_after_a_rotation(cluster: Cluster) -> None:
         assert reaches(caller, pod).stdout == f"{pod.name}\n", (caller, pod)
 
 
+def missing(launcher: Pod, hosts: list[str]) -> dict[str, str]:
+    """Who is missing and why. A machine that is busy gets more time: what has not been heard of counts as timed out."""
+    for seconds in (5, 40):
+        done = launcher.wait(hosts, seconds)
+        head, *lines = done.stderr.splitlines()
+        reasons = dict(line.strip().split(": ", 1) for line in lines if line.startswith("  "))
+        if [host for host in reasons if reasons[host] == "timed out"] in ([], [DEAD]):
+            break
+    assert done.returncode == 1
+    assert f"trainform: {len(reasons)} of {len(hosts)} hosts did not answer within {seconds} s:" in [head, *lines]
+    return reasons
+
+
 def test_the_missing_are_named_with_their_reasons(cluster: Cluster, there: Pod) -> None:
     files = identity_files(NAMES, SECRET, 1)
     other = identity_files(NAMES, f"{SECRET}!", 1)
@@ -304,28 +191,23 @@ def test_the_missing_are_named_with_their_reasons(cluster: Cluster, there: Pod) 
     silent = cluster.start(NAMES, ["sleep", "600"])
     stranger = cluster.start(NAMES, SERVE, {**files, **host_key})
     refusing = cluster.start(NAMES, SERVE, {**files, "authorized_keys": other["authorized_keys"]})
-    dead = f"dead.{NAMES.service}"
-    launcher = cluster.start(NAMES, LAUNCH, options=("--add-host", f"{dead}:203.0.113.7"))
+    launcher = cluster.start(NAMES, LAUNCH, options=("--add-host", f"{DEAD}:203.0.113.7"))
     hosts = [f"{pod.name}.{NAMES.service}" for pod in (there, silent, stranger, refusing)]
-    done = launcher.wait([*hosts, "gone.sdxl-lora", dead], 6)
-    head, *lines = done.stderr.splitlines()
-    assert (done.returncode, head) == (1, "trainform: 5 of 6 hosts did not answer within 6 s:")
     verification = "(host key verification failed)"
-    assert dict(line.strip().split(": ", 1) for line in lines) == {
+    assert missing(launcher, [*hosts, "gone.sdxl-lora", DEAD]) == {
         hosts[1]: "no sshd answers (connection refused)",
         hosts[2]: f"its host key is not the one in known_hosts {verification}",
         hosts[3]: "it does not accept this pod's key (permission denied)",
         "gone.sdxl-lora": "its name is not in DNS; its pod has not been made",
-        dead: "timed out",
+        DEAD: "timed out",
     }
 
 
 def test_a_host_key_that_nobody_knows(cluster: Cluster, there: Pod) -> None:
     launcher = cluster.start(NAMES, LAUNCH, {**identity_files(NAMES, SECRET, 1), "known_hosts": ""})
     address = f"{there.name}.{NAMES.service}"
-    done = launcher.wait([address], 4)
     reason = "its host key is not in known_hosts (host key verification failed)"
-    assert done.stderr.splitlines()[1:] == [f"  {address}: {reason}"]
+    assert missing(launcher, [address]) == {address: reason}
 
 
 def test_a_key_that_its_group_may_read(cluster: Cluster, there: Pod) -> None:
@@ -333,8 +215,9 @@ def test_a_key_that_its_group_may_read(cluster: Cluster, there: Pod) -> None:
     launcher = cluster.start(NAMES, ["sleep", "600"])
     launcher.secret.mode = 0o440
     launcher.secret.write(identity_files(NAMES, SECRET, 1))
-    done = launcher.wait([f"{there.name}.{NAMES.service}"], 4)
-    assert "this pod's own key may be read by its group, so ssh does not use it" in done.stderr
+    address = f"{there.name}.{NAMES.service}"
+    reason = "this pod's own key may be read by its group, so ssh does not use it"
+    assert missing(launcher, [address]) == {address: reason}
 
 
 def test_a_pod_that_comes_late_is_waited_for(cluster: Cluster) -> None:
@@ -342,7 +225,7 @@ def test_a_pod_that_comes_late_is_waited_for(cluster: Cluster) -> None:
     late = cluster.start(NAMES, ["/bin/sh", "-c", f"sleep 3; {ssh_scripts.SERVE}"])
     started = time.monotonic()
     assert launcher.wait([f"{late.name}.{NAMES.service}"], 60).returncode == 0
-    assert 1 < time.monotonic() - started < 30
+    assert time.monotonic() - started > 1
 
 
 def test_who_comes_too_often_is_not_shut_out(cluster: Cluster) -> None:
@@ -354,13 +237,13 @@ def test_who_comes_too_often_is_not_shut_out(cluster: Cluster) -> None:
     for _ in range(6):
         assert "Permission denied (publickey)" in reaches(launcher, there).stderr
     there.secret.write(files)
-    assert launcher.wait([address], 5).returncode == 0
+    assert launcher.wait([address], 10).returncode == 0
 
 
 def test_a_locked_account_is_let_in(cluster: Cluster) -> None:
     locked = cluster.start(NAMES, ["/bin/sh", "-c", f"set -e; passwd -q -l root; {ssh_scripts.SERVE}"], env=NASTY)
     launcher = cluster.start(NAMES, LAUNCH)
-    assert launcher.wait([f"{locked.name}.{NAMES.service}"], 20).returncode == 0
+    assert launcher.wait([f"{locked.name}.{NAMES.service}"], 60).returncode == 0
     assert launcher.output(f"ssh {locked.name} 'printf %s. \"$QUOTES\"'") == f"{NASTY['QUOTES']}."
 
 
@@ -368,7 +251,7 @@ def test_a_read_only_image_serves(cluster: Cluster) -> None:
     """With /run, /tmp and everything else read-only there is the shared memory."""
     there = cluster.start(NAMES, SERVE, options=("--read-only",), env=NASTY)
     launcher = cluster.start(NAMES, LAUNCH)
-    assert launcher.wait([f"{there.name}.{NAMES.service}"], 20).returncode == 0
+    assert launcher.wait([f"{there.name}.{NAMES.service}"], 60).returncode == 0
     assert launcher.output(f"ssh {there.name} 'printf %s. \"$LINES\"'") == f"{NASTY['LINES']}."
 
 

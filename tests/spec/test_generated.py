@@ -20,6 +20,7 @@ from trainform.plan import Plan
 from trainform.plan.environment import environment_problems
 from trainform.plan.export import as_data
 from trainform.spec import Environment, Experiment
+from trainform.spec.libyaml import Loader
 from trainform.spec.load import parse
 
 RICH = Environment.model_validate(ENVIRONMENT)
@@ -102,7 +103,7 @@ def test_two_builds_give_equal_bytes(data: dict[str, Any]) -> None:
     assert again is not None
     first, second = to_yaml(job_manifests(plan)), to_yaml(job_manifests(again))
     assert first == second
-    assert list(yaml.safe_load_all(first)) == [manifest.body for manifest in job_manifests(plan)]
+    assert list(yaml.load_all(first, Loader=Loader)) == [manifest.body for manifest in job_manifests(plan)]
 
 
 def test_most_are_accepted() -> None:

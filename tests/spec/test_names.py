@@ -32,6 +32,11 @@ CASES = {
     names.PORT_RANGE: (["1-65535"], ["1", "1-", "a-b", "1-655350"]),
     names.CURRENCY: (["USD"], ["usd", "US", "USDT"]),
     names.CAPABILITY: (["IPC_LOCK"], ["ipc_lock", "_A", ""]),
+    names.COMMIT: (["0123456789" * 4, "f" * 64], ["", "f" * 39, "f" * 41, "F" * 40, "main", "0x" + "f" * 38]),
+    names.RESTART: (
+        ["never", "on-failure", "all-when-evicted", "1 times", "1 time", "3 times", "999999999 times"],
+        ["", "Never", "0 times", "times", "-1 times", "3", "3  times", "1000000000 times", "three times", "all"],
+    ),
     names.REGISTRY: (["registry.example.com", "localhost:5000/ai"], ["", "https//x?", "-a"]),
     names.IMAGE: (
         ["python", "a/b:tag", "registry.example.com:5000/a/b@sha256:" + "0" * 64, "a:1@sha256:" + "f" * 64, "a__b", "a--b"],

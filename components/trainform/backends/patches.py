@@ -11,7 +11,7 @@ from trainform.catalog import defaults
 from trainform.errors import Problem
 from trainform.manifests.manifest import Manifest
 from trainform.manifests.merge_patch import merge_patch
-from trainform.manifests.pods import pod_template, role_labels
+from trainform.manifests.pods import own_labels, pod_template
 from trainform.manifests.shape import ANY_OBJECT, KINDS, POD_TEMPLATE, misshapen
 from trainform.plan.model import Plan
 
@@ -83,11 +83,12 @@ def _pods(plan: Plan, backend: Backend) -> Iterator[Problem]:
         if not role.overrides:
             continue
         path = f"roles.{role.name}.pod_overrides"
-        template = pod_template(plan, role, next(role.groups()), backend.operator(plan))
+        group = next(role.groups())
+        template = pod_template(plan, role, group, backend.operator(plan))
         wrecked = [*misshapen(template, POD_TEMPLATE)]
         yield from (Problem(f"{path}.{where}", None, reason, "patch only what differs") for where, reason in wrecked)
         labels = {} if wrecked else template["metadata"]["labels"]
-        for label, value in role_labels(plan, role).items():
+        for label, value in own_labels(plan, role, group).items():
             if not wrecked and labels.get(label) != value:
                 yield Problem(
                     f"{path}.metadata.labels.{label}", labels.get(label), "is set by trainform itself", "remove it"

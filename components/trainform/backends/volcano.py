@@ -169,10 +169,16 @@ def _task(plan: Plan, role: RolePlan, group: Group) -> dict[str, Any]:
             "replicas": group.replicas,
             "minAvailable": group.min_available,
             "maxRetry": role.max_retry,
-            "policies": [_policy(policy) for policy in role.policies],
+            "policies": [_policy(policy) for policy in _policies(role, group)],
             "template": pod_template(plan, role, group, operator(plan)),
         }
     )
+
+
+def _policies(role: RolePlan, group: Group) -> list[Policy]:
+    """The role's policies. Where each replica is a task of its own, the end of the first one alone is the role's: Volcano would take
+    the end of any, and TensorFlow's worker 0 is its chief."""
+    return [policy for policy in role.policies if group.index in (None, 0) or policy.event != "TaskCompleted"]
 
 
 def _topology(plan: Plan) -> dict[str, Any] | None:

@@ -11,7 +11,6 @@ import typer
 from trainform.cli.arguments import EnvironmentOption, ExperimentArgument, RunOption
 
 if TYPE_CHECKING:
-    from trainform.examine import Examined
     from trainform.rehearsal.stage import Stage
 
 ProcessesOption = Annotated[
@@ -20,7 +19,7 @@ ProcessesOption = Annotated[
         "--processes",
         min=1,
         metavar="N",
-        help="At most so many CPU processes on each node, in place of its accelerators. Default: 2.",
+        help="At most so many CPU processes on each node, in place of its accelerators. Default: 2; with --from-cluster as admitted.",
         show_default=False,
     ),
 ]
@@ -37,7 +36,7 @@ ImageOption = Annotated[
     typer.Option("--image", metavar="IMAGE", help="Run all pods in this image.", show_default=False),
 ]
 ClaimOption = Annotated[
-    list[str],
+    list[str] | None,
     typer.Option(
         "--claim",
         metavar="NAME=DIR",
@@ -50,56 +49,65 @@ TimeoutOption = Annotated[
 ]
 
 
-def command(
-    experiment: ExperimentArgument,
-    environment: EnvironmentOption,
-    processes: ProcessesOption = None,
-    probe: ProbeOption = False,
-    from_cluster: ClusterOption = False,
-    image: ImageOption = None,
-    claim: ClaimOption = [],  # noqa: B006 - typer copies it
-    timeout: TimeoutOption = "10m",
-    run: RunOption = 1,
-) -> None:
+@dataclasses.dataclass(frozen=True)
+class Verb:
     """Run the job's pods as containers on this machine, before it queues for accelerators.
 
     Same commands, environment, files, secrets, shared memory and names as in the cluster; Docker must run here. Ctrl-C removes
     everything. Exit code 1 if a pod fails or does not end in time.
     """
-    from trainform.cli.progress import display
-    from trainform.errors import TrainformError
-    from trainform.examine import examine
-    from trainform.rehearsal.display import console_display
-    from trainform.rehearsal.run import Options, rehearse
 
-    options = Options(image=image, timeout=_seconds(timeout), claims=_folders(claim))
-    stage = _stage(examine(experiment, environment, run), processes, probe, from_cluster)
-    outcome = rehearse(stage, options, console_display(), display())
-    if not outcome.succeeded:
-        raise TrainformError(
-            f"the rehearsal of {stage.experiment} did not end well:\n{outcome.problem}",
-            "the pods' own lines stand above; where it hangs, `--timeout 1m` tells earlier who waits",
-        )
-    typer.echo(f"{stage.experiment}: {len(outcome.pods)} pods rehearsed")
+    # one field for each option: typer takes a class as it takes a function, and nine options are too many parameters for one
+    experiment: ExperimentArgument
+    environment: EnvironmentOption
+    processes: ProcessesOption = None
+    probe: ProbeOption = False
+    from_cluster: ClusterOption = False
+    image: ImageOption = None
+    claim: ClaimOption = None
+    timeout: TimeoutOption = "10m"
+    run: RunOption = 1
+
+    def __post_init__(self) -> None:
+        from trainform.cli.progress import display
+        from trainform.errors import TrainformError
+        from trainform.rehearsal.display import console_display
+        from trainform.rehearsal.run import Options, rehearse
+
+        claims = () if self.claim is None else self.claim
+        options = Options(image=self.image, timeout=_seconds(self.timeout), claims=dict(map(_folder, claims)))
+        stage = _stage(self)
+        outcome = rehearse(stage, options, console_display(), display())
+        if not outcome.succeeded:
+            raise TrainformError(
+                f"the rehearsal of {stage.experiment} did not end well:\n{outcome.problem}",
+                "the pods' own lines stand above; where it hangs, `--timeout 1m` tells earlier who waits",
+            )
+        typer.echo(f"{stage.experiment}: {len(outcome.pods)} pods rehearsed")
 
 
-def _stage(examined: Examined, processes: int | None, probe: bool, from_cluster: bool) -> Stage:
+command = Verb
+
+
+def _stage(asked: Verb) -> Stage:
     """What is rehearsed: the plan's pods or the cluster's, with CPU processes in place of accelerators."""
+    from trainform.examine import examine
     from trainform.rehearsal.processes import PROCESSES, differences, smaller_plan, with_processes
     from trainform.rehearsal.sources import from_cluster as live_stage
     from trainform.rehearsal.sources import from_plan
 
+    examined = examine(asked.experiment, asked.environment, asked.run)
     experiment, environment = examined.checked()
     plan = examined.plan()
-    smaller = smaller_plan(plan, experiment, environment, PROCESSES if processes is None else processes)
-    if from_cluster:
+    most = PROCESSES if asked.processes is None and not asked.from_cluster else asked.processes
+    smaller = plan if most is None else smaller_plan(plan, experiment, environment, most)
+    stage = from_plan(smaller)
+    if asked.from_cluster:
         from trainform.cluster.read import Cluster
 
-        stage = with_processes(live_stage(Cluster(plan.context), plan), from_plan(plan), from_plan(smaller))
-    else:
-        stage = from_plan(smaller)
+        stage = with_processes(live_stage(Cluster(plan.context), plan), from_plan(plan), stage)
     stage = dataclasses.replace(stage, notes=(*differences(plan, smaller), *stage.notes))
-    if not probe:
+    if not asked.probe:
         return stage
     from trainform.rehearsal.probe import probed
 
@@ -115,12 +123,10 @@ def _seconds(timeout: str) -> float:
         raise typer.BadParameter(DURATION_HINT, param_hint="--timeout") from None
 
 
-def _folders(claims: list[str]) -> dict[str, Path]:
-    folders = {}
-    for claim in claims:
-        name, _, folder = claim.partition("=")
-        path = Path(folder).expanduser().absolute()
-        if not name or not folder or not path.is_dir():
-            raise typer.BadParameter(f"{claim} is no claim's name and a folder that is there", param_hint="--claim")
-        folders[name] = path
-    return folders
+def _folder(claim: str) -> tuple[str, Path]:
+    """Name and folder of `NAME=DIR`."""
+    name, _, folder = claim.partition("=")
+    path = Path(folder).expanduser().absolute()
+    if not name or not folder or not path.is_dir():
+        raise typer.BadParameter(f"{claim} is no claim's name and a folder that is there", param_hint="--claim")
+    return name, path

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from typing import Any
 
 from trainform.plan.env import REPLICA_INDEX, RESERVED_PREFIX
@@ -29,9 +30,8 @@ class Operator:
 
 def container_env(role: RolePlan, group: Group, operator: Operator) -> list[dict[str, Any]]:
     """Every variable of the group's containers: the plan's and the user's, what each pod opens, its index."""
-    kept = {name: f"{KEPT_PREFIX}{name}" for name in _overridden(role, operator)}
     said = {variable.name for variable in role.env}
-    env = [{"name": kept.get(variable.name, variable.name), **env_value(variable.value)} for variable in role.env]
+    env = [{"name": _kept_name(variable.name, operator), **env_value(variable.value)} for variable in role.env]
     if role.launched:
         env += [{"name": port_variable(port.name), "value": str(port.number)} for port in group.ports]
         env += [{"name": REPLICA_INDEX, **_index(group, operator)}]
@@ -45,14 +45,14 @@ def port_variable(purpose: str) -> str:
     return f"{RESERVED_PREFIX}{purpose.upper()}_PORT"
 
 
-def kept_words(role: RolePlan, operator: Operator) -> list[str]:
-    """What comes before the command where the operator would overwrite variables of the user's: `env` sets them again."""
-    names = _overridden(role, operator)
-    return ["env", *(f"{name}=$({KEPT_PREFIX}{name})" for name in names)] if names else []
+def kept_words(said: Iterable[str], operator: Operator) -> list[str]:
+    """What comes before a command where the operator would overwrite variables that the user says: `env` sets them again."""
+    names = [name for name in dict.fromkeys(said) if name in operator.appended]
+    return ["env", *(f"{name}=$({_kept_name(name, operator)})" for name in names)] if names else []
 
 
-def _overridden(role: RolePlan, operator: Operator) -> list[str]:
-    return [variable.name for variable in role.env if variable.name in operator.appended]
+def _kept_name(name: str, operator: Operator) -> str:
+    return f"{KEPT_PREFIX}{name}" if name in operator.appended else name
 
 
 def env_value(value: str | EnvSource) -> dict[str, Any]:
@@ -74,9 +74,12 @@ def _index(group: Group, operator: Operator) -> dict[str, Any]:
     return {"valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": operator.index_field}}}
 
 
-def override_env(env: list[dict[str, Any]], further: dict[str, str | EnvSource]) -> list[dict[str, Any]]:
+def override_env(
+    env: list[dict[str, Any]], further: dict[str, str | EnvSource], operator: Operator
+) -> list[dict[str, Any]]:
     """The container's env for an init container, with its own variables in place of those of the same name."""
+    named = {_kept_name(name, operator): value for name, value in further.items()}
     return [
-        *(entry for entry in env if entry["name"] not in further),
-        *({"name": name, **env_value(value)} for name, value in further.items()),
+        *(entry for entry in env if entry["name"] not in named),
+        *({"name": name, **env_value(value)} for name, value in named.items()),
     ]

@@ -41,13 +41,22 @@ def rendezvous_service(name: str, namespace: str, selector: dict[str, str], labe
     return Manifest("service", body)
 
 
+# Its pod comes with the job, which comes after it: Pulumi's provider would look for pods behind it for ten seconds, in vain.
+WITHOUT_WAITING = {"pulumi.com/skipAwait": "true"}
+
+
 def replica_service(service: ReplicaService, plan: Plan, index_label: str) -> Manifest:
     """A Service for one replica, in any revision: constant ports in front of the ones that the pod opens."""
     per_replica = next(role.per_replica for role in plan.roles if role.name == service.role)
     body = {
         "apiVersion": "v1",
         "kind": "Service",
-        "metadata": {"name": service.name, "namespace": plan.namespace, "labels": experiment_labels(plan)},
+        "metadata": {
+            "name": service.name,
+            "namespace": plan.namespace,
+            "labels": experiment_labels(plan),
+            "annotations": WITHOUT_WAITING,
+        },
         "spec": {
             "publishNotReadyAddresses": True,
             "selector": {

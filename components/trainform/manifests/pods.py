@@ -27,22 +27,23 @@ def pod_template(plan: Plan, role: RolePlan, group: Group, operator: Operator) -
 
 def pod_labels(plan: Plan, role: RolePlan, group: Group) -> dict[str, str]:
     """The user's labels and ours."""
-    replica = {} if group.index is None else {defaults.REPLICA_LABEL: str(group.index)}
-    return {**role.labels, **role_labels(plan, role), **replica}
+    return {**role.labels, **own_labels(plan, role, group)}
 
 
-def role_labels(plan: Plan, role: RolePlan) -> dict[str, str]:
+def own_labels(plan: Plan, role: RolePlan, group: Group) -> dict[str, str]:
     """Labels that Services select by, and that tell roles and revisions apart."""
     return {
         **defaults.MANAGED_BY,
         defaults.NAME_LABEL: plan.experiment,
         defaults.ROLE_LABEL: role.name,
         defaults.REVISION_LABEL: plan.revision,
+        **({} if group.index is None else {defaults.REPLICA_LABEL: str(group.index)}),
     }
 
 
 def _pod_spec(plan: Plan, role: RolePlan, group: Group, operator: Operator) -> dict[str, Any]:
     env = container_env(role, group, operator)
+    said = [variable.name for variable in role.env]
     mounts = volume_mounts(plan, role)
     return without_empty(
         {
@@ -63,8 +64,8 @@ def _pod_spec(plan: Plan, role: RolePlan, group: Group, operator: Operator) -> d
                         "name": init.name,
                         "image": role.image if init.image is None else init.image,
                         "imagePullPolicy": plan.image_pull_policy,
-                        "command": init.command,
-                        "env": override_env(env, init.env),
+                        "command": [*kept_words([*said, *init.env], operator), *init.command],
+                        "env": override_env(env, init.env, operator),
                         "volumeMounts": [*mounts, *key_mounts(role, init.name)],
                     }
                 )
@@ -95,7 +96,7 @@ def _container(plan: Plan, role: RolePlan, group: Group, operator: Operator) -> 
             "name": defaults.MAIN_CONTAINER,
             "image": role.image,
             "imagePullPolicy": plan.image_pull_policy,
-            "command": [*kept_words(role, operator), *role.command],
+            "command": [*kept_words([variable.name for variable in role.env], operator), *role.command],
             "args": list(role.args),
             "env": container_env(role, group, operator),
             "ports": [

@@ -59,7 +59,7 @@ def needs_hostfile(plan: Plan, role: RolePlan) -> bool:
 
 
 def _key_volume(checkout: Checkout) -> str:
-    return f"{checkout.volume}-key"
+    return f"key-{checkout.volume}"  # no step can be called so that its checkout has this name
 
 
 def volumes(plan: Plan, role: RolePlan) -> list[dict[str, Any]]:

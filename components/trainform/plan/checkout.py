@@ -59,24 +59,28 @@ def _env(step: Step) -> dict[str, str | EnvSource]:
     return env
 
 
-# One commit and nothing else of the repository, where its server gives single commits; else all of it.
+# One commit and nothing else of the repository, where its server gives single commits; else all of its branches and tags.
 CHECKOUT = """\
 #!/bin/sh
-# Rendered by trainform: one commit of a repository into an empty volume of the pod.
+# Rendered by trainform: one commit of a repository into an empty volume of the pod. It may run again, as after a restart of the pod.
 set -eu
+repository=$TRAINFORM_GIT_REPOSITORY commit=$TRAINFORM_GIT_COMMIT
+command -v git >/dev/null || { echo "trainform: the image has no git; name one that has it in \\`image:\\` of the step" >&2; exit 1; }
 cd "$TRAINFORM_GIT_PATH"
-# the volume's folder belongs to root, whoever the containers run as
-export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0="*"
+# said, and not looked for: else git asks whose the folder is, and the kubelet makes it as root, whoever the containers run as
+export GIT_DIR="$PWD/.git" GIT_WORK_TREE="$PWD"
+git -c init.defaultBranch=main init -q
+rm -f "$GIT_DIR"/*.lock # of one that was killed at work
 if [ -n "${TRAINFORM_GIT_KEY:-}" ]; then
-  printf '%s\\n' "$TRAINFORM_GIT_KNOWN_HOSTS" > .git-known-hosts
-  export GIT_SSH_COMMAND="ssh -i $TRAINFORM_GIT_KEY -o IdentitiesOnly=yes -o UserKnownHostsFile=$PWD/.git-known-hosts -o BatchMode=yes"
+  printf '%s\\n' "$TRAINFORM_GIT_KNOWN_HOSTS" >"$GIT_DIR/known_hosts"
+  export GIT_SSH_COMMAND="ssh -i $TRAINFORM_GIT_KEY -o IdentitiesOnly=yes -o UserKnownHostsFile=$GIT_DIR/known_hosts \\
+-o StrictHostKeyChecking=yes -o BatchMode=yes"
 fi
-command -v git > /dev/null || { echo "trainform: the image has no git; name one that has it in \\`image:\\` of the step" >&2; exit 1; }
-git -c init.defaultBranch=main init -q .
-git fetch -q --depth 1 "$TRAINFORM_GIT_REPOSITORY" "$TRAINFORM_GIT_COMMIT" 2> /dev/null || git fetch -q "$TRAINFORM_GIT_REPOSITORY"
-git -c advice.detachedHead=false checkout -q "$TRAINFORM_GIT_COMMIT" || {
-  echo "trainform: $TRAINFORM_GIT_REPOSITORY has no commit $TRAINFORM_GIT_COMMIT" >&2
-  exit 1
-}
-echo "trainform: $TRAINFORM_GIT_REPOSITORY at $TRAINFORM_GIT_COMMIT in $TRAINFORM_GIT_PATH"
+there() { git cat-file -e "$commit^{commit}" 2>/dev/null; }
+there || git fetch -q --depth 1 "$repository" "$commit" 2>/dev/null ||
+  git fetch -q "$repository" "+refs/heads/*:refs/remotes/origin/*" "+refs/tags/*:refs/tags/*"
+shown=$(printf '%s' "$repository" | sed 's#://[^/@]*@#://#') # a password stays out of the log
+there || { echo "trainform: $shown has no commit $commit" >&2; exit 1; }
+git -c advice.detachedHead=false checkout -q --force "$commit"
+echo "trainform: $shown at $commit in $TRAINFORM_GIT_PATH"
 """

@@ -28,7 +28,7 @@ from trainform.plan.ssh_scripts import (
     WAIT_SCRIPT,
     ssh_files,
 )
-from trainform.plan.world import in_world, launching_role, ssh_roles, task_type
+from trainform.plan.world import has_tf_config, in_world, launching_role, ssh_roles, task_type
 from trainform.spec.experiment import Experiment
 from trainform.spec.launchers import Accelerate, Launcher
 
@@ -49,16 +49,16 @@ if [ "$RANK" = 0 ] && [ -n "${TRAINFORM_OWN_ADDR:-}" ]; then
   export MASTER_ADDR="$TRAINFORM_OWN_ADDR" MASTER_PORT="${TRAINFORM_RENDEZVOUS_PORT:?}"
 fi
 """
+# a variable of its own, since `export` would hide that the words in `$()` failed; the own entry has the quotes of JSON around it
 _TF_CONFIG = f"""\
-export TF_CONFIG="${{TF_CONFIG-$(sed -e "s/@TYPE@/${{TRAINFORM_TASK_TYPE:?}}/" -e "s/@INDEX@/${{TRAINFORM_REPLICA_INDEX:?}}/" \\
-  {defaults.LAUNCH_MOUNT}/{TF_CONFIG})}}"
+config=$(sed -e "s/@TYPE@/${{TRAINFORM_TASK_TYPE:?}}/" -e "s/@INDEX@/${{TRAINFORM_REPLICA_INDEX:?}}/" {defaults.LAUNCH_MOUNT}/{TF_CONFIG})
 """
 # behind a Service of its own a replica sees the port that it opens itself, and its peers' constant ones
-_TF_CONFIG_BEHIND = f"""\
+_TF_CONFIG_BEHIND = """\
 own="$TRAINFORM_SERVICE-$TRAINFORM_REPLICA_INDEX"
-export TF_CONFIG="${{TF_CONFIG-$(sed -e "s/@TYPE@/${{TRAINFORM_TASK_TYPE:?}}/" -e "s/@INDEX@/${{TRAINFORM_REPLICA_INDEX:?}}/" \\
-  -e "s/\"$own:[0-9]*\"/\"$own:${{TRAINFORM_TENSORFLOW_PORT:-}}\"/" {defaults.LAUNCH_MOUNT}/{TF_CONFIG})}}"
+config=$(printf '%s' "$config" | sed "s/\\"$own:[0-9]*\\"/\\"$own:${TRAINFORM_TENSORFLOW_PORT:-}\\"/")
 """
+_EXPORT_TF_CONFIG = 'export TF_CONFIG="${TF_CONFIG-$config}"\n'
 _HOSTFILE = f"{defaults.LAUNCH_MOUNT}/{defaults.HOSTFILE}"
 
 _STATIC_TORCHRUN = (
@@ -154,7 +154,7 @@ def launch_files(layout: Layout, world: World) -> dict[str, str]:
         files[WAIT_SCRIPT] = WAIT
     if needs_hosts(experiment, world):
         files[defaults.HOSTFILE] = "".join(f"{host.address} slots={host.slots}\n" for host in layout.hosts())
-    if experiment.launcher.tensorflow is not None and world.nodes > 1:
+    if has_tf_config(experiment):
         files[TF_CONFIG] = _tf_config(layout)
     return files
 
@@ -252,10 +252,14 @@ def _start(layout: Layout, world: World) -> str:
     launcher = experiment.launcher
     parts = [_HEADER]
     if launcher.tensorflow is not None:
-        parts += [_TF_CONFIG_BEHIND if layout.behind_services else _TF_CONFIG] if world.nodes > 1 else []
+        parts += _tf_config_parts(layout) if has_tf_config(experiment) else []
     elif launcher.over_ssh is None and launcher.elastic is None:  # an elastic world numbers its own ranks
         parts += [_RANK, _RANK_0] if layout.behind_services else [_RANK]
     return "".join(parts) + (START_SSHD if ssh_roles(experiment) else "")
+
+
+def _tf_config_parts(layout: Layout) -> list[str]:
+    return [_TF_CONFIG, *([_TF_CONFIG_BEHIND] if layout.behind_services else []), _EXPORT_TF_CONFIG]
 
 
 def _torchrun(experiment: Experiment, world: World) -> tuple[str, ...]:

@@ -117,7 +117,8 @@ def restart_problems(experiment: Experiment, environment: Environment, plan: Pla
         )
     for name, role in experiment.roles.items():
         words = restart_words(experiment, name)
-        if role.restart == ALL_WHEN_EVICTED and (not role.ranked or experiment.elastic):
+        speaks = role.ranked or name == launching_role(experiment)
+        if role.restart == ALL_WHEN_EVICTED and (not speaks or experiment.elastic):
             whole = (
                 "an elastic job goes on without the evicted pod"
                 if role.ranked
@@ -130,3 +131,22 @@ def restart_problems(experiment: Experiment, environment: Environment, plan: Pla
             yield Problem(
                 f"roles.{name}.max_retry", role.max_retry, f"stands beside `restart: {words}`, which says the same", "keep one of the two"
             )  # fmt: skip
+    yield from _without_effect(experiment)
+
+
+def _without_effect(experiment: Experiment) -> Iterator[Problem]:
+    """An eviction restarts the job by a policy of the plan's own, and a list of the user's takes the place of those."""
+    paths = {
+        "restart" if role.restart is None else f"roles.{name}.restart": None
+        for name, role in experiment.roles.items()
+        if role.ranked or name == launching_role(experiment)
+        if restart_words(experiment, name) == ALL_WHEN_EVICTED
+        if experiment.policies is not None or role.policies is not None
+    }
+    for path in paths:
+        yield Problem(
+            path,
+            ALL_WHEN_EVICTED,
+            "has no effect beside `policies`, which take the place of the plan's own",
+            "write `{event: PodEvicted, action: RestartJob}` there, or remove one of the two",
+        )

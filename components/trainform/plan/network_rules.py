@@ -4,31 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from trainform.catalog import defaults
 from trainform.errors import Problem
-from trainform.plan.layout import service_name
-from trainform.plan.model import Plan
+from trainform.plan.model import Plan, Port
 from trainform.plan.ports import SSH, main_port, said_port
 from trainform.plan.world import launching_role
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
-from trainform.spec.names import LABEL_MAX
 
 FIELDS = {SSH: "ssh.port"}
 PRIVILEGED_PORTS = 1024
 
 
 def port_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
-    first, last = environment.port_range
-    purposes = (main_port(experiment), SSH)
     used = [port for role in plan.roles for ports in role.ports for port in ports]
-    for purpose in purposes:
+    if experiment.network.host:
+        yield from _outside(experiment, environment, used)
+        first, last = environment.port_range
+        chosen = [port for port in used if said_port(experiment, port.name) is None]
+        if len(chosen) > last - first + 1:
+            shared = experiment.network.ports == "shared"
+            yield Problem(
+                "network.ports",
+                None,
+                f"need {len(chosen)} ports; the environment has {last - first + 1}",
+                "have `ports` of the environment widened" if shared else "use `ports: shared`",
+            )
+            return
+    yield from _taken_twice(experiment, plan, used)
+
+
+def _outside(experiment: Experiment, environment: Environment, used: list[Port]) -> Iterator[Problem]:
+    first, last = environment.port_range
+    for purpose in (main_port(experiment), SSH):
         said = said_port(experiment, purpose)
         numbers = [port.number for port in used if port.name == purpose]
-        if (
-            experiment.network.host
-            and said is not None
-            and any(not first <= number <= last for number in [said, *numbers])
-        ):
+        if said is not None and any(not first <= number <= last for number in [said, *numbers]):
             yield Problem(
                 FIELDS.get(purpose, "network.port"),
                 said,
@@ -37,6 +48,10 @@ def port_problems(experiment: Experiment, environment: Environment, plan: Plan) 
                 else f"begins {len(numbers)} ports that do not all fit into those of the environment ({environment.ports})",
                 "choose one inside, or leave it out",
             )
+
+
+def _taken_twice(experiment: Experiment, plan: Plan, used: list[Port]) -> Iterator[Problem]:
+    """A number for two purposes: in one pod, which fails, or in two replicas, which could then not share a node."""
     for role in plan.roles:
         for ports in role.ports:
             if len({port.number for port in ports}) < len(ports):
@@ -47,13 +62,15 @@ def port_problems(experiment: Experiment, environment: Environment, plan: Plan) 
                     "choose another one for one of the two",
                 )
                 return
-    several = len({(port.number, port.name) for port in used})
-    if experiment.network.host and several > last - first + 1:
+    own = experiment.network.host and experiment.network.ports == "per-replica"
+    if own and len({port.number for port in used}) < len(used):
+        purpose = SSH if said_port(experiment, SSH) is not None else main_port(experiment)
+        number = len([port for port in used if port.name == purpose])
         yield Problem(
-            "network.ports",
-            None,
-            f"need {several} ports; the environment has {last - first + 1}",
-            "use `ports: shared`",
+            FIELDS.get(purpose, "network.port"),
+            said_port(experiment, purpose),
+            f"begins {number} ports, and another replica has one of them for something else",
+            "choose one further away, or leave it out",
         )
 
 
@@ -76,15 +93,6 @@ def address_problems(experiment: Experiment, environment: Environment, plan: Pla
             f"gives rank 0 another port than its peers call, and {plan.launcher} knows one for all",
             "remove it; `ports: per-replica` lets pods share nodes without Services",
         )
-    for role in plan.ranked if by_service else ():
-        longest = f"{service_name(experiment.name, role.name)}-{max(role.replicas - 1, 0)}"
-        if len(longest) > LABEL_MAX:
-            yield Problem(
-                f"roles.{role.name}",
-                None,
-                f"gives the Service name {longest} with {len(longest)} characters (limit {LABEL_MAX})",
-                f"shorten one of the names by {len(longest) - LABEL_MAX}",
-            )
 
 
 def ssh_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
@@ -116,10 +124,12 @@ def ssh_problems(experiment: Experiment, environment: Environment, plan: Plan) -
 
 
 def prepare_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
-    seen: set[str] = set()
+    seen = {defaults.MAIN_CONTAINER}
     for index, step in enumerate(experiment.prepare):
         if step.name in seen:
-            yield Problem(f"prepare[{index}].name", step.name, "is the name of another step", "rename it")
+            yield Problem(
+                f"prepare[{index}].name", step.name, "is the name of another container of the pod", "rename it"
+            )
         seen.add(step.name)
         for place, name in enumerate(step.roles if step.roles is not None else ()):
             if name not in experiment.roles:

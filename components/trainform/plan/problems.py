@@ -85,6 +85,7 @@ def _role_names(experiment: Experiment, environment: Environment, plan: Plan) ->
 
 
 def _volumes(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
+    prepared = [step.name for step in experiment.prepare]
     for role in plan.roles:
         paths: dict[str, str] = {}
         claims: dict[str, str] = {}
@@ -100,7 +101,7 @@ def _volumes(experiment: Experiment, environment: Environment, plan: Plan) -> It
             path = checkout.git.path.rstrip("/")
             if path in paths:
                 yield Problem(
-                    f"prepare.{checkout.step}.git.path",
+                    f"prepare[{prepared.index(checkout.step)}].git.path",
                     checkout.git.path,
                     f"is the mount of {paths[path]} too (role {role.name})",
                     "choose another path",
@@ -127,7 +128,7 @@ def _volumes(experiment: Experiment, environment: Environment, plan: Plan) -> It
             claims.setdefault(mount.claim, where)
     taken = {checkout.volume for role in plan.roles for checkout in role.checkouts}
     for key in experiment.storage:
-        if key in OWN_VOLUMES or key.removesuffix("-key") in taken:
+        if key in OWN_VOLUMES or key.removeprefix("key-") in taken:
             yield Problem(f"storage.{key}", None, "is a name that trainform uses itself", "choose another name")
     yield from _system_paths(experiment)
 

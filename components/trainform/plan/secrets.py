@@ -35,7 +35,8 @@ def secret_problems(experiment: Experiment, environment: Environment, plan: Plan
     for index, step in enumerate(experiment.prepare):
         written[f"prepare[{index}].env"] = step.env
         commands |= {} if step.command is None else {f"prepare[{index}].command": step.command}
-        commands |= {} if step.git is None else {f"prepare[{index}].git.repository": [step.git.repository]}
+        if step.git is not None and gives_away("", step.git.repository):
+            yield Problem(f"prepare[{index}].git.repository", MASK, REASON, in_words("ADDRESS"))
     for path, env in written.items():
         for variable, value in env.items():
             if isinstance(value, str) and gives_away(variable, value):

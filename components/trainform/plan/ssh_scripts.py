@@ -29,7 +29,7 @@ WAIT = r"""#!/bin/sh
 set -eu
 check=$1
 shift
-state=$(mktemp -d)
+state=$(mktemp -d 2>/dev/null || mktemp -d /dev/shm/trainform.XXXXXX) # where the image is read-only
 attending=
 trap 'kill $attending 2>/dev/null || :; rm -rf "$state"' EXIT
 trap 'exit 143' INT TERM

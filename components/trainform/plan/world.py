@@ -45,6 +45,12 @@ def task_type(experiment: Experiment, name: str) -> str | None:
     return said if said is not None else name if name in TASK_TYPES else None
 
 
+def has_tf_config(experiment: Experiment) -> bool:
+    """Whether TensorFlow's pods must know each other: a single replica trains alone, but an evaluator beside it must not train too."""
+    ranked = sum(role.replicas for role in experiment.roles.values() if role.ranked)
+    return experiment.launcher.tensorflow is not None and ranked > 1
+
+
 def launching_role(experiment: Experiment) -> str | None:
     """The role whose pod starts all processes over SSH; None where every pod starts its own."""
     launcher = experiment.launcher.over_ssh

@@ -83,7 +83,8 @@ class ConsoleDisplay:
         table.add_column("", overflow="fold")
         for row in rows:
             code = "" if row.exit_code is None else str(row.exit_code)
-            reason = f"{row.reason}{f', {row.restarts} restarts' if row.restarts else ''}".lstrip(", ")
+            restarts = f"{row.restarts} restart{'s' if row.restarts > 1 else ''}" if row.restarts else ""
+            reason = ", ".join(part for part in (row.reason, restarts) if part)
             style = "red" if row.phase == FAILED else ""
             table.add_row(
                 Text(self._names.get(row.pod, row.pod)),

@@ -7,6 +7,7 @@ import contextlib
 import os
 import queue
 import socket
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -26,6 +27,7 @@ TIMEOUT_SECONDS = 60  # for one answer; streams and waits have none
 WORKERS = 8
 AGAIN_SECONDS = 0.1
 KINDS = ("container", "volume", "network")  # in the order in which they can be removed
+NO_PERMISSION_FIX = "join the group of the socket: `sudo usermod -aG docker $USER`, then log in again"
 NO_DAEMON_FIX = "on Debian: `apt-get install docker.io`, then start `dockerd`; on other systems see docs.docker.com, or set DOCKER_HOST"
 
 
@@ -50,18 +52,19 @@ class Engine:
         self._owned = {OWNER_LABEL: f"{os.getuid()}@{socket.gethostname()}:{lock}", EXPERIMENT_LABEL: experiment}
         self._labels = {LABEL: self.identity, **self._owned}
         self._closed = False
+        self._making = 0
+        self._under_way = threading.Condition()
         self._idle: queue.SimpleQueue[APIClient] = queue.SimpleQueue()
         self._open: list[APIClient] = []
         self._errors = (docker.errors.DockerException, urllib3.exceptions.HTTPError, OSError)
         self._missing = docker.errors.NotFound
         self._settings = docker.utils.kwargs_from_env()
         try:
+            _reach(str(docker.utils.parse_host(self._settings.get("base_url"))))
             first = docker.APIClient(**self._settings, version="auto", timeout=TIMEOUT_SECONDS)
         except self._errors as error:
-            where = self._settings.get("base_url", "/var/run/docker.sock")
-            raise TrainformError(
-                f"a rehearsal needs Docker, and none answers at {where} ({spelled(error)})", NO_DAEMON_FIX
-            ) from None
+            fix = NO_PERMISSION_FIX if isinstance(error, PermissionError) else NO_DAEMON_FIX
+            raise TrainformError(f"a rehearsal needs Docker, and none answers: {spelled(error)}", fix) from None
         self._version = first.api_version
         self._open.append(first)
         self._idle.put(first)
@@ -110,37 +113,47 @@ class Engine:
 
     def make_network(self) -> str:
         """The network of the rehearsal; its name."""
-        with self._making() as client:
-            client.create_network(self.prefix, driver="bridge", labels=self._labels)
+        self._make(lambda client: client.create_network(self.prefix, driver="bridge", labels=self._labels))
         return self.prefix
 
     def make_volume(self, key: str, options: dict[str, str]) -> tuple[str, str]:
         """A volume: its name, and its folder on Docker's machine."""
-        with self._making() as client:
-            made = client.create_volume(
-                f"{self.prefix}.{key}", driver="local", driver_opts=options, labels=self._labels
-            )
+        name = f"{self.prefix}.{key}"
+        made: dict[str, Any] = self._make(
+            lambda client: client.create_volume(name, driver="local", driver_opts=options, labels=self._labels)
+        )
         return made["Name"], made["Mountpoint"]
 
     def make_container(self, name: str, body: dict[str, Any], **labels: str) -> str:
         """A container that does not run yet; its id. labels: further ones, such as its pod."""
-        marked = {**self._labels, **{f"{LABEL}.{key}": value for key, value in labels.items()}}
-        with self._making() as client:
-            config = {**body, "Labels": marked}
-            made: dict[str, Any] = client.create_container_from_config(config, f"{self.prefix}-{name}")  # type: ignore[no-untyped-call]
+        config = {**body, "Labels": {**self._labels, **{f"{LABEL}.{key}": value for key, value in labels.items()}}}
+        made: dict[str, Any] = self._make(
+            lambda client: client.create_container_from_config(config, f"{self.prefix}-{name}")  # type: ignore[no-untyped-call]
+        )
         return str(made["Id"])
-
-    @contextlib.contextmanager
-    def _making(self) -> Iterator[APIClient]:
-        if self._closed:
-            raise RemovedError("the rehearsal is over")
-        with self._client() as client:
-            yield client
 
     def start(self, container: str) -> None:
         """Start a container; TrainformError with the runtime's reason where it cannot."""
-        with self._making() as client:
-            client.start(container)
+        self._make(lambda client: client.start(container))
+
+    def _make(self, work: Callable[[APIClient], Any]) -> Any:
+        """Let Docker make something. In a thread, since Ctrl-C ends the waiting for an answer but not what Docker is doing: what is
+        on its way is counted, and removed when it is there."""
+
+        def make(_: None) -> Any:
+            with self._under_way:
+                if self._closed:
+                    raise RemovedError("the rehearsal is over")
+                self._making += 1
+            try:
+                with self._client() as client:
+                    return work(client)
+            finally:
+                with self._under_way:
+                    self._making -= 1
+                    self._under_way.notify_all()
+
+        return self.each(make, [None])[0]
 
     def address(self, container: str, network: str) -> str:
         """The IP address of a running container."""
@@ -185,7 +198,9 @@ class Engine:
 
     def remove_all(self) -> None:
         """Everything that this rehearsal made. Nothing can be made any more."""
-        self._closed = True
+        with self._under_way:
+            self._closed = True
+            self._under_way.wait_for(lambda: self._making == 0, TIMEOUT_SECONDS)
         self._sweep({LABEL: self.identity}, KINDS)
 
     def remove_leftovers(self) -> int:
@@ -241,6 +256,17 @@ class Engine:
         """The work on each item, several at a time; results in order. The first error is raised when all have ended."""
         with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
             return [future.result() for future in [pool.submit(work, item) for item in items]]
+
+
+def _reach(host: str) -> None:
+    """OSError where nobody listens at a Unix socket. docker-py would say so too, but leave its own socket open."""
+    scheme, _, path = host.partition("://")
+    if scheme == "http+unix":
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as attempt:
+            try:
+                attempt.connect(path)
+            except OSError as error:
+                raise type(error)(error.errno, error.strerror, path) from None
 
 
 def spelled(error: BaseException) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from trainform.errors import InputError, Problem, TrainformError
+from trainform.errors import TrainformError
 from trainform.rehearsal.bodies import (
     SANDBOX_FOLDER,
     Image,
@@ -21,17 +21,17 @@ from trainform.rehearsal.bodies import (
     sandbox_body,
     volume_options,
 )
+from trainform.rehearsal.checks import checked_volumes
 from trainform.rehearsal.contents import Entry, archive, volume_entries
 from trainform.rehearsal.engine import Engine
 from trainform.rehearsal.env import container_env
-from trainform.rehearsal.fields import Place, Sources, UnknownSourceError
+from trainform.rehearsal.fields import Place, Sources
 from trainform.rehearsal.forwarding import READY, Forwarder, forwarders
 from trainform.rehearsal.placement import Sandbox, place_pods
 from trainform.rehearsal.stage import Stage, containers, pod_name
-from trainform.rehearsal.volumes import Volume, container_mounts, fs_group, needed_folders, pod_volumes, used_volumes
+from trainform.rehearsal.volumes import Volume, container_mounts, fs_group, needed_folders, used_volumes
 
 POLL_SECONDS = 0.05
-NOWHERE = "0.0.0.0"  # noqa: S104 - the address while there is none yet: everything else can be checked before
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,23 +46,23 @@ class Standing:
 class Ground:
     """Made by `lay`; removed with everything else by `Engine.remove_all`. Checked at construction: InputError with all that is missing."""
 
-    def __init__(self, engine: Engine, stage: Stage, images: Mapping[str, Image], folders: Mapping[str, Path]) -> None:
+    def __init__(self, engine: Engine, stage: Stage, folders: Mapping[str, Path]) -> None:
         self._engine = engine
         self._stage = stage
-        self._images = images
+        self._images: Mapping[str, Image] = {}
         self._sandboxes = {name: sandbox for sandbox in place_pods(stage) for name in sandbox.pods}
         self._forwarders = forwarders(stage)
-        self._volumes = _checked_volumes(stage, self._sandboxes, folders)
+        self._volumes = checked_volumes(stage, self._sandboxes, folders)
         self._standing: dict[str, Standing] = {}
         self._numbers = itertools.count()
         self._network = ""
         self._names: dict[str, str] = {}
         self._folders: dict[str, str] = {}
         self._shelf = Shelf(self._names, self._folders)
-        self._check_sources()
 
-    def lay(self) -> None:
+    def lay(self, images: Mapping[str, Image]) -> None:
         """Everything that is there before the first pod starts: names in DNS come before readiness, as with publishNotReadyAddresses."""
+        self._images = images
         self._network = self._engine.make_network()
         self._make_volumes(
             volume for pod in self._stage.pods for volume in used_volumes(pod, self._volumes[pod_name(pod)])
@@ -95,30 +95,9 @@ class Ground:
         body = container_body(pod, container, image, env, mounts, self._standing[name].container)
         return self._engine.make_container(f"{name}-{container['name']}-{next(self._numbers)}", body, pod=name)
 
-    def _check_sources(self) -> None:
-        problems: list[Problem] = []
-        for pod in self._stage.pods:
-            sources = self._sources(pod)
-            for container in containers(pod):
-                try:
-                    container_env(sources, container)
-                except InputError as error:
-                    problems += error.problems
-            for volume in pod["spec"].get("volumes", []):
-                try:
-                    if volume["name"] in self._volumes[pod_name(pod)]:
-                        list(volume_entries(sources, volume, None))
-                except UnknownSourceError as error:
-                    path = f"pods.{pod_name(pod)}.volumes.{volume['name']}"
-                    problems.append(Problem(path, None, error.reason, error.fix))
-        if problems:
-            raise InputError(problems)
-
     def _sources(self, pod: dict[str, Any]) -> Sources:
         name = pod_name(pod)
-        standing = self._standing.get(name)
-        ip = NOWHERE if standing is None else standing.ip
-        return Sources(self._stage, pod, Place(self._sandboxes[name].node, ip))
+        return Sources(self._stage, pod, Place(self._sandboxes[name].node, self._standing[name].ip))
 
     def _make_volumes(self, volumes: Iterable[Volume]) -> None:
         needed = {volume.key: volume for volume in volumes if volume.folder is None}
@@ -186,30 +165,3 @@ class Ground:
                 f"the Service {forwarder.service} cannot be rehearsed in the image {image.name}: {' '.join(said.split())}",
                 "the program that stands in for a Service needs `python3` in the image of the pods",
             )
-
-
-def _checked_volumes(
-    stage: Stage, sandboxes: Mapping[str, Sandbox], folders: Mapping[str, Path]
-) -> dict[str, dict[str, Volume]]:
-    """Volumes of each pod; InputError with all that a rehearsal does not know, and with claims that no pod has."""
-    made: dict[str, dict[str, Volume]] = {}
-    problems: list[Problem] = []
-    for pod in stage.pods:
-        name = pod_name(pod)
-        try:
-            made[name] = pod_volumes(pod, sandboxes[name].node, folders)
-        except InputError as error:
-            problems += error.problems
-    if not problems:
-        problems += _unused(folders, [volume for volumes in made.values() for volume in volumes.values()])
-    if problems:
-        raise InputError(problems)
-    return made
-
-
-def _unused(folders: Mapping[str, Path], volumes: Sequence[Volume]) -> Iterable[Problem]:
-    claims = sorted({volume.key.partition(".")[2] for volume in volumes if volume.key.startswith("claim.")})
-    for name in folders:
-        if name not in claims:
-            known = f"claims are: {', '.join(claims)}" if claims else "the pods mount no claim"
-            yield Problem("--claim", name, "no pod mounts such a claim", known)

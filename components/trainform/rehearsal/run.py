@@ -74,12 +74,12 @@ def rehearsal(stage: Stage, options: Options, display: Display, progress: Progre
             left = engine.remove_leftovers()
             if left:
                 progress.note(f"removed {left} objects of a rehearsal of {stage.experiment} that was killed")
+            ground = Ground(engine, stage, options.claims)
             images = ready_images(engine, stage, options.image, progress)
-            ground = Ground(engine, stage, images, options.claims)
             running = Rehearsal(stage, options, display, engine, ground)
             try:
                 with progress.step(f"making the network, volumes and names of {len(stage.pods)} pods"):
-                    ground.lay()
+                    ground.lay(images)
                 with display.watch(running.names, running.records.all):
                     running.begin()
                     yield running

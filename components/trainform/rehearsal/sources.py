@@ -107,7 +107,8 @@ def _ending_pods(plan: Plan, pods: Iterable[dict[str, Any]]) -> frozenset[str]:
 
 
 def _restarts(plan: Plan) -> int:
-    return max(role.max_retry for role in plan.roles)
+    """Of the role that allows the most; the operator's number is that at which it gives up."""
+    return max(role.max_retry for role in plan.roles) - 1
 
 
 def _of_kind(bodies: Iterable[dict[str, Any]], kind: str) -> list[dict[str, Any]]:

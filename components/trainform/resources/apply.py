@@ -28,12 +28,15 @@ def cluster_provider(component: pulumi.ComponentResource, environment: Environme
     """The provider of the environment's cluster, as a child of the component; None where the component was given one.
 
     So the objects are made where the preflight has looked. Providers from 4.29 on refuse to create what exists; a kept claim, and
-    what a killed `up` left, must be adopted, and what is not ours the preflight has refused (pulumi/pulumi-kubernetes#4278).
+    what a killed `up` left, must be adopted, and what is not ours the preflight has refused (pulumi/pulumi-kubernetes#4278). A Secret is
+    changed in place: a provider without that setting deletes it first at a rotation of keys, and pods that start then have none.
     """
     if component.get_provider("kubernetes:core/v1:Service") is not None:
         return None
     context = environment.cluster.context
-    settings = {"upsertExistingObjects": "true"} | ({} if context is None else {"context": context})
+    settings = {"upsertExistingObjects": "true", "enableSecretMutable": "true"} | (
+        {} if context is None else {"context": context}
+    )
     options = pulumi.ResourceOptions(parent=component, version=provider_version())
     return pulumi.ProviderResource("kubernetes", f"{component._name}-cluster", settings, options)
 

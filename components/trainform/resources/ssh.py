@@ -16,6 +16,8 @@ from trainform.manifests.manifest import Manifest, ownership, stamped
 from trainform.manifests.ssh import ssh_secret
 from trainform.resources.apply import cluster_provider, register, told
 from trainform.spec.environment import Environment
+from trainform.spec.load import parse
+from trainform.spec.ssh import Ssh
 
 
 class SshIdentity(pulumi.ComponentResource):
@@ -40,6 +42,9 @@ class SshIdentity(pulumi.ComponentResource):
     ) -> None:
         with told():
             environment = resolve_environment(environment)
+            parsed = parse(Ssh, {"rotation": rotation, "port": port})
+            if parsed.problems:
+                raise InputError(parsed.problems)
             namespace = environment.namespace.name
             names = Names(service, namespace, service, folder, port)
             manifest = stamped(ssh_secret(name, names, ownership(name, environment=environment.name)))

@@ -60,7 +60,8 @@ def spell(value: Decimal, *, binary: bool = False) -> str:
             raise ValueError("is finer than a thousandth")
         return f"{int(milli)}m"
     whole = int(value)
-    table = BINARY if binary else DECIMAL
+    # without a binary suffix it is read as a decimal number, and that is spelled 208k
+    table = BINARY if binary and whole % BINARY["Ki"] == 0 else DECIMAL
     suffix, factor = next(((s, f) for s, f in table.items() if whole % f == 0), ("", 1))
     return f"{whole // factor}{suffix}"
 

@@ -173,7 +173,7 @@ class Role(Model):
     )
     max_retry: int | None = Field(
         default=None, ge=1, le=2**31 - 1,
-        description="Container restarts over all pods of the role before it counts as failed. Empty: 3. A change makes a new revision.",
+        description="Container restarts over all pods of the role before it counts as failed. Empty: the number in `restart`, else 3. A change makes a new revision.",
     )  # fmt: skip
     policies: list[Policy] | None = Field(
         default=None,

@@ -22,6 +22,7 @@ else:  # inside the container both files stand in one folder, which is not a pac
 COMPUTING = ("chief", "worker", "ps")
 EVALUATOR = "evaluator"
 NO_PORT = "which has no port"
+LINGER = 2.0  # seconds that a worker stays after its last word: the coordinator still cleans up there, loudly where nobody is left
 
 
 class Task:
@@ -132,6 +133,7 @@ def join_cluster(task: Task, tf: Any) -> None:
     else:
         _wait_for_word(task, tf, server, one)
         world.say(f"{task.name} was reached by the coordinator")
+        time.sleep(LINGER)
     timer.cancel()
 
 

@@ -24,6 +24,7 @@ else:  # inside the container both files stand in one folder, which is not a pac
     import probe_world as world
 
 GRACE = 15.0  # seconds that the others wait longer than rank 0, so that its word comes first
+LINGER = 5.0  # seconds that rank 0 stays at most for those that still read its word
 # How each launcher tells a process the number of those on its node; a plain command starts one.
 LOCAL_SIZES = ("LOCAL_WORLD_SIZE", "LOCAL_SIZE")  # torchrun and accelerate, deepspeed
 
@@ -54,7 +55,8 @@ class RollCall:
         verdict = self._hear(deadline + GRACE)
         self.store.add("heard", 1)
         if verdict is not None:
-            self._let_all_hear()
+            if self.member.rank == 0:
+                self.let_all_come("heard", self.store.add("joined", 0))
             raise world.ProbeError(verdict)
 
     def _sign_in(self) -> None:
@@ -98,10 +100,10 @@ class RollCall:
         verdict: str | None = json.loads(self.store.get("verdict"))
         return verdict
 
-    def _let_all_hear(self) -> None:
+    def let_all_come(self, where: str, count: int) -> None:
         """The store may live in this process: end after the others."""
-        end = time.monotonic() + 5
-        while self.store.add("heard", 0) < self.store.add("joined", 0) and time.monotonic() < end:
+        end = time.monotonic() + LINGER
+        while self.store.add(where, 0) < count and time.monotonic() < end:
             time.sleep(0.05)
 
 
@@ -223,23 +225,24 @@ def main(framework: str) -> None:
     for name in ("MASTER_ADDR", "MASTER_PORT"):
         if name not in os.environ:
             raise world.ProbeError(f"{name} is not set on {expected.name}")
+    import_module("torch.distributed")  # seconds on a busy machine, which are not those of the rendezvous
     late = (
         f"rank {member.rank} on {member.host}: {framework} did not form the world, though all have met at {_master()}"
     )
     timer = world.fail_after(2 * (expected.timeout + GRACE), late)
     deadline = time.monotonic() + expected.timeout
     store = open_store(member, expected, deadline)
-    RollCall(store, member, expected).run(deadline)
+    roll_call = RollCall(store, member, expected)
+    roll_call.run(deadline)
     all_reduce = FRAMEWORKS[framework](member, expected.timeout)
     found, wanted = check_sum(member, all_reduce)
     world.say(f"rank {member.rank} of {member.world} on {member.host}: all-reduce {found} = {wanted}")
     if member.rank == 0:
         hosts = {json.loads(store.get(f"member/{rank}"))["host"] for rank in range(member.world)}
         world.say(f"world formed: {world.processes(member.world)} on {world.nodes(len(hosts))}")
-    check_sum(member, all_reduce)  # rank 0's store lives until all have come here
-    distributed = import_module("torch.distributed")
-    if distributed.is_initialized():  # accelerate does without for a single process
-        distributed.destroy_process_group()  # threads of gloo that nobody ended abort a process as it ends
+    store.add("done", 1)
+    if member.rank == 0:
+        roll_call.let_all_come("done", member.world)
     timer.cancel()
 
 
@@ -251,3 +254,4 @@ def _arguments() -> argparse.Namespace:
 
 if __name__ == "__main__":
     world.run(lambda: main(_arguments().framework))
+    os._exit(0)  # threads of gloo's would abort the process as it ends, and to end them may hang where a peer is gone

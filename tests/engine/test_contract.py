@@ -1,0 +1,193 @@
+"""The launch contract on the live cluster: the pods that Volcano's controller really makes are those of the plan.
+
+The three teaching experiments go up as they are, but for what the sandbox has no use for. What their launchers make of it,
+`test_rehearsals` shows.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections import Counter
+from typing import Any
+
+from tests.engine.differences import changed
+from tests.engine.live import Live, until
+from tests.engine.project import Project
+from trainform.backends.job import BACKENDS, job_manifests
+from trainform.plan import Plan
+from trainform.rehearsal.env import expanded
+
+TOKEN = "kube-api-access-"  # noqa: S105 - the volume that Kubernetes adds to every pod
+MNIST_NODE = {"kubernetes.io/hostname": "a800-3"}
+
+
+def without_token(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [item for item in found if not item["name"].startswith(TOKEN)]
+
+
+def as_planned(live: Live, plan: Plan) -> list[dict[str, Any]]:
+    """The running pods; fails the test where they are not what the plan said and the controller is known to make of it."""
+    job = next(manifest.body for manifest in job_manifests(plan) if manifest.key == "job")
+    said_pods, said_maps = BACKENDS[plan.backend].pods(job)
+    pods = {pod["metadata"]["name"]: pod for pod in live.running_pods(plan.namespace, len(said_pods))}
+    assert pods.keys() == {pod["metadata"]["name"] for pod in said_pods} == {pod.name for pod in plan.pods()}
+    for name, data in said_maps.items():
+        assert live.get("configmaps", name, plan.namespace)["data"] == data
+    for said in said_pods:
+        found = pods[said["metadata"]["name"]]
+        assert list(changed(said["metadata"], found["metadata"])) == []
+        _same_spec(said["spec"], found["spec"])
+    for pod in plan.pods():
+        spec = pods[pod.name]["spec"]
+        assert f"{spec['hostname']}.{spec['subdomain']}" == pod.address
+    return [pods[pod.name] for pod in plan.pods()]
+
+
+def _same_spec(said: dict[str, Any], found: dict[str, Any]) -> None:
+    lists = ("containers", "initContainers", "volumes", "tolerations")
+    assert list(changed({key: value for key, value in said.items() if key not in lists}, found)) == []
+    assert list(changed(said["volumes"], without_token(found["volumes"]))) == []
+    for kind in ("initContainers", "containers"):
+        ours, theirs = said.get(kind, []), found.get(kind, [])
+        assert [container["name"] for container in ours] == [container["name"] for container in theirs]
+        for container, made in zip(ours, theirs, strict=True):
+            # whole lists, in order: of two variables with one name the last wins
+            assert made["env"] == container["env"]
+            assert without_token(made["volumeMounts"]) == container["volumeMounts"]
+            assert list(changed(container, {**made, "volumeMounts": container["volumeMounts"]})) == []
+
+
+def data_of(live: Live, pod: dict[str, Any]) -> dict[str, str]:
+    """The container's variables, but for those from its own metadata, as the kubelet works them out."""
+    values: dict[str, str] = {}
+    for entry in pod["spec"]["containers"][0]["env"]:
+        origin = entry.get("valueFrom", {}).get("configMapKeyRef")
+        if origin is not None:
+            values[entry["name"]] = live.get("configmaps", origin["name"], pod["metadata"]["namespace"])["data"][
+                origin["key"]
+            ]
+        elif "valueFrom" not in entry:
+            values[entry["name"]] = expanded(entry.get("value", ""), values)
+    return values
+
+
+def host_ports(pod: dict[str, Any]) -> list[int]:
+    return [port["hostPort"] for port in pod["spec"]["containers"][0].get("ports", [])]
+
+
+def without_user_claims(data: dict[str, Any]) -> None:
+    """Claims of terabytes say nothing here."""
+    data["storage"] = {"data": {"size": "1Gi", "mount": "/mnt/data"}}
+
+
+def test_deepspeed(project: Project, live: Live) -> None:
+    project.copied("llama-sft", without_user_claims)
+    stack = project.stack("llama-sft")
+    project.ssh_secret(stack).succeeded()
+    project.up(stack)
+    plan = project.plan("llama-sft")
+    pods = as_planned(live, plan)
+    files = live.get("configmaps", plan.launch_files, project.namespace)["data"]
+    assert files == plan.files
+    assert files["hostfile"].splitlines() == [f"{pod.address} slots=8" for pod in plan.pods()]
+    hosts = [pod.address for pod in plan.pods()]
+    assert [data_of(live, pod)["VC_WORKER_HOSTS"] for pod in pods] == [",".join(hosts[1:])] * 4
+    assert {data_of(live, pod)["VC_WORKER_NUM"] for pod in pods} == {"3"}
+    indices = {pod["metadata"]["name"]: pod["metadata"]["labels"]["volcano.sh/task-index"] for pod in pods}
+    assert [indices[pod.name] for pod in plan.pods()] == [str(pod.index) for pod in plan.pods()]
+    assert live.get("services", "llama-sft", project.namespace)["spec"]["publishNotReadyAddresses"]
+    project.unchanged(stack)
+
+
+def test_mpi_and_a_value_of_the_user_for_a_variable_of_volcano(project: Project, live: Live) -> None:
+    mine = "first.example.com,second.example.com"
+    project.copied("allreduce", lambda data: data.update(env={"VC_WORKER_HOSTS": mine}))
+    stack = project.stack("allreduce")
+    project.ssh_secret(stack).succeeded()
+    project.up(stack)
+    plan = project.plan("allreduce")
+    for pod in as_planned(live, plan):
+        variables = data_of(live, pod)
+        assert variables["VC_WORKER_HOSTS"] != mine  # as Volcano appends it, over the user's
+        assert variables["VC_LAUNCHER_NUM"] == "1"
+        *before, _shell, _script = [expanded(word, variables) for word in pod["spec"]["containers"][0]["command"]]
+        # what the first words make of it is what the launch script sees
+        seen = subprocess.run(
+            [*before, "printenv", "VC_WORKER_HOSTS"],
+            env=variables | {"PATH": "/usr/bin:/bin"},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert seen.stdout == f"{mine}\n"
+    project.unchanged(stack)
+
+
+def test_tensorflow_with_ports_of_their_own_and_with_shared_ones(project: Project, live: Live) -> None:
+    # all on one node: it can only be by ports of their own
+    project.copied("mnist", lambda data: data.update(node_selector=MNIST_NODE))
+    stack = project.stack("mnist")
+    project.up(stack)
+    pods = as_planned(live, project.plan("mnist"))
+    assert {pod["spec"]["nodeName"] for pod in pods} == {"a800-3"}
+    numbers = [number for pod in pods for number in host_ports(pod)]
+    assert len(numbers) == len(set(numbers)) == 5
+    project.unchanged(stack)
+
+    project.copied("mnist", lambda data: data["network"].update(ports="shared"))
+    project.up(stack)
+    pods = as_planned(live, project.plan("mnist"))
+    used = Counter((pod["spec"]["nodeName"], number) for pod in pods for number in host_ports(pod))
+    assert set(used.values()) == {1}
+    assert len({pod["spec"]["nodeName"] for pod in pods}) >= 3
+    assert len({number for _, number in used}) == 2  # one for each role
+    # three pods with one host port have no place on one node, and a gang starts together or not at all
+    project.copied(
+        "mnist", lambda data: (data["network"].update(ports="shared"), data.update(node_selector=MNIST_NODE))
+    )
+    project.up(stack)
+
+    def refused() -> bool:
+        return any(
+            condition["type"] == "Unschedulable"
+            for group in live.find_all("podgroups", project.namespace)
+            for condition in group["status"].get("conditions", [])
+        )
+
+    until(refused, "the scheduler to say that the gang has no place")
+    assert {pod["status"]["phase"] for pod in live.find_all("pods", project.namespace)} <= {"Pending"}
+
+
+def slices(live: Live, namespace: str) -> dict[str, tuple[dict[int, int], list[str]]]:
+    """Per Service of one replica: constant port → port of the pod, and the names of the ready pods behind it."""
+    services = {
+        service["metadata"]["name"]: {port["name"]: port["port"] for port in service["spec"]["ports"]}
+        for service in live.find_all("services", namespace)
+        if "ports" in service["spec"]
+    }
+    found = {}
+    for item in live.find_all("endpointslices", namespace):
+        name = item["metadata"]["labels"]["kubernetes.io/service-name"]
+        if name in services:
+            ports = {services[name][port["name"]]: port["port"] for port in item["ports"] or []}
+            found[name] = (ports, [endpoint["targetRef"]["name"] for endpoint in item["endpoints"] or []])
+    return found
+
+
+def test_a_service_for_every_replica(project: Project, live: Live) -> None:
+    network = {"host": True, "addresses": "service"}
+    project.copied("mnist")
+    stack = project.stack("mnist")
+    for ports in ("per-replica", "shared"):  # the first selects by our own label, the other by Volcano's
+        project.copied("mnist", lambda data: data.update(network=network | {"ports": ports}))  # noqa: B023 - called at once
+        assert "Finding Pods" not in project.up(stack)  # which takes the provider ten seconds, and the pods come later
+        plan = project.plan("mnist")
+        pods = dict(zip((pod.name for pod in plan.pods()), as_planned(live, plan), strict=True))
+        expected = {
+            f"mnist-{pod.role}-{pod.index}": ({2222: host_ports(pods[pod.name])[0]}, [pod.name]) for pod in plan.pods()
+        }
+        assert len(expected) == 5
+        until(lambda: slices(live, project.namespace) == expected, f"endpoints with {ports} ports")  # noqa: B023
+        project.unchanged(stack)
+    project.destroy(stack)
+    assert live.names("services", project.namespace) == set()

@@ -1,0 +1,118 @@
+"""What pods mount beside the user's storage: launch files, the SSH identity, the hostfile. And the user they run as."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.samples import container, plan, pod, reasons
+from trainform.plan import Plan
+
+MPI: dict[str, Any] = {"launcher": {"mpi": {"command": ["python"]}}}
+ROLES: dict[str, Any] = {
+    "master": {},
+    "worker": {"replicas": 2},
+    "watcher": {"ranked": False, "command": ["python", "watch.py"]},
+}
+USER = {"user": 1000, "home": "/home/trainer"}
+
+
+def volumes(made: Plan, role: str) -> dict[str, Any]:
+    found = pod(made, role)["spec"].get("volumes", [])
+    assert len({volume["name"] for volume in found}) == len(found)
+    return {volume["name"]: volume for volume in found}
+
+
+def mounts(made: Plan, role: str) -> dict[str, Any]:
+    return {mount["name"]: mount for mount in container(made, role).get("volumeMounts", [])}
+
+
+def test_the_launch_files() -> None:
+    made = plan(roles=ROLES)
+    assert volumes(made, "worker") == {
+        "launch": {"name": "launch", "configMap": {"name": f"{made.job}-launch", "defaultMode": 0o555}}
+    }
+    assert mounts(made, "worker") == {"launch": {"name": "launch", "mountPath": "/etc/trainform", "readOnly": True}}
+    assert volumes(made, "watcher") == mounts(made, "watcher") == {}
+
+
+@pytest.mark.parametrize(
+    ("run_as", "folder"),
+    [
+        (None, "/root/.ssh"),
+        ({"user": 0}, "/root/.ssh"),
+        (USER, "/home/trainer/.ssh"),
+        ({**USER, "home": "/home/trainer/"}, "/home/trainer/.ssh"),
+    ],
+)
+def test_the_identity(run_as: dict[str, Any] | None, folder: str) -> None:
+    """Mode 0400: ssh refuses a key that anybody else may read. For another user the kubelet adds the group to it."""
+    made = plan(**MPI, roles=ROLES, run_as=run_as)
+    for role in ("master", "worker"):
+        assert volumes(made, role)["ssh"]["secret"] == {"secretName": "sdxl-lora-ssh", "defaultMode": 0o400}
+        assert mounts(made, role)["ssh"] == {"name": "ssh", "mountPath": folder, "readOnly": True}
+    assert "ssh" not in volumes(made, "watcher")
+
+
+def test_an_identity_of_somebody_else() -> None:
+    made = plan(**MPI, roles=ROLES, ssh={"secret": "team.keys"})
+    assert volumes(made, "worker")["ssh"]["secret"]["secretName"] == "team.keys"
+
+
+def test_only_the_roles_that_have_it() -> None:
+    made = plan(roles=ROLES, ssh={"roles": ["worker", "watcher"]})
+    assert "ssh" not in volumes(made, "master")
+    assert "ssh" in volumes(made, "worker")
+    assert list(volumes(made, "watcher")) == ["ssh"], "an extra gets the keys, and no launch files"
+
+
+def test_init_containers_see_the_identity_and_the_storage() -> None:
+    storage = {"models": {"claim": "models", "mount": "/mnt"}}
+    steps = [{"name": "data", "command": ["rsync", "storage.example.com:data", "/mnt"]}]
+    made = plan(roles=ROLES, ssh={}, storage=storage, prepare=steps)
+    (init,) = pod(made, "worker")["spec"]["initContainers"]
+    assert init["volumeMounts"] == container(made, "worker")["volumeMounts"]
+    assert {mount["name"] for mount in init["volumeMounts"]} == {"models", "launch", "ssh"}
+
+
+@pytest.mark.parametrize(
+    "launcher", [{"torchrun": {"script": "/app/train.py"}}, {"mpi": {"command": ["python"]}}, {"command": ["python"]}]
+)
+def test_the_hostfile_at_job_is_for_deepspeed(launcher: dict[str, Any]) -> None:
+    assert "hostfile" not in volumes(plan(launcher=launcher, roles=ROLES, ssh={}), "master")
+    made = plan(launcher={"deepspeed": {"script": "/app/train.py"}}, roles=ROLES)
+    assert mounts(made, "worker")["hostfile"]["mountPath"] == "/job"
+    assert "hostfile" not in volumes(made, "watcher")
+
+
+def test_what_deepspeed_and_ssh_take_is_taken() -> None:
+    launcher = {"deepspeed": {"script": "/app/train.py"}}
+    for path, what in (
+        ("/job", "DeepSpeed's hostfile"),
+        ("/root/.ssh/", "the SSH identity"),
+        ("/etc/trainform", "the launch script"),
+    ):
+        found = reasons(launcher=launcher, roles={"master": {}}, storage={"data": {"claim": "data", "mount": path}})
+        assert found == {"storage.data.mount": f"is the mount of {what} too (role master)"}
+    other = {"data": {"claim": "data", "mount": "/root/.ssh"}}
+    assert reasons(storage=other) == {}, "no identity, no clash"
+    assert reasons(**MPI, roles={"master": {}}, run_as=USER, storage=other) == {}
+
+
+@pytest.mark.parametrize(
+    ("run_as", "expected"),
+    [
+        (None, None),
+        ({"user": 0}, {"runAsUser": 0, "runAsGroup": 0}),
+        ({"user": 0, "group": 100}, {"runAsUser": 0, "runAsGroup": 100}),
+        (USER, {"runAsUser": 1000, "runAsGroup": 1000, "runAsNonRoot": True, "fsGroup": 1000}),
+        ({**USER, "group": 0}, {"runAsUser": 1000, "runAsGroup": 0, "runAsNonRoot": True, "fsGroup": 0}),
+        ({**USER, "group": 2000}, {"runAsUser": 1000, "runAsGroup": 2000, "runAsNonRoot": True, "fsGroup": 2000}),
+    ],
+)
+def test_the_user_of_all_containers(run_as: dict[str, Any] | None, expected: dict[str, Any] | None) -> None:
+    """fsGroup for users other than root: root reads everything, and its key may not be read by a group."""
+    made = plan(roles=ROLES, run_as=run_as)
+    for role in ROLES:
+        assert pod(made, role)["spec"].get("securityContext") == expected

@@ -1,0 +1,27 @@
+"""What the rehearsals run on: a Docker daemon and the image with the launchers."""
+
+from __future__ import annotations
+
+import pytest
+from tools import docker_daemon as daemon
+from tools.debian import NotHereError
+
+from trainform.progress import SILENT
+
+
+@pytest.fixture(scope="session")
+def docker_daemon() -> None:
+    """A daemon that answers. `make rehearse` and `.ci/run` see to one; here nothing is started."""
+    if daemon.version() is None:
+        pytest.skip("no Docker daemon answers: `make rehearse` starts one and runs these tests")
+
+
+@pytest.fixture(scope="session")
+def image(docker_daemon: None) -> str:
+    """The name of the image with the real launchers; built where it is missing, which takes minutes."""
+    from tools import rehearsal_image  # only here: most of these tests need no image
+
+    try:
+        return rehearsal_image.ensure(SILENT)
+    except NotHereError as error:
+        pytest.skip(f"the rehearsal image cannot be built on this machine: {error.message}")

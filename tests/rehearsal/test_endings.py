@@ -1,0 +1,175 @@
+"""How pods end, and what is said of it: real containers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.rehearsal.stages import full, made, play, played, pod, stage, state_apart, until
+from trainform.errors import InputError, TrainformError
+from trainform.rehearsal.display import Recorded
+from trainform.rehearsal.records import PodRecord
+from trainform.rehearsal.run import Options, rehearsal
+from trainform.rehearsal.stage import Stage
+
+state = pytest.fixture(autouse=True)(state_apart)
+docker = pytest.mark.usefixtures("docker_daemon")
+
+
+def ends(asked: Stage, image: str, **options: object) -> tuple[str, dict[str, PodRecord], Recorded]:
+    """The problem, the pods by short name, and what was said."""
+    outcome, display = play(asked, image, **options)
+    assert outcome.succeeded == (not outcome.problem)
+    return outcome.problem, {record.pod.removeprefix(full("")): record for record in outcome.pods}, display
+
+
+@docker
+def test_a_pod_that_fails_ends_the_others(image: str) -> None:
+    asked = stage(
+        pod("worker-0", "echo no module torch >&2; exit 3"), pod("worker-1", "sleep 60"), pod("worker-2", "sleep 60")
+    )
+    problem, pods, _ = ends(asked, image, grace=0.5)
+    assert problem == "worker-0 failed, exit code 3: no module torch"
+    assert (pods["worker-0"].phase, pods["worker-0"].exit_code) == ("Failed", 3)
+    assert (pods["worker-1"].phase, pods["worker-1"].exit_code) == ("Stopped", None)
+    assert pods["worker-1"].reason == "stopped since another pod failed"
+    assert made(pod=full("worker-1")) == []
+
+
+@docker
+def test_what_the_others_say_about_a_failure_is_still_seen(image: str) -> None:
+    asked = stage(pod("worker-0", "exit 1"), pod("worker-1", "sleep 1.5; echo lost worker-0; exit 7"))
+    problem, pods, display = ends(asked, image)
+    assert display.of(full("worker-1")) == ["lost worker-0"]
+    assert problem == "worker-0 failed, exit code 1\nworker-1 failed, exit code 7: lost worker-0"
+    assert pods["worker-1"].exit_code == 7
+
+
+@docker
+def test_init_containers_run_first_and_in_order(image: str) -> None:
+    def init(name: str, script: str) -> dict[str, object]:
+        return {"name": name, "image": "x", "command": ["sh", "-c", script]}
+
+    good = pod(
+        "worker-0", "echo main", initContainers=[init("code", "sleep 0.3; echo code"), init("data", "echo data")]
+    )
+    assert played(stage(good), image).of(full("worker-0")) == ["code", "data", "main"]
+    bad = pod(
+        "worker-0", "echo main", initContainers=[init("code", "echo no such commit; exit 2"), init("data", "echo data")]
+    )
+    problem, pods, display = ends(stage(bad), image)
+    assert problem == "worker-0 failed, init container code: exit code 2: no such commit"
+    assert display.of(full("worker-0")) == ["no such commit"]
+    assert pods["worker-0"].exit_code == 2
+
+
+@docker
+def test_containers_that_may_be_restarted(image: str) -> None:
+    """Each time from the image, with the pod's volumes as they are; at most so often as the stage says."""
+    volumes = [{"name": "own", "emptyDir": {}}]
+    script = "echo >>/own/starts; test ! -e /made && touch /made && exit $((3 - $(wc -l </own/starts)))"
+    main = {"volumeMounts": [{"name": "own", "mountPath": "/own"}]}
+    asked = pod("worker-0", script, restartPolicy="OnFailure", volumes=volumes, main=main)
+    _, pods, display = ends(stage(asked, restarts=2), image)
+    assert (pods["worker-0"].phase, pods["worker-0"].restarts) == ("Succeeded", 2)
+    assert display.of(full("worker-0")) == ["[exit code 2; restart 1 of 2]", "[exit code 1; restart 2 of 2]"]
+    problem, pods, _ = ends(stage(asked, restarts=1), image)
+    assert problem == "worker-0 failed, exit code 1: [exit code 2; restart 1 of 1]"
+
+
+@docker
+def test_the_job_ends_with_some_of_its_pods(image: str) -> None:
+    asked = stage(
+        pod("launcher-0", "sleep 0.5"), pod("worker-0", "sleep 60"), ends_with=frozenset({full("launcher-0")})
+    )
+    problem, pods, _ = ends(asked, image)
+    assert problem == ""
+    assert (pods["worker-0"].phase, pods["worker-0"].reason) == ("Stopped", "stopped with the job")
+
+
+@docker
+def test_a_job_that_does_not_end(image: str) -> None:
+    asked = stage(
+        pod("worker-0", "echo waiting for worker-1; sleep 60"), pod("worker-1", "true"), pod("worker-2", "sleep 60")
+    )
+    problem, pods, _ = ends(asked, image, timeout=2)
+    assert problem.splitlines() == [
+        "worker-0 still runs after 2 s; its last line: waiting for worker-1",
+        "worker-2 still runs after 2 s; it wrote nothing",
+    ]
+    assert [pods[name].phase for name in ("worker-0", "worker-1", "worker-2")] == ["Stopped", "Succeeded", "Stopped"]
+
+
+@docker
+def test_a_killed_container(image: str) -> None:
+    display = Recorded()
+    asked = stage(pod("worker-0", "echo up; sleep 60"))
+    with rehearsal(asked, Options(image=image, timeout=60), display) as running:
+        until(running, lambda: display.of(full("worker-0")) == ["up"])
+        running.kill(full("worker-0"))
+        assert running.wait().problem == "worker-0 failed, exit code 137: up"
+
+
+@docker
+def test_a_program_that_is_not_there(image: str) -> None:
+    problem, pods, _ = ends(stage(pod("worker-0", main={"command": ["torchrum"]})), image)
+    assert problem.startswith("worker-0 failed, Docker: ")
+    assert "torchrum" in problem
+    assert pods["worker-0"].exit_code == 128
+
+
+@docker
+def test_root_where_it_must_not_be(image: str) -> None:
+    problem, _, _ = ends(stage(pod("worker-0", securityContext={"runAsNonRoot": True})), image)
+    assert problem == "worker-0 failed, runAsNonRoot is set, and the container would run as root"
+
+
+@docker
+def test_images_that_cannot_be_had() -> None:
+    """One line for each, before anything is started. Nobody listens at the first one's registry."""
+    first, second, third = pod("worker-0"), pod("worker-1"), pod("worker-2")
+    first["spec"]["containers"][0]["image"] = "localhost:9/ai/train:1"
+    second["spec"]["containers"][0] |= {"image": "trainform-none:1", "imagePullPolicy": "Never"}
+    third["spec"]["containers"][0] |= {"image": "trainform-none:1", "imagePullPolicy": "Never"}
+    with pytest.raises(TrainformError) as told:
+        play(stage(first, second, third), None)  # type: ignore[arg-type] # their own images
+    first_line, second_line = told.value.message.splitlines()
+    assert first_line.startswith("the image localhost:9/ai/train:1 cannot be pulled: Docker: ")
+    assert second_line == "the image trainform-none:1 is not on this machine, and imagePullPolicy is Never"
+    assert told.value.fix == "`--image NAME` runs all pods in another image"
+
+
+@docker
+def test_what_is_missing_is_told_before_anything_is_started(image: str) -> None:
+    key = {"name": "WANDB_API_KEY", "valueFrom": {"secretKeyRef": {"name": "wandb", "key": "api-key"}}}
+    asked = pod("worker-0", volumes=[{"name": "ssh", "secret": {"secretName": "ssh"}}], main={"env": [key]})
+    with pytest.raises(InputError) as told:
+        play(stage(asked, pod("worker-1", main={"env": [key]})), image)
+    assert [problem.path for problem in told.value.problems] == [
+        f"pods.{full('worker-0')}.main.env.WANDB_API_KEY",
+        f"pods.{full('worker-0')}.volumes.ssh",
+        f"pods.{full('worker-1')}.main.env.WANDB_API_KEY",
+    ]
+    assert made(experiment="resnet") == []
+
+
+@docker
+def test_a_folder_for_a_claim_that_nobody_mounts(image: str) -> None:
+    with pytest.raises(InputError, match="--claim = imagenet"):
+        play(stage(pod("worker-0")), image, claims={"imagenet": Path("/")})
+
+
+def test_without_docker(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.mktemp("none") / "docker.sock"
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{path}")
+    with pytest.raises(TrainformError) as told:
+        play(stage(pod("worker-0")), "debian:12")
+    reason = f"[Errno 2] No such file or directory: '{path}'"
+    assert told.value.message == f"a rehearsal needs Docker, and none answers: {reason}"
+    assert "apt-get install docker.io" in told.value.fix
+
+
+def test_without_pods() -> None:
+    with pytest.raises(TrainformError, match="there is no pod to rehearse"):
+        play(stage(), "debian:12")

@@ -1,0 +1,171 @@
+"""Whoever ends a rehearsal leaves nothing behind; and the verb, through the real entry point: real containers."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.rehearsal.stages import made, state_apart
+
+pytestmark = pytest.mark.usefixtures("docker_daemon")
+state = pytest.fixture(autouse=True)(state_apart)
+
+
+@pytest.fixture
+def experiment(tmp_path: Path) -> Path:
+    """Two pods that wait for a file in a claim, and one Secret that is not on this machine."""
+    path = tmp_path / "waiting.yaml"
+    data = {
+        "name": f"waiting-{os.getpid()}",
+        "image": "registry.example.com/ai/waiting:1",
+        "launcher": {
+            "command": [
+                "sh",
+                "-c",
+                'echo "rank $RANK of $WORLD_SIZE"; until [ -e /out/go ]; do sleep 0.1; done; exit $(cat /out/go)',
+            ]
+        },
+        "roles": {"worker": {"replicas": 2, "accelerators": {"a800": 8}}},
+        "storage": {"out": {"claim": "out", "mount": "/out"}},
+        "env": {"HF_TOKEN": {"secret": {"name": "hf", "key": "token"}}},
+    }
+    path.write_text(yaml.safe_dump(data))
+    return path
+
+
+@pytest.fixture
+def start(experiment: Path, image: str) -> Iterator[Starter]:
+    starter = Starter(experiment, image)
+    yield starter
+    starter.end()
+
+
+class Starter:
+    """Runs `trainform rehearse` beside the test."""
+
+    def __init__(self, experiment: Path, image: str) -> None:
+        self.name = experiment.stem
+        self.experiment = f"{self.name}-{os.getpid()}"
+        self._words = ["rehearse", str(experiment), "-e", "dev", "--image", image]
+        self._started: list[subprocess.Popen[str]] = []
+
+    def __call__(self, *words: str, **environ: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, "-W", "error", "-m", "trainform", *self._words, *words],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **environ},
+        )  # fmt: skip
+        self._started.append(process)
+        return process
+
+    def until_running(self, process: subprocess.Popen[str]) -> None:
+        """Both pods have spoken."""
+        assert process.stdout is not None
+        seen: set[str] = set()
+        while len(seen) < 2:
+            line = process.stdout.readline()
+            assert line, process.communicate()
+            seen |= {line.split("|")[0].strip()} if "| rank" in line else set()
+        assert len(self.made()) > 4
+
+    def made(self) -> list[str]:
+        return made(experiment=self.experiment)
+
+    def end(self) -> None:
+        for process in self._started:
+            process.kill()
+            process.communicate()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_removes_everything(start: Starter, number: signal.Signals) -> None:
+    process = start()
+    start.until_running(process)
+    process.send_signal(number)
+    process.send_signal(number)  # the impatient
+    began = time.monotonic()
+    process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert start.made() == []
+    assert time.monotonic() - began < 15
+
+
+def test_ctrl_c_at_any_moment(start: Starter) -> None:
+    """While it still makes what it needs: the network, volumes, sandboxes, containers."""
+    for count in (1, 3, 6, 9):
+        process = start()
+        while len(start.made()) < count:
+            assert process.poll() is None, process.communicate()
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+        assert process.returncode == 130, said
+        assert "Traceback" not in said
+        assert start.made() == []
+
+
+def test_what_a_killed_rehearsal_left_is_removed_by_the_next(start: Starter, tmp_path: Path) -> None:
+    killed = start()
+    start.until_running(killed)
+    killed.kill()
+    killed.communicate()
+    left = set(start.made())
+    assert left
+    (tmp_path / "go").write_text("0")
+    following = start("--claim", f"out={tmp_path}")
+    out, err = following.communicate(timeout=60)
+    assert following.returncode == 0, err
+    assert f"removed {len(left)} objects of a rehearsal of {start.experiment} that was killed" in err
+    assert start.made() == []
+    assert out.splitlines()[-1] == f"{start.experiment}: 2 pods rehearsed"
+
+
+def test_two_of_one_experiment_take_turns(start: Starter, tmp_path: Path) -> None:
+    """The second must not take the first's containers for left over."""
+    first = start("--claim", f"out={tmp_path}")
+    start.until_running(first)
+    second = start("--claim", f"out={tmp_path}")
+    assert second.stderr is not None
+    assert second.stderr.readline().startswith(f"waiting: process {first.pid} (rehearsal of {start.experiment}) has ")
+    (tmp_path / "go").write_text("0")
+    for process in (first, second):
+        _, err = process.communicate(timeout=60)
+        assert process.returncode == 0, err
+
+
+def test_the_verb(start: Starter, tmp_path: Path) -> None:
+    """Fewer processes, a stand-in for a Secret, prefixes, the table, and the exit code of pods that fail."""
+    (tmp_path / "go").write_text("4")
+    process = start("--claim", f"out={tmp_path}", "--timeout", "50s")
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "worker: 2 CPU processes in place of 8 a800" in out
+    assert "Secret hf is not on this machine, a stand-in takes its place: token = " in out
+    assert {"worker-0 | rank 0 of 2", "worker-1 | rank 1 of 2"} <= set(out.splitlines())
+    rows = [line.split() for line in out.splitlines() if line.strip().startswith("worker-") and "|" not in line]
+    assert [row[:3] for row in rows] == [["worker-0", "Failed", "4"], ["worker-1", "Failed", "4"]]
+    problem = err[err.index("trainform: ") :].splitlines()
+    assert problem[0] == f"trainform: the rehearsal of {start.experiment} did not end well:"
+    assert problem[1] == "worker-0 failed, exit code 4: rank 0 of 2"
+    assert start.made() == []
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--claim", "out"], "out is no claim's name and a folder that is there"),
+        (["--claim", "out=/nowhere"], "out=/nowhere is no claim's name and a folder"),
+        (["--timeout", "soon"], "write a number with a unit"),
+        (["--processes", "0"], "greater than or equal to 1"),
+    ],
+)
+def test_wrong_words(start: Starter, words: list[str], said: str) -> None:
+    process = start(*words, COLUMNS="200")
+    _, err = process.communicate(timeout=30)
+    assert (process.returncode, said in " ".join(err.replace("│", " ").split())) == (2, True), err

@@ -1,0 +1,152 @@
+"""What the probes are told, and where they stand in a stage."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.samples import WITH_EXTRAS, experiment, plan
+from trainform.errors import InputError
+from trainform.plan.env import VARIABLES
+from trainform.rehearsal.probe import CONFIG_MAP, MOUNT, PROBES, expectations, probe_args, probed, programs
+from trainform.rehearsal.sources import from_plan
+from trainform.spec.launchers import LAUNCHERS, Launcher
+
+SCRIPT: dict[str, Any] = {"script": "/app/train.py", "args": ["--epochs", "90"], "launcher_args": ["--tee", "3"]}
+MIXED: dict[str, Any] = {
+    "master": {"replicas": 1, "accelerators": {"a800": 2}},
+    "worker": {"replicas": 2, "accelerators": {"l40s": 1}},
+}
+
+
+def told(role: str = "worker", **parts: Any) -> dict[str, Any]:
+    """The expectations of a role, without their prefix, JSON read."""
+    found = expectations(plan(**parts))[role]
+    return {
+        name.removeprefix("TRAINFORM_EXPECT_"): value if name.endswith(("ORDER", "TASK")) else json.loads(value)
+        for name, value in found.items()
+    }
+
+
+def test_every_launcher_has_a_probe() -> None:
+    assert PROBES.keys() == VARIABLES.keys() == set(LAUNCHERS)
+    assert {probe.program for probe in PROBES.values()} <= programs().keys()
+
+
+@pytest.mark.parametrize("launcher", ["torchrun", "deepspeed"])
+def test_slots_follow_the_accelerators_of_each_role(launcher: str) -> None:
+    made = plan(launcher={launcher: SCRIPT}, roles=MIXED)
+    pods = [pod.name for pod in made.pods()]
+    assert told(launcher={launcher: SCRIPT}, roles=MIXED) == {
+        "HOSTS": [pod.address for pod in made.pods()],
+        "SLOTS": {pods[0]: 2, pods[1]: 1, pods[2]: 1},
+        "NODES": 3,
+        "PROCESSES": 4,
+        "ORDER": "plan",
+    }
+
+
+def test_extras_are_told_nothing() -> None:
+    """The plain command starts one process per pod, whatever accelerators that one drives."""
+    made = plan(roles=WITH_EXTRAS)
+    assert expectations(made).keys() == {"master", "worker"}
+    expected = told(roles=WITH_EXTRAS)
+    assert (expected["NODES"], expected["PROCESSES"], set(expected["SLOTS"].values())) == (4, 4, {1})
+
+
+def test_an_elastic_world_has_bounds_and_no_order() -> None:
+    launcher = {"torchrun": {**SCRIPT, "elastic": {"min_nodes": 2, "max_nodes": 8}}}
+    expected = told(launcher=launcher, roles={"worker": {"replicas": 4}})
+    assert expected.keys() == {"HOSTS", "SLOTS", "NODES_MIN", "NODES_MAX"}
+    assert (expected["NODES_MIN"], expected["NODES_MAX"], len(expected["HOSTS"])) == (2, 8, 4)
+
+
+@pytest.mark.parametrize(("backend", "ordered"), [("static", True), ("c10d", False)])
+def test_a_c10d_rendezvous_gives_its_own_ranks(backend: str, ordered: bool) -> None:
+    roles = {"worker": {"replicas": 2, "accelerators": {"a800": 8}}}
+    assert ("ORDER" in told(launcher={"accelerate": {**SCRIPT, "rdzv_backend": backend}}, roles=roles)) is ordered
+
+
+def test_mpirun_orders_ranks_by_its_own_options() -> None:
+    expected = told(launcher={"mpi": {"command": ["/app/train"]}}, roles=MIXED)
+    assert "ORDER" not in expected
+    assert expected["PROCESSES"] == 4
+
+
+def test_the_evaluator_is_outside_of_the_cluster() -> None:
+    roles = {"chief": {"replicas": 1}, "trainer": {"replicas": 3}, "ps": {"replicas": 2}, "evaluator": {"replicas": 1}}
+    launcher = {"tensorflow": {"command": ["python", "/app/train.py"], "task_types": {"trainer": "worker"}}}
+    cluster = {"chief": 1, "worker": 3, "ps": 2}
+    assert told("trainer", launcher=launcher, roles=roles) == {"CLUSTER": cluster, "TASK": "worker"}
+    assert told("evaluator", launcher=launcher, roles=roles) == {"CLUSTER": cluster, "TASK": "evaluator"}
+
+
+@pytest.mark.parametrize(
+    ("launcher", "words"),
+    [
+        ({"torchrun": SCRIPT}, ["--tee", "3", f"{MOUNT}/probe_torch.py", "--with", "torch"]),
+        ({"accelerate": SCRIPT}, ["--tee", "3", f"{MOUNT}/probe_torch.py", "--with", "accelerate"]),
+        ({"deepspeed": SCRIPT}, ["--tee", "3", f"{MOUNT}/probe_torch.py", "--with", "deepspeed"]),
+        (
+            {"mpi": {"command": ["/app/train", "--fast"], "launcher_args": ["--map-by", "node"]}},
+            ["--map-by", "node", "python3", f"{MOUNT}/probe_mpi.py"],
+        ),
+        (
+            {"tensorflow": {"command": ["/opt/conda/bin/python", "/app/train.py"]}},
+            ["/opt/conda/bin/python", f"{MOUNT}/probe_tensorflow.py"],
+        ),
+        ({"command": ["bash", "train.sh"]}, ["python3", f"{MOUNT}/probe_torch.py", "--with", "torch"]),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_the_probe_stands_where_the_script_stood(launcher: dict[str, Any], words: list[str]) -> None:
+    assert list(probe_args(Launcher.model_validate(launcher))) == words
+
+
+def staged(**parts: Any) -> list[dict[str, Any]]:
+    """The probed pods of a plan."""
+    made = plan(**parts)
+    return list(probed(from_plan(made), made, experiment(**parts).launcher, seconds=30).pods)
+
+
+def test_a_watched_pod() -> None:
+    """torchrun's agents meet before any script starts: the watch comes before the launch script, which stays."""
+    launcher = {"torchrun": SCRIPT}
+    before = from_plan(plan(launcher=launcher, roles=MIXED)).pods[1]["spec"]["containers"][0]
+    pod = staged(launcher=launcher, roles=MIXED)[1]
+    main = pod["spec"]["containers"][0]
+    assert main["command"] == ["python3", f"{MOUNT}/probe_watch.py", *before["command"]]
+    assert main["args"] == ["--tee", "3", f"{MOUNT}/probe_torch.py", "--with", "torch"]
+    variables = {entry["name"]: entry.get("value") for entry in main["env"]}
+    assert variables["TRAINFORM_EXPECT_NAME"] == pod["metadata"]["name"]
+    assert variables["TRAINFORM_PROBE_TIMEOUT"] == "30"
+    assert variables["TRAINFORM_EXPECT_NODES"] == "3"
+    assert {"name": CONFIG_MAP, "mountPath": MOUNT, "readOnly": True} in main["volumeMounts"]
+    assert {"name": CONFIG_MAP, "configMap": {"name": CONFIG_MAP}} in pod["spec"]["volumes"]
+
+
+def test_a_pod_that_serves_ssh_keeps_its_command() -> None:
+    """mpirun starts the probe there, which needs the program and its expectations."""
+    parts: dict[str, Any] = {"launcher": {"mpi": {"command": ["/app/train"]}}, "roles": MIXED}
+    first, second, _ = (pod["spec"]["containers"][0] for pod in staged(**parts))
+    unchanged = from_plan(plan(**parts)).pods[1]["spec"]["containers"][0]
+    assert first["args"] == ["python3", f"{MOUNT}/probe_mpi.py"]
+    assert (second["command"], second.get("args")) == (unchanged["command"], unchanged.get("args"))
+    assert any(entry["name"] == "TRAINFORM_EXPECT_SLOTS" for entry in second["env"])
+    assert any(mount["mountPath"] == MOUNT for mount in second["volumeMounts"])
+
+
+def test_extras_run_what_they_run() -> None:
+    made = plan(roles=WITH_EXTRAS)
+    stage = from_plan(made)
+    assert probed(stage, made, experiment(roles=WITH_EXTRAS).launcher).pods[4:] == stage.pods[4:]
+
+
+def test_a_role_with_a_command_of_its_own_cannot_be_probed() -> None:
+    roles = {"worker": {"replicas": 2}, "reader": {"replicas": 1, "command": ["python", "/app/read.py"]}}
+    with pytest.raises(InputError, match="is not started by the launcher") as refused:
+        staged(launcher={"torchrun": SCRIPT}, roles=roles)
+    assert [problem.path for problem in refused.value.problems] == ["roles.reader.command"]
+    assert staged(roles=roles)[2]["spec"]["containers"][0]["args"][1] == f"{MOUNT}/probe_torch.py"

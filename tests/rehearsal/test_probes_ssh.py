@@ -1,0 +1,123 @@
+"""The probes under launchers that start them over SSH: DeepSpeed, and mpirun of Open MPI 4 and 5."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.rehearsal.probed_pods import PORT, Cluster, Clusters, Ended, made_clusters
+from trainform.plan.model import Pod
+from trainform.rehearsal.probe import MOUNT
+
+
+@pytest.fixture(name="clusters")
+def _clusters(image: str, tmp_path: Path) -> Iterator[Clusters]:
+    yield from made_clusters(image, tmp_path)
+
+
+OPEN_MPI_5, OPEN_MPI_4 = "mpirun", "/opt/openmpi4/bin/mpirun"
+
+# What a pod with sshd runs: sessions get the container's variables.
+SERVE = """\
+set -eu
+mkdir -p /root/.ssh /run/sshd
+cp /ssh/* /root/.ssh/
+chmod 700 /root/.ssh && chmod 600 /root/.ssh/*
+env | grep -E '^(TRAINFORM|OMPI|PRTE|DS_)' > /root/.ssh/environment
+/usr/sbin/sshd -h /root/.ssh/id_ed25519 -o PermitUserEnvironment=yes
+"""
+
+
+def ssh_keys(folder: Path) -> None:
+    """One key for users and hosts: SSH is only the way here, not what is tested."""
+    subprocess.run(
+        ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / "id_ed25519")], check=True, timeout=20
+    )
+    public = (folder / "id_ed25519.pub").read_text()
+    (folder / "authorized_keys").write_text(public)
+    (folder / "known_hosts").write_text(f"* {public}")
+
+
+def hostfile(cluster: Cluster, slots: list[int]) -> str:
+    """One line per node."""
+    return "".join(f"{pod.address} slots={count}\n" for pod, count in zip(cluster.pods, slots, strict=True))
+
+
+def over_ssh(cluster: Cluster, slots: list[int], launch: str, **env: str) -> Pod:
+    """Start serving nodes, and the first one with the launcher's command as soon as all answer."""
+    ssh_keys(cluster.folder)
+    (cluster.folder / "hostfile").write_text(hostfile(cluster, slots))
+    for place in range(1, len(cluster.pods)):
+        cluster.start(place, ["sh", "-c", f"{SERVE}\nsleep 300"], **env)
+    wait = "".join(f"until ssh {pod.address} true; do sleep 0.2; done\n" for pod in cluster.pods)
+    return cluster.start(0, ["sh", "-c", f"{SERVE}\n{wait}\nexec {launch}"], **env)
+
+
+MIXED: dict[str, Any] = {
+    "master": {"replicas": 1, "accelerators": {"a800": 2}},
+    "worker": {"replicas": 1, "accelerators": {"a800": 1}},
+}
+
+
+DEEPSPEED: dict[str, Any] = {"deepspeed": {"script": "/app/train.py"}}
+MPI: dict[str, Any] = {"mpi": {"command": ["/app/train"]}}
+AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+def deepspeed(cluster: Cluster, slots: list[int]) -> Ended:
+    master = cluster.pods[0].address
+    command = f"deepspeed --hostfile /ssh/hostfile --master_addr {master} --master_port {PORT}"
+    return cluster.ended(
+        over_ssh(cluster, slots, f"{command} {MOUNT}/probe_torch.py --with deepspeed", DS_ACCELERATOR="cpu")
+    )
+
+
+def assert_formed(cluster: Cluster, ended: Ended) -> None:
+    """Two processes on the first node, one on the second."""
+    assert ended.code == 0, ended.output
+    master, worker = (pod.name for pod in cluster.pods)
+    assert sorted(ended.said) == [
+        f"rank 0 of 3 on {master}: all-reduce 3 = 3",
+        f"rank 1 of 3 on {master}: all-reduce 3 = 3",
+        f"rank 2 of 3 on {worker}: all-reduce 3 = 3",
+        "world formed: 3 processes on 2 nodes",
+    ]
+
+
+def test_deepspeed(clusters: Clusters) -> None:
+    cluster = clusters(launcher=DEEPSPEED, roles=MIXED)
+    assert_formed(cluster, deepspeed(cluster, [2, 1]))
+
+
+def test_wrong_slots_of_a_hostfile_are_named(clusters: Clusters) -> None:
+    """The same size, but on the wrong hosts: no variable tells."""
+    cluster = clusters(launcher=DEEPSPEED, roles=MIXED)
+    ended = deepspeed(cluster, [1, 2])
+    assert ended.code != 0
+    master, worker = (pod.name for pod in cluster.pods)
+    assert set(ended.said) == {f"{master} runs 1 process, the plan says 2; {worker} runs 2 processes, the plan says 1"}
+
+
+def mpi(cluster: Cluster, slots: list[int], mpirun: str) -> Ended:
+    command = f"{mpirun} --hostfile /ssh/hostfile -np {sum(slots)} python3 {MOUNT}/probe_mpi.py"
+    return cluster.ended(over_ssh(cluster, slots, command, **AS_ROOT))
+
+
+@pytest.mark.parametrize("mpirun", [OPEN_MPI_4, OPEN_MPI_5], ids=["open-mpi-4", "open-mpi-5"])
+def test_mpi(clusters: Clusters, mpirun: str) -> None:
+    cluster = clusters(launcher=MPI, roles=MIXED)
+    assert_formed(cluster, mpi(cluster, [2, 1], mpirun))
+
+
+@pytest.mark.parametrize("mpirun", [OPEN_MPI_4, OPEN_MPI_5], ids=["open-mpi-4", "open-mpi-5"])
+def test_a_node_that_mpirun_leaves_out_is_named(clusters: Clusters, mpirun: str) -> None:
+    """A node without a process has nobody to complain: the others know."""
+    cluster = clusters(launcher=MPI, roles=MIXED)
+    ended = mpi(cluster, [2, 0], mpirun)
+    assert ended.code != 0
+    size = "OMPI_COMM_WORLD_SIZE is 2, the plan says 3"
+    assert set(ended.said) == {f"{size}: {cluster.pods[1].name} runs no process, the plan says 1"}

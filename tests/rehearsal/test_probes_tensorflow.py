@@ -1,0 +1,60 @@
+"""The TensorFlow probe: real servers that form a cluster over gRPC."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.rehearsal.probed_pods import Cluster, Clusters, made_clusters
+from trainform.plan.model import Pod
+from trainform.rehearsal.probe import MOUNT
+
+
+@pytest.fixture(name="clusters")
+def _clusters(image: str, tmp_path: Path) -> Iterator[Clusters]:
+    yield from made_clusters(image, tmp_path)
+
+
+TENSORFLOW: dict[str, Any] = {"tensorflow": {"command": ["python3", "/app/train.py"]}}
+TASKS: dict[str, Any] = {"ps": {"replicas": 1}, "worker": {"replicas": 2}}
+
+
+def tensorflow(cluster: Cluster, place: int, ports: dict[int, int] | None = None, **env: str) -> Pod:
+    """Start a task. ports: of places that do not listen on 2222, as replicas on the host network do."""
+    cluster_spec: dict[str, list[str]] = {}
+    own = {} if ports is None else ports
+    for other, pod in enumerate(cluster.pods):
+        if pod.role != "evaluator":
+            cluster_spec.setdefault(pod.role, []).append(f"{pod.address}:{own.get(other, 2222)}")
+    pod = cluster.pods[place]
+    config = json.dumps({"cluster": cluster_spec, "task": {"type": pod.role, "index": pod.index}})
+    return cluster.start(place, ["python3", f"{MOUNT}/probe_tensorflow.py"], **{"TF_CONFIG": config, **env})
+
+
+def test_tensorflow(clusters: Clusters) -> None:
+    """Parameter servers stay, as real ones do; the workers end when worker 0 has had its sum; the evaluator is outside."""
+    cluster = clusters(launcher=TENSORFLOW, roles={**TASKS, "evaluator": {"replicas": 1}})
+    server, first, second, evaluator = (tensorflow(cluster, place, {1: 2301, 2: 2302}) for place in range(4))
+    ended = cluster.ended(first)
+    assert ended.code == 0, ended.output
+    assert ended.said[-1] == "cluster formed: 1 ps, 2 worker: sum 3 = 3"
+    ended = cluster.ended(second)
+    assert (ended.code, ended.said[-1]) == (0, "worker 1 was reached by the coordinator"), ended.output
+    ended = cluster.ended(evaluator)
+    assert (ended.code, ended.said) == (0, ["evaluator 0 is outside of the cluster of 3 tasks"]), ended.output
+    assert cluster.runs(server)
+
+
+def test_a_missing_task_is_named(clusters: Clusters) -> None:
+    cluster = clusters(launcher=TENSORFLOW, roles=TASKS)
+    first = tensorflow(cluster, 1, TRAINFORM_PROBE_TIMEOUT="5")
+    hangs = cluster.start(2, ["sleep", "60"])
+    ended = cluster.ended(first)
+    assert ended.code == 1
+    absent = f"missing: ps 0 (the name {cluster.pods[0].address} does not resolve), worker 1 ({hangs.address} is "
+    assert ended.said[-1].startswith(f"the cluster did not form within 5 s: {absent}")
+    assert ended.said[-1].endswith("where nothing listens on port 2222)")

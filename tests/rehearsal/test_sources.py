@@ -1,0 +1,110 @@
+"""Stages that come from a plan; those of a cluster are tested on a real one (`tests/engine`)."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+from tests.rehearsal.stages import pod
+from tests.samples import plan
+from trainform.identity.files import USER_KEY
+from trainform.rehearsal.checks import source_problems
+from trainform.rehearsal.references import Reference, references
+from trainform.rehearsal.sources import STAND_IN, from_plan, secret_data
+from trainform.rehearsal.stage import pod_name, short_name
+
+WORLD: dict[str, Any] = {"master": {"replicas": 1, "accelerators": {"a800": 8}}, "worker": {"replicas": 3, "accelerators": {"a800": 8}}}
+MPI: dict[str, Any] = {
+    "launcher": {"mpi": {"command": ["/app/train"], "role": "launcher"}},
+    "roles": {"launcher": {"ranked": False}, "worker": {"replicas": 2, "accelerators": {"a800": 8}}},
+}
+
+
+def test_the_pods_of_a_plan() -> None:
+    made = plan(roles=WORLD)
+    stage = from_plan(made)
+    assert [pod_name(pod) for pod in stage.pods] == [pod.name for pod in made.pods()]
+    assert [short_name(pod) for pod in stage.pods] == ["master-0", "worker-0", "worker-1", "worker-2"]
+    assert (stage.experiment, stage.namespace, stage.ends_with) == ("sdxl-lora", "ai-namespace", frozenset())
+    assert made.launch_files in stage.config_maps
+    assert source_problems(stage) == []
+    assert stage.notes == ()
+
+
+def test_replicas_with_ports_of_their_own_and_services() -> None:
+    stage = from_plan(
+        plan(
+            roles=WORLD,
+            network={"host": True, "ports": "per-replica", "addresses": "service"},
+            launcher={"torchrun": {"script": "train.py"}},
+        )
+    )
+    assert [short_name(pod) for pod in stage.pods] == ["master-0", "worker-0", "worker-1", "worker-2"]
+    assert len([service for service in stage.services if service["spec"].get("clusterIP") != "None"]) > 0
+
+
+def test_the_launcher_ends_the_job_and_has_keys_of_its_own() -> None:
+    made = plan(**MPI, restart="2 times")
+    first, second = from_plan(made), from_plan(made)
+    (launcher,) = (pod.name for pod in made.pods() if pod.role == "launcher")
+    assert first.ends_with == {launcher}
+    assert first.restarts == 2
+    assert made.ssh is not None
+    keys = [stage.secrets[made.ssh.secret][USER_KEY] for stage in (first, second)]
+    assert keys[0].startswith(b"-----BEGIN OPENSSH PRIVATE KEY-----")
+    assert keys[0] != keys[1]
+
+
+def test_stand_ins_for_what_is_not_on_this_machine() -> None:
+    stage = from_plan(
+        plan(
+            env={
+                "HF_TOKEN": {"secret": {"name": "hf", "key": "token"}},
+                "N": {"config_map": {"name": "tuning", "key": "n"}},
+            }
+        )
+    )
+    assert stage.secrets["hf"] == {"token": STAND_IN.encode()}
+    assert stage.config_maps["tuning"] == {"n": STAND_IN}
+    assert list(stage.notes) == [
+        f"ConfigMap tuning is not on this machine, a stand-in takes its place: n = {STAND_IN}",
+        f"Secret hf is not on this machine, a stand-in takes its place: token = {STAND_IN}",
+    ]
+
+
+def test_secrets_as_the_server_keeps_them() -> None:
+    body = {
+        "data": {"a": base64.b64encode(b"\xff").decode(), "b": base64.b64encode(b"old").decode()},
+        "stringData": {"b": "new"},
+    }
+    assert secret_data(body) == {"a": b"\xff", "b": b"new"}
+    assert secret_data({}) == {}
+
+
+def test_what_pods_refer_to() -> None:
+    volumes = [
+        {"name": "ssh", "secret": {"secretName": "ssh", "optional": True}},
+        {
+            "name": "all",
+            "projected": {"sources": [{"configMap": {"name": "launch", "items": [{"key": "a", "path": "b"}]}}]},
+        },
+        {
+            "name": "token",
+            "projected": {"sources": [{"serviceAccountToken": {}}, {"configMap": {"name": "kube-root-ca.crt"}}]},
+        },
+    ]
+    init = {
+        "name": "code", "image": "x", "envFrom": [{"secretRef": {"name": "git"}}, {"configMapRef": {"name": "all"}}],
+    }  # fmt: skip
+    env = [
+        {"name": "A", "valueFrom": {"secretKeyRef": {"name": "wandb", "key": "api-key"}}},
+        {"name": "B", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+        {"name": "C", "value": "c"},
+    ]
+    assert list(references([pod("worker-0", volumes=volumes, initContainers=[init], main={"env": env})])) == [
+        Reference("Secret", "git", (), False),
+        Reference("ConfigMap", "all", (), False),
+        Reference("Secret", "wandb", ("api-key",), False),
+        Reference("Secret", "ssh", (), True),
+        Reference("ConfigMap", "launch", ("a",), False),
+    ]

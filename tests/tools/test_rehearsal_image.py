@@ -1,0 +1,180 @@
+"""The image's name follows its inputs, its lock files are whole, and Docker has it whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import platform
+import re
+import shutil
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tools.debian import NotHereError
+from tools.rehearsal_image import INPUTS, REPOSITORY, SITE, image_name
+
+from tools import docker_daemon, rehearsal_image
+from trainform.errors import TrainformError
+from trainform.progress import SILENT
+
+LOCKS = ("python", "openmpi", "build")
+PIN = re.compile(r"([a-z0-9-]+)==\S+ ")
+
+
+@pytest.fixture
+def inputs(tmp_path: Path) -> Path:
+    return shutil.copytree(INPUTS, tmp_path / "image")
+
+
+def test_the_name_is_the_same_in_every_checkout(inputs: Path) -> None:
+    assert image_name(inputs) == image_name()
+    assert re.fullmatch(f"{REPOSITORY}:{rehearsal_image.TAG.pattern}", image_name())
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in INPUTS.iterdir()))
+def test_the_name_follows_every_input(inputs: Path, name: str) -> None:
+    with (inputs / name).open("a") as file:
+        file.write("\n")
+    assert image_name(inputs) != image_name()
+
+
+def test_the_name_follows_what_is_added_renamed_and_moved_between_files(inputs: Path) -> None:
+    (inputs / "more.txt").touch()
+    added = image_name(inputs)
+    (inputs / "more.txt").rename(inputs / "most.txt")
+    names = [image_name(), added, image_name(inputs)]
+    (inputs / "a").write_text("ab")
+    (inputs / "b").write_text("c")
+    names.append(image_name(inputs))
+    (inputs / "a").write_text("a")
+    (inputs / "b").write_text("bc")
+    assert len({*names, image_name(inputs)}) == 5
+
+
+@pytest.mark.parametrize(
+    ("constant", "value"), [("SUITE", "forky"), ("PYTHON", "3.14"), ("SETTINGS", []), ("EXCLUDED", ())]
+)
+def test_the_name_follows_the_builder(monkeypatch: pytest.MonkeyPatch, constant: str, value: object) -> None:
+    before = image_name()
+    monkeypatch.setattr(rehearsal_image, constant, value)
+    assert image_name() != before
+
+
+def pins(lock: str) -> set[str]:
+    return {found[1] for line in (INPUTS / f"{lock}.txt").read_text().splitlines() if (found := PIN.match(line))}
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+def test_every_pin_has_hashes_and_no_address(lock: str) -> None:
+    text = (INPUTS / f"{lock}.txt").read_text()
+    assert "://" not in text
+    entries = re.split(r"\n(?=\S)", text.strip())
+    assert entries
+    assert all(re.fullmatch(r"[a-z0-9-]+==\S+( \\\n +--hash=sha256:[0-9a-f]{64})+", entry) for entry in entries), (
+        entries
+    )
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+def test_every_wanted_package_is_pinned(lock: str) -> None:
+    wanted = {re.split("[<>=]", line)[0] for line in rehearsal_image.words(INPUTS / f"{lock}.in")}
+    assert wanted
+    assert wanted <= pins(lock)
+
+
+def test_torch_and_what_belongs_to_it_comes_from_debian() -> None:
+    for name in ("from-debian.txt", "unused.txt"):
+        assert not pins("python") & set(rehearsal_image.words(INPUTS / name)), name
+    assert "python3-torch" in rehearsal_image.words(INPUTS / "debian.txt")
+
+
+def test_commands_start_the_images_python(tmp_path: Path) -> None:
+    commands = tmp_path / SITE / "bin"
+    commands.mkdir(parents=True)
+    (commands / "deepspeed").write_text("#!/home/someone/.venv/bin/python\nimport deepspeed\n")
+    (commands / "ds_ssh").write_text("#!/bin/bash\n# python\n")
+    (commands / "ninja").write_bytes(b"\x7fELF\n\xff")
+    for name in ("tensorflow/include/a.h", "tensorflow/python/a.py"):
+        (tmp_path / SITE / name).parent.mkdir(parents=True)
+        (tmp_path / SITE / name).touch()
+    rehearsal_image.arrange(tmp_path)
+    moved = {path.name: path.read_bytes() for path in (tmp_path / "usr/local/bin").iterdir()}
+    assert moved == {
+        "deepspeed": b"#!/usr/bin/python3\nimport deepspeed\n",
+        "ds_ssh": b"#!/bin/bash\n# python\n",
+        "ninja": b"\x7fELF\n\xff",
+    }
+    assert sorted(path.name for path in (tmp_path / SITE / "tensorflow").iterdir()) == ["python"]
+
+
+def test_another_kind_of_machine_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(platform, "machine", lambda: "aarch64")
+    with pytest.raises(NotHereError, match="for x86_64, this machine is aarch64"):
+        rehearsal_image.build("name:tag", tmp_path / "folder", SILENT)
+    assert not (tmp_path / "folder").exists()
+
+
+def test_without_a_daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none")
+    with pytest.raises(TrainformError, match=r"Docker: .*\n  fix: `python -m tools.docker_daemon` starts a daemon"):
+        rehearsal_image.ensure(SILENT)
+
+
+@pytest.fixture
+def repository(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A repository of this test's own in the real Docker; its images go afterwards."""
+    if docker_daemon.version() is None:
+        pytest.skip("no Docker daemon answers: `make rehearse` starts one")
+    name = f"{REPOSITORY}-test-{os.getpid()}"
+    monkeypatch.setattr(rehearsal_image, "REPOSITORY", name)
+    yield name
+    with rehearsal_image.engine() as client:
+        for image in client.images.list(name):
+            client.images.remove(str(image.id), force=True)
+
+
+def packed(path: Path, content: bytes) -> Path:
+    with tarfile.open(path, "w") as archive:
+        member = tarfile.TarInfo("etc/content")
+        member.size = len(content)
+        archive.addfile(member, io.BytesIO(content))
+    return path
+
+
+def test_docker_has_the_image_whole_or_not_at_all(tmp_path: Path, repository: str) -> None:
+    name = f"{repository}:{'0' * 12}"
+    archive = packed(tmp_path / "image.tar", os.urandom(100_000))
+    half = tmp_path / "half.tar"
+    half.write_bytes(archive.read_bytes()[:50_000])
+    with pytest.raises(TrainformError, match="Docker"):
+        rehearsal_image.bring_in(half, name)
+    assert not rehearsal_image.is_there(name)
+    rehearsal_image.bring_in(archive, name)
+    assert rehearsal_image.is_there(name)
+    with rehearsal_image.engine() as client:
+        config = client.images.get(name).attrs["Config"]
+    assert (config["Cmd"], config["Env"]) == (["sleep", "infinity"], ["LANG=C.UTF-8"])
+
+
+def test_images_of_other_inputs_go(tmp_path: Path, repository: str) -> None:
+    current, old, by_hand = (f"{repository}:{tag}" for tag in ("0" * 12, "1" * 12, "dev"))
+    for index, name in enumerate((current, old, by_hand)):
+        rehearsal_image.bring_in(packed(tmp_path / f"{index}.tar", name.encode()), name)
+    rehearsal_image.remove_others(current, SILENT)
+    assert [rehearsal_image.is_there(name) for name in (current, old, by_hand)] == [True, False, True]
+
+
+def test_an_image_that_a_container_uses_stays(tmp_path: Path, repository: str) -> None:
+    current, old = (f"{repository}:{tag}" for tag in ("0" * 12, "1" * 12))
+    rehearsal_image.bring_in(packed(tmp_path / "old.tar", b"old"), old)
+    with rehearsal_image.engine() as client:
+        container = client.containers.create(old)
+        try:
+            rehearsal_image.remove_others(current, SILENT)
+            assert rehearsal_image.is_there(old)
+        finally:
+            with contextlib.suppress(Exception):
+                container.remove(force=True)

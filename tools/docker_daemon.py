@@ -1,0 +1,183 @@
+"""A Docker daemon for the rehearsals: `python -m tools.docker_daemon [ensure|stop]`.
+
+ensure: nothing to do where one answers. Else, as root on Debian, install Debian's docker.io and start `dockerd` with everything
+it keeps in the user's cache folder, so that images stay from run to run. stop: end the daemon that `ensure` started, no other.
+Exit code 3 where this machine cannot have one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import os
+import socket
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import docker
+import docker.errors
+import psutil
+from tools.debian import NotHereError, environment, program, require
+
+from trainform.cli.progress import display
+from trainform.errors import SandboxError, TrainformError
+from trainform.locking import hold
+from trainform.progress import Progress
+from trainform.sandbox.processes import Command, Process, is_running, launch, stop, tail
+from trainform.toolchain.cache import cache_folder
+
+SOCKET = Path("/var/run/docker.sock")
+ANSWER_SECONDS = 20  # a daemon that is just starting listens before it answers
+START_SECONDS = 60.0
+GRACE_SECONDS = 40.0  # it ends its containers first, each with a grace of its own
+POLL_SECONDS = 0.2
+PROGRAMS = {"dockerd": "docker.io"}
+STATE, LOG = "daemon.json", "dockerd.log"
+# Files with the number of a process, below the daemon's folder, and the program that it must be. A daemon that was killed leaves
+# them; its successor takes any process that has the number now for its own, and waits for it or refuses to start.
+PID_FILES = {"dockerd.pid": "dockerd", "exec/containerd/containerd.pid": "containerd"}
+
+
+def version() -> str | None:
+    """The version of the daemon that answers at DOCKER_HOST or the usual socket, None where none does."""
+    try:
+        with contextlib.closing(docker.from_env(timeout=ANSWER_SECONDS)) as client:
+            return str(client.version()["Version"])
+    except (docker.errors.DockerException, OSError):
+        return None
+
+
+def daemon_folder() -> Path:
+    """Images, state and log of our daemon."""
+    return cache_folder() / "docker"
+
+
+def ensure(progress: Progress) -> None:
+    """See to it that a daemon answers."""
+    if version() is not None:
+        return
+    refuse_to_replace(os.environ.get("DOCKER_HOST"), SOCKET)
+    folder = daemon_folder()
+    with hold(folder / "lock", "starting dockerd", progress):
+        if version() is not None:  # started by the holder that we waited for
+            return
+        require(PROGRAMS, folder / "apt.log", progress)
+        if version() is not None:  # the package started its service
+            return
+        if os.geteuid() != 0:
+            raise NotHereError(
+                "no Docker daemon answers, and only root may start one", "start it: sudo systemctl start docker"
+            )
+        with progress.step("starting dockerd"):
+            begin(folder)
+        progress.note(f"dockerd runs on until `python -m tools.docker_daemon stop`; its log is {folder / LOG}")
+
+
+def refuse_to_replace(host: str | None, listener: Path) -> None:
+    """A daemon that does not answer is somebody's: a second one would take its socket away."""
+    if host:
+        raise TrainformError(f"DOCKER_HOST is {host}, and no daemon answers there", "start it, or unset DOCKER_HOST")
+    with contextlib.closing(socket.socket(socket.AF_UNIX)) as probe:
+        try:
+            probe.connect(str(listener))
+        except PermissionError:
+            raise NotHereError(
+                f"this user may not connect to {listener}", "add the user to the group of the socket, or run as root"
+            ) from None
+        except OSError:
+            return
+    raise TrainformError(
+        f"a daemon listens at {listener} and does not answer within {ANSWER_SECONDS} s",
+        "look at its log, end it, then run the same command again",
+    )
+
+
+def begin(folder: Path) -> None:
+    """Start our daemon and wait until it answers; what does not answer in time is ended again."""
+    binary = program("dockerd")
+    assert binary is not None  # `require` has seen to it
+    for name, owner in PID_FILES.items():
+        drop_stale(folder / name, owner)
+    arguments = [
+        "--data-root", str(folder / "data"),
+        "--exec-root", str(folder / "exec"),
+        "--pidfile", str(folder / "dockerd.pid"),
+        "--host", f"unix://{SOCKET}",
+    ]  # fmt: skip
+    command = Command("dockerd", binary, arguments, folder / LOG)
+    [process] = launch([command], environment(), lambda started: write_state(folder, started[0]))
+    wait(process, lambda: version() is not None, START_SECONDS)
+
+
+def wait(process: Process, answers: Callable[[], bool], seconds: float) -> None:
+    """Until it answers; `TrainformError` with the end of its log where it ends first or takes longer."""
+    end = time.monotonic() + seconds
+    while not answers():
+        alive = is_running(process)
+        if alive and time.monotonic() < end:
+            time.sleep(POLL_SECONDS)
+            continue
+        what = f"does not answer after {seconds:.0f} s" if alive else "ended at once"
+        stop([process], GRACE_SECONDS)
+        lines = "\n".join(f"    {line}" for line in tail(Path(process.log)))
+        raise TrainformError(
+            f"dockerd {what}; the last lines of its log:\n{lines}",
+            f"it needs a full root (in a container: --privileged); the whole log is {process.log}",
+        )
+
+
+def drop_stale(path: Path, owner: str) -> None:
+    """Remove a file with a process number that is not, or no more, the number of that program."""
+    try:
+        process = psutil.Process(int(path.read_text()))
+        alive = process.name() == owner and process.status() != psutil.STATUS_ZOMBIE
+    except FileNotFoundError:
+        return
+    except (ValueError, psutil.NoSuchProcess):
+        alive = False
+    if not alive:
+        path.unlink()
+
+
+def write_state(folder: Path, process: Process) -> None:
+    """Before the daemon runs: whatever ends us, `stop` knows it."""
+    (folder / STATE).write_text(json.dumps(dataclasses.asdict(process)))
+
+
+def end(progress: Progress) -> None:
+    """End the daemon that we started, and its containers; images stay."""
+    folder = daemon_folder()
+    with hold(folder / "lock", "stopping dockerd", progress):
+        state = folder / STATE
+        if not state.exists():
+            progress.note("no daemon was started from here: nothing to stop")
+            return
+        try:
+            stop([Process(**json.loads(state.read_text()))], GRACE_SECONDS)
+        except SandboxError as error:
+            raise TrainformError(error.message, "look at it with `ps`, then run the same command again") from None
+        state.unlink()
+
+
+VERBS: dict[str, Callable[[Progress], None]] = {"ensure": ensure, "stop": end}
+
+
+def main(words: list[str]) -> None:
+    """`ensure` (also without a word) or `stop`."""
+    word = words[0] if words else "ensure"
+    if word not in VERBS or len(words) > 1:
+        sys.exit(f"usage: python -m tools.docker_daemon [{'|'.join(VERBS)}]")
+    try:
+        VERBS[word](display())
+    except TrainformError as error:
+        print(error, file=sys.stderr)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        sys.exit("\ninterrupted: run the same command again")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
