@@ -28,6 +28,8 @@ def test_functions(path: Path) -> None:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             assert node.end_lineno is not None
             assert node.end_lineno - node.lineno < LONGEST_FUNCTION, node.name
+            if node.name == "command" and "cli" in path.parts:
+                continue  # the parameters of a verb are its options
             arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
             assert (
                 len([argument for argument in arguments if argument.arg not in {"self", "cls"}]) <= MOST_PARAMETERS

@@ -86,7 +86,7 @@ def test_torchrun_numbers_an_elastic_job(capsys: pytest.CaptureFixture[str]) -> 
     _, out, _ = run("plan", "elastic", "-e", "dev", capsys=capsys)
     worker = next(line for line in out.splitlines() if line.split()[:1] == ["worker"])
     assert worker.split()[1:4] == ["4", "by", "torchrun"]
-    assert "Environment (RANK is given by torchrun at run time)" in out
+    assert "ranks and world size are given by torchrun at run time" in out
     _, out, _ = run("plan", "elastic", "-e", "dev", "--json", capsys=capsys)
     assert [pod["rank"] for pod in json.loads(out)["pods"]] == [None] * 4
 

@@ -60,7 +60,7 @@ def test_the_demo_can_be_interrupted_in_the_middle_of_up_and_run_again(clone: Pr
     os.killpg(demo.pid, signal.SIGINT)  # as a terminal does: to all of the foreground
     assert demo.wait(timeout=60) == 130
     said = log.read_text()
-    assert "interrupted; the same command goes on where it stopped" in said
+    assert "interrupted; to go on, run the same command again" in said
     assert "Traceback" not in said
     assert clone.run(*TRAINFORM, "demo").succeeded().count("Running") == 4
 

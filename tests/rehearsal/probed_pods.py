@@ -58,7 +58,7 @@ class Cluster:
         )  # fmt: skip
         return pod
 
-    def ended(self, pod: Pod, seconds: int = 100) -> Ended:
+    def ended(self, pod: Pod, seconds: int = 180) -> Ended:
         """Wait for a pod's end."""
         container = self._container(pod)
         try:

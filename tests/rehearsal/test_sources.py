@@ -13,7 +13,10 @@ from trainform.rehearsal.references import Reference, references
 from trainform.rehearsal.sources import STAND_IN, from_plan, secret_data
 from trainform.rehearsal.stage import pod_name, short_name
 
-WORLD: dict[str, Any] = {"master": {"replicas": 1, "accelerators": {"a800": 8}}, "worker": {"replicas": 3, "accelerators": {"a800": 8}}}
+WORLD: dict[str, Any] = {
+    "master": {"replicas": 1, "accelerators": {"a800": 8}},
+    "worker": {"replicas": 3, "accelerators": {"a800": 8}},
+}
 MPI: dict[str, Any] = {
     "launcher": {"mpi": {"command": ["/app/train"], "role": "launcher"}},
     "roles": {"launcher": {"ranked": False}, "worker": {"replicas": 2, "accelerators": {"a800": 8}}},

@@ -34,6 +34,9 @@ class Backend(Protocol):
     def operator(self, plan: Plan) -> Operator:
         """What pod templates must know of it."""
 
+    def files(self, plan: Plan) -> dict[str, str]:
+        """What its templates need beside the plan's own launch files, by name."""
+
     def job(self, plan: Plan) -> Manifest:
         """The job object."""
 

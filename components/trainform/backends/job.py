@@ -67,7 +67,7 @@ def _rendered(plan: Plan) -> list[Manifest]:
         *(replica_service(service, plan, backend.INDEX_LABEL) for service in plan.services),
         *([] if plan.ssh is None or not plan.ssh.made else [ssh_secret(plan.ssh.secret, identity(plan), labels)]),
         *([] if plan.queue.request is None else [backend.queue(plan.queue, labels)]),
-        launch_files(plan),
+        launch_files(plan, backend.files(plan)),
         backend.job(plan),
     ]
 

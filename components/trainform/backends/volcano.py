@@ -30,7 +30,8 @@ CRDS = ("jobs.batch.volcano.sh", "queues.scheduling.volcano.sh")
 INDEX_LABEL = "volcano.sh/task-index"
 ADDS = (
     "`VC_<ROLE>_HOSTS` (comma between them), `VC_<ROLE>_NUM` and `/etc/volcano/<role>.host` (a line each), with `-` as `_`; where replicas have "
-    "templates of their own, for `<role>_<index>`. `VC_TASK_INDEX` is rendered"
+    "templates of their own (`ports: per-replica`), for each `<role>_<index>`. `VC_TASK_INDEX` is rendered, and for roles with such replicas the "
+    "variables of the whole role too, but no file"
 )
 SCHEDULER = "volcano"
 
@@ -159,7 +160,19 @@ def operator(plan: Plan) -> Operator:
     container, where the last value of a variable wins."""
     groups = [group for role in plan.roles for group in role.groups()]
     appended = frozenset(variable for group in groups for variable in host_variables(group.name))
-    return Operator(INDEX_LABEL, "VC_TASK_INDEX", appended)
+    expected = {name: {"configMapKeyRef": {"name": plan.launch_files, "key": name}} for name in files(plan)}
+    return Operator(INDEX_LABEL, "VC_TASK_INDEX", appended, expected)
+
+
+def files(plan: Plan) -> dict[str, str]:
+    """Hosts and number of roles whose replicas are tasks of their own: the plugin knows tasks alone. In a ConfigMap, since in every
+    template they would grow with the square of the replicas."""
+    made: dict[str, str] = {}
+    for role in plan.roles:
+        if role.per_replica:
+            hosts = [pod.address for pod in plan.pods() if pod.role == role.name]
+            made |= dict(zip(host_variables(role.name), (",".join(hosts), str(len(hosts))), strict=True))
+    return made
 
 
 def _task(plan: Plan, role: RolePlan, group: Group) -> dict[str, Any]:

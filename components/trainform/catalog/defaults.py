@@ -26,7 +26,8 @@ MAIN_CONTAINER = "main"
 LAUNCH_MOUNT = "/etc/trainform"
 LAUNCH_SCRIPT = "launch.sh"
 SSH_VOLUME = "ssh"
-SSH_FOLDER = "/root/.ssh"
+HOME = "/root"
+SSH_FOLDER = f"{HOME}/.ssh"
 HOSTFILE = "hostfile"
 DEEPSPEED_MOUNT = "/job"  # DeepSpeed looks for /job/hostfile by itself
 

@@ -71,7 +71,7 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(TrainformError.exit_code)
     except SystemExit as end:
         if end.code == INTERRUPTED:
-            typer.echo("trainform: interrupted; the same command goes on where it stopped", err=True)
+            typer.echo("trainform: interrupted; to go on, run the same command again", err=True)
         raise
 
 

@@ -91,8 +91,8 @@ def _ranks(role: RolePlan) -> str:
     if not role.ranked:
         return "none"
     first, last = role.rank(0), role.rank(role.replicas - 1)
-    if first is None:
-        return "none"
+    if first is None:  # an evaluator stands outside of the world; an elastic job numbers itself
+        return "by torchrun" if role.scales_in_place else "none"
     return str(first) if first == last else f"{first}-{last}"
 
 

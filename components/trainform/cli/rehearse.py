@@ -11,6 +11,8 @@ import typer
 from trainform.cli.arguments import EnvironmentOption, ExperimentArgument, RunOption
 
 if TYPE_CHECKING:
+    from trainform.examine import Examined
+    from trainform.plan import Plan
     from trainform.rehearsal.stage import Stage
 
 ProcessesOption = Annotated[
@@ -49,69 +51,61 @@ TimeoutOption = Annotated[
 ]
 
 
-@dataclasses.dataclass(frozen=True)
-class Verb:
+def command(
+    experiment: ExperimentArgument,
+    environment: EnvironmentOption,
+    processes: ProcessesOption = None,
+    probe: ProbeOption = False,
+    from_cluster: ClusterOption = False,
+    image: ImageOption = None,
+    claim: ClaimOption = None,
+    timeout: TimeoutOption = "10m",
+    run: RunOption = 1,
+) -> None:
     """Run the job's pods as containers on this machine, before it queues for accelerators.
 
     Same commands, environment, files, secrets, shared memory and names as in the cluster; Docker must run here. Ctrl-C removes
     everything. Exit code 1 if a pod fails or does not end in time.
     """
-
-    # one field for each option: typer takes a class as it takes a function, and nine options are too many parameters for one
-    experiment: ExperimentArgument
-    environment: EnvironmentOption
-    processes: ProcessesOption = None
-    probe: ProbeOption = False
-    from_cluster: ClusterOption = False
-    image: ImageOption = None
-    claim: ClaimOption = None
-    timeout: TimeoutOption = "10m"
-    run: RunOption = 1
-
-    def __post_init__(self) -> None:
-        from trainform.cli.progress import display
-        from trainform.errors import TrainformError
-        from trainform.rehearsal.display import console_display
-        from trainform.rehearsal.run import Options, rehearse
-
-        claims = () if self.claim is None else self.claim
-        options = Options(image=self.image, timeout=_seconds(self.timeout), claims=dict(map(_folder, claims)))
-        stage = _stage(self)
-        outcome = rehearse(stage, options, console_display(), display())
-        if not outcome.succeeded:
-            raise TrainformError(
-                f"the rehearsal of {stage.experiment} did not end well:\n{outcome.problem}",
-                "the pods' own lines stand above; where it hangs, `--timeout 1m` tells earlier who waits",
-            )
-        typer.echo(f"{stage.experiment}: {len(outcome.pods)} pods rehearsed")
-
-
-command = Verb
-
-
-def _stage(asked: Verb) -> Stage:
-    """What is rehearsed: the plan's pods or the cluster's, with CPU processes in place of accelerators."""
+    from trainform.cli.progress import display
+    from trainform.errors import TrainformError
     from trainform.examine import examine
+    from trainform.rehearsal.display import console_display
+    from trainform.rehearsal.probe import probed
+    from trainform.rehearsal.run import Options, rehearse
+
+    options = Options(
+        image=image, timeout=_seconds(timeout), claims=dict(map(_folder, claim if claim is not None else ()))
+    )
+    examined = examine(experiment, environment, run)
+    plan, stage = _stage(examined, processes, from_cluster)
+    if probe:
+        stage = probed(stage, plan, examined.checked()[0].launcher)
+    outcome = rehearse(stage, options, console_display(), display())
+    if not outcome.succeeded:
+        raise TrainformError(
+            f"the rehearsal of {stage.experiment} did not end well:\n{outcome.problem}",
+            "the pods' own lines stand above; where it hangs, `--timeout 1m` tells earlier who waits",
+        )
+    typer.echo(f"{stage.experiment}: {len(outcome.pods)} pods rehearsed")
+
+
+def _stage(examined: Examined, processes: int | None, from_cluster: bool) -> tuple[Plan, Stage]:
+    """What is rehearsed, the plan's pods or the cluster's, and the plan with CPU processes in place of accelerators."""
     from trainform.rehearsal.processes import PROCESSES, differences, smaller_plan, with_processes
     from trainform.rehearsal.sources import from_cluster as live_stage
     from trainform.rehearsal.sources import from_plan
 
-    examined = examine(asked.experiment, asked.environment, asked.run)
     experiment, environment = examined.checked()
     plan = examined.plan()
-    most = PROCESSES if asked.processes is None and not asked.from_cluster else asked.processes
+    most = PROCESSES if processes is None and not from_cluster else processes
     smaller = plan if most is None else smaller_plan(plan, experiment, environment, most)
     stage = from_plan(smaller)
-    if asked.from_cluster:
+    if from_cluster:
         from trainform.cluster.read import Cluster
 
         stage = with_processes(live_stage(Cluster(plan.context), plan), from_plan(plan), stage)
-    stage = dataclasses.replace(stage, notes=(*differences(plan, smaller), *stage.notes))
-    if not asked.probe:
-        return stage
-    from trainform.rehearsal.probe import probed
-
-    return probed(stage, smaller, experiment.launcher)
+    return smaller, dataclasses.replace(stage, notes=(*differences(plan, smaller), *stage.notes))
 
 
 def _seconds(timeout: str) -> float:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from trainform.catalog import defaults
 from trainform.errors import MASK
 from trainform.identity.keys import KeyPair, Purpose, derive
 
@@ -55,7 +56,7 @@ class Names:
     experiment: str
     namespace: str
     service: str
-    folder: str = "/root/.ssh"
+    folder: str = defaults.SSH_FOLDER
     port: int = SSH_PORT
     ports: tuple[tuple[str, int], ...] = ()
     services: tuple[str, ...] = ()

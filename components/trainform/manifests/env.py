@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from trainform.plan.env import REPLICA_INDEX, RESERVED_PREFIX
@@ -16,11 +16,13 @@ KEPT_PREFIX = f"{RESERVED_PREFIX}KEPT_"
 @dataclasses.dataclass(frozen=True)
 class Operator:
     """What a template must know of the operator: the label in which it gives each pod its index in the group, the variable in which
-    its own scripts expect that index (None: there is none), and variables that it appends to every container, over what stands there."""
+    its own scripts expect that index (None: there is none), variables that it appends to every container, over what stands there, and
+    variables that its scripts expect and that it does not set itself, each with the source of its value."""
 
     index_label: str
     index_variable: str | None = None
     appended: frozenset[str] = frozenset()
+    expected: Mapping[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
 
     @property
     def index_field(self) -> str:
@@ -37,6 +39,7 @@ def container_env(role: RolePlan, group: Group, operator: Operator) -> list[dict
         env += [{"name": REPLICA_INDEX, **_index(group, operator)}]
     if operator.index_variable is not None and operator.index_variable not in said:
         env += [{"name": operator.index_variable, **_index(group, operator)}]
+    env += [{"name": name, "valueFrom": source} for name, source in operator.expected.items() if name not in said]
     return env
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from trainform.catalog import defaults
@@ -73,14 +74,14 @@ def replica_service(service: ReplicaService, plan: Plan, index_label: str) -> Ma
     return Manifest(f"service-{service.role}-{service.index}", body)
 
 
-def launch_files(plan: Plan) -> Manifest:
-    """The ConfigMap with the launch files, immutable: a new revision brings its own."""
+def launch_files(plan: Plan, further: Mapping[str, str]) -> Manifest:
+    """The ConfigMap with the launch files and `further` entries of the backend, immutable: a new revision brings its own."""
     body = {
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": {"name": plan.launch_files, "namespace": plan.namespace, "labels": experiment_labels(plan)},
         "immutable": True,
-        "data": plan.files,
+        "data": {**plan.files, **further},
     }
     return Manifest("launch-script", body, follows_revision=True)
 

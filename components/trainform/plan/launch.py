@@ -94,7 +94,10 @@ _DEEPSPEED = (
     '--master_addr "$MASTER_ADDR"',
     '--master_port "$MASTER_PORT"',
 )
-_MPIRUN = ("exec mpirun", f"--hostfile {_HOSTFILE}", '-np "$NUM_PROCESSES"')
+_MPIRUN = (
+    "exec mpirun",
+    '-np "$NUM_PROCESSES"',
+)  # the hostfile is in its environment, where a value of the user's wins
 # accelerate turns this on by itself only where a node has several accelerators; with one on each of several nodes every node would
 # train alone. For a single process it refuses it. (huggingface/accelerate at 00785cd, `commands/launch.py`)
 _MULTI_GPU = "--multi_gpu"
@@ -168,7 +171,7 @@ def needs_hosts(experiment: Experiment, world: World) -> bool:
 
 def ssh_folder(experiment: Experiment) -> str:
     """Where SSH looks for its files: `~/.ssh` of the user that the pods run as."""
-    return f"{'/root' if experiment.run_as is None else experiment.run_as.home.rstrip('/')}/.ssh"
+    return f"{defaults.HOME if experiment.run_as is None else experiment.run_as.home.rstrip('/')}/.ssh"
 
 
 def chooses_mode(launcher: Accelerate) -> bool:

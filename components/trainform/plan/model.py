@@ -1,4 +1,5 @@
-"""The plan: everything that is named or chosen, before any manifest is written. Lengths grow with roles, not with replicas."""
+"""The plan: everything that is named or chosen, before any manifest is written. Lengths grow with roles; with replicas only where each has
+ports or a Service of its own, and in the hostfile."""
 
 from __future__ import annotations
 

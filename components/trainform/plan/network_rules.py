@@ -113,7 +113,7 @@ def ssh_problems(experiment: Experiment, environment: Environment, plan: Plan) -
     if plan.ssh is None or experiment.run_as is None or experiment.run_as.user == 0:
         return
     user = experiment.run_as.user
-    if experiment.run_as.home.rstrip("/") == "/root":
+    if experiment.run_as.home.rstrip("/") == defaults.HOME:
         yield Problem(
             "run_as.home", experiment.run_as.home, f"is not the home of user {user}, where SSH looks for its files", "write its home folder in the image: `home: /home/NAME`"
         )  # fmt: skip

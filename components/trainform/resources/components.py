@@ -134,7 +134,9 @@ class RoleGroup(pulumi.ComponentResource):
                 raise InputError([Problem("role", role, reason, "use `TrainingJob`, or `ports: shared`")])
             job = next(manifest.body for manifest in job_manifests(plan) if manifest.key == "job")
             task = next(task for task in job["spec"]["tasks"] if task["name"] == role)
-            script = stamped(_renamed(launch_files(plan), f"{name}-{plan.revision}"))
+            script = stamped(
+                _renamed(launch_files(plan, BACKENDS[plan.backend].files(plan)), f"{name}-{plan.revision}")
+            )
             check_objects(Cluster(environment.cluster.context), [script])
         super().__init__("trainform:index:RoleGroup", name, None, opts)
         template = task["template"]

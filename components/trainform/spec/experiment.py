@@ -78,9 +78,10 @@ class Experiment(Model):
     )
     restart: Restart | None = Field(
         default=None,
-        description="What follows a failure: never (a failure is final), on-failure (a failed container is started again on its node, at most "
-        "`max_retry` of the role), `3 times` (the same, at most three over the role), all-when-evicted (never, but a ranked pod that is evicted, by "
-        "a drain or preemption, starts the whole job anew). Empty: never, on-failure for an elastic job. A change makes a new revision.",
+        description="What follows a failure of a pod: never (it ends the job), on-failure (a failed container is started again on its node; at "
+        "`max_retry` of the role the job ends), `3 times` (the same, at most three times over the role), all-when-evicted (a ranked pod that fails or "
+        "is evicted, by a drain or preemption, starts the whole job anew, at most its `max_retry` times). Empty: never, on-failure for an elastic "
+        "job. A change makes a new revision.",
     )
     max_retry: int = Field(
         default=defaults.MAX_RETRY, ge=1, le=2**31 - 1,

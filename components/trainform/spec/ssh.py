@@ -6,6 +6,7 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
+from trainform.catalog import defaults
 from trainform.spec.model import Model
 from trainform.spec.names import AbsolutePath, Label, Subdomain
 
@@ -56,6 +57,6 @@ class RunAs(Model):
         description="Numeric group id, also of mounted files (fsGroup). Empty: the user's number. A change makes a new revision.",
     )
     home: AbsolutePath = Field(
-        default="/root",
+        default=defaults.HOME,
         description="Home folder of that user in the image's passwd; SSH looks for its files there. Default /root. A change makes a new revision.",
     )
