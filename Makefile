@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help venv setup demo stop test lint types bench golden schemas lock clean
+.PHONY: help venv setup demo stop test rehearse image docker lint types bench golden schemas lock clean
 
 help: ## List the commands.
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -23,6 +23,15 @@ stop: venv ## End the sandbox of `make demo` and remove its state.
 
 test: setup lint types ## Lint, types and every test.
 	@$(BIN)/python -m pytest
+
+rehearse: setup image ## Real launchers in the pods that the real controller made, as containers.
+	@$(BIN)/python -m pytest tests/rehearsal tests/engine/test_rehearsals.py
+
+image: docker ## The image of the rehearsals: torchrun, accelerate, deepspeed, mpirun and TensorFlow on CPUs.
+	@$(BIN)/python -m tools.rehearsal_image
+
+docker: venv ## A Docker daemon; where none answers, Debian's docker.io in a folder of the cache.
+	@$(BIN)/python -m tools.docker_daemon ensure
 
 lint: venv
 	@$(BIN)/ruff check .

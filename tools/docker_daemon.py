@@ -20,8 +20,8 @@ from pathlib import Path
 import docker
 import docker.errors
 import psutil
-from tools.debian import NotHereError, environment, program, require
 
+from tools.debian import NotHereError, environment, program, require
 from trainform.cli.progress import display
 from trainform.errors import SandboxError, TrainformError
 from trainform.locking import hold
@@ -43,11 +43,25 @@ PID_FILES = {"dockerd.pid": "dockerd", "exec/containerd/containerd.pid": "contai
 
 def version() -> str | None:
     """The version of the daemon that answers at DOCKER_HOST or the usual socket, None where none does."""
+    host = os.environ.get("DOCKER_HOST")
+    scheme, _, path = (host if host else f"unix://{SOCKET}").partition("://")
     try:
+        if scheme == "unix" and not listens(Path(path)):
+            return None  # not left to docker-py: it leaves its socket open where nobody listens
         with contextlib.closing(docker.from_env(timeout=ANSWER_SECONDS)) as client:
             return str(client.version()["Version"])
     except (docker.errors.DockerException, OSError):
         return None
+
+
+def listens(path: Path) -> bool:
+    """Whether a process listens at the socket; a dead one leaves the file. `PermissionError` where we may not know."""
+    with contextlib.closing(socket.socket(socket.AF_UNIX)) as probe:
+        try:
+            probe.connect(str(path))
+        except (FileNotFoundError, ConnectionRefusedError):
+            return False
+    return True
 
 
 def daemon_folder() -> Path:
@@ -80,15 +94,13 @@ def refuse_to_replace(host: str | None, listener: Path) -> None:
     """A daemon that does not answer is somebody's: a second one would take its socket away."""
     if host:
         raise TrainformError(f"DOCKER_HOST is {host}, and no daemon answers there", "start it, or unset DOCKER_HOST")
-    with contextlib.closing(socket.socket(socket.AF_UNIX)) as probe:
-        try:
-            probe.connect(str(listener))
-        except PermissionError:
-            raise NotHereError(
-                f"this user may not connect to {listener}", "add the user to the group of the socket, or run as root"
-            ) from None
-        except OSError:
+    try:
+        if not listens(listener):
             return
+    except PermissionError:
+        raise NotHereError(
+            f"this user may not connect to {listener}", "add the user to the group of the socket, or run as root"
+        ) from None
     raise TrainformError(
         f"a daemon listens at {listener} and does not answer within {ANSWER_SECONDS} s",
         "look at its log, end it, then run the same command again",

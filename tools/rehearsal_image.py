@@ -2,6 +2,7 @@
 
 `python -m tools.rehearsal_image` prints its name on standard output and builds it where it is missing (3 minutes, 2.3 GB). The name
 holds a hash of everything that goes in, so another input is another image; after a build the images of other inputs are removed.
+For people it has the tag `latest` as well.
 
 Two Debian releases meet here: this machine's apt knows where packages are, and the image gets those of `SUITE`, whose torch,
 Open MPI and Python are the ones that training images have today. The packages from PyPI are chosen for the image's Python by the
@@ -21,9 +22,9 @@ from pathlib import Path
 
 import docker
 import docker.errors
+
 from tools import docker_daemon
 from tools.debian import NotHereError, environment, require, source_line
-
 from trainform.cli.progress import display
 from trainform.errors import TrainformError
 from trainform.locking import hold
@@ -34,11 +35,8 @@ from trainform.toolchain.running import run_logged
 INPUTS = Path(__file__).parent.parent / "tests" / "rehearsal" / "image"
 REPOSITORY = "trainform-rehearsal"
 TAG = re.compile(r"[0-9a-f]{12}")  # ours; a tag that somebody gave by hand is left alone
-SUITE, PYTHON, MACHINE = (
-    "trixie",
-    "3.13",
-    "x86_64",
-)  # tensorflow-cpu and openmpi of the lock files have no other machine
+SUITE, PYTHON = "trixie", "3.13"
+MACHINE = "x86_64"  # tensorflow-cpu and openmpi of the lock files have no other
 PROGRAMS = {"mmdebstrap": "mmdebstrap"}
 SETTINGS = ["ENV LANG=C.UTF-8", 'CMD ["sleep", "infinity"]']
 IMPORT_SECONDS = 900
@@ -120,6 +118,7 @@ def ensure(progress: Progress) -> str:
         if not is_there(name):
             remove_partials(folder)
             build(name, folder, progress)
+            name_for_people(name)
             remove_others(name, progress)
     return name
 
@@ -127,11 +126,14 @@ def ensure(progress: Progress) -> str:
 @contextlib.contextmanager
 def engine() -> Iterator[docker.DockerClient]:
     """A connection to Docker; its errors are `TrainformError`."""
+    fix = "`python -m tools.docker_daemon` starts a daemon"
+    if docker_daemon.version() is None:
+        raise TrainformError("no Docker daemon answers", fix)
     try:
         with contextlib.closing(docker.from_env(timeout=IMPORT_SECONDS)) as client:
             yield client
     except (docker.errors.DockerException, OSError) as error:
-        raise TrainformError(f"Docker: {error}", "`python -m tools.docker_daemon` starts a daemon") from None
+        raise TrainformError(f"Docker: {error}", fix) from None
 
 
 def is_there(name: str) -> bool:
@@ -191,6 +193,13 @@ def bring_in(archive: Path, name: str) -> None:
         client.api.import_image(src=str(archive), repository=repository, tag=tag, changes=SETTINGS)
     if not is_there(name):
         raise TrainformError(f"Docker did not take {name}", "look at the daemon's log; is its disk full?")
+
+
+def name_for_people(name: str) -> None:
+    """`--image trainform-rehearsal` on the command line is the image of the last build."""
+    repository, _ = name.split(":")
+    with engine() as client:
+        client.images.get(name).tag(repository, "latest")
 
 
 def remove_others(name: str, progress: Progress) -> None:

@@ -39,7 +39,9 @@ EXTRAS: dict[str, Any] = {
 MPI_WORKERS: dict[str, Any] = {"replicas": 2, "accelerators": {"a800": 2}}
 APART: dict[str, Any] = {"launcher": {"replicas": 1, "ranked": False}, "worker": MPI_WORKERS}
 USER: dict[str, Any] = {"run_as": {"user": 1000, "home": "/home/trainer"}}
-OPEN_MPI_5: dict[str, Any] = {"env": {"PATH": "/opt/openmpi5/bin:/usr/bin:/bin"}}
+OPEN_MPI_4: dict[str, Any] = {  # the image's own is 5; a wheel does not lie where it was built for
+    "env": {"PATH": "/opt/openmpi4/bin:/usr/bin:/bin", "OPAL_PREFIX": "/opt/openmpi4"}
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,24 +89,33 @@ CASES: dict[str, Case] = {
     "mpi-apart": Case(
         {"launcher": {"mpi": {"command": ["/app/train"], "role": "launcher"}}, "roles": APART}, formed(4, 2), 4
     ),
-    "mpi-5": Case(
+    "mpi-4": Case(
         {
             "launcher": {"mpi": {"command": ["/app/train"]}},
             "roles": {"first": {**MPI_WORKERS, "replicas": 1}, "worker": MPI_WORKERS},
-            **OPEN_MPI_5,
+            **OPEN_MPI_4,
         },
         formed(6, 3),
         6,
     ),
-    "mpi-5-apart": Case(
+    "mpi-4-apart": Case(
         {
             "launcher": {"mpi": {"command": ["/app/train"], "role": "launcher"}},
             "roles": APART,
-            **OPEN_MPI_5,
+            **OPEN_MPI_4,
             **USER,
         },
         formed(4, 2),
         4,
+    ),
+    "tensorflow": Case(
+        {
+            "launcher": {"tensorflow": {"command": ["python", "/app/mnist.py"]}},
+            "roles": {"ps": {"replicas": 2}, "worker": {"replicas": 3}},
+            "network": {"host": True, "ports": "per-replica"},
+        },
+        "cluster formed: 2 ps, 3 worker",
+        0,
     ),
     "extras": Case({"launcher": {"command": ["python", "/app/train.py"]}, "roles": EXTRAS}, formed(4, 4), 4),
 }

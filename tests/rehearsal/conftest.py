@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+
 from tools import docker_daemon as daemon
 from tools.debian import NotHereError
-
 from trainform.progress import SILENT
 
 

@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tools.debian import NotHereError
 
 from tests.conftest import ROOT
 from tests.tools.test_debian import without_root
 from tools import docker_daemon
+from tools.debian import NotHereError
 from trainform.errors import TrainformError
 from trainform.progress import SILENT, Silent
 from trainform.sandbox.processes import Command, Process, is_running, launch, stop

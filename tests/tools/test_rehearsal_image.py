@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tools.debian import NotHereError
-from tools.rehearsal_image import INPUTS, REPOSITORY, SITE, image_name
 
 from tools import docker_daemon, rehearsal_image
+from tools.debian import NotHereError
+from tools.rehearsal_image import INPUTS, REPOSITORY, SITE, image_name
 from trainform.errors import TrainformError
 from trainform.progress import SILENT
 
@@ -119,7 +119,9 @@ def test_another_kind_of_machine_is_refused(tmp_path: Path, monkeypatch: pytest.
 
 def test_without_a_daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none")
-    with pytest.raises(TrainformError, match=r"Docker: .*\n  fix: `python -m tools.docker_daemon` starts a daemon"):
+    with pytest.raises(
+        TrainformError, match=r"no Docker daemon answers\n  fix: `python -m tools.docker_daemon` starts a daemon"
+    ):
         rehearsal_image.ensure(SILENT)
 
 
@@ -165,6 +167,14 @@ def test_images_of_other_inputs_go(tmp_path: Path, repository: str) -> None:
         rehearsal_image.bring_in(packed(tmp_path / f"{index}.tar", name.encode()), name)
     rehearsal_image.remove_others(current, SILENT)
     assert [rehearsal_image.is_there(name) for name in (current, old, by_hand)] == [True, False, True]
+
+
+def test_the_last_build_is_the_one_without_a_tag(tmp_path: Path, repository: str) -> None:
+    with rehearsal_image.engine() as client:
+        for tag in ("0" * 12, "1" * 12):
+            rehearsal_image.bring_in(packed(tmp_path / f"{tag}.tar", tag.encode()), f"{repository}:{tag}")
+            rehearsal_image.name_for_people(f"{repository}:{tag}")
+            assert client.images.get(repository).id == client.images.get(f"{repository}:{tag}").id
 
 
 def test_an_image_that_a_container_uses_stays(tmp_path: Path, repository: str) -> None:

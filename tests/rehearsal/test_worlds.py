@@ -1,0 +1,220 @@
+"""The plan's own pods with the real launchers: a world that loses a pod finds it again, and one that does not form says why."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.rehearsal.stages import played, state_apart, until
+from tests.samples import experiment, plan
+from trainform.catalog import defaults
+from trainform.plan import Plan
+from trainform.rehearsal.display import Recorded
+from trainform.rehearsal.probe import probed
+from trainform.rehearsal.run import Options, rehearsal, rehearse
+from trainform.rehearsal.sources import from_plan
+from trainform.rehearsal.stage import Stage, pod_name
+
+pytestmark = pytest.mark.usefixtures("docker_daemon")
+state = pytest.fixture(autouse=True)(state_apart)
+
+# Steps until a file appears; a step tells the size of the world, and whether this process belongs to a new one.
+STEPS = """
+import os, time, torch, torch.distributed as dist
+dist.init_process_group("gloo")
+print(f"a world of {dist.get_world_size()}", flush=True)
+done = torch.zeros(1)
+while not done.item():
+    done.fill_(float(os.path.exists("/out/enough")))
+    dist.all_reduce(done)
+    time.sleep(0.1)
+print("enough", flush=True)
+dist.destroy_process_group()
+"""
+OUT: dict[str, Any] = {"storage": {"out": {"claim": "checkpoints", "mount": "/out"}}, "shared_memory": "64Mi"}
+
+
+def test_an_elastic_world_finds_a_pod_again_that_was_made_anew(image: str, tmp_path: Path) -> None:
+    """A worker is killed in the middle of a collective and made again, with another address: all are in one world afterwards."""
+    elastic = {"min_nodes": 2, "max_nodes": 3}
+    options = ["--no-python", "--rdzv-conf", "last_call_timeout=2"]
+    launcher = {"torchrun": {"script": "python3", "args": ["-c", STEPS], "launcher_args": options, "elastic": elastic}}
+    made = plan(launcher=launcher, roles={"worker": {"replicas": 3, "accelerators": {"a800": 1}}}, **OUT)
+    pods = [pod.name for pod in made.pods()]
+    display = Recorded()
+
+    def worlds(size: int) -> Callable[[], bool]:
+        return lambda: all([line for line in display.of(pod) if "world" in line][-1:] == [whole(size)] for pod in pods)
+
+    with rehearsal(
+        from_plan(made), Options(image=image, timeout=150, claims={"checkpoints": tmp_path}), display
+    ) as runs:
+        until(runs, worlds(3))
+        before = len(display.of(pods[0]))
+        runs.recreate(pods[2])
+        until(runs, lambda: whole(3) in display.of(pods[0])[before:] and display.of(pods[2]).count(whole(3)) > 1)
+        (tmp_path / "enough").touch()
+        outcome = runs.wait()
+    assert outcome.succeeded, (outcome.problem, display.lines)
+    assert all("enough" in display.of(pod) for pod in pods)
+
+
+def whole(size: int) -> str:
+    return f"a world of {size}"
+
+
+# Worker 0 asks worker 1 for a number again and again; the others serve.
+ASKS = """
+import json, os, time, tensorflow as tf
+config = json.loads(os.environ["TF_CONFIG"])
+kind, index = config["task"]["type"], config["task"]["index"]
+server = tf.distribute.Server(tf.train.ClusterSpec(config["cluster"]), job_name=kind, task_index=index)
+print("serves at", config["cluster"][kind][index], flush=True)
+if (kind, index) != ("worker", 0):
+    server.join()
+while not os.path.exists("/out/enough"):
+    try:
+        with tf.Graph().as_default(), tf.device("/job:worker/task:1/device:CPU:0"):
+            number = tf.random.uniform([])
+            with tf.compat.v1.Session(server.target) as session:
+                print("worker 1 answered", bool(session.run(number) < 1), flush=True)
+    except tf.errors.OpError as error:
+        print("worker 1 is away", flush=True)
+    time.sleep(0.2)
+os._exit(0)
+"""
+
+
+def test_a_tensorflow_worker_that_was_made_anew_is_found_at_its_old_port(image: str, tmp_path: Path) -> None:
+    """On the host network: the replica comes back with its host port, and its peers know no other address."""
+    made = plan(
+        launcher={"tensorflow": {"command": ["python3", "-c", ASKS]}},
+        roles={"ps": {"replicas": 1}, "worker": {"replicas": 2}},
+        network={"host": True, "ports": "per-replica"},
+        env={"TF_CPP_MIN_LOG_LEVEL": "3"},
+        **OUT,
+    )
+    _, asks, asked = (pod.name for pod in made.pods())
+    display = Recorded()
+
+    def answers() -> int:
+        return display.of(asks).count("worker 1 answered True")
+
+    with rehearsal(
+        from_plan(made), Options(image=image, timeout=150, claims={"checkpoints": tmp_path}), display
+    ) as runs:
+        until(runs, lambda: answers() > 0)
+        runs.recreate(asked)
+        before = answers()
+        until(runs, lambda: answers() > before)
+        (tmp_path / "enough").touch()
+        outcome = runs.wait()
+    assert outcome.succeeded, (outcome.problem, display.lines)
+    first, second = (line for line in display.of(asked) if line.startswith("serves at"))
+    assert first == second
+
+
+DEEPSPEED: dict[str, Any] = {
+    "launcher": {"deepspeed": {"script": "/app/train.py"}},
+    "roles": {
+        "master": {"replicas": 1, "accelerators": {"a800": 2}},
+        "worker": {"replicas": 2, "accelerators": {"a800": 1}},
+    },
+    "network": {"wait": "10s"},
+    "shared_memory": "64Mi",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Broken:
+    """A stage of the plan with one thing wrong, and what must be said of it."""
+
+    breaks: Callable[[Stage, Plan], Stage]
+    says: str
+
+
+def without_host_keys(stage: Stage, made: Plan) -> Stage:
+    assert made.ssh is not None
+    files = stage.secrets[made.ssh.secret]
+    return dataclasses.replace(
+        stage, secrets={**stage.secrets, made.ssh.secret: {**files, "known_hosts": b"# nobody\n"}}
+    )
+
+
+def with_other_slots(stage: Stage, made: Plan) -> Stage:
+    """As many as before, on the wrong hosts: only the hosts can tell."""
+    [name] = [name for name, files in stage.config_maps.items() if defaults.HOSTFILE in files]
+    files = stage.config_maps[name]
+    lines = files[defaults.HOSTFILE].splitlines()
+    assert [line.split()[1] for line in lines] == ["slots=2", "slots=1", "slots=1"]
+    counts = iter((1, 2, 1))
+    text = re.sub(r"slots=\d", lambda _: f"slots={next(counts)}", files[defaults.HOSTFILE])
+    return dataclasses.replace(stage, config_maps={**stage.config_maps, name: {**files, defaults.HOSTFILE: text}})
+
+
+def without_last_pod(stage: Stage, made: Plan) -> Stage:
+    return dataclasses.replace(stage, pods=stage.pods[:-1])
+
+
+BROKEN = {
+    "no host key": Broken(without_host_keys, "{worker-1}: its host key is not in known_hosts"),
+    "wrong slots": Broken(with_other_slots, "{master-0} runs 1 process, the plan says 2"),
+    "missing peer": Broken(without_last_pod, "{worker-1}: its name is not in DNS"),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_what_is_wrong_is_named(case: str, image: str) -> None:
+    made = plan(**DEEPSPEED)
+    stage = probed(from_plan(made), made, experiment(**DEEPSPEED).launcher)
+    display = Recorded()
+    outcome = rehearse(BROKEN[case].breaks(stage, made), Options(image=image, timeout=150), display)
+    assert not outcome.succeeded
+    said = "\n".join(text for _, text in display.lines)
+    names = {f"{pod.role}-{pod.index}": pod.name for pod in made.pods()}
+    expected = re.sub(r"{(.*?)}", lambda found: names[found[1]], BROKEN[case].says)
+    assert re.search(re.escape(expected).replace(": ", r"\S*: "), said), said
+
+
+def committed(folder: Path) -> str:
+    """A repository with two commits; the hash of the first."""
+
+    def git(*words: str) -> str:
+        identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.com", "-c", "init.defaultBranch=main"]
+        return subprocess.run(
+            ["git", "-C", str(folder), *identity, *words], check=True, capture_output=True, text=True, timeout=30
+        ).stdout.strip()
+
+    folder.mkdir()
+    git("init", "-q")
+    (folder / "train.py").write_text("print('the pinned state')\n")
+    git("add", ".")
+    git("commit", "-qm", "first")
+    first = git("rev-parse", "HEAD")
+    (folder / "train.py").write_text("print('of today')\n")
+    git("commit", "-qam", "second")
+    return first
+
+
+def test_code_and_data_are_there_before_the_launcher(image: str, tmp_path: Path) -> None:
+    """A checkout of a commit that is no branch's last, and a step that reads it and writes to a claim."""
+    commit = committed(tmp_path / "code")
+    made = plan(
+        launcher={"command": ["sh", "-ec", "python /code/train.py; cat /out/data"]},
+        roles={"worker": {"replicas": 1}},
+        prepare=[
+            {"name": "code", "git": {"repository": "file:///out/code", "commit": commit, "path": "/code"}},
+            {"name": "data", "command": ["sh", "-ec", "echo data of $SET for $(cat /code/train.py) >/out/data"]},
+        ],
+        env={"SET": "laion"},
+        **OUT,
+    )
+    said = played(from_plan(made), image, claims={"checkpoints": tmp_path}).of(pod_name(from_plan(made).pods[0]))
+    assert said[-2:] == ["the pinned state", "data of laion for print('the pinned state')"]
+    assert f"trainform: file:///out/code at {commit} in /code" in said
