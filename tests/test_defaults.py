@@ -182,7 +182,7 @@ FIXED = {
     "HOSTFILE": "hostfile",
     "SSH_FOLDER": "/root/.ssh",
     "SSH_PORT": 22,
-    "SSH_PORT_OF_USERS": 2222,
+    "SSH_PORT_OF_USERS": 2022,
     "TENSORFLOW_PORT": 2222,
     "WAIT": "10m",
     "MAX_RETRY": 3,

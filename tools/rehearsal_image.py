@@ -2,7 +2,7 @@
 
 `python -m tools.rehearsal_image` prints its name on standard output and builds it where it is missing (3 minutes, 2.3 GB). The name
 holds a hash of everything that goes in, so another input is another image; after a build the images of other inputs are removed.
-For people it has the tag `latest` as well.
+For people it gets the tag `latest` as well.
 
 Two Debian releases meet here: this machine's apt knows where packages are, and the image gets those of `SUITE`, whose torch,
 Open MPI and Python are the ones that training images have today. The packages from PyPI are chosen for the image's Python by the
@@ -111,15 +111,14 @@ def words(path: Path) -> list[str]:
 def ensure(progress: Progress) -> str:
     """The image's name; built first where Docker has none of that name. Needs a daemon that answers."""
     name = image_name()
-    folder = cache_folder() / "rehearsal-image"
-    if is_there(name):
-        return name
-    with hold(folder / "lock", f"building {name}", progress):
-        if not is_there(name):
-            remove_partials(folder)
-            build(name, folder, progress)
-            name_for_people(name)
-            remove_others(name, progress)
+    if not is_there(name):
+        folder = cache_folder() / "rehearsal-image"
+        with hold(folder / "lock", f"building {name}", progress):
+            if not is_there(name):  # built by the holder that we waited for
+                remove_partials(folder)
+                build(name, folder, progress)
+                remove_others(name, progress)
+    name_for_people(name)
     return name
 
 
@@ -196,7 +195,7 @@ def bring_in(archive: Path, name: str) -> None:
 
 
 def name_for_people(name: str) -> None:
-    """`--image trainform-rehearsal` on the command line is the image of the last build."""
+    """`--image trainform-rehearsal` on the command line is this image."""
     repository, _ = name.split(":")
     with engine() as client:
         client.images.get(name).tag(repository, "latest")

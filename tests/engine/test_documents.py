@@ -14,10 +14,12 @@ import yaml
 from tests.engine.documents import Block, all_blocks, blocks
 from tests.engine.live import Live, until
 from tests.engine.project import REPOSITORY, Project
+from tests.rehearsal.conftest import docker_daemon, image
 from trainform.cli.new import STACK
 from trainform.spec import Experiment
 from trainform.spec.load import parse
 
+__all__ = ["docker_daemon", "image"]
 README = {(block.language, block.number): block for block in blocks(REPOSITORY / "README.md")}
 
 
@@ -43,7 +45,9 @@ def clone(tmp_path_factory: pytest.TempPathFactory, sandbox_exports: dict[str, s
 
 
 @pytest.mark.parametrize("block", all_blocks("console"), ids=lambda block: f"{block.document}-{block.number}")
-def test_commands(clone: Project, block: Block) -> None:
+def test_commands(clone: Project, block: Block, request: pytest.FixtureRequest) -> None:
+    if any(command.startswith("trainform rehearse ") for command in block.commands):
+        request.getfixturevalue("image")
     # `make demo` is run by test_demo, and `make test` is what runs this: here it is asked whether the target is there
     script = ["set -e", *(re.sub(r"^make ", "make --dry-run ", command) for command in block.commands)]
     clone.run("bash", "-c", "\n".join(script), timeout=300).succeeded()

@@ -148,3 +148,19 @@ def test_the_world_forms(name: str, rehearse: Callable[..., Ran]) -> None:
     output = rehearse(f"r-{name}", case.experiment, "--probe").succeeded()
     assert case.formed in output
     assert len(re.findall(r"probe: rank \d+ of", output)) == case.processes
+
+
+def test_what_the_user_sets_is_what_the_launcher_sees(rehearse: Callable[..., Ran]) -> None:
+    """Also where the plan, the launch script or Volcano's controller has a value of its own, and in one role alone."""
+    tells = 'echo "saw $RANK $MASTER_PORT $VC_WORKER_NUM $OMP_NUM_THREADS"'
+    launcher = {"script": "sh", "args": ["-c", tells], "launcher_args": ["--no-python"]}
+    data = {
+        "launcher": {"torchrun": launcher},
+        "roles": {
+            "master": {"replicas": 1},
+            "worker": {"replicas": 1, "env": {"OMP_NUM_THREADS": "3"}},
+        },
+        "env": {"MASTER_PORT": "23456", "VC_WORKER_NUM": "7", "OMP_NUM_THREADS": "2"},
+    }
+    output = rehearse("r-override", data).succeeded()
+    assert sorted(re.findall(r"saw .*\d", output)) == ["saw 0 23456 7 2", "saw 1 23456 7 3"]

@@ -56,7 +56,7 @@ def test_lists_of_named_items(patch: Any, expected: Any) -> None:
     assert merge_patch([MAIN, SIDECAR], patch) == expected
 
 
-@pytest.mark.parametrize("target", [[], [{"key": "pool"}], ["--follow"], [MAIN, "x"]])
+@pytest.mark.parametrize("target", [[], [{"key": "pool"}], ["--follow"], [MAIN, "x"], [{"name": ["main"]}]])
 def test_other_lists_are_replaced(target: list[Any]) -> None:
     assert merge_patch(target, {"main": {"tty": True}}) == {"main": {"tty": True}}
 

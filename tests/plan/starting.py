@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.samples import job
+from trainform.backends import job_manifests
 from trainform.backends.volcano_pods import controller_objects
 from trainform.catalog import defaults
 from trainform.plan import Plan
@@ -81,7 +82,9 @@ def start(made: Plan, role: str, index: int, tools: Path, **environ: str) -> Sta
 
 def kubelet(made: Plan, role: str, index: int) -> tuple[list[str], dict[str, str]]:
     """Command and environment of the main container as the kubelet works them out for the controller's pod."""
+    bodies = [manifest.body for manifest in job_manifests(made)]
     pods, config_maps = controller_objects(job(made))
+    config_maps |= {body["metadata"]["name"]: body["data"] for body in bodies if body["kind"] == "ConfigMap"}
     name = [pod.name for pod in made.pods() if pod.role == role][index]
     found = next(pod for pod in pods if pod["metadata"]["name"] == name)
     main = found["spec"]["containers"][0]

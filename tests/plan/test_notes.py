@@ -45,3 +45,11 @@ def test_no_shared_memory() -> None:
     told = "no shared_memory: /dev/shm has the runtime's 64 MB, too small for PyTorch data loaders with workers"
     assert notes(shared_memory=None) == [told]
     assert notes(shared_memory=None, roles={"worker": {"shared_memory": "1Gi"}}) == []
+
+
+def test_restarts_of_replicas_with_templates_of_their_own() -> None:
+    told = "ports per replica: `restart` counts for each replica, not over the role"
+    network = {"host": True, "ports": "per-replica"}
+    assert notes(network=network, restart="3 times") == [told]
+    assert notes(network=network, restart="on-failure") == []
+    assert notes(restart="3 times") == []

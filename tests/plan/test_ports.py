@@ -53,7 +53,7 @@ def test_each_purpose_has_its_usual_number() -> None:
     [
         ({}, 22),
         ({"run_as": {"user": 0}}, 22),
-        ({"run_as": {"user": 1000, "home": "/home/trainer"}}, 2222),
+        ({"run_as": {"user": 1000, "home": "/home/trainer"}}, 2022),
         ({"ssh": {"port": 2022}}, 2022),
         ({"ssh": {"port": 30022}, "run_as": {"user": 1000, "home": "/home/trainer"}}, 30022),
     ],
@@ -172,6 +172,11 @@ def test_one_number_for_two_purposes() -> None:
     assert reasons(network={"port": 2222}, ssh={"port": 2223}) == {}
     assert reasons(ssh={"port": 29500}) == told
     assert reasons(network={**HOST, "port": 20001}, ssh={"port": 20001}) == told
+
+
+def test_what_nobody_chose_does_not_clash() -> None:
+    """TensorFlow's usual port is also a common one of sshd's for users other than root."""
+    assert reasons(**TENSORFLOW, roles=PS, ssh={}, run_as={"user": 1000, "home": "/home/trainer"}) == {}
 
 
 def test_more_ports_than_the_range_has() -> None:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.rehearsal.ssh_pods import ROOT, SECRET, Cluster, Pod, docker
+from trainform.catalog import defaults
 from trainform.identity.files import Names, identity_files
 from trainform.plan import ssh_scripts
 
@@ -226,6 +227,18 @@ def test_a_pod_that_comes_late_is_waited_for(cluster: Cluster) -> None:
     started = time.monotonic()
     assert launcher.wait([f"{late.name}.{NAMES.service}"], 60).returncode == 0
     assert time.monotonic() - started > 1
+
+
+@pytest.mark.parametrize("waits", ["WAIT_FOR_SSH", "WAIT_FOR_NAMES", "WAIT_FOR_ALL_NAMES"])
+def test_a_pod_that_waits_ends_when_it_is_told_to(cluster: Cluster, waits: str) -> None:
+    """Its grace period is for checkpoints, and would have it killed: 137."""
+    hosts = f"printf 'gone.sdxl-lora slots=1\\n' >/etc/hosts.of.job; {getattr(ssh_scripts, waits)}"
+    script = hosts.replace(f"{defaults.LAUNCH_MOUNT}/{defaults.HOSTFILE}", "/etc/hosts.of.job")
+    env = {"MASTER_ADDR": "gone.sdxl-lora", "TRAINFORM_WAIT_SECONDS": "60"}
+    launcher = cluster.start(NAMES, ["/bin/sh", "-c", f"set -eu; {script}"], env=env)
+    assert launcher.run("until pgrep -f wait.sh; do sleep 0.1; done").returncode == 0
+    docker("kill", "--signal", "TERM", launcher.container)
+    assert docker("wait", launcher.container).stdout == "143\n"
 
 
 def test_who_comes_too_often_is_not_shut_out(cluster: Cluster) -> None:

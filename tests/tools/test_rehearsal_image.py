@@ -169,7 +169,7 @@ def test_images_of_other_inputs_go(tmp_path: Path, repository: str) -> None:
     assert [rehearsal_image.is_there(name) for name in (current, old, by_hand)] == [True, False, True]
 
 
-def test_the_last_build_is_the_one_without_a_tag(tmp_path: Path, repository: str) -> None:
+def test_the_name_for_people_is_the_last_one_that_it_was_given_to(tmp_path: Path, repository: str) -> None:
     with rehearsal_image.engine() as client:
         for tag in ("0" * 12, "1" * 12):
             rehearsal_image.bring_in(packed(tmp_path / f"{tag}.tar", tag.encode()), f"{repository}:{tag}")

@@ -15,7 +15,7 @@ HOST_PORTS = (
 )
 
 # The launchers' usual ports. A user other than root may not open those below 1024; on the host network 22 is the node's own sshd.
-SSH_PORT, SSH_PORT_OF_USERS = 22, 2222
+SSH_PORT, SSH_PORT_OF_USERS = 22, 2022  # not 2222, which is TensorFlow's
 TENSORFLOW_PORT = 2222
 WAIT = "10m"
 

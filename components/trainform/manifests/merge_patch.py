@@ -8,7 +8,7 @@ from typing import Any
 def merge_patch(target: Any, patch: Any) -> Any:
     """The target with the patch applied; neither is changed. null removes a key, a list replaces a list.
 
-    Where the target is a list whose items all have a `name`, a mapping patches the items by name: a known name is patched, null
+    Where the target is a list whose items all have a `name`, a text, a mapping patches the items by name: a known name is patched, null
     removes it, a new name is appended. (RFC 7386 would replace the list by the mapping, which no field of Kubernetes accepts.)
     """
     if not isinstance(patch, dict):
@@ -25,9 +25,8 @@ def merge_patch(target: Any, patch: Any) -> Any:
 
 
 def _named_items(target: Any) -> bool:
-    return (
-        isinstance(target, list) and bool(target) and all(isinstance(item, dict) and "name" in item for item in target)
-    )
+    items = target if isinstance(target, list) else []
+    return bool(items) and all(isinstance(item, dict) and isinstance(item.get("name"), str) for item in items)
 
 
 def _patch_items(items: list[dict[str, Any]], patch: dict[str, Any]) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ from trainform.plan.model import EnvVar
 from trainform.plan.ports import RENDEZVOUS
 from trainform.plan.world import (
     first_ranked,
+    is_launched,
     launching_role,
     plan_world,
     processes_per_node,
@@ -163,7 +164,7 @@ def role_env(layout: Layout, role_name: str) -> tuple[EnvVar, ...]:
     experiment = layout.experiment
     role = experiment.roles[role_name]
     merged: dict[str, EnvVar] = {}
-    for variable in VARIABLES[experiment.launcher.kind] if is_launched(layout, role_name) else ():
+    for variable in VARIABLES[experiment.launcher.kind] if is_launched(experiment, role_name) else ():
         value = variable.value(layout, role_name)
         if value is not None:
             merged[variable.name] = EnvVar(variable.name, value, f"launcher.{experiment.launcher.kind}")
@@ -173,8 +174,3 @@ def role_env(layout: Layout, role_name: str) -> tuple[EnvVar, ...]:
     merged |= {name: EnvVar(name, value, f"env.{name}") for name, value in experiment.env.items()}
     merged |= {name: EnvVar(name, value, f"roles.{role_name}.env.{name}") for name, value in role.env.items()}
     return tuple(merged.values())
-
-
-def is_launched(layout: Layout, role: str) -> bool:
-    """Whether the role's pods start with a launch script: ranked ones, and the one that launches."""
-    return layout.experiment.roles[role].ranked or role == launching_role(layout.experiment)

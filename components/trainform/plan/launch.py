@@ -28,7 +28,7 @@ from trainform.plan.ssh_scripts import (
     WAIT_SCRIPT,
     ssh_files,
 )
-from trainform.plan.world import has_tf_config, in_world, launching_role, ssh_roles, task_type
+from trainform.plan.world import has_tf_config, in_world, is_launched, launching_role, ssh_roles, task_type
 from trainform.spec.experiment import Experiment
 from trainform.spec.launchers import Accelerate, Launcher
 
@@ -145,8 +145,8 @@ def launch_files(layout: Layout, world: World) -> dict[str, str]:
     """What ranked roles, and the one that launches, find in their launch volume, by file name."""
     experiment = layout.experiment
     files = {}
-    for name, role in experiment.roles.items():
-        if role.ranked or name == launching_role(experiment):
+    for name in experiment.roles:
+        if is_launched(experiment, name):
             script = script_name(experiment, name)
             files[script] = _SCRIPTS[script](layout, world)
     if any(step.git is not None for step in experiment.prepare):
@@ -192,7 +192,7 @@ def script_name(experiment: Experiment, name: str) -> str:
 def container_command(experiment: Experiment, name: str) -> tuple[str, ...]:
     """What the container starts: the script for launched roles, the role's own command for the others."""
     role = experiment.roles[name]
-    if role.ranked or name == launching_role(experiment):
+    if is_launched(experiment, name):
         return ("/bin/sh", f"{defaults.LAUNCH_MOUNT}/{script_name(experiment, name)}")
     return () if role.command is None else tuple(role.command)
 

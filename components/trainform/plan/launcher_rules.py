@@ -8,7 +8,7 @@ from trainform.errors import Problem
 from trainform.plan.launch import chooses_mode
 from trainform.plan.model import Plan
 from trainform.plan.restart import ALL_WHEN_EVICTED, restart_words, times
-from trainform.plan.world import EVALUATOR, TASK_TYPES, first_ranked, launching_role, task_type
+from trainform.plan.world import EVALUATOR, TASK_TYPES, first_ranked, is_launched, launching_role, task_type
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 
@@ -117,8 +117,7 @@ def restart_problems(experiment: Experiment, environment: Environment, plan: Pla
         )
     for name, role in experiment.roles.items():
         words = restart_words(experiment, name)
-        speaks = role.ranked or name == launching_role(experiment)
-        if role.restart == ALL_WHEN_EVICTED and (not speaks or experiment.elastic):
+        if role.restart == ALL_WHEN_EVICTED and (not is_launched(experiment, name) or experiment.elastic):
             whole = (
                 "an elastic job goes on without the evicted pod"
                 if role.ranked
@@ -139,7 +138,7 @@ def _without_effect(experiment: Experiment) -> Iterator[Problem]:
     paths = {
         "restart" if role.restart is None else f"roles.{name}.restart": None
         for name, role in experiment.roles.items()
-        if role.ranked or name == launching_role(experiment)
+        if is_launched(experiment, name)
         if restart_words(experiment, name) == ALL_WHEN_EVICTED
         if experiment.policies is not None or role.policies is not None
     }
@@ -148,5 +147,5 @@ def _without_effect(experiment: Experiment) -> Iterator[Problem]:
             path,
             ALL_WHEN_EVICTED,
             "has no effect beside `policies`, which take the place of the plan's own",
-            "write `{event: PodEvicted, action: RestartJob}` there, or remove one of the two",
+            "write `{event: PodFailed, action: RestartJob}` and the same of PodEvicted there, or remove one of the two",
         )

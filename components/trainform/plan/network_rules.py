@@ -8,7 +8,7 @@ from trainform.catalog import defaults
 from trainform.errors import Problem
 from trainform.plan.model import Plan, Port
 from trainform.plan.ports import SSH, main_port, said_port
-from trainform.plan.world import launching_role
+from trainform.plan.world import is_launched, launching_role
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 
@@ -103,9 +103,7 @@ def ssh_problems(experiment: Experiment, environment: Environment, plan: Plan) -
                 f"ssh.roles[{index}]", name, "is not a role of this experiment", f"known: {', '.join(experiment.roles)}"
             )
     launching = launching_role(experiment)
-    missing = [
-        name for name, role in experiment.roles.items() if (role.ranked or name == launching) and name not in said
-    ]
+    missing = [name for name in experiment.roles if is_launched(experiment, name) and name not in said]
     if launching is not None and experiment.ssh is not None and experiment.ssh.roles is not None and missing:
         yield Problem(
             "ssh.roles", None, f"leave out {', '.join(missing)}, which {plan.launcher} needs", "add them, or leave `roles` out"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from trainform.plan.model import RolePlan
+from trainform.plan.restart import restart_words, times
 from trainform.spec.experiment import Experiment
 from trainform.spec.quantities import amount
 
@@ -26,6 +27,8 @@ def plan_notes(experiment: Experiment, roles: tuple[RolePlan, ...]) -> tuple[str
         )
     if experiment.elastic:
         notes.append("elastic: ranks and world size are given by torchrun at run time, not by the plan")
+    if any(role.per_replica and times(restart_words(experiment, role.name)) is not None for role in roles):
+        notes.append("ports per replica: `restart` counts for each replica, not over the role")
     first = next(role for role in experiment.roles.values() if role.ranked)
     if experiment.network.host and experiment.network.ports == "shared" and first.replicas > 1:
         notes.append(

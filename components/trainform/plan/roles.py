@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from trainform.catalog import defaults
 from trainform.plan.checkout import checkouts, containers, steps
-from trainform.plan.env import is_launched, role_env
+from trainform.plan.env import role_env
 from trainform.plan.gang import gang
 from trainform.plan.launch import container_args, container_command
 from trainform.plan.layout import Layout, per_replica
 from trainform.plan.model import Mount, RolePlan
 from trainform.plan.restart import max_retry, pod_restart, role_policies
-from trainform.plan.world import in_world, rank_offset, ssh_roles
+from trainform.plan.world import in_world, is_launched, rank_offset, ssh_roles
 from trainform.spec.environment import Accelerator, Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.roles import Role
@@ -46,7 +46,7 @@ def plan_role(layout: Layout, name: str) -> RolePlan:
         checkouts=checkouts(experiment, name),
         init=(*containers(experiment, name, defaults.LAUNCH_MOUNT), *role.init),
         ssh=name in ssh_roles(experiment),
-        launched=is_launched(layout, name),
+        launched=is_launched(experiment, name),
         restart=pod_restart(experiment, name),
         max_retry=max_retry(experiment, name),
         policies=role_policies(experiment)[name],

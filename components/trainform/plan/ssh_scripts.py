@@ -17,9 +17,16 @@ START_SSHD = f"/bin/sh {_MOUNT}/{SSHD_SCRIPT} background\n"
 SERVE = f"exec /bin/sh {_MOUNT}/{SSHD_SCRIPT} foreground\n"
 """For a pod that does nothing else."""
 
-WAIT_FOR_SSH = f"/bin/sh {_MOUNT}/{WAIT_SCRIPT} ssh {_MOUNT}/{defaults.HOSTFILE}\n"
-WAIT_FOR_NAMES = f'/bin/sh {_MOUNT}/{WAIT_SCRIPT} names "$MASTER_ADDR"\n'
-WAIT_FOR_ALL_NAMES = f"/bin/sh {_MOUNT}/{WAIT_SCRIPT} names {_MOUNT}/{defaults.HOSTFILE}\n"
+# As process 1 a shell without a trap ignores SIGTERM, and one with a trap heeds it between commands: a pod that waits would take its
+# whole grace period to end.
+_WAITING = f"""\
+trap 'exit 143' TERM
+/bin/sh {_MOUNT}/{WAIT_SCRIPT} @WORDS@ &
+wait $!
+"""
+WAIT_FOR_SSH = _WAITING.replace("@WORDS@", f"ssh {_MOUNT}/{defaults.HOSTFILE}")
+WAIT_FOR_NAMES = _WAITING.replace("@WORDS@", 'names "$MASTER_ADDR"')
+WAIT_FOR_ALL_NAMES = _WAITING.replace("@WORDS@", f"names {_MOUNT}/{defaults.HOSTFILE}")
 
 WAIT = r"""#!/bin/sh
 # Waits for other pods, TRAINFORM_WAIT_SECONDS at most, and then says who is missing and why.

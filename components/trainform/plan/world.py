@@ -59,6 +59,11 @@ def launching_role(experiment: Experiment) -> str | None:
     return first_ranked(experiment) if launcher.role is None else launcher.role
 
 
+def is_launched(experiment: Experiment, name: str) -> bool:
+    """Whether a launch script starts the role's pods: ranked ones, and the one whose pod launches."""
+    return experiment.roles[name].ranked or name == launching_role(experiment)
+
+
 def first_ranked(experiment: Experiment) -> str:
     """The role of rank 0."""
     return next(name for name, role in experiment.roles.items() if role.ranked)
@@ -71,7 +76,7 @@ def ssh_roles(experiment: Experiment) -> tuple[str, ...]:
         return ()
     if experiment.ssh is not None and experiment.ssh.roles is not None:
         return tuple(name for name in experiment.roles if name in experiment.ssh.roles)
-    return tuple(name for name, role in experiment.roles.items() if role.ranked or name == launching)
+    return tuple(name for name in experiment.roles if is_launched(experiment, name))
 
 
 def ending_role(experiment: Experiment) -> str | None:

@@ -30,11 +30,12 @@ class Ssh(Model):
         default=None,
         ge=1,
         le=65535,
-        description="Port of the pods' sshd. Empty: 22, or 2222 for a user other than root; on the host network one of the environment's "
+        description="Port of the pods' sshd. Empty: 22, or 2022 for a user other than root; on the host network one of the environment's "
         "range. A change makes a new revision.",
     )
     roles: list[Label] | None = Field(
         default=None,
+        min_length=1,
         description="Roles that get the identity; ranked ones of them run an sshd. Empty: all ranked roles, and the one that launches. "
         "A change makes a new revision.",
     )
