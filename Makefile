@@ -47,6 +47,7 @@ golden: venv ## Write the golden manifests and schemas anew; review the diff.
 	@$(BIN)/trainform schema
 	@$(BIN)/python -m trainform.spec.reference > docs/fields.md
 	@$(BIN)/python -m trainform.backends.launch_contract > docs/launch-contract.md
+	@$(BIN)/python -m trainform.backends.comparison > docs/backends.md
 	@$(BIN)/python -m pytest -q tests/backends --update-golden
 
 COMPILE = $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \

@@ -6,7 +6,8 @@ import pytest
 import yaml
 
 from tests.conftest import ROOT, Golden
-from trainform.backends import job_manifests, platform_manifests
+from trainform.backends import job_manifests, plan_job, platform_manifests
+from trainform.backends.job import BACKENDS, job_problems
 from trainform.cli.main import main
 from trainform.examine import examine, examine_environment
 from trainform.manifests.documents import to_yaml
@@ -16,15 +17,33 @@ ENVIRONMENTS = sorted(path.stem for path in (ROOT / "stacks" / "environments").g
 GOLDEN = ROOT / "tests" / "golden"
 
 
+def rendered(name: str, backend: str) -> str:
+    """All objects, or the problems that keep the operator from running the experiment."""
+    examined = examine(name, "dev")
+    experiment, environment = examined.checked()
+    on_it = experiment.model_copy(update={"backend": backend})
+    problems = job_problems(on_it, environment)
+    if problems:
+        return "\n".join(f"# {problem}" for problem in problems) + "\n"
+    return to_yaml(job_manifests(plan_job(on_it, environment)))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_experiments(name: str, golden: Golden, capsys: pytest.CaptureFixture[str]) -> None:
+def test_experiments(name: str, backend: str, golden: Golden) -> None:
+    golden(GOLDEN / name / f"{backend}.yaml", rendered(name, backend))
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_what_render_prints(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as exit_:
         main(["render", name, "-e", "dev"])
     assert exit_.value.code in (0, None)
     printed = capsys.readouterr().out
-    golden(GOLDEN / name / "volcano.yaml", printed)
-    plan = examine(name, "dev").plan()
-    assert list(yaml.safe_load_all(printed)) == [manifest.body for manifest in job_manifests(plan)]
+    assert printed == rendered(name, "volcano")
+    assert list(yaml.safe_load_all(printed)) == [
+        manifest.body for manifest in job_manifests(examine(name, "dev").plan())
+    ]
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
@@ -33,5 +52,7 @@ def test_environments(name: str, golden: Golden) -> None:
 
 
 def test_no_file_is_left_over() -> None:
-    expected = {f"{name}/volcano.yaml" for name in EXPERIMENTS} | {f"{name}/platform.yaml" for name in ENVIRONMENTS}
+    expected = {f"{name}/{backend}.yaml" for name in EXPERIMENTS for backend in BACKENDS} | {
+        f"{name}/platform.yaml" for name in ENVIRONMENTS
+    }
     assert {str(path.relative_to(GOLDEN)) for path in GOLDEN.rglob("*.yaml")} == expected

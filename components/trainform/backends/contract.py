@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
+from trainform.backends.support import Fields
 from trainform.errors import Problem
 from trainform.manifests.env import Operator
 from trainform.manifests.manifest import Manifest
-from trainform.plan.model import Plan, QueuePlan
+from trainform.plan.model import Plan
+from trainform.policy.templates import Template
 
 
 class Backend(Protocol):
-    """One operator. A module is the usual way to be one."""
-
-    API_VERSION: str
-    KIND: str
-    CRDS: tuple[str, ...]
-    """Custom resource definitions that must be in the cluster: `<plural>.<group>`."""
+    """One operator. A module is the usual way to be one. The job object is the manifest with the key `job`."""
 
     INDEX_LABEL: str
     """The label in which it gives every pod its index in its group."""
@@ -25,11 +22,23 @@ class Backend(Protocol):
     ADDS: str
     """What it puts into pods by itself, for the launch contract."""
 
-    SHAPE: dict[str, Any]
-    """What a job must look like after a merge patch of the user's (`manifests.shape`)."""
+    MAKES: str
+    """The objects that it is given, for the comparison of backends."""
+
+    ADMISSIONS: tuple[str, ...]
+    """What may hold its jobs back until all of them fits, of the environment's `admission`."""
+
+    FIELDS: Fields
+    """The experiment's fields that it does in words of its own, or not at all."""
+
+    def crds(self, plan: Plan) -> tuple[str, ...]:
+        """Custom resource definitions that must be in the cluster: `<plural>.<group>`."""
+
+    def shapes(self, plan: Plan) -> dict[str, Any]:
+        """What objects must look like after a merge patch of the user's (`manifests.shape`), by key."""
 
     def problems(self, plan: Plan) -> Iterable[Problem]:
-        """What this operator cannot do."""
+        """What this operator cannot do, beyond single fields."""
 
     def operator(self, plan: Plan) -> Operator:
         """What pod templates must know of it."""
@@ -37,17 +46,20 @@ class Backend(Protocol):
     def files(self, plan: Plan) -> dict[str, str]:
         """What its templates need beside the plan's own launch files, by name."""
 
+    def further(self, plan: Plan) -> list[Manifest]:
+        """What must be there before the job."""
+
     def job(self, plan: Plan) -> Manifest:
         """The job object."""
 
-    def pods(self, job: dict[str, Any]) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
-        """The pods that its controller makes of a rendered job, and the ConfigMaps that these need, by name."""
+    def templates(self, plan: Plan, manifests: Sequence[Manifest]) -> list[Template]:
+        """The pods of each role, as rendered."""
 
-    def queue(self, queue: QueuePlan, labels: dict[str, str]) -> Manifest:
-        """The queue object."""
+    def pods(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
+        """The pods that its controller makes of the rendered objects, and the ConfigMaps that these need, by name."""
 
-    def replanned(self, rendered: dict[str, Any], patched: dict[str, Any]) -> Iterable[tuple[str, str]]:
-        """Path and reason of what a merge patch changes although the plan decides it."""
+    def replanned(self, key: str, rendered: dict[str, Any], patched: dict[str, Any]) -> Iterable[tuple[str, str]]:
+        """Path and reason of what a merge patch on an object of `shapes` changes although the plan decides it."""
 
     def immutable_part(self, job: dict[str, Any]) -> Any:
         """The part of a rendered job that the operator refuses to change in place; its hash is the revision."""

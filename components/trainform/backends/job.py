@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 from types import ModuleType
 from typing import cast
 
-from trainform.backends import volcano
+from trainform.backends import jobset, volcano
 from trainform.backends.contract import Backend
 from trainform.backends.patches import override_paths, patch_problems, patched
+from trainform.backends.queues import CRDS as QUEUE_CRDS
+from trainform.backends.queues import queue_manifest
+from trainform.backends.support import support_notes, support_problems
 from trainform.catalog import defaults
 from trainform.errors import InputError, Problem
 from trainform.manifests.manifest import Manifest, stamped
@@ -29,7 +33,7 @@ from trainform.policy import limit_problems
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 
-_MODULES: dict[str, ModuleType] = {"volcano": volcano}
+_MODULES: dict[str, ModuleType] = {"volcano": volcano, "jobset": jobset}
 BACKENDS = {name: cast(Backend, module) for name, module in _MODULES.items()}
 
 
@@ -41,16 +45,26 @@ def plan_job(experiment: Experiment, environment: Environment, run: int = 1) -> 
     problems = environment_problems(environment) + job_problems(experiment, environment, run)
     if problems:
         raise InputError(problems)
-    return build_plan(experiment, environment, run, _revision(build_plan(experiment, environment, run)))
+    plan = build_plan(experiment, environment, run, _revision(build_plan(experiment, environment, run)))
+    notes = support_notes(experiment, BACKENDS[plan.backend].FIELDS)
+    return dataclasses.replace(plan, notes=(*plan.notes, *notes))
 
 
 def job_problems(experiment: Experiment, environment: Environment, run: int = 1) -> list[Problem]:
     """Every problem of the experiment in the environment, without a cluster."""
     plan = build_plan(experiment, environment, run)
     backend = BACKENDS[plan.backend]
-    problems = plan_problems(experiment, environment, plan) + list(backend.problems(plan))
+    problems = plan_problems(experiment, environment, plan)
+    if plan.admission not in backend.ADMISSIONS:
+        able = ", ".join(name for name, other in BACKENDS.items() if plan.admission in other.ADMISSIONS)
+        reason = f"is not admitted by {plan.admission.capitalize()}, as the environment asks"
+        problems.append(Problem("backend", plan.backend, reason, f"use one of {able}"))
+    problems += [*support_problems(experiment, backend.FIELDS), *backend.problems(plan)]
     wrecked = patch_problems(plan, _rendered(plan), backend)
-    return problems + (wrecked if wrecked else limit_problems(plan, job_manifests(plan), environment))
+    if wrecked:
+        return problems + wrecked
+    manifests = job_manifests(plan)
+    return problems + limit_problems(plan, manifests, backend.templates(plan, manifests), environment)
 
 
 def job_manifests(plan: Plan) -> list[Manifest]:
@@ -58,16 +72,26 @@ def job_manifests(plan: Plan) -> list[Manifest]:
     return [stamped(patched(plan, manifest), override_paths(plan, manifest)) for manifest in _rendered(plan)]
 
 
+def needed_crds(plan: Plan) -> tuple[str, ...]:
+    """Custom resource definitions that must be in the cluster: the operator's, and Volcano's queue where the job goes into one."""
+    return (*BACKENDS[plan.backend].crds(plan), *(QUEUE_CRDS if plan.admission == defaults.VOLCANO else ()))
+
+
 def _rendered(plan: Plan) -> list[Manifest]:
     backend = BACKENDS[plan.backend]
     labels = experiment_labels(plan)
     return [
         *(claim(request, plan.namespace, labels) for request in plan.claims),
-        rendezvous_service(plan.rendezvous.service, plan.namespace, pod_selector(plan.experiment), labels),
+        *(
+            [rendezvous_service(plan.rendezvous.service, plan.namespace, pod_selector(plan.experiment), labels)]
+            if plan.naming.own_service
+            else []
+        ),
         *(replica_service(service, plan, backend.INDEX_LABEL) for service in plan.services),
         *([] if plan.ssh is None or not plan.ssh.made else [ssh_secret(plan.ssh.secret, identity(plan), labels)]),
-        *([] if plan.queue.request is None else [backend.queue(plan.queue, labels)]),
+        *([] if plan.queue.request is None else [queue_manifest(plan.queue, labels)]),
         launch_files(plan, backend.files(plan)),
+        *backend.further(plan),
         backend.job(plan),
     ]
 
@@ -80,7 +104,7 @@ def _revision(plan: Plan) -> str:
     static_world = None if plan.world.bounds is not None else {role.name: role.replicas for role in plan.ranked}
     identity = [
         backend.immutable_part(job),
-        [body.get("data") for body in following.values()],
+        [body.get("data", body.get("spec")) for body in following.values()],
         plan.run,
         static_world,
     ]

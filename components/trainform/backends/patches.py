@@ -96,15 +96,16 @@ def _pods(plan: Plan, backend: Backend) -> Iterator[Problem]:
 
 
 def _objects(plan: Plan, manifests: Iterable[Manifest], backend: Backend) -> Iterator[Problem]:
+    shapes = backend.shapes(plan)
     for manifest in manifests:
         key = override_key(manifest)
         path = f"manifest_overrides.{key}"
         body = patched(plan, manifest).body
-        shape = backend.SHAPE if key == "job" else KINDS.get(body["kind"], ANY_OBJECT)
+        shape = shapes.get(key, KINDS.get(body["kind"], ANY_OBJECT))
         wrecked = [*misshapen(body, shape)]
         yield from (Problem(f"{path}.{where}", None, reason, "patch only what differs") for where, reason in wrecked)
-        if key == "job" and not wrecked:
-            for where, reason in backend.replanned(manifest.body, body):
+        if key in shapes and not wrecked:
+            for where, reason in backend.replanned(key, manifest.body, body):
                 yield Problem(f"{path}.{where}", None, reason, "write it in the field of the experiment")
         size = len(json.dumps(body))
         if size > LARGEST_OBJECT:

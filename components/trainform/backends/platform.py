@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainform.backends.job import BACKENDS
+from trainform.backends.queues import queue_manifest
 from trainform.errors import InputError
 from trainform.manifests.manifest import Manifest, ownership, stamped
 from trainform.manifests.objects import claim, namespace, priority_class
@@ -18,11 +18,10 @@ def platform_manifests(environment: Environment) -> list[Manifest]:
     problems = environment_problems(environment)
     if problems:
         raise InputError(problems)
-    backend = BACKENDS[environment.backend]
     labels = ownership(environment.name, environment=environment.name)
     name = environment.namespace.name
     queues = [
-        backend.queue(QueuePlan(queue, request, queue_amounts(request, environment)), labels)
+        queue_manifest(QueuePlan(queue, request, queue_amounts(request, environment)), labels)
         for queue, request in _parents_first(environment).items()
     ]
     manifests = [

@@ -8,44 +8,39 @@ dnsPolicy): an object that leaves one out could never be updated again.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from trainform.backends.gangs import SCHEDULER, topology
+from trainform.backends.support import Fields
 from trainform.backends.volcano_pods import HOSTS_MOUNT, controller_objects, host_variables
 from trainform.catalog import defaults
 from trainform.errors import Problem
 from trainform.manifests.env import Operator
-from trainform.manifests.manifest import Manifest, without_empty
+from trainform.manifests.manifest import Manifest, job_body, without_empty
 from trainform.manifests.objects import experiment_labels
 from trainform.manifests.pods import pod_template
 from trainform.manifests.shape import METADATA, POD_TEMPLATE
-from trainform.plan.model import Group, Plan, QueuePlan, RolePlan
+from trainform.plan.model import Group, Plan, RolePlan
+from trainform.policy.templates import Template
 from trainform.spec.quantities import seconds
 from trainform.spec.roles import Policy
 
 API_VERSION = "batch.volcano.sh/v1alpha1"
 KIND = "Job"
-QUEUE_API_VERSION = "scheduling.volcano.sh/v1beta1"
-CRDS = ("jobs.batch.volcano.sh", "queues.scheduling.volcano.sh")
 INDEX_LABEL = "volcano.sh/task-index"
 ADDS = (
     "`VC_<ROLE>_HOSTS` (comma between them), `VC_<ROLE>_NUM` and `/etc/volcano/<role>.host` (a line each), with `-` as `_`; where replicas have "
     "templates of their own (`ports: per-replica`), for each `<role>_<index>`. `VC_TASK_INDEX` is rendered, and for roles with such replicas the "
     "variables of the whole role too, but no file"
 )
-SCHEDULER = "volcano"
+MAKES = "Job (`batch.volcano.sh/v1alpha1`)"
+ADMISSIONS = (defaults.VOLCANO,)
+FIELDS: Fields = {}
 
 # Of Volcano's plugins only svc stays on, for the pods' hostnames (without it there are no names in DNS); our own Service is
 # their subdomain. Its NetworkPolicy would shut out everything but the job itself.
 PLUGINS = {"svc": ["--disable-network-policy=true", "--publish-not-ready-addresses=true"]}
-
-# What Pulumi's provider does with a queue: a job must not be made before its queue is open, and a wait of the provider's ten minutes
-# tells nobody anything. The queue `default` is not ours; its fields are taken over from whoever set them.
-UNTIL_OPEN = {
-    "pulumi.com/waitFor": "jsonpath={.status.state}=Open",
-    "pulumi.com/timeoutSeconds": str(defaults.QUEUE_OPEN_SECONDS),
-}
-TAKE_OVER = {"pulumi.com/patchForce": "true"}
 
 SHAPE = {
     "metadata!": METADATA,
@@ -78,6 +73,21 @@ def problems(plan: Plan) -> Iterator[Problem]:
         yield from _overwritten(plan, role)
 
 
+def crds(plan: Plan) -> tuple[str, ...]:
+    """The Job."""
+    return ("jobs.batch.volcano.sh",)
+
+
+def shapes(plan: Plan) -> dict[str, Any]:
+    """The Job's."""
+    return {"job": SHAPE}
+
+
+def further(plan: Plan) -> list[Manifest]:
+    """Nothing: Volcano makes the PodGroup."""
+    return []
+
+
 def job(plan: Plan) -> Manifest:
     """The Job: one task per role."""
     spec = {
@@ -87,7 +97,7 @@ def job(plan: Plan) -> Manifest:
         "maxRetry": plan.max_retry,
         "priorityClassName": plan.priority_class,
         "ttlSecondsAfterFinished": plan.ttl_seconds,
-        "networkTopology": _topology(plan),
+        "networkTopology": topology(plan),
         "plugins": PLUGINS,
         "policies": [_policy(policy) for policy in plan.policies],
         "tasks": [_task(plan, role, group) for role in plan.roles for group in role.groups()],
@@ -102,37 +112,26 @@ def job(plan: Plan) -> Manifest:
     return Manifest("job", body, follows_revision=True)
 
 
-def pods(job: dict[str, Any]) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
+def templates(plan: Plan, manifests: Sequence[Manifest]) -> list[Template]:
+    """Of each task."""
+    return [
+        Template(
+            task["template"]["metadata"]["labels"].get(defaults.ROLE_LABEL, task["name"]),
+            task["replicas"],
+            task["minAvailable"],
+            task["template"]["metadata"].get("annotations", {}),
+            task["template"]["spec"],
+        )
+        for task in job_body(manifests)["spec"]["tasks"]
+    ]
+
+
+def pods(plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
     """What the controller would make of the rendered Job."""
-    return controller_objects(job)
+    return controller_objects(job_body(manifests))
 
 
-def queue(queue: QueuePlan, labels: dict[str, str]) -> Manifest:
-    """The Queue. `default` exists already, made by Volcano's scheduler: only its fields are set."""
-    request = queue.request
-    if request is None:
-        raise ValueError(f"queue {queue.name} belongs to somebody else")
-    shared = queue.name == defaults.QUEUE
-    amounts = dict(queue.amounts)
-    guarantee = amounts.pop("guarantee", None)
-    spec = {
-        "weight": request.weight,
-        "reclaimable": request.reclaimable,
-        "parent": request.parent,
-        "priority": request.priority if request.priority else None,
-        **amounts,
-        "guarantee": None if guarantee is None else {"resource": guarantee},
-    }
-    body = {
-        "apiVersion": QUEUE_API_VERSION,
-        "kind": "Queue",
-        "metadata": {"name": queue.name, "labels": labels, "annotations": TAKE_OVER if shared else UNTIL_OPEN},
-        "spec": without_empty(spec),
-    }
-    return Manifest(f"queue-{queue.name}", body, patch=shared)
-
-
-def replanned(rendered: dict[str, Any], patched: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def replanned(key: str, rendered: dict[str, Any], patched: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Queue and numbers of pods: limits, totals, ranks and the gang were worked out from them."""
     old, new = rendered["spec"], patched["spec"]
     for field in ("queue", "minAvailable"):
@@ -192,13 +191,6 @@ def _policies(role: RolePlan, group: Group) -> list[Policy]:
     """The role's policies. Where each replica is a task of its own, the end of the first one alone is the role's: Volcano would take
     the end of any, and TensorFlow's worker 0 is its chief."""
     return [policy for policy in role.policies if group.index in (None, 0) or policy.event != "TaskCompleted"]
-
-
-def _topology(plan: Plan) -> dict[str, Any] | None:
-    if plan.topology is None:
-        return None
-    words = {"mode": "mode", "highest_tier": "highestTierAllowed", "highest_tier_name": "highestTierName"}
-    return {words[key]: value for key, value in plan.topology.items()}
 
 
 def _policy(policy: Policy) -> dict[str, Any]:

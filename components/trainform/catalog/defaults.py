@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 BACKEND: Final = "volcano"
+VOLCANO, KUEUE = "volcano", "kueue"  # what admits jobs
 QUEUE = "default"  # Volcano's scheduler makes this queue at its start
 ROOT_QUEUE = "root"  # and this one, above all others
 

@@ -15,7 +15,7 @@ from trainform.backends.patches import override_key
 from trainform.cli.arguments import EnvironmentOption, ExperimentArgument, JsonOption, RunOption
 from trainform.examine import examine
 from trainform.plan.export import as_data
-from trainform.plan.model import EnvVar, Plan, RolePlan, pod_name
+from trainform.plan.model import EnvVar, Plan, RolePlan
 
 PIPED_WIDTH = 160  # a file or a pager wraps by itself; a table cut at 80 columns would lose names
 
@@ -99,9 +99,9 @@ def _ranks(role: RolePlan) -> str:
 def _names(plan: Plan, role: RolePlan) -> str:
     if role.replicas == 0:
         return "none (paused)"
-    names = [pod_name(plan.job, group.name, group.replicas - 1) for group in role.groups()]
-    first = pod_name(plan.job, next(role.groups()).name, 0)
-    return first if first == names[-1] else f"{first} … {names[-1].removeprefix(f'{plan.job}-{role.name}-')}"
+    names = [plan.naming.pod_name(plan.job, group.name, group.replicas - 1) for group in role.groups()]
+    first = plan.naming.pod_name(plan.job, next(role.groups()).name, 0)
+    return first if first == names[-1] else f"{first} … {names[-1].removeprefix(f'{plan.job}-{role.group}-')}"
 
 
 def _env(plan: Plan) -> Table:

@@ -21,6 +21,16 @@ from trainform.spec.quantities import amount
 Check = Callable[[], Iterable[tuple[str, str]]]
 """Finds things that are wrong, each with what to do."""
 
+PROJECTS = {
+    "volcano.sh": "Volcano (its Helm chart)",
+    "jobset.x-k8s.io": "JobSet",
+    "kueue.x-k8s.io": "Kueue",
+    "trainer.kubeflow.org": "Kubeflow Trainer",
+    "training.kubedl.io": "KubeDL",
+    "kubeflow.org": "Kubeflow's training-operator",
+}
+"""Whose custom resource definitions these are, by the end of their names; the first that fits."""
+
 OWNERSHIP = (*defaults.MANAGED_BY, defaults.NAME_LABEL, defaults.ENVIRONMENT_LABEL)
 
 
@@ -78,7 +88,8 @@ def _run(cluster: Cluster, checks: list[Check]) -> None:
 def _crds(cluster: Cluster, crds: tuple[str, ...]) -> Iterable[tuple[str, str]]:
     for name in crds:
         if cluster.get("CustomResourceDefinition", name).missing:
-            yield f"{cluster.called} has no {name}", "install Volcano there (its Helm chart), or choose another cluster"
+            project = next((PROJECTS[group] for group in PROJECTS if name.endswith(group)), "what serves it")
+            yield f"{cluster.called} has no {name}", f"install {project} there, or choose another cluster"
 
 
 def _namespace(cluster: Cluster, namespace: str, environment: str) -> Iterable[tuple[str, str]]:
@@ -95,6 +106,11 @@ def _queue(cluster: Cluster, plan: Plan) -> Iterable[tuple[str, str]]:
     if plan.queue.request is not None:
         return
     name = plan.queue.name
+    if plan.admission == defaults.KUEUE:
+        if cluster.get("LocalQueue", name, plan.namespace).missing:
+            fix = "name one that is there (kubectl get localqueues), or ask the platform team for it"
+            yield f"the LocalQueue {name} does not exist in the namespace {plan.namespace}", fix
+        return
     deadline = time.monotonic() + defaults.QUEUE_OPEN_SECONDS
     while True:
         found = cluster.get("Queue", name)

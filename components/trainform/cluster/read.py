@@ -36,6 +36,7 @@ _NAMESPACED = {
     "Secret": ("", "v1", "secrets"),
     "ServiceAccount": ("", "v1", "serviceaccounts"),
     "Pod": ("", "v1", "pods"),
+    "LocalQueue": ("kueue.x-k8s.io", "v1beta2", "localqueues"),
 }
 _GLOBAL_RESOURCES = {
     kind: create_global_resource(group, version, kind, plural) for kind, (group, version, plural) in _GLOBAL.items()

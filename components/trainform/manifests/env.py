@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from trainform.catalog import defaults
 from trainform.plan.env import REPLICA_INDEX, RESERVED_PREFIX
 from trainform.plan.model import Group, RolePlan
 from trainform.spec.roles import EnvSource
@@ -17,12 +18,15 @@ KEPT_PREFIX = f"{RESERVED_PREFIX}KEPT_"
 class Operator:
     """What a template must know of the operator: the label in which it gives each pod its index in the group, the variable in which
     its own scripts expect that index (None: there is none), variables that it appends to every container, over what stands there, and
-    variables that its scripts expect and that it does not set itself, each with the source of its value."""
+    variables that its scripts expect and that it does not set itself, each with the source of its value. `container` and `ports`: what it
+    calls the main container and a port, by the port's purpose, where that is not for us to choose."""
 
     index_label: str
     index_variable: str | None = None
     appended: frozenset[str] = frozenset()
     expected: Mapping[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
+    container: str = defaults.MAIN_CONTAINER
+    ports: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     @property
     def index_field(self) -> str:

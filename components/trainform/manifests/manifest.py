@@ -26,6 +26,11 @@ class Manifest:
     follows_revision: bool = False
 
 
+def job_body(manifests: Iterable[Manifest]) -> dict[str, Any]:
+    """The job object among all objects of a job."""
+    return next(manifest.body for manifest in manifests if manifest.key == "job")
+
+
 def ownership(name_label: str, *, environment: str) -> dict[str, str]:
     """Labels by which an object is known to be ours; they never change while the object lives."""
     return {**defaults.MANAGED_BY, defaults.NAME_LABEL: name_label, defaults.ENVIRONMENT_LABEL: environment}

@@ -16,13 +16,34 @@ RESTART_POLICIES = {"never": "Never", "on-failure": "OnFailure"}
 
 
 def pod_template(plan: Plan, role: RolePlan, group: Group, operator: Operator) -> dict[str, Any]:
-    """Metadata and spec of the group's pods, the user's merge patch applied."""
+    """Metadata and spec of the group's pods, the user's merge patch applied. To the patch the main container is called as everywhere."""
     template = {
         "metadata": without_empty({"labels": pod_labels(plan, role, group), "annotations": role.annotations}),
         "spec": _pod_spec(plan, role, group, operator),
     }
     patched: dict[str, Any] = merge_patch(template, role.overrides)
-    return patched
+    return _in_words_of(operator, patched)
+
+
+def _in_words_of(operator: Operator, template: dict[str, Any]) -> dict[str, Any]:
+    """The template with the operator's own names for the main container and its ports."""
+    spec = template.get("spec")
+    if operator.container == defaults.MAIN_CONTAINER or not isinstance(spec, dict) or not spec.get("containers"):
+        return template  # a patch that has wrecked it is told elsewhere
+    containers = [
+        {
+            **container,
+            "name": operator.container,
+            "ports": [
+                {**port, "name": operator.ports.get(port.get("name", ""), port.get("name"))}
+                for port in container.get("ports", [])
+            ],
+        }
+        if isinstance(container, dict) and container.get("name") == defaults.MAIN_CONTAINER
+        else container
+        for container in spec["containers"]
+    ]
+    return {**template, "spec": {**spec, "containers": containers}}
 
 
 def pod_labels(plan: Plan, role: RolePlan, group: Group) -> dict[str, str]:
@@ -47,7 +68,7 @@ def _pod_spec(plan: Plan, role: RolePlan, group: Group, operator: Operator) -> d
     mounts = volume_mounts(plan, role)
     return without_empty(
         {
-            "subdomain": plan.rendezvous.service,
+            "subdomain": plan.rendezvous.service if plan.naming.own_service else None,
             "restartPolicy": RESTART_POLICIES[role.restart],
             "hostNetwork": True if plan.host_network else None,
             # said although Volcano would fill it in: Pulumi compares literally, and pods on the host network must find Services

@@ -7,6 +7,7 @@ from trainform.plan.connections import plan_services, plan_ssh
 from trainform.plan.launch import launch_files, needs_hosts
 from trainform.plan.layout import Layout, lay_out
 from trainform.plan.model import ClaimPlan, Plan, QueuePlan, Rendezvous
+from trainform.plan.naming import chosen_backend
 from trainform.plan.notes import plan_notes
 from trainform.plan.ports import main_port
 from trainform.plan.roles import claim_name, plan_role
@@ -32,7 +33,9 @@ def build_plan(experiment: Experiment, environment: Environment, run: int = 1, r
         experiment=experiment.name,
         environment=environment.name,
         context=environment.cluster.context,
-        backend=experiment.backend if experiment.backend is not None else environment.backend,
+        backend=chosen_backend(experiment, environment),
+        naming=layout.naming,
+        admission=environment.admission,
         run=run,
         revision=revision,
         namespace=environment.namespace.name,

@@ -6,7 +6,8 @@ import dataclasses
 from collections.abc import Iterator
 
 from trainform.catalog import defaults
-from trainform.plan.model import Host, Port, group_name, job_name, pod_name
+from trainform.plan.model import Host, Naming, Port, group_name, job_name
+from trainform.plan.naming import NAMINGS, chosen_backend, group_of
 from trainform.plan.ports import SSH, main_port, plan_ports, usual_port
 from trainform.plan.world import first_ranked, in_world, processes_per_node
 from trainform.spec.environment import Environment
@@ -21,6 +22,15 @@ class Layout:
     environment: Environment
     revision: str
     ports: dict[str, tuple[tuple[Port, ...], ...]]
+
+    @property
+    def naming(self) -> Naming:
+        """How the operator calls pods."""
+        return NAMINGS[chosen_backend(self.experiment, self.environment)]
+
+    def group(self, role: str) -> str:
+        """The operator's word for the role."""
+        return group_of(self.experiment, chosen_backend(self.experiment, self.environment), role)
 
     @property
     def job(self) -> str:
@@ -39,13 +49,13 @@ class Layout:
         return self.pod_address(role, index)
 
     def pod_address(self, role: str, index: int) -> str:
-        """`<pod>.<service>`: the replica itself, without a Service of its own between."""
-        return f"{self.pod(role, index)}.{self.experiment.name}"
+        """The replica itself, without a Service of ours between that has ports of its own."""
+        return self.naming.address_of(self.pod(role, index), self.experiment.name)
 
     def pod(self, role: str, index: int) -> str:
         """Name of the pod."""
-        own = per_replica(self.experiment, role)
-        return pod_name(self.job, group_name(role, index) if own else role, 0 if own else index)
+        own, group = per_replica(self.experiment, role), self.group(role)
+        return self.naming.pod_name(self.job, group_name(group, index) if own else group, 0 if own else index)
 
     def listens_on(self, role: str, index: int, purpose: str) -> int | None:
         """The number that the replica itself opens, None where it opens none."""
@@ -99,7 +109,8 @@ class Layout:
         return self.called_at(serving[0], 0, SSH) if serving else usual_port(self.experiment, SSH)
 
     def _pattern(self, role: str, index: int) -> str:
-        return f"{group_name(role, index) if per_replica(self.experiment, role) else role}-*"
+        group = self.group(role)
+        return f"{group_name(group, index) if per_replica(self.experiment, role) else group}-*"
 
 
 def lay_out(experiment: Experiment, environment: Environment, revision: str) -> Layout:

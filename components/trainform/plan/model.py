@@ -127,6 +127,24 @@ class Checkout:
 
 
 @dataclasses.dataclass(frozen=True)
+class Naming:
+    """How the operator calls the pods of a group, and how peers call them. `own_service`: a headless Service of ours gives the
+    names; else the operator makes Services of its own."""
+
+    pod: str
+    address: str
+    own_service: bool
+
+    def pod_name(self, job: str, group: str, index: int) -> str:
+        """What the pod's hostname is."""
+        return self.pod.format(job=job, group=group, index=index)
+
+    def address_of(self, pod: str, service: str) -> str:
+        """The name by which peers call the pod."""
+        return self.address.format(pod=pod, service=service)
+
+
+@dataclasses.dataclass(frozen=True)
 class Group:
     """Pods of a role that share one template: all of them, or one where each replica has ports of its own.
 
@@ -141,14 +159,16 @@ class Group:
 
 @dataclasses.dataclass(frozen=True)
 class RolePlan:
-    """One role group: pods `<job>-<role>-0` to `<job>-<role>-<replicas - 1>`, all from one template.
+    """One role group. `group`: the operator's word for it, which stands in names of pods.
 
     `rank_offset` is the rank of the first of them, None where the plan gives no ranks: an unranked role has none, and in an elastic
     job torchrun numbers the pods at run time. `ports`: one set for all replicas, or one for each (`per_replica`). `launched`: the pods
-    start with a launch script. `prepared`: which steps of `prepare` are the first ones of `init`. `restart` is the pods' own policy.
+    start with a launch script. `prepared`: which steps of `prepare` are the first ones of `init`. `restart` is the pods' own policy;
+    `restarts_job`: a failed or evicted pod starts the whole job anew.
     """
 
     name: str
+    group: str
     replicas: int
     min_available: int
     scales_in_place: bool
@@ -172,6 +192,7 @@ class RolePlan:
     ssh: bool
     launched: bool
     restart: str
+    restarts_job: bool
     max_retry: int
     policies: tuple[Policy, ...]
     node_selector: dict[str, str]
@@ -187,10 +208,10 @@ class RolePlan:
     def groups(self) -> Iterator[Group]:
         """The pods by template."""
         if not self.per_replica:
-            yield Group(self.name, self.replicas, self.min_available, None, self.ports[0])
+            yield Group(self.group, self.replicas, self.min_available, None, self.ports[0])
             return
         for index, ports in enumerate(self.ports):
-            yield Group(group_name(self.name, index), 1, int(index < self.min_available), index, ports)
+            yield Group(group_name(self.group, index), 1, int(index < self.min_available), index, ports)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -226,6 +247,8 @@ class Plan:
     environment: str
     context: str | None
     backend: str
+    naming: Naming
+    admission: str
     run: int
     revision: str
     namespace: str
@@ -289,8 +312,9 @@ class Plan:
             index = 0
             for group in role.groups():
                 for number in range(group.replicas):
-                    name = pod_name(self.job, group.name, number)
-                    yield Pod(name, role.name, index, role.rank(index), f"{name}.{self.rendezvous.service}")
+                    name = self.naming.pod_name(self.job, group.name, number)
+                    address = self.naming.address_of(name, self.rendezvous.service)
+                    yield Pod(name, role.name, index, role.rank(index), address)
                     index += 1
 
 
@@ -302,8 +326,3 @@ def job_name(experiment: str, revision: str) -> str:
 def group_name(role: str, index: int) -> str:
     """`worker-2`: a replica with a template of its own."""
     return f"{role}-{index}"
-
-
-def pod_name(job: str, group: str, index: int) -> str:
-    """`<job>-<group>-<index>`, as Volcano names pods (its `MakePodName`)."""
-    return f"{job}-{group}-{index}"

@@ -17,7 +17,7 @@ from trainform.plan.launcher_rules import (
     tensorflow_problems,
 )
 from trainform.plan.metadata import metadata_problems
-from trainform.plan.model import Plan, group_name, pod_name
+from trainform.plan.model import Plan, group_name
 from trainform.plan.network_rules import address_problems, port_problems, prepare_problems, ssh_problems
 from trainform.plan.queues import job_queue_problems
 from trainform.plan.references import reference_problems
@@ -46,7 +46,9 @@ def _names(experiment: Experiment, environment: Environment, plan: Plan) -> Iter
     for role in plan.roles:
         most = role.replicas if elastic is None or not role.ranked else max(role.replicas, elastic.max_nodes)
         last = max(most - 1, 0)
-        longest = pod_name(plan.job, *((group_name(role.name, last), 0) if role.per_replica else (role.name, last)))
+        longest = plan.naming.pod_name(
+            plan.job, *((group_name(role.group, last), 0) if role.per_replica else (role.group, last))
+        )
         over = len(longest) - LABEL_MAX
         if over > 0:
             yield Problem(

@@ -28,6 +28,10 @@ def environment_queue_problems(environment: Environment) -> Iterator[Problem]:
         yield from _parent_problems(path, name, request, environment)
         children = [child for child in environment.queues.values() if child.parent == name]
         yield from _children_problems(path, request, children, environment)
+    if environment.admission == defaults.KUEUE and environment.queues:
+        yield Problem(
+            "queues", None, "are Volcano's, and the environment admits by Kueue", "remove them, or `admission: kueue`"
+        )
     if defaults.ROOT_QUEUE in environment.queues:
         yield Problem(
             f"queues.{defaults.ROOT_QUEUE}", None, "is Volcano's own and cannot be changed", "choose another name"
@@ -52,6 +56,8 @@ def job_queue_problems(experiment: Experiment, environment: Environment, plan: P
                 f"write `queue: {name}` to use it, or choose another name",
             )
         return
+    if environment.admission == defaults.KUEUE:
+        return  # LocalQueues are the namespace's own; the live cluster is asked for it
     yield from unknown("queue", name, {**environment.queues, defaults.QUEUE: None}, "queue")
     children = [child for child, below in environment.queues.items() if below.parent == name]
     if children:

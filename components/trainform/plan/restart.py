@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trainform.catalog import defaults
-from trainform.plan.world import ending_role
+from trainform.plan.world import ending_role, is_launched
 from trainform.spec.experiment import Experiment
 from trainform.spec.roles import Policy
 
@@ -27,6 +27,11 @@ def restart_words(experiment: Experiment, name: str) -> str:
 def pod_restart(experiment: Experiment, name: str) -> str:
     """Whether the pod's own containers are started again: `never` or `on-failure`."""
     return NEVER if restart_words(experiment, name) in (NEVER, ALL_WHEN_EVICTED) else ON_FAILURE
+
+
+def restarts_job(experiment: Experiment, name: str) -> bool:
+    """Whether the end of a pod that was not meant to end starts the whole job anew."""
+    return restart_words(experiment, name) == ALL_WHEN_EVICTED and is_launched(experiment, name)
 
 
 def times(words: str) -> int | None:

@@ -9,7 +9,7 @@ from trainform.plan.gang import gang
 from trainform.plan.launch import container_args, container_command
 from trainform.plan.layout import Layout, per_replica
 from trainform.plan.model import Mount, RolePlan
-from trainform.plan.restart import max_retry, pod_restart, role_policies
+from trainform.plan.restart import max_retry, pod_restart, restarts_job, role_policies
 from trainform.plan.world import in_world, is_launched, rank_offset, ssh_roles
 from trainform.spec.environment import Accelerator, Environment
 from trainform.spec.experiment import Experiment
@@ -25,6 +25,7 @@ def plan_role(layout: Layout, name: str) -> RolePlan:
     numbered = in_world(experiment, name) and not experiment.elastic
     return RolePlan(
         name=name,
+        group=layout.group(name),
         replicas=role.replicas,
         min_available=gang(experiment)[name],
         scales_in_place=not role.ranked or experiment.elastic,
@@ -48,6 +49,7 @@ def plan_role(layout: Layout, name: str) -> RolePlan:
         ssh=name in ssh_roles(experiment),
         launched=is_launched(experiment, name),
         restart=pod_restart(experiment, name),
+        restarts_job=restarts_job(experiment, name),
         max_retry=max_retry(experiment, name),
         policies=role_policies(experiment)[name],
         node_selector=environment.node_selector

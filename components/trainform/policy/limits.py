@@ -12,16 +12,16 @@ from trainform.manifests.manifest import Manifest
 from trainform.plan.model import Plan
 from trainform.policy.capacity import capacity, per_node
 from trainform.policy.secrets import patched_annotations, patched_secrets
-from trainform.policy.templates import Template, pod_templates
+from trainform.policy.templates import Template
 from trainform.spec.environment import Environment
 
 Rule = Callable[[Plan, list[Template], Environment], Iterator[Problem]]
 
 
-def limit_problems(plan: Plan, manifests: list[Manifest], environment: Environment) -> list[Problem]:
-    """Every limit of the environment that the plan, or a manifest rendered from it, breaks."""
-    job = next(manifest.body for manifest in manifests if manifest.key == "job")
-    templates = pod_templates(job)
+def limit_problems(
+    plan: Plan, manifests: list[Manifest], templates: list[Template], environment: Environment
+) -> list[Problem]:
+    """Every limit of the environment that the plan, or a manifest rendered from it, breaks. `templates`: those of the manifests."""
     problems: list[Problem] = []
     for rule in RULES:  # replicas with templates of their own break a limit together, and it is told once
         problems += [problem for problem in rule(plan, templates, environment) if problem not in problems]

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
-from trainform.catalog import defaults
 from trainform.spec.quantities import amount
 
 
@@ -45,20 +44,6 @@ class Template:
             else:
                 most = max(most, beside + asked)
         return max(most, beside + together)
-
-
-def pod_templates(body: dict[str, Any]) -> list[Template]:
-    """Every pod template in a Volcano Job."""
-    return [
-        Template(
-            task["template"]["metadata"]["labels"].get(defaults.ROLE_LABEL, task["name"]),
-            task["replicas"],
-            task["minAvailable"],
-            task["template"]["metadata"].get("annotations", {}),
-            task["template"]["spec"],
-        )
-        for task in body["spec"]["tasks"]
-    ]
 
 
 def _asks(container: dict[str, Any], resource: str) -> Decimal:

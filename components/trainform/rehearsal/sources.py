@@ -24,9 +24,9 @@ STAND_IN = "stand-in-of-this-rehearsal"
 def from_plan(plan: Plan) -> Stage:
     """The pods as the operator's controller would make them. A Secret or ConfigMap that is not the job's own is not on this machine:
     a stand-in takes its place, and a note says so."""
-    bodies = [manifest.body for manifest in job_manifests(plan)]
-    backend = BACKENDS[plan.backend]
-    pods, further = backend.pods(next(body for body in bodies if body["kind"] == backend.KIND))
+    manifests = job_manifests(plan)
+    bodies = [manifest.body for manifest in manifests]
+    pods, further = BACKENDS[plan.backend].pods(plan, manifests)
     config_maps = {body["metadata"]["name"]: body.get("data", {}) for body in _of_kind(bodies, CONFIG_MAP)} | further
     known = {body["metadata"]["name"]: secret_data(body) for body in _of_kind(bodies, SECRET)} | _ssh(plan)
     missing = [

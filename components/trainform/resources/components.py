@@ -12,6 +12,7 @@ from typing import Any
 import pulumi
 
 from trainform.backends.job import BACKENDS, job_manifests, plan_job
+from trainform.backends.queues import CRDS, queue_manifest
 from trainform.cluster.preflight import check_objects
 from trainform.cluster.read import Cluster
 from trainform.errors import InputError, Problem
@@ -42,10 +43,9 @@ class TrainingQueue(pulumi.ComponentResource):
     ) -> None:
         with told():
             environment = with_own(resolve_environment(environment), queues={name: request})
-            backend = BACKENDS[environment.backend]
             plan = QueuePlan(name, request, queue_amounts(request, environment))
-            manifest = stamped(backend.queue(plan, ownership(name, environment=environment.name)))
-            check_objects(Cluster(environment.cluster.context), [manifest], backend.CRDS)
+            manifest = stamped(queue_manifest(plan, ownership(name, environment=environment.name)))
+            check_objects(Cluster(environment.cluster.context), [manifest], CRDS)
         super().__init__("trainform:index:TrainingQueue", name, None, opts)
         resource = register(manifest, self, cluster_provider(self, environment))
         self.queue = resource.id.apply(lambda _: name)

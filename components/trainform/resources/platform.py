@@ -5,7 +5,7 @@ from __future__ import annotations
 import pulumi
 
 from trainform.backends import platform_manifests
-from trainform.backends.job import BACKENDS
+from trainform.backends.queues import CRDS
 from trainform.cluster.preflight import check_objects
 from trainform.cluster.read import Cluster
 from trainform.examine import resolve_environment
@@ -25,7 +25,7 @@ class Platform(pulumi.ComponentResource):
         with told():
             environment = resolve_environment(environment)
             manifests = platform_manifests(environment)
-            check_objects(Cluster(environment.cluster.context), manifests, BACKENDS[environment.backend].CRDS)
+            check_objects(Cluster(environment.cluster.context), manifests, CRDS)
         super().__init__("trainform:index:Platform", name, None, opts)
         provider = cluster_provider(self, environment)
         namespace: list[pulumi.Resource] = []

@@ -8,7 +8,7 @@ from typing import Any
 import pulumi
 
 from trainform.backends import job_manifests, plan_job
-from trainform.backends.job import BACKENDS
+from trainform.backends.job import needed_crds
 from trainform.cluster.preflight import check_job
 from trainform.cluster.read import Cluster
 from trainform.examine import resolve
@@ -58,7 +58,7 @@ class TrainingJob(pulumi.ComponentResource):
             plan = plan_job(experiment, environment, run)
             manifests = job_manifests(plan)
             identity_secrets = _identity_secrets(plan)
-            check_job(Cluster(plan.context), plan, manifests, BACKENDS[plan.backend].CRDS)
+            check_job(Cluster(plan.context), plan, manifests, needed_crds(plan))
         super().__init__("trainform:index:TrainingJob", name, None, opts)
 
         provider = cluster_provider(self, environment)

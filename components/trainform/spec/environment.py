@@ -14,6 +14,7 @@ from trainform.spec.names import (
     CURRENCY,
     PORT_RANGE,
     REGISTRY,
+    BackendName,
     ExtendedResource,
     Label,
     LabelKey,
@@ -152,9 +153,14 @@ class Environment(Model):
     """One cluster as experiments see it."""
 
     name: Label = Field(description="Name of the environment, second part of stack names. A change makes new objects.")
-    backend: Literal["volcano"] = Field(
+    backend: BackendName = Field(
         default=defaults.BACKEND,
         description="Operator of experiments that name none. Default volcano. A change makes new jobs.",
+    )
+    admission: Literal["volcano", "kueue"] = Field(
+        default="volcano",
+        description="What holds a job back until all of it fits: Volcano with its queues and gangs, or Kueue with LocalQueues of the namespace "
+        "(backends jobset and trainer). Default volcano. A change makes new jobs.",
     )
     cluster: Cluster = Field(default=Cluster(), description="Which cluster. Default: the current context.")
     namespace: Namespace = Field(description="The namespace of the jobs.")

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, Tag
 from trainform.catalog import defaults
 from trainform.spec.launchers import Launcher
 from trainform.spec.model import MAPPING, TEXT, Model, Patch, Text, by_shape
-from trainform.spec.names import Image, Label, LabelKey, LabelValue, QueueName, ServiceLabel, Subdomain
+from trainform.spec.names import BackendName, Image, Label, LabelKey, LabelValue, QueueName, ServiceLabel, Subdomain
 from trainform.spec.network import Network
 from trainform.spec.prepare import Step
 from trainform.spec.quantities import Bytes, Duration
@@ -33,7 +33,7 @@ class Experiment(Model):
     name: Annotated[ServiceLabel, Field(max_length=56)] = Field(
         description="Name of the experiment and stem of all names; a DNS label that starts with a letter. A change makes new objects."
     )
-    backend: Literal["volcano"] | None = Field(
+    backend: BackendName | None = Field(
         default=None, description="Operator that runs the job. Empty: the environment's. A change makes a new job."
     )
     image: Image = Field(

@@ -6,7 +6,7 @@ Source: RFC 1123 and RFC 1035 labels as `k8s.io/apimachinery/pkg/util/validation
 from __future__ import annotations
 
 import re
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -91,3 +91,7 @@ def is_label(text: str) -> bool:
 def matches(pattern: str, text: str) -> bool:
     """Whether the text is as the pattern says."""
     return re.match(pattern, text) is not None
+
+
+BackendName = Literal["volcano", "jobset"]
+"""Operators that jobs can be rendered for."""

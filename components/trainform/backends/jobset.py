@@ -1,0 +1,142 @@
+"""JobSet: `jobset.x-k8s.io/v1alpha2`, one replicated job for each group of pods, with our own rendezvous and SSH.
+
+Everything but suspend and ttl is immutable. Ranks follow from the completion index, which every pod of an Indexed Job has as a label.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from trainform.backends.gangs import admission_crds, gang_problems, pod_group, queue_labels
+from trainform.backends.replicated_jobs import INDEX_LABEL as INDEX
+from trainform.backends.replicated_jobs import INDEX_VARIABLE, SHAPE, SUFFIX, replicated_jobs_spec
+from trainform.backends.replicated_jobs import templates as replicated_templates
+from trainform.backends.replicated_pods import controller_pods
+from trainform.backends.support import Fields, done_by, noted, refused
+from trainform.catalog import defaults
+from trainform.errors import Problem
+from trainform.manifests.env import Operator
+from trainform.manifests.manifest import Manifest, job_body, without_empty
+from trainform.manifests.objects import experiment_labels
+from trainform.manifests.shape import METADATA
+from trainform.plan.model import Plan
+from trainform.policy.templates import Template
+from trainform.spec.names import LABEL_MAX
+
+API_VERSION = "jobset.x-k8s.io/v1alpha2"
+KIND = "JobSet"
+INDEX_LABEL = INDEX
+ADDS = f"`{INDEX_VARIABLE}`; hostname and subdomain of every pod, as planned"
+MAKES = "JobSet (`jobset.x-k8s.io/v1alpha2`), with Volcano's admission a PodGroup"
+ADMISSIONS = (defaults.VOLCANO, defaults.KUEUE)
+MUTABLE_FIELDS = ("suspend", "ttlSecondsAfterFinished")
+
+_POLICIES = refused("are lifecycle policies of Volcano, and JobSet has none", "remove them, and say it in `restart`")
+FIELDS: Fields = {
+    "queue": done_by("Volcano: `queue` of a PodGroup; Kueue: the label `kueue.x-k8s.io/queue-name`, a LocalQueue"),
+    "restart": done_by(
+        "never: `backoffLimit: 0`; on-failure, N times: `restartPolicy: OnFailure` with a `backoffLimit`; all-when-evicted: `failurePolicy.maxRestarts`"
+    ),
+    "max_retry": done_by("`failurePolicy.maxRestarts`, one less: Volcano counts the last failure too"),
+    "ttl": done_by("`ttlSecondsAfterFinished`; updates in place"),
+    "policies": _POLICIES,
+    "roles.*.policies": _POLICIES,
+    "network.topology": done_by("Volcano: `networkTopology` of the PodGroup"),
+    "roles.*.min_available": done_by("Volcano: counts for `minMember` of the PodGroup, over all roles"),
+    "launcher.torchrun.elastic": noted(
+        "JobSet has a fixed number of pods: another number of replicas is a new revision here"
+    ),
+}
+
+
+def crds(plan: Plan) -> tuple[str, ...]:
+    """The JobSet, and what admits it."""
+    return ("jobsets.jobset.x-k8s.io", *admission_crds(plan))
+
+
+def shapes(plan: Plan) -> dict[str, Any]:
+    """The JobSet's."""
+    return {"job": {"metadata!": METADATA, "spec!": SHAPE}}
+
+
+def problems(plan: Plan) -> Iterator[Problem]:
+    """Names: JobSet's webhook counts the random end of pod names too."""
+    yield from gang_problems(plan)
+    for role in plan.roles:
+        group = list(role.groups())[-1]
+        longest = plan.naming.pod_name(plan.job, group.name, max(group.replicas - 1, 0))
+        over = len(longest) + SUFFIX - LABEL_MAX
+        if 0 < over <= SUFFIX:  # above that the plan has said it
+            yield Problem(
+                f"roles.{role.name}",
+                None,
+                f"gives the pod name {longest} with {len(longest)} characters; JobSet takes {LABEL_MAX - SUFFIX}",
+                f"shorten the experiment's or the role's name by {over}",
+            )
+
+
+def operator(plan: Plan) -> Operator:
+    """The index by the label of Indexed Jobs, which give it in a variable of their own."""
+    return Operator(INDEX_LABEL, appended=frozenset([INDEX_VARIABLE]))
+
+
+def files(plan: Plan) -> dict[str, str]:
+    """None."""
+    return {}
+
+
+def further(plan: Plan) -> list[Manifest]:
+    """The gang."""
+    return pod_group(plan)
+
+
+def job(plan: Plan) -> Manifest:
+    """The JobSet."""
+    metadata = {
+        "name": plan.job,
+        "namespace": plan.namespace,
+        "labels": {
+            **plan.labels,
+            **experiment_labels(plan),
+            **queue_labels(plan),
+            defaults.REVISION_LABEL: plan.revision,
+        },
+        "annotations": plan.annotations,
+    }
+    spec = replicated_jobs_spec(plan, operator(plan))
+    body = {"apiVersion": API_VERSION, "kind": KIND, "metadata": without_empty(metadata), "spec": spec}
+    return Manifest("job", body, follows_revision=True)
+
+
+def templates(plan: Plan, manifests: Sequence[Manifest]) -> list[Template]:
+    """Of each replicated job."""
+    return replicated_templates(job_body(manifests)["spec"])
+
+
+def pods(plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
+    """Those of the Jobs; they need no further object."""
+    body = job_body(manifests)
+    return controller_pods(body["metadata"], body["spec"]), {}
+
+
+def replanned(key: str, rendered: dict[str, Any], patched: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Numbers of pods: limits, totals, ranks and the gang were worked out from them."""
+    old, new = rendered["spec"], patched["spec"]
+    before, after = ([job["name"] for job in spec["replicatedJobs"]] for spec in (old, new))
+    if before != after:
+        yield "spec.replicatedJobs.name", f"would be {after}, and the plan says {before}"
+        return
+    for field in ("parallelism", "completions"):
+        counts, others = ([job["template"]["spec"][field] for job in spec["replicatedJobs"]] for spec in (old, new))
+        if counts != others:
+            yield f"spec.replicatedJobs.template.spec.{field}", f"would be {others}, and the plan says {counts}"
+
+
+def immutable_part(job: dict[str, Any]) -> Any:
+    """The spec without what changes in place."""
+    spec = copy.deepcopy(job["spec"])
+    for field in MUTABLE_FIELDS:
+        spec.pop(field, None)
+    return spec

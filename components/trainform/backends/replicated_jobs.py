@@ -1,0 +1,100 @@
+"""A JobSet's spec: one Indexed Job for each group of pods. Trainer's runtimes hold the same.
+
+Source: JobSet 0.12.0, `api/jobset/v1alpha2` and its webhooks. What these would fill in is said here: the controller reads `network` and
+`successPolicy` without looking whether they are there, and Trainer asks no webhook.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trainform.backends.gangs import in_gang
+from trainform.catalog import defaults
+from trainform.manifests.env import Operator
+from trainform.manifests.manifest import without_empty
+from trainform.manifests.pods import pod_template
+from trainform.manifests.shape import POD_TEMPLATE
+from trainform.plan.model import Group, Plan, RolePlan
+from trainform.policy.templates import Template
+
+INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
+INDEX_VARIABLE = "JOB_COMPLETION_INDEX"
+SUFFIX = 6  # characters that Kubernetes puts after the name of a Job's pod: `-x7k2p`
+ENDLESS = 2**31 - 1  # restarts of what must never fail the job
+
+JOB_SHAPE = {
+    "name!": str,
+    "template!": {"spec!": {"parallelism!": int, "completions!": int, "template!": POD_TEMPLATE}},
+}
+SHAPE = {"network!": {"subdomain": str}, "replicatedJobs!": [JOB_SHAPE]}
+
+
+def replicated_jobs_spec(plan: Plan, operator: Operator) -> dict[str, Any]:
+    """The spec of a JobSet."""
+    return without_empty(
+        {
+            "network": {
+                "enableDNSHostnames": True,
+                "subdomain": plan.rendezvous.service,
+                "publishNotReadyAddresses": True,
+            },
+            "successPolicy": without_empty({"operator": "All", "targetReplicatedJobs": _speaking(plan)}),
+            "failurePolicy": _failure_policy(plan),
+            "startupPolicy": {"startupPolicyOrder": "AnyOrder"},
+            "ttlSecondsAfterFinished": plan.ttl_seconds,
+            "replicatedJobs": [
+                _replicated_job(plan, role, group, operator) for role in plan.roles for group in role.groups()
+            ],
+        }
+    )
+
+
+def templates(spec: dict[str, Any]) -> list[Template]:
+    """Pods of each role. All of a group are in the gang: a Job has no smaller number."""
+    found = []
+    for job in spec["replicatedJobs"]:
+        pods = job["template"]["spec"]
+        template, count = pods["template"], pods["parallelism"]
+        role = template["metadata"]["labels"].get(defaults.ROLE_LABEL, job["name"])
+        annotations = template["metadata"].get("annotations", {})
+        found.append(Template(role, count, count, annotations, template["spec"]))
+    return found
+
+
+def _replicated_job(plan: Plan, role: RolePlan, group: Group, operator: Operator) -> dict[str, Any]:
+    """Completion number i is pod i, whoever made it: a pod that is lost is made anew under its name."""
+    job = {
+        "parallelism": group.replicas,
+        "completions": group.replicas,
+        "completionMode": "Indexed",
+        "backoffLimit": _backoff(plan, role),
+        "template": in_gang(plan, pod_template(plan, role, group, operator)),
+    }
+    return {"name": group.name, "replicas": 1, "groupName": "default", "template": {"spec": job}}
+
+
+def _backoff(plan: Plan, role: RolePlan) -> int:
+    """Failures of pods, or of their containers, after which the Job fails, and with it the JobSet. An extra never does that."""
+    if not role.launched:
+        return ENDLESS
+    return role.max_retry - 1 if role.restart == "on-failure" else 0
+
+
+def _speaking(plan: Plan) -> list[str]:
+    """Groups whose success is the job's; none: all."""
+    if plan.ends_with is None:
+        return []
+    role = next(role for role in plan.roles if role.name == plan.ends_with)
+    first, *_ = role.groups()
+    # of replicas with templates of their own the first one speaks, as TensorFlow's worker 0 does
+    return [first.name] if role.per_replica else [group.name for group in role.groups()]
+
+
+def _failure_policy(plan: Plan) -> dict[str, Any]:
+    """A failed Job restarts all where the plan says so, else it is the end."""
+    restarting = {role.name for role in plan.roles if role.restarts_job}
+    final = [group.name for role in plan.roles if role.name not in restarting for group in role.groups()]
+    if not restarting:
+        return {"maxRestarts": 0, "restartStrategy": "Recreate"}
+    rules = [{"name": "final", "action": "FailJobSet", "targetReplicatedJobs": final}] if final else []
+    return without_empty({"maxRestarts": plan.max_retry - 1, "restartStrategy": "Recreate", "rules": rules})

@@ -1,0 +1,50 @@
+"""The pods that JobSet's controller and Kubernetes' Job controller make of a JobSet, for a rehearsal without a cluster.
+
+Source: JobSet 0.12.0, pkg/controllers (`constructJob`, `labelAndAnnotateObject`), and Kubernetes' Indexed Jobs; the engine tests hold it
+against what the real controllers made.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from trainform.backends.replicated_jobs import INDEX_LABEL, INDEX_VARIABLE
+
+
+def controller_pods(metadata: dict[str, Any], spec: dict[str, Any]) -> list[dict[str, Any]]:
+    """The pods in order, called by their hostnames: Kubernetes puts a random end to each. `metadata`: the JobSet's."""
+    return [
+        _pod(metadata, spec, job, index)
+        for job in spec["replicatedJobs"]
+        for index in range(job["template"]["spec"]["completions"])
+    ]
+
+
+def _pod(metadata: dict[str, Any], spec: dict[str, Any], job: dict[str, Any], index: int) -> dict[str, Any]:
+    template = copy.deepcopy(job["template"]["spec"]["template"])
+    name = f"{metadata['name']}-{job['name']}-0"
+    made = template["spec"]
+    made["hostname"] = f"{name}-{index}"
+    made["subdomain"] = spec["network"]["subdomain"]
+    for container in [*made.get("initContainers", []), *made["containers"]]:
+        field = {"fieldRef": {"apiVersion": "v1", "fieldPath": f"metadata.labels['{INDEX_LABEL}']"}}
+        container.setdefault("env", []).append({"name": INDEX_VARIABLE, "valueFrom": field})
+    labels = {
+        INDEX_LABEL: str(index),
+        "batch.kubernetes.io/job-name": name,
+        "jobset.sigs.k8s.io/jobset-name": metadata["name"],
+        "jobset.sigs.k8s.io/replicatedjob-name": job["name"],
+        "jobset.sigs.k8s.io/job-index": "0",
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": f"{name}-{index}",
+            "namespace": metadata["namespace"],
+            "labels": {**template["metadata"].get("labels", {}), **labels},
+            "annotations": template["metadata"].get("annotations", {}),
+        },
+        "spec": made,
+    }
