@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.samples import job, plan, reasons
+from trainform.backends import job_manifests
 from trainform.backends.job import BACKENDS
 from trainform.backends.volcano import pods
 from trainform.backends.volcano_pods import controller_objects, host_variables
@@ -149,7 +150,7 @@ def test_names_of_variables(task: str, stem: str) -> None:
 def test_every_container_gets_them_last() -> None:
     roles = {"worker": {"init": [{"name": "fetch", "command": ["fetch"]}], "env": {"NCCL_DEBUG": "INFO"}}}
     made = plan(roles=roles)
-    (found,), config_maps = pods(job(made))
+    (found,), config_maps = pods(made, job_manifests(made))
     (hosts,) = config_maps
     for container in [*found["spec"]["initContainers"], *found["spec"]["containers"]]:
         assert [entry["name"] for entry in container["env"][-2:]] == ["VC_WORKER_HOSTS", "VC_WORKER_NUM"]

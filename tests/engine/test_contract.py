@@ -28,8 +28,7 @@ def without_token(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def as_planned(live: Live, plan: Plan) -> list[dict[str, Any]]:
     """The running pods; fails the test where they are not what the plan said and the controller is known to make of it."""
-    job = next(manifest.body for manifest in job_manifests(plan) if manifest.key == "job")
-    said_pods, said_maps = BACKENDS[plan.backend].pods(job)
+    said_pods, said_maps = BACKENDS[plan.backend].pods(plan, job_manifests(plan))
     pods = {pod["metadata"]["name"]: pod for pod in live.running_pods(plan.namespace, len(said_pods))}
     assert pods.keys() == {pod["metadata"]["name"] for pod in said_pods} == {pod.name for pod in plan.pods()}
     for name, data in said_maps.items():

@@ -1,0 +1,207 @@
+"""JobSets: groups of pods as replicated jobs, and the words of `restart` as policies of Jobs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.samples import WITH_EXTRAS, environment, job, plan, reasons
+from trainform.backends import job_manifests
+from trainform.backends.jobset import immutable_part, pods, replanned, templates
+from trainform.backends.replicated_jobs import ENDLESS
+from trainform.plan import Plan
+
+JOBSET: dict[str, Any] = {"backend": "jobset"}
+KUEUE = environment(admission="kueue", queues={})
+TENSORFLOW: dict[str, Any] = {
+    **JOBSET,
+    "launcher": {"tensorflow": {"command": ["python", "/app/mnist.py"]}},
+    "roles": {"ps": {"replicas": 2}, "worker": {"replicas": 3}},
+}
+
+
+def replicated(made: Plan) -> dict[str, dict[str, Any]]:
+    """The specs of the Jobs by group."""
+    return {each["name"]: each["template"]["spec"] for each in job(made)["spec"]["replicatedJobs"]}
+
+
+def test_a_job_for_each_role() -> None:
+    made = plan(**JOBSET, roles=WITH_EXTRAS)
+    found = replicated(made)
+    assert {name: (spec["parallelism"], spec["completions"]) for name, spec in found.items()} == {
+        "master": (1, 1), "worker": (3, 3), "evaluation-watcher": (4, 4),
+    }  # fmt: skip
+    assert {spec["completionMode"] for spec in found.values()} == {"Indexed"}
+
+
+def test_what_the_webhook_and_the_controller_need_is_said() -> None:
+    """The controller reads both without a look whether they are there."""
+    spec = job(plan(**JOBSET))["spec"]
+    assert spec["network"] == {
+        "enableDNSHostnames": True, "subdomain": "sdxl-lora", "publishNotReadyAddresses": True,
+    }  # fmt: skip
+    assert spec["successPolicy"] == {"operator": "All"}
+
+
+def test_names_are_those_of_indexed_jobs() -> None:
+    made = plan(**JOBSET, roles={"worker": {"replicas": 2}})
+    found, further = pods(made, job_manifests(made))
+    planned = [pod.name for pod in made.pods()]
+    assert planned == [f"{made.job}-worker-0-0", f"{made.job}-worker-0-1"]
+    assert [pod["spec"]["hostname"] for pod in found] == planned
+    assert [f"{pod['spec']['hostname']}.{pod['spec']['subdomain']}" for pod in found] == [
+        pod.address for pod in made.pods()
+    ]
+    assert made.rendezvous.address == f"{planned[0]}.sdxl-lora"
+    assert further == {}
+
+
+def test_ranks_come_from_the_completion_index() -> None:
+    made = plan(**JOBSET, roles={"master": {"replicas": 1}, "worker": {"replicas": 2}})
+    found, _ = pods(made, job_manifests(made))
+    label = "batch.kubernetes.io/job-completion-index"
+    for pod, index in zip(found, ("0", "0", "1"), strict=True):
+        entry = next(
+            entry for entry in pod["spec"]["containers"][0]["env"] if entry["name"] == "TRAINFORM_REPLICA_INDEX"
+        )
+        assert entry["valueFrom"]["fieldRef"]["fieldPath"] == f"metadata.labels['{label}']"
+        assert pod["metadata"]["labels"][label] == index
+
+
+def test_a_value_of_the_user_for_the_index_wins() -> None:
+    made = plan(**JOBSET, env={"JOB_COMPLETION_INDEX": "7"})
+    container = replicated(made)["worker"]["template"]["spec"]["containers"][0]
+    assert container["command"][:2] == ["env", "JOB_COMPLETION_INDEX=$(TRAINFORM_KEPT_JOB_COMPLETION_INDEX)"]
+
+
+RESTARTS: list[tuple[dict[str, Any], str, int, dict[str, Any]]] = [
+    ({}, "Never", 0, {"maxRestarts": 0, "restartStrategy": "Recreate"}),
+    ({"restart": "on-failure"}, "OnFailure", 2, {"maxRestarts": 0, "restartStrategy": "Recreate"}),
+    ({"restart": "5 times"}, "OnFailure", 5, {"maxRestarts": 0, "restartStrategy": "Recreate"}),
+    ({"restart": "all-when-evicted"}, "Never", 0, {"maxRestarts": 2, "restartStrategy": "Recreate"}),
+    ({"restart": "all-when-evicted", "max_retry": 5}, "Never", 0, {"maxRestarts": 4, "restartStrategy": "Recreate"}),
+]
+
+
+@pytest.mark.parametrize(("parts", "pods_policy", "backoff", "failure"), RESTARTS)
+def test_words_of_restart(parts: dict[str, Any], pods_policy: str, backoff: int, failure: dict[str, Any]) -> None:
+    made = plan(**JOBSET, **parts)
+    worker = replicated(made)["worker"]
+    assert worker["template"]["spec"]["restartPolicy"] == pods_policy
+    assert worker["backoffLimit"] == backoff
+    assert job(made)["spec"]["failurePolicy"] == failure
+
+
+def test_one_role_may_end_the_job_while_another_restarts_it() -> None:
+    roles = {"master": {"restart": "never"}, "worker": {"replicas": 2, "restart": "all-when-evicted"}}
+    rules = job(plan(**JOBSET, roles=roles))["spec"]["failurePolicy"]["rules"]
+    assert rules == [{"name": "final", "action": "FailJobSet", "targetReplicatedJobs": ["master"]}]
+
+
+def test_an_extra_never_ends_the_training() -> None:
+    made = plan(**JOBSET, roles=WITH_EXTRAS)
+    assert replicated(made)["evaluation-watcher"]["backoffLimit"] == ENDLESS
+    assert job(made)["spec"]["successPolicy"]["targetReplicatedJobs"] == ["master"]
+
+
+def test_the_first_worker_speaks_where_each_has_a_template_of_its_own() -> None:
+    made = plan(**TENSORFLOW, network={"host": True, "ports": "per-replica"})
+    assert list(replicated(made)) == ["ps-0", "ps-1", "worker-0", "worker-1", "worker-2"]
+    assert job(made)["spec"]["successPolicy"]["targetReplicatedJobs"] == ["worker-0"]
+    assert job(plan(**TENSORFLOW))["spec"]["successPolicy"]["targetReplicatedJobs"] == ["worker"]
+
+
+def test_a_gang_of_volcano() -> None:
+    made = plan(
+        **JOBSET,
+        roles={"worker": {"replicas": 4, "min_available": 3}},
+        queue="night",
+        network={"topology": {"mode": "hard", "highest_tier": 2}},
+    )
+    group = next(manifest for manifest in job_manifests(made) if manifest.key == "pod-group")
+    assert group.body["metadata"]["name"] == made.job
+    assert group.body["spec"] == {
+        "minMember": 3, "queue": "night", "networkTopology": {"mode": "hard", "highestTierAllowed": 2},
+    }  # fmt: skip
+    template = replicated(made)["worker"]["template"]
+    assert template["metadata"]["annotations"] == {"scheduling.k8s.io/group-name": made.job}
+    assert template["spec"]["schedulerName"] == "volcano"
+
+
+def test_a_queue_of_kueue() -> None:
+    made = plan(cluster=KUEUE, **JOBSET, queue="research")
+    assert job(made)["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "research"
+    assert [manifest.key for manifest in job_manifests(made)] == ["service", "launch-script", "job"]
+    assert "schedulerName" not in replicated(made)["worker"]["template"]["spec"]
+
+
+def test_what_kueue_has_no_word_for() -> None:
+    assert reasons(KUEUE, **JOBSET) == {}
+    assert reasons(KUEUE) == {"backend": "is not admitted by Kueue, as the environment asks"}
+    found = reasons(
+        KUEUE,
+        **JOBSET,
+        queue={"weight": 2},
+        network={"topology": {"mode": "hard", "highest_tier": 2}},
+        roles={"worker": {"replicas": 4, "min_available": 3}},
+    )
+    assert found == {
+        "queue": "declares a queue of Volcano's, and the environment admits by Kueue",
+        "network.topology": "is Volcano's, and the environment admits by Kueue",
+        "roles.worker.min_available": "asks for a part of the role, and Kueue admits a job as a whole",
+    }
+
+
+def test_lifecycle_policies_are_refused() -> None:
+    policies = [{"event": "PodEvicted", "action": "RestartJob"}]
+    told = "are lifecycle policies of Volcano, and JobSet has none"
+    assert reasons(**JOBSET, policies=policies) == {"policies": told}
+    assert reasons(**JOBSET, roles={"worker": {"policies": policies}}) == {"roles.worker.policies": told}
+
+
+def test_an_elastic_job_is_told_that_it_is_of_fixed_size() -> None:
+    launcher = {"torchrun": {"script": "/app/train.py", "elastic": {"min_nodes": 1, "max_nodes": 4}}}
+    told = "launcher.torchrun.elastic: JobSet has a fixed number of pods: another number of replicas is a new revision here"
+    assert told in plan(**JOBSET, launcher=launcher).notes
+    two, three = (plan(**JOBSET, launcher=launcher, roles={"worker": {"replicas": count}}) for count in (2, 3))
+    assert two.revision != three.revision
+
+
+def test_names_leave_room_for_the_end_that_kubernetes_gives() -> None:
+    """57 characters are left of 63."""
+    fits = "a" * (57 - len("-123456-worker-0-0"))
+    assert reasons(**JOBSET, name=fits, roles={"worker": {"replicas": 1}}) == {}
+    (told,) = reasons(**JOBSET, name=f"{fits}a", roles={"worker": {"replicas": 1}}).values()
+    assert "58 characters; JobSet takes 57" in told
+
+
+def test_what_changes_in_place() -> None:
+    body = job(plan(**JOBSET, ttl="12h"))
+    assert body["spec"]["ttlSecondsAfterFinished"] == 43200
+    assert immutable_part(body) == immutable_part(job(plan(**JOBSET)))
+    assert plan(**JOBSET, ttl="12h").revision == plan(**JOBSET).revision
+    assert plan(**JOBSET, restart="on-failure").revision != plan(**JOBSET).revision
+
+
+def test_patches_may_not_change_what_was_planned() -> None:
+    made = plan(**JOBSET)
+    body = job(made)
+    spec = body["spec"]["replicatedJobs"][0]["template"]["spec"]
+    bigger = {**body["spec"]["replicatedJobs"][0], "template": {"spec": {**spec, "parallelism": 3}}}
+    patched = {**body, "spec": {**body["spec"], "replicatedJobs": [bigger]}}
+    assert list(replanned("job", body, patched)) == [
+        ("spec.replicatedJobs.template.spec.parallelism", "would be [3], and the plan says [2]")
+    ]
+    assert list(replanned("job", body, body)) == []
+    gone = {**body, "spec": {**body["spec"], "replicatedJobs": []}}
+    assert [path for path, _ in replanned("job", body, gone)] == ["spec.replicatedJobs.name"]
+
+
+def test_limits_see_every_role() -> None:
+    made = plan(**JOBSET, roles=WITH_EXTRAS)
+    found = templates(made, job_manifests(made))
+    assert [(template.role, template.replicas, template.min_available) for template in found] == [
+        ("master", 1, 1), ("worker", 3, 3), ("evaluation-watcher", 4, 4),
+    ]  # fmt: skip
+    assert found[0].asks("baidu.com/a800_80g_cgpu") == 8
