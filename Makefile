@@ -25,7 +25,7 @@ test: setup lint types ## Lint, types and every test.
 	@$(BIN)/python -m pytest
 
 rehearse: setup image ## Real launchers in the pods that the real controller made, as containers.
-	@$(BIN)/python -m pytest tests/rehearsal tests/engine/test_rehearsals.py
+	@$(BIN)/python -m pytest tests/engine/test_rehearsals.py tests/rehearsal/test_worlds.py
 
 image: docker ## The image of the rehearsals: torchrun, accelerate, deepspeed, mpirun and TensorFlow on CPUs.
 	@$(BIN)/python -m tools.rehearsal_image

@@ -16,6 +16,7 @@ import yaml
 
 from trainform.examine import examine
 from trainform.plan import Plan
+from trainform.sandbox.exports import WITHOUT_SIDECARS
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PATIENCE = 120.0
@@ -68,7 +69,7 @@ class Project:
         self.environ = {
             **os.environ,
             **exports,
-            "PULUMI_BACKEND_URL": f"file://{state}",
+            "PULUMI_BACKEND_URL": f"file://{state}?{WITHOUT_SIDECARS}",
             "PULUMI_CONFIG_PASSPHRASE": "correct horse battery staple",
         }
         self.environ.pop("PULUMI_CONFIG_PASSPHRASE_FILE", None)

@@ -54,6 +54,26 @@ def test_killed_as_soon_as(project: Project, live: Live, moment: str) -> None:
     converges(project, live, stack)
 
 
+def test_an_empty_file_beside_the_state_is_no_loss(project: Project, live: Live) -> None:
+    """What a kill may leave where the state's URL does not say `metadata=skip`; the documentation says what to do then."""
+    project.environ["PULUMI_BACKEND_URL"] = project.environ["PULUMI_BACKEND_URL"].partition("?")[0]
+    project.copied("extras")
+    stack = project.stack("extras")
+    project.up(stack)
+    (beside,) = project.folder.rglob(f"{stack}.json.attrs")
+    beside.write_text("")
+    assert "failed to load checkpoint: EOF" in project.pulumi("preview", "-s", stack).failed()
+    beside.unlink()
+    converges(project, live, stack)
+
+
+def test_nothing_stands_beside_the_state(project: Project) -> None:
+    project.copied("hello")
+    project.stack("hello")
+    assert [*project.folder.rglob("hello.dev.json")]
+    assert [*project.folder.rglob("*.attrs")] == []
+
+
 def test_the_lock_of_a_killed_up_is_told(project: Project, live: Live) -> None:
     project.copied("extras")
     stack = project.stack("extras")

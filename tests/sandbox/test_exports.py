@@ -35,7 +35,7 @@ def test_a_shell_that_evaluates_them_works_in_the_sandbox(sandbox: Sandbox, tool
     assert "kubernetes" in shell.stdout
     seen = dict(line.split("=", 1) for line in shell.stdout.splitlines() if "=" in line)
     assert seen["KUBECONFIG"] == str(sandbox.kubeconfig)
-    assert seen["PULUMI_BACKEND_URL"] == f"file://{sandbox.folder}/pulumi-state"
+    assert seen["PULUMI_BACKEND_URL"] == f"file://{sandbox.folder}/pulumi-state?metadata=skip"
     assert "PULUMI_CONFIG_PASSPHRASE" not in seen
     assert seen["PATH"].split(os.pathsep)[0] == str(toolchain.pulumi.bin) or toolchain.pulumi.origin == "system"
 

@@ -11,6 +11,9 @@ from trainform.toolchain.ensure import environment
 
 # Pulumi prefers it to the file, and stacks made with another passphrase could not be read.
 UNSET = ("PULUMI_CONFIG_PASSPHRASE",)
+# Beside each file Pulumi would write another one with its type and hash, not atomically as the file itself: an `up` that is killed
+# at that moment leaves it empty, and then no command reads the state ("failed to load checkpoint: EOF").
+WITHOUT_SIDECARS = "metadata=skip"
 
 
 @sandbox_edge
@@ -23,6 +26,6 @@ def exports(folder: Path) -> dict[str, str]:
     return {
         **environment(state.pulumi),
         "KUBECONFIG": str(layout.kubeconfig),
-        "PULUMI_BACKEND_URL": f"file://{layout.pulumi_state}",
+        "PULUMI_BACKEND_URL": f"file://{layout.pulumi_state}?{WITHOUT_SIDECARS}",
         "PULUMI_CONFIG_PASSPHRASE_FILE": str(layout.passphrase),
     }
