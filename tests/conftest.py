@@ -10,6 +10,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.addons import addons, addons_exports
+
+__all__ = ["addons", "addons_exports"]
+
 ROOT = Path(__file__).parent.parent
 
 # Shared machines stall: a deadline per example would fail for reasons that are not the code's.

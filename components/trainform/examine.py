@@ -15,7 +15,7 @@ from trainform.plan.environment import environment_problems
 from trainform.plan.model import Plan
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
-from trainform.spec.load import Loaded, load_environment, load_experiment, parse
+from trainform.spec.load import Loaded, load_environment, load_experiment, parse, with_runtime_file
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,7 +88,7 @@ def resolve(
     """The models, read where a name or path is given; InputError with every problem, with lines where both are files."""
     if isinstance(experiment, str) and isinstance(environment, str):
         return examine(experiment, environment, run).checked()
-    read = load_experiment(experiment).checked() if isinstance(experiment, str) else experiment
+    read = load_experiment(experiment).checked() if isinstance(experiment, str) else with_runtime_file(experiment)
     return read, resolve_environment(environment)
 
 

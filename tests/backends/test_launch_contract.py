@@ -62,6 +62,10 @@ def test_the_contract_promises_nothing_that_is_never_rendered(launcher: str) -> 
     """Each row has a job in which a pod gets the variable."""
     elastic = {"torchrun": {"script": "/app/train.py", "elastic": {"min_nodes": 1, "max_nodes": 4}}}
     further = [plan(launcher=elastic, roles=POOL)] if launcher == "torchrun" else []
+    if launcher == "mpi":  # what stands for SSH
+        apart: dict[str, Any] = {"mpi": {"command": ["/app/train"], "role": "launcher"}}
+        roles = {"launcher": {"ranked": False}, "worker": {"replicas": 2}}
+        further = [plan(backend="kubeflow", launcher=apart, roles=roles)]
     plans = [plan(roles=POOL, **JOBS[launcher]), plan(roles=POOL, launcher=JOBS[launcher]["launcher"]), *further]
     rendered = {variable.name for made in plans for role in made.roles for variable in role.env}
     assert rendered == {variable.name for variable in VARIABLES[launcher]}

@@ -85,9 +85,34 @@ def bare_cluster(tmp_path: Path, toolchain: Toolchain) -> Iterator[str]:
     down(second.folder)
 
 
+@pytest.fixture(scope="session")
+def addons_live(addons: Sandbox) -> Iterator[Live]:
+    """The live cluster with the other operators."""
+    live = _live(addons)
+    yield live
+    live.close()
+
+
+@pytest.fixture
+def addons_project(
+    tmp_path: Path, addons_exports: dict[str, str], toolchain: Toolchain, addons_live: Live
+) -> Iterator[Project]:
+    """A project on the cluster with the other operators."""
+    exports = {**environment(toolchain.pulumi), "KUBECONFIG": addons_exports["KUBECONFIG"]}
+    for name in own_namespace(addons_live):
+        project = Project(tmp_path / "project", exports, name)
+        project.environment()
+        yield project
+
+
 @pytest.fixture
 def namespace(live: Live) -> Iterator[str]:
     """A namespace of the test's own, deleted at its end."""
+    yield from own_namespace(live)
+
+
+def own_namespace(live: Live) -> Iterator[str]:
+    """Makes a namespace, and deletes it at the end."""
     name = f"t-{next(_numbers)}"
     live.create("namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
     # the controller makes this account in each new namespace; pods are refused before

@@ -26,6 +26,9 @@ GROUPS = {
     "queues": "/apis/scheduling.volcano.sh/v1beta1",
     "podgroups": "/apis/scheduling.volcano.sh/v1beta1",
     "jobs": "/apis/batch.volcano.sh/v1alpha1",
+    "pytorchjobs": "/apis/kubeflow.org/v1",
+    "jobsets": "/apis/jobset.x-k8s.io/v1alpha2",
+    "trainjobs": "/apis/trainer.kubeflow.org/v1alpha1",
     "commands": "/apis/bus.volcano.sh/v1alpha1",
     "customresourcedefinitions": "/apis/apiextensions.k8s.io/v1",
 }
@@ -83,6 +86,17 @@ class Live:
         assert response.status_code == 201, response.text
         created: dict[str, Any] = response.json()
         return created
+
+    def dry_run(self, body: dict[str, Any]) -> dict[str, Any]:
+        """The object as the server would keep it; fails the test with the server's words where it would not."""
+        namespace, plural = body["metadata"].get("namespace"), f"{body['kind'].lower()}s"
+        version = body["apiVersion"]
+        group = f"/apis/{version}" if "/" in version else f"/api/{version}"
+        path = "/".join([group, *(["namespaces", namespace] if namespace is not None else []), plural])
+        response = self.request("POST", f"{path}?dryRun=All", body)
+        assert response.status_code == 201, (body["kind"], response.text)
+        kept: dict[str, Any] = response.json()
+        return kept
 
     def delete(self, plural: str, name: str, namespace: str | None = None) -> None:
         """Delete an object."""

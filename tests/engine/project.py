@@ -110,6 +110,13 @@ class Project:
             self.pulumi("stack", "init", name).succeeded()
         return name
 
+    def program_stack(self, name: str, config: Mapping[str, Any]) -> str:
+        """Make a stack of a program of the test's own, with this config."""
+        content = {"config": {"trainform:environment": "dev", **config}}
+        (self.folder / "stacks" / f"Pulumi.{name}.yaml").write_text(yaml.safe_dump(content))
+        self.pulumi("stack", "init", name).succeeded()
+        return name
+
     def ssh_secret(self, stack: str, *words: str, value: str = SSH_SECRET) -> Ran:
         """Set the stack's secret from which SSH keys are derived; encrypted, unless `words` say otherwise."""
         how = words if words else ("--secret",)

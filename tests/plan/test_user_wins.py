@@ -73,10 +73,15 @@ def test_every_variable_is_there_for_some_role() -> None:
             name for role in made.roles for name in env(made, role.name)
         )
     expected = {name: {variable.name for variable in variables} for name, variables in VARIABLES.items()}
-    services = {"accelerate", "command"}  # the variable for rank 0 behind a Service is torchrun's case
+    elsewhere = {
+        "accelerate": {"TRAINFORM_OWN_ADDR"},  # the variable for rank 0 behind a Service is torchrun's case
+        "command": {"TRAINFORM_OWN_ADDR"},
+        "tensorflow": {"TRAINFORM_SERVICE"},
+        "mpi": {"PRTE_MCA_plm_ssh_agent"},  # of operators with an agent of their own
+    }
     assert {name: expected[name] - found[name] for name in expected} == {
-        name: {"TRAINFORM_OWN_ADDR"} if name in services else {"TRAINFORM_SERVICE"} if name == "tensorflow" else set() for name in expected
-    }  # fmt: skip
+        name: elsewhere.get(name, set()) for name in expected
+    }
 
 
 @pytest.mark.parametrize(("case", "variable", "role"), CASES)

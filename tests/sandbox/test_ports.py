@@ -10,7 +10,7 @@ import pytest
 
 from tests.sandbox.conftest import until
 from trainform.sandbox.certificates import Certificates
-from trainform.sandbox.components import Context, commands
+from trainform.sandbox.components import Context, commands, programs
 from trainform.sandbox.folder import Layout
 from trainform.sandbox.ports import pick_ports
 from trainform.sandbox.processes import is_running, launch
@@ -40,7 +40,7 @@ def test_a_port_that_was_lost_to_another_process_is_recognised(tmp_path: Path, t
         ports = {"etcd": busy.getsockname()[1], **pick_ports(["etcd-peer"], {})}
         context = Context(layout, certificates, ports, (), tmp_path / "none")
         [etcd] = launch(
-            commands(0, context, toolchain.control_plane.binaries), {"PATH": os.defpath}, lambda started: None
+            commands(0, context, programs(toolchain.control_plane.binaries)), {"PATH": os.defpath}, lambda started: None
         )
         until(lambda: not is_running(etcd))
         with pytest.raises(PortTakenError, match="etcd ended"):

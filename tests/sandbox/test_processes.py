@@ -49,6 +49,19 @@ def test_a_process_is_recorded_before_it_runs(tmp_path: Path) -> None:
     until(lambda: not is_running(process))
 
 
+def test_a_command_has_the_environment_of_all_and_its_own(tmp_path: Path) -> None:
+    shell = shutil.which("sh")
+    assert shell is not None
+    script = ["-c", 'echo "$SHARED $OWN"']
+    rows = [
+        Command("plain", Path(shell), script, tmp_path / "plain.log"),
+        Command("special", Path(shell), script, tmp_path / "special.log", {"OWN": "mine", "SHARED": "other"}),
+    ]
+    started = launch(rows, {**ENVIRONMENT, "SHARED": "ours"}, lambda started: None)
+    until(lambda: not any(map(is_running, started)))
+    assert [tail(row.log) for row in rows] == [["ours "], ["other mine"]]
+
+
 def test_a_process_that_was_not_recorded_never_runs(tmp_path: Path) -> None:
     died = subprocess.run([sys.executable, "-c", DIES, tmp_path], cwd=tmp_path, check=False)
     assert died.returncode == 9

@@ -43,13 +43,21 @@ def test_a_pool_for_each_kind_and_one_without_accelerators() -> None:
     assert a800 == NodePool(
         "a800",
         4,
-        {"cpu": "128", "memory": "1Ti", "pods": "110", "baidu.com/a800_80g_cgpu": "8", "rdma/hca": "8"},
+        {
+            "cpu": "128",
+            "memory": "1Ti",
+            "pods": "110",
+            "ephemeral-storage": "1Ti",
+            "baidu.com/a800_80g_cgpu": "8",
+            "rdma/hca": "8",
+        },
         {"trainform.dev/accelerator": "a800"},
     )
     assert (h100.resources["cpu"], h100.resources["memory"], h100.resources["nvidia.com/gpu"]) == ("64", "512Gi", "4")
     assert h100.labels == {"trainform.dev/accelerator": "h100", "pool": "h100"}
     assert h100.taints == (Taint("gpu", "h100", "NoExecute"),)
     assert (cpu.name, cpu.count) == ("cpu", 2)
+    assert cpu.resources == {"cpu": "128", "memory": "1Ti", "pods": "110", "ephemeral-storage": "1Ti"}
     assert settings.storage_classes == ("cephfs-hdd", "cephfs-ssd")
     assert settings.contexts == ("dev-cluster",)
 

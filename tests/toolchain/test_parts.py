@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from trainform.toolchain.addons import ADDON_PARTS
 from trainform.toolchain.cache import cache_folder, toolchain_folder
 from trainform.toolchain.parts import CONTROL_PLANE_PARTS, PINS, PULUMI_PARTS, PULUMI_VERSION, Part, fingerprint
 
-PARTS = (*CONTROL_PLANE_PARTS, *PULUMI_PARTS)
+BASE = (*CONTROL_PLANE_PARTS, *PULUMI_PARTS)
+PARTS = (*BASE, *ADDON_PARTS)
 
 
 def test_every_folder_of_pins_has_a_row_and_every_row_a_folder() -> None:
@@ -38,6 +40,15 @@ def test_another_pin_is_another_folder(tmp_path: Path) -> None:
     with (copy / "kwok" / "go.sum").open("a") as file:
         file.write("\n")
     assert fingerprint(copy) != fingerprint(PINS)
+
+
+def test_a_pin_of_an_add_on_leaves_the_tool_chain_alone(tmp_path: Path) -> None:
+    copy = tmp_path / "pins"
+    shutil.copytree(PINS, copy)
+    for part in ADDON_PARTS:
+        with (copy / part.folder / "go.sum").open("a") as file:
+            file.write("\n")
+    assert fingerprint(copy) == fingerprint(PINS)
 
 
 def test_cache_lies_where_the_variable_says(cache: Path) -> None:

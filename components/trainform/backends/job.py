@@ -8,7 +8,7 @@ import json
 from types import ModuleType
 from typing import cast
 
-from trainform.backends import jobset, volcano
+from trainform.backends import jobset, kubedl, kubeflow, trainer, volcano
 from trainform.backends.contract import Backend
 from trainform.backends.patches import override_paths, patch_problems, patched
 from trainform.backends.queues import CRDS as QUEUE_CRDS
@@ -33,7 +33,13 @@ from trainform.policy import limit_problems
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 
-_MODULES: dict[str, ModuleType] = {"volcano": volcano, "jobset": jobset}
+_MODULES: dict[str, ModuleType] = {
+    "volcano": volcano,
+    "jobset": jobset,
+    "trainer": trainer,
+    "kubeflow": kubeflow,
+    "kubedl": kubedl,
+}
 BACKENDS = {name: cast(Backend, module) for name, module in _MODULES.items()}
 
 

@@ -14,6 +14,7 @@ from trainform.backends.replicated_jobs import INDEX_LABEL as INDEX
 from trainform.backends.replicated_jobs import INDEX_VARIABLE, SHAPE, SUFFIX, replicated_jobs_spec
 from trainform.backends.replicated_jobs import templates as replicated_templates
 from trainform.backends.replicated_pods import controller_pods
+from trainform.backends.runtimes import OF_TRAINER
 from trainform.backends.support import Fields, done_by, noted, refused
 from trainform.catalog import defaults
 from trainform.errors import Problem
@@ -35,6 +36,7 @@ MUTABLE_FIELDS = ("suspend", "ttlSecondsAfterFinished")
 
 _POLICIES = refused("are lifecycle policies of Volcano, and JobSet has none", "remove them, and say it in `restart`")
 FIELDS: Fields = {
+    "runtime": OF_TRAINER,
     "queue": done_by("Volcano: `queue` of a PodGroup; Kueue: the label `kueue.x-k8s.io/queue-name`, a LocalQueue"),
     "restart": done_by(
         "never: `backoffLimit: 0`; on-failure, N times: `restartPolicy: OnFailure` with a `backoffLimit`; all-when-evicted: `failurePolicy.maxRestarts`"

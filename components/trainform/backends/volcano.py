@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from trainform.backends.gangs import SCHEDULER, topology
+from trainform.backends.runtimes import OF_TRAINER
 from trainform.backends.support import Fields
 from trainform.backends.volcano_pods import HOSTS_MOUNT, controller_objects, host_variables
 from trainform.catalog import defaults
@@ -36,7 +37,7 @@ ADDS = (
 )
 MAKES = "Job (`batch.volcano.sh/v1alpha1`)"
 ADMISSIONS = (defaults.VOLCANO,)
-FIELDS: Fields = {}
+FIELDS: Fields = {"runtime": OF_TRAINER}
 
 # Of Volcano's plugins only svc stays on, for the pods' hostnames (without it there are no names in DNS); our own Service is
 # their subdomain. Its NetworkPolicy would shut out everything but the job itself.

@@ -15,6 +15,7 @@ from trainform.backends.patches import override_key
 from trainform.cli.arguments import EnvironmentOption, ExperimentArgument, JsonOption, RunOption
 from trainform.examine import examine
 from trainform.plan.export import as_data
+from trainform.plan.launch import TF_CONFIG
 from trainform.plan.model import EnvVar, Plan, RolePlan
 
 PIPED_WIDTH = 160  # a file or a pager wraps by itself; a table cut at 80 columns would lose names
@@ -125,7 +126,7 @@ def _env(plan: Plan) -> Table:
 def _scripted(plan: Plan) -> dict[str, str]:
     """What the launch script adds on each pod."""
     if plan.launcher == "tensorflow":
-        return {"TF_CONFIG": "cluster and own task"} if plan.world.nodes > 1 else {}
+        return {"TF_CONFIG": "cluster and own task"} if TF_CONFIG in plan.files else {}
     if not any(role.rank(0) is not None for role in plan.roles) or plan.launches is not None:
         return {}
     return {"RANK": "offset + index"}
@@ -154,7 +155,9 @@ def _summary(plan: Plan) -> Iterable[str]:
     accelerators = ", ".join(f"{count} {kind}" for kind, count in plan.totals.accelerators.items())
     world = f"{plan.world.nodes} nodes, {plan.world.processes} processes"
     bounds = "" if plan.world.bounds is None else f" (elastic, {plan.world.bounds[0]} to {plan.world.bounds[1]} nodes)"
-    yield f"World   {world}{bounds}, meeting at {plan.rendezvous.address}:{plan.rendezvous.port}"
+    by_name = plan.naming.agent is None  # else pods have no names by which they could meet
+    meeting = f", meeting at {plan.rendezvous.address}:{plan.rendezvous.port}" if by_name else ""
+    yield f"World   {world}{bounds}{meeting}"
     if plan.ssh is not None:
         made = f"keys of rotation {plan.ssh.rotation}" if plan.ssh.made else "not made here"
         ports = "" if plan.ssh.ports else f", port {plan.ssh.port}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shlex
 from pathlib import Path
@@ -42,7 +43,22 @@ FolderOption = Annotated[
 ]
 TimeoutOption = Annotated[
     float | None,
-    typer.Option("--timeout", min=1, metavar="SECONDS", help="How long it may take to be ready. Default: 90."),
+    typer.Option(
+        "--timeout",
+        min=1,
+        metavar="SECONDS",
+        help="How long it may take to be ready, when everything is built. Default: 90, and 20 more for each add-on.",
+    ),
+]
+WithOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--with",
+        metavar="ADD-ONS",
+        help="Other operators to run beside Volcano: kubeflow, trainer, jobset, kueue, kubedl; several with commas. Each is built "
+        "once, when it is first asked for. They stay until `down`.",
+        show_default=False,
+    ),
 ]
 PurgeOption = Annotated[
     bool, typer.Option("--purge", "--delete", help="Remove the logs and the passphrase too, and the folder.")
@@ -51,7 +67,10 @@ PurgeOption = Annotated[
 
 @app.command("up")
 def up_command(
-    environment: EnvironmentOption = None, folder: FolderOption = None, timeout: TimeoutOption = None
+    environment: EnvironmentOption = None,
+    addons: WithOption = None,
+    folder: FolderOption = None,
+    timeout: TimeoutOption = None,
 ) -> None:
     """Start the control plane, or make the running one match the environment.
 
@@ -60,13 +79,13 @@ def up_command(
     `sandbox.trainform.dev/exit-code: "1"` in a pod template end them by themselves.
     """
     from trainform.cli.progress import display
-    from trainform.sandbox import chosen_folder, up
-    from trainform.sandbox.control import READY_SECONDS
+    from trainform.sandbox import chosen_addons, chosen_folder, up
     from trainform.toolchain import ensure
 
     progress = display()
-    settings = _settings(environment, chosen_folder(folder))
-    sandbox = up(settings, ensure(progress), progress, READY_SECONDS if timeout is None else timeout)
+    chosen = chosen_addons([] if addons is None else addons)  # a wrong name is told before anything is built
+    settings = dataclasses.replace(_settings(environment, chosen_folder(folder)), addons=chosen)
+    sandbox = up(settings, ensure(progress), progress, timeout)
     typer.echo(
         f"sandbox up: {sandbox.url}, context {sandbox.context}, {sum(pool.count for pool in settings.pools)} nodes"
     )
@@ -128,7 +147,8 @@ def _print(found: SandboxStatus) -> None:
     nodes = (
         f"{found.nodes_ready} of {found.nodes} nodes ready, API server {found.url}" if found.running else "not running"
     )
-    console.print(f"\n{nodes}, folder {found.folder}", soft_wrap=True)
+    addons = f", add-ons {', '.join(found.addons)}" if found.addons else ""
+    console.print(f"\n{nodes}{addons}, folder {found.folder}", soft_wrap=True)
 
 
 def _number(value: int | None) -> str:

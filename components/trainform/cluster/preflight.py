@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from trainform.backends.runtimes_checked import check_runtime
 from trainform.catalog import defaults
 from trainform.cluster.read import Cluster, Found
 from trainform.errors import ClusterError
@@ -44,6 +45,7 @@ def check_job(cluster: Cluster, plan: Plan, manifests: list[Manifest], crds: tup
         lambda: _queue(cluster, plan),
         lambda: _references(cluster, plan),
         lambda: _secrets(cluster, plan),
+        lambda: _runtime(cluster, plan),
         *(
             _bind(_existing_claim, cluster, plan, claim)
             for claim in claims
@@ -149,6 +151,22 @@ def _references(cluster: Cluster, plan: Plan) -> Iterable[tuple[str, str]]:
             f"the service account {plan.service_account} does not exist in {plan.namespace}",
             "create it, or remove it",
         )
+
+
+def _runtime(cluster: Cluster, plan: Plan) -> Iterable[tuple[str, str]]:
+    """A runtime of somebody else's, as it is there now: its file may be older."""
+    runtime = plan.runtime
+    if runtime is None:
+        return
+    found = cluster.get(runtime.kind, runtime.name, plan.namespace)
+    if found.missing:
+        yield (
+            f"there is no {runtime.kind} {runtime.name} on {cluster.called}",
+            f"correct its name: kubectl get {runtime.kind.lower()}s; or leave `runtime` out",
+        )
+    elif found.body is not None:
+        for finding in check_runtime(found.body, plan, runtime):
+            yield f"the {runtime.kind} {runtime.name}: {finding.path} {finding.reason}", finding.fix
 
 
 def _secrets(cluster: Cluster, plan: Plan) -> Iterable[tuple[str, str]]:

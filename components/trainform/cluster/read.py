@@ -27,6 +27,7 @@ _GLOBAL = {
     "Namespace": ("", "v1", "namespaces"),
     "PriorityClass": ("scheduling.k8s.io", "v1", "priorityclasses"),
     "CustomResourceDefinition": ("apiextensions.k8s.io", "v1", "customresourcedefinitions"),
+    "ClusterTrainingRuntime": ("trainer.kubeflow.org", "v1alpha1", "clustertrainingruntimes"),
     "Queue": ("scheduling.volcano.sh", "v1beta1", "queues"),
 }
 _NAMESPACED = {
@@ -36,6 +37,7 @@ _NAMESPACED = {
     "Secret": ("", "v1", "secrets"),
     "ServiceAccount": ("", "v1", "serviceaccounts"),
     "Pod": ("", "v1", "pods"),
+    "TrainingRuntime": ("trainer.kubeflow.org", "v1alpha1", "trainingruntimes"),
     "LocalQueue": ("kueue.x-k8s.io", "v1beta2", "localqueues"),
 }
 _GLOBAL_RESOURCES = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from trainform.catalog import defaults
-from trainform.manifests.env import Operator, container_env, kept_words, override_env
+from trainform.manifests.env import Operator, container_env, kept_words, override_env, own_words
 from trainform.manifests.manifest import without_empty
 from trainform.manifests.merge_patch import merge_patch
 from trainform.manifests.volumes import key_mounts, volume_mounts, volumes
@@ -31,19 +31,21 @@ def _in_words_of(operator: Operator, template: dict[str, Any]) -> dict[str, Any]
     if operator.container == defaults.MAIN_CONTAINER or not isinstance(spec, dict) or not spec.get("containers"):
         return template  # a patch that has wrecked it is told elsewhere
     containers = [
-        {
-            **container,
-            "name": operator.container,
-            "ports": [
-                {**port, "name": operator.ports.get(port.get("name", ""), port.get("name"))}
-                for port in container.get("ports", [])
-            ],
-        }
+        _called(operator, container)
         if isinstance(container, dict) and container.get("name") == defaults.MAIN_CONTAINER
         else container
         for container in spec["containers"]
     ]
     return {**template, "spec": {**spec, "containers": containers}}
+
+
+def _called(operator: Operator, container: dict[str, Any]) -> dict[str, Any]:
+    """The main container; its ports where it has any."""
+    ports = [
+        {**port, "name": operator.ports.get(port.get("name", ""), port.get("name"))}
+        for port in container.get("ports", [])
+    ]
+    return {**container, "name": operator.container, **({"ports": ports} if ports else {})}
 
 
 def pod_labels(plan: Plan, role: RolePlan, group: Group) -> dict[str, str]:
@@ -85,7 +87,10 @@ def _pod_spec(plan: Plan, role: RolePlan, group: Group, operator: Operator) -> d
                         "name": init.name,
                         "image": role.image if init.image is None else init.image,
                         "imagePullPolicy": plan.image_pull_policy,
-                        "command": [*kept_words([*said, *init.env], operator), *init.command],
+                        "command": [
+                            *kept_words([*said, *init.env], operator),
+                            *own_words(init.command, [*said, *init.env], operator),
+                        ],
                         "env": override_env(env, init.env, operator),
                         "volumeMounts": [*mounts, *key_mounts(role, init.name)],
                     }
@@ -112,13 +117,14 @@ def _security(plan: Plan) -> dict[str, Any]:
 def _container(plan: Plan, role: RolePlan, group: Group, operator: Operator) -> dict[str, Any]:
     resources = {"requests": role.resources, "limits": role.resources} if role.resources else {}
     security = {"capabilities": {"add": list(role.capabilities)}} if role.capabilities else {}
+    said = [variable.name for variable in role.env]
     return without_empty(
         {
             "name": defaults.MAIN_CONTAINER,
             "image": role.image,
             "imagePullPolicy": plan.image_pull_policy,
-            "command": [*kept_words([variable.name for variable in role.env], operator), *role.command],
-            "args": list(role.args),
+            "command": [*kept_words(said, operator, role.launched), *own_words(role.command, said, operator)],
+            "args": own_words(role.args, said, operator),
             "env": container_env(role, group, operator),
             "ports": [
                 without_empty(

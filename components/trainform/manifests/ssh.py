@@ -18,7 +18,11 @@ def identity(plan: Plan) -> Names:
         folder=plan.ssh.folder,
         port=plan.ssh.port,
         ports=plan.ssh.ports,
-        services=tuple(service.name for service in plan.services),
+        # where the operator makes a Service for each pod, a pod's name is found as it is
+        services=(
+            *(service.name for service in plan.services),
+            *(() if plan.naming.own_service else (f"{plan.experiment}-*",)),
+        ),
     )
 
 

@@ -6,7 +6,7 @@ from trainform.catalog import defaults
 from trainform.plan.connections import plan_services, plan_ssh
 from trainform.plan.launch import launch_files, needs_hosts
 from trainform.plan.layout import Layout, lay_out
-from trainform.plan.model import ClaimPlan, Plan, QueuePlan, Rendezvous
+from trainform.plan.model import ClaimPlan, Plan, QueuePlan, Rendezvous, RuntimePlan
 from trainform.plan.naming import chosen_backend
 from trainform.plan.notes import plan_notes
 from trainform.plan.ports import main_port
@@ -28,13 +28,14 @@ def build_plan(experiment: Experiment, environment: Environment, run: int = 1, r
     world = plan_world(experiment)
     layout = lay_out(experiment, environment, revision)
     roles = tuple(plan_role(layout, name) for name in experiment.roles)
-    topology = experiment.network.topology
+    topology, runtime = experiment.network.topology, experiment.runtime
     return Plan(
         experiment=experiment.name,
         environment=environment.name,
         context=environment.cluster.context,
         backend=chosen_backend(experiment, environment),
         naming=layout.naming,
+        runtime=None if runtime is None else RuntimePlan(runtime.kind, runtime.name, runtime.content),
         admission=environment.admission,
         run=run,
         revision=revision,
@@ -44,7 +45,7 @@ def build_plan(experiment: Experiment, environment: Environment, run: int = 1, r
         world=world,
         rendezvous=_rendezvous(layout),
         ssh=plan_ssh(layout),
-        hosts=tuple(layout.hosts()) if needs_hosts(experiment, world) else (),
+        hosts=tuple(layout.hosts()) if needs_hosts(layout, world) else (),
         services=plan_services(layout),
         files=launch_files(layout, world),
         launches=launching_role(experiment),

@@ -5,14 +5,13 @@ from __future__ import annotations
 from trainform.plan.launch import ssh_folder
 from trainform.plan.layout import Layout, service_name
 from trainform.plan.model import ReplicaService, SshPlan
-from trainform.plan.world import ssh_roles
 from trainform.spec.ssh import Ssh
 
 
 def plan_ssh(layout: Layout) -> SshPlan | None:
     """The identity that the job's pods share, None where no role has one."""
     experiment = layout.experiment
-    roles = ssh_roles(experiment)
+    roles = layout.ssh_roles
     if not roles:
         return None
     said = Ssh() if experiment.ssh is None else experiment.ssh

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from trainform.catalog import defaults
 from trainform.plan.layout import Layout, service_name
-from trainform.plan.model import EnvVar
+from trainform.plan.model import Agent, EnvVar
 from trainform.plan.ports import RENDEZVOUS
 from trainform.plan.world import (
     first_ranked,
@@ -70,14 +70,21 @@ def _first(layout: Layout) -> tuple[str, int]:
     return first_ranked(layout.experiment), 0
 
 
+def _master(value: Callable[[Layout], str]) -> Callable[[Layout, str], str | None]:
+    """Not where the operator tells it, since it draws the ports, nor where pods have no names."""
+    return lambda layout, role: None if layout.naming.draws_ports or layout.naming.agent is not None else value(layout)
+
+
 _MASTER = (
     Variable(
-        "MASTER_ADDR", "name of rank 0's pod, or of its Service", lambda layout, role: layout.address(*_first(layout))
+        "MASTER_ADDR",
+        "name of rank 0's pod, or of its Service",
+        _master(lambda layout: layout.address(*_first(layout))),
     ),
     Variable(
         "MASTER_PORT",
         "`network.port`, else 29500, on the host network a planned port",
-        lambda layout, role: str(layout.rendezvous_port),
+        _master(lambda layout: str(layout.rendezvous_port)),
     ),
 )
 _PROCESSES = (
@@ -113,6 +120,32 @@ _WAIT = Variable(
     lambda layout, role: str(seconds(layout.experiment.network.wait)),
 )
 _HOSTFILE = f"{defaults.LAUNCH_MOUNT}/{defaults.HOSTFILE}"
+_TRAINERS_HOSTFILE = "/etc/mpi/hostfile"
+
+
+def _hostfile(layout: Layout, role: str) -> str | None:
+    """Of the pod that launches; in a runtime of somebody else's it is the one that Trainer writes."""
+    if role != launching_role(layout.experiment):
+        return None
+    return _HOSTFILE if layout.experiment.runtime is None else _TRAINERS_HOSTFILE
+
+
+def _by_agent(
+    of_ours: Callable[[Layout, str], str | None], of_agent: Callable[[Agent], str | None]
+) -> Callable[[Layout, str], str | None]:
+    """In the pod that launches: one value where processes start over SSH, another one where the operator has an agent for it."""
+
+    def value(layout: Layout, role: str) -> str | None:
+        agent = layout.naming.agent
+        if agent is None or role != launching_role(layout.experiment):
+            return of_ours(layout, role)
+        return of_agent(agent)
+
+    return value
+
+
+def _nothing(layout: Layout, role: str) -> str | None:
+    return None
 
 
 def _said(value: str) -> Callable[[Layout, str], str | None]:
@@ -123,8 +156,21 @@ def _said(value: str) -> Callable[[Layout, str], str | None]:
 # Open MPI 4 reads OMPI_MCA_orte_*, Open MPI 5 (PRRTE) only PRTE_MCA_* and would run everything on one node without them
 # (open-mpi/ompi; kubeflow/trainer#4028). Each version ignores what is the other's.
 _MPI = (
-    Variable("OMPI_MCA_orte_default_hostfile", "hostfile, for Open MPI 4", _said(_HOSTFILE)),
-    Variable("PRTE_MCA_prte_default_hostfile", "hostfile, for Open MPI 5", _said(_HOSTFILE)),
+    Variable(
+        "OMPI_MCA_orte_default_hostfile",
+        "hostfile, for Open MPI 4; an operator with an agent of its own says both",
+        _by_agent(_hostfile, lambda agent: None),
+    ),
+    Variable(
+        "PRTE_MCA_prte_default_hostfile",
+        "hostfile, for Open MPI 5",
+        _by_agent(_hostfile, lambda agent: agent.hostfile),
+    ),
+    Variable(
+        "PRTE_MCA_plm_ssh_agent",
+        "the operator's agent in the place of SSH, for Open MPI 5",
+        _by_agent(_nothing, lambda agent: agent.program),
+    ),
     Variable("PRTE_MCA_prte_keep_fqdn_hostnames", "5 must not: it would take its own host for another", _said("false")),
     Variable("OMPI_MCA_orte_keep_fqdn_hostnames", "full names, as they stand in DNS", _said("true")),
     Variable("OMPI_ALLOW_RUN_AS_ROOT", "containers usually run as root", _said("1")),

@@ -28,7 +28,7 @@ from trainform.plan.ssh_scripts import (
     WAIT_SCRIPT,
     ssh_files,
 )
-from trainform.plan.world import has_tf_config, in_world, is_launched, launching_role, ssh_roles, task_type
+from trainform.plan.world import in_world, is_launched, launching_role, task_type
 from trainform.spec.experiment import Experiment
 from trainform.spec.launchers import Accelerate, Launcher
 
@@ -59,6 +59,15 @@ own="$TRAINFORM_SERVICE-$TRAINFORM_REPLICA_INDEX"
 config=$(printf '%s' "$config" | sed "s/\\"$own:[0-9]*\\"/\\"$own:${TRAINFORM_TENSORFLOW_PORT:-}\\"/")
 """
 _EXPORT_TF_CONFIG = 'export TF_CONFIG="${TF_CONFIG-$config}"\n'
+# a shell ends at once when it is told to, which `sleep` as process 1 does not
+_IDLE = """\
+# Processes are started here by the operator's own agent; this one keeps the container up.
+trap 'exit 143' TERM
+while :; do
+  sleep 3600 &
+  wait $!
+done
+"""
 _HOSTFILE = f"{defaults.LAUNCH_MOUNT}/{defaults.HOSTFILE}"
 
 _STATIC_TORCHRUN = (
@@ -129,7 +138,7 @@ SCRIPT_VARIABLES: dict[str, dict[str, str]] = {
 FILES = {
     defaults.LAUNCH_SCRIPT: "starts the launcher",
     COMMAND_SCRIPT: "starts a ranked role's own command, with its rank",
-    SERVE_SCRIPT: "deepspeed, mpi: serves SSH to the pod that launches",
+    SERVE_SCRIPT: "deepspeed, mpi: serves SSH to the pod that launches, or waits for the operator's own agent",
     WAIT_SCRIPT: "waits for peers: their names, and over SSH their sshd; then says who is missing and why",
     defaults.HOSTFILE: "`<host> slots=<processes>` for every node in order of rank: deepspeed, mpi, tensorflow, and wherever there is SSH",
     TF_CONFIG: "tensorflow: the cluster",
@@ -151,22 +160,23 @@ def launch_files(layout: Layout, world: World) -> dict[str, str]:
             files[script] = _SCRIPTS[script](layout, world)
     if any(step.git is not None for step in experiment.prepare):
         files[CHECKOUT_SCRIPT] = CHECKOUT
-    if ssh_roles(experiment):
+    if layout.ssh_roles:
         files |= ssh_files(ssh_folder(experiment))
-    if _waits(experiment, world):
+    if _waits(layout, world):
         files[WAIT_SCRIPT] = WAIT
-    if needs_hosts(experiment, world):
+    if needs_hosts(layout, world):
         files[defaults.HOSTFILE] = "".join(f"{host.address} slots={host.slots}\n" for host in layout.hosts())
-    if has_tf_config(experiment):
+    if layout.tf_config:
         files[TF_CONFIG] = _tf_config(layout)
     return files
 
 
-def needs_hosts(experiment: Experiment, world: World) -> bool:
+def needs_hosts(layout: Layout, world: World) -> bool:
     """Whether the pods get a list of all hosts: a static world with SSH, or TensorFlow's."""
+    experiment = layout.experiment
     if experiment.elastic:
         return False
-    return bool(ssh_roles(experiment)) or (experiment.launcher.tensorflow is not None and world.nodes > 1)
+    return bool(layout.ssh_roles) or (experiment.launcher.tensorflow is not None and world.nodes > 1)
 
 
 def ssh_folder(experiment: Experiment) -> str:
@@ -219,16 +229,17 @@ def _words(launcher: Launcher) -> tuple[str, ...]:
 
 def _launch_script(layout: Layout, world: World) -> str:
     experiment = layout.experiment
-    wait = _waits(experiment, world)
+    wait = _waits(layout, world)
     words = _LINES[experiment.launcher.kind](experiment, world)
     between = " " if len(words) == 1 else " \\\n  "
     return _start(layout, world) + wait + between.join([*words, '"$@"']) + "\n"
 
 
-def _waits(experiment: Experiment, world: World) -> str:
-    """What the launch script says to wait for its peers; nothing where there are none."""
+def _waits(layout: Layout, world: World) -> str:
+    """What the launch script says to wait for its peers; nothing where there are none, or where the operator waits for them."""
+    experiment = layout.experiment
     if experiment.launcher.over_ssh is not None:
-        return WAIT_FOR_SSH
+        return WAIT_FOR_SSH if layout.ssh_roles and layout.naming.agent is None else ""
     if world.nodes == 1 and not experiment.elastic:
         return ""
     return WAIT_FOR_NAMES if experiment.launcher.tensorflow is None else WAIT_FOR_ALL_NAMES
@@ -239,7 +250,7 @@ def _command_script(layout: Layout, world: World) -> str:
 
 
 def _serve_script(layout: Layout, world: World) -> str:
-    return _HEADER + SERVE
+    return _HEADER + (SERVE if layout.naming.agent is None else _IDLE)
 
 
 _SCRIPTS: dict[str, Callable[[Layout, World], str]] = {
@@ -255,10 +266,10 @@ def _start(layout: Layout, world: World) -> str:
     launcher = experiment.launcher
     parts = [_HEADER]
     if launcher.tensorflow is not None:
-        parts += _tf_config_parts(layout) if has_tf_config(experiment) else []
+        parts += _tf_config_parts(layout) if layout.tf_config else []
     elif launcher.over_ssh is None and launcher.elastic is None:  # an elastic world numbers its own ranks
         parts += [_RANK, _RANK_0] if layout.behind_services else [_RANK]
-    return "".join(parts) + (START_SSHD if ssh_roles(experiment) else "")
+    return "".join(parts) + (START_SSHD if layout.ssh_roles else "")
 
 
 def _tf_config_parts(layout: Layout) -> list[str]:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from trainform.catalog import defaults
 from trainform.plan.model import Host, Naming, Port, group_name, job_name
-from trainform.plan.naming import NAMINGS, chosen_backend, group_of
-from trainform.plan.ports import SSH, main_port, plan_ports, usual_port
-from trainform.plan.world import first_ranked, in_world, processes_per_node
+from trainform.plan.naming import chosen_backend, group_of, naming_of
+from trainform.plan.ports import SSH, main_port, own_sets, plan_ports, usual_port
+from trainform.plan.world import first_ranked, has_tf_config, in_world, processes_per_node, ssh_roles
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 
@@ -26,11 +26,25 @@ class Layout:
     @property
     def naming(self) -> Naming:
         """How the operator calls pods."""
-        return NAMINGS[chosen_backend(self.experiment, self.environment)]
+        return naming_of(self.experiment, self.environment, self.job)
 
     def group(self, role: str) -> str:
         """The operator's word for the role."""
         return group_of(self.experiment, chosen_backend(self.experiment, self.environment), role)
+
+    @property
+    def ssh_roles(self) -> tuple[str, ...]:
+        """Roles that get the SSH identity: where the operator has a way of its own, only at the user's word."""
+        return () if self.naming.agent is not None and self.experiment.ssh is None else ssh_roles(self.experiment)
+
+    @property
+    def tf_config(self) -> bool:
+        """Whether the plan works TF_CONFIG out: an operator that draws the ports tells the pods itself."""
+        return has_tf_config(self.experiment) and not self.naming.draws_ports
+
+    def per_replica(self, role: str) -> bool:
+        """Whether each replica of the role has ports, and so a template, of its own."""
+        return own_sets(self.experiment, self.naming) and self.experiment.roles[role].ranked
 
     @property
     def job(self) -> str:
@@ -54,7 +68,7 @@ class Layout:
 
     def pod(self, role: str, index: int) -> str:
         """Name of the pod."""
-        own, group = per_replica(self.experiment, role), self.group(role)
+        own, group = self.per_replica(role), self.group(role)
         return self.naming.pod_name(self.job, group_name(group, index) if own else group, 0 if own else index)
 
     def listens_on(self, role: str, index: int, purpose: str) -> int | None:
@@ -110,7 +124,7 @@ class Layout:
 
     def _pattern(self, role: str, index: int) -> str:
         group = self.group(role)
-        return f"{group_name(group, index) if per_replica(self.experiment, role) else group}-*"
+        return f"{group_name(group, index) if self.per_replica(role) else group}-*"
 
 
 def lay_out(experiment: Experiment, environment: Environment, revision: str) -> Layout:
@@ -121,9 +135,3 @@ def lay_out(experiment: Experiment, environment: Environment, revision: str) -> 
 def service_name(experiment: str, role: str) -> str:
     """What the names of the replicas' own Services begin with; they do not follow the revision."""
     return f"{experiment}-{role}"
-
-
-def per_replica(experiment: Experiment, role: str) -> bool:
-    """Whether each replica of the role has ports, and so a template, of its own."""
-    network = experiment.network
-    return network.host and network.ports == "per-replica" and experiment.roles[role].ranked

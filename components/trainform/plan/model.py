@@ -127,17 +127,39 @@ class Checkout:
 
 
 @dataclasses.dataclass(frozen=True)
+class RuntimePlan:
+    """A runtime of Kubeflow Trainer's that exists already. `content`: the object, None where only the cluster has it."""
+
+    kind: str
+    name: str
+    content: dict[str, Any] | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Agent:
+    """The operator's own way to other pods in the place of SSH: the program that starts a process on a pod, and the list of pods."""
+
+    program: str
+    hostfile: str
+
+
+@dataclasses.dataclass(frozen=True)
 class Naming:
     """How the operator calls the pods of a group, and how peers call them. `own_service`: a headless Service of ours gives the
-    names; else the operator makes Services of its own."""
+    names; else the operator makes Services of its own. `single`: groups whose only pod has no number. `agent`: how processes are
+    started on other pods where that is not by SSH; such pods have no names in DNS. `draws_ports`: the operator chooses the ports
+    when it makes a pod, and tells the pod; the plan has only those that peers call."""
 
     pod: str
     address: str
     own_service: bool
+    single: tuple[str, ...] = ()
+    agent: Agent | None = None
+    draws_ports: bool = False
 
     def pod_name(self, job: str, group: str, index: int) -> str:
         """What the pod's hostname is."""
-        return self.pod.format(job=job, group=group, index=index)
+        return f"{job}-{group}" if group in self.single else self.pod.format(job=job, group=group, index=index)
 
     def address_of(self, pod: str, service: str) -> str:
         """The name by which peers call the pod."""
@@ -248,6 +270,7 @@ class Plan:
     context: str | None
     backend: str
     naming: Naming
+    runtime: RuntimePlan | None
     admission: str
     run: int
     revision: str

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 
-from trainform.plan.model import Naming
+from trainform.plan.model import Agent, Naming
 from trainform.plan.world import first_ranked, launching_role, task_type
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
@@ -15,6 +16,10 @@ _BY_TASK = Naming(pod="{job}-{group}-{index}", address="{pod}.{service}", own_se
 _BY_COMPLETION = Naming(pod="{job}-{group}-0-{index}", address="{pod}.{service}", own_service=True)
 # The operator makes a headless Service for each pod, called like the pod.
 _BY_SERVICE = Naming(pod="{job}-{group}-{index}", address="{pod}", own_service=False)
+# Its MPIJob has no Services: the launcher reaches the workers by `kubectl exec`, with a list of pods that the operator writes.
+_BY_EXEC = dataclasses.replace(
+    _BY_SERVICE, single=("launcher",), agent=Agent("/etc/mpi/kubexec.sh", "/etc/mpi/hostfile")
+)
 
 NAMINGS: dict[str, Naming] = {
     "volcano": _BY_TASK,
@@ -23,6 +28,21 @@ NAMINGS: dict[str, Naming] = {
     "kubedl": _BY_SERVICE,
     "jobset": _BY_COMPLETION,
 }
+
+
+# Where one of an operator's kinds of job has another way than the rest of them, by launcher.
+_BY_LAUNCHER: dict[tuple[str, str], Naming] = {("kubeflow", "mpi"): _BY_EXEC}
+# Operators that choose ports themselves on the host network.
+_DRAWING = frozenset(["kubedl"])
+
+
+def naming_of(experiment: Experiment, environment: Environment, job: str) -> Naming:
+    """The operator's, for this job object. A runtime that somebody else owns leaves the subdomain to Trainer, which takes the job's name."""
+    if experiment.runtime is not None:
+        return Naming(pod=_BY_COMPLETION.pod, address=f"{{pod}}.{job}", own_service=False)
+    backend = chosen_backend(experiment, environment)
+    naming = _BY_LAUNCHER.get((backend, experiment.launcher.kind), NAMINGS[backend])
+    return dataclasses.replace(naming, draws_ports=experiment.network.host and backend in _DRAWING)
 
 
 def chosen_backend(experiment: Experiment, environment: Environment) -> str:
@@ -37,23 +57,29 @@ def group_of(experiment: Experiment, backend: str, role: str) -> str:
 
 
 def _replica_type(experiment: Experiment, role: str) -> str:
-    """Of PyTorchJob, TFJob and MPIJob, in small letters as pods are called. A role that the job has no type for keeps its name, and is refused."""
-    if not experiment.roles[role].ranked and role != launching_role(experiment):
+    """Of PyTorchJob, TFJob and MPIJob, in small letters as pods are called. A role that the job has no type for keeps its name, and is
+    refused. A PyTorchJob ends with its master: the pod that launches, else a first role of one pod."""
+    launching = launching_role(experiment)
+    if not experiment.roles[role].ranked and role != launching:
         return role
     if experiment.launcher.tensorflow is not None:
         kind = task_type(experiment, role)
         return role if kind is None else kind
     if experiment.launcher.mpi is not None:
-        return "launcher" if role == launching_role(experiment) else "worker"
+        return "launcher" if role == launching else "worker"
+    if launching is not None:
+        return "master" if role == launching else "worker"
     alone = role == first_ranked(experiment) and experiment.roles[role].replicas == 1 and not experiment.elastic
     return "master" if alone else "worker"
 
 
 def _replicated_job(experiment: Experiment, role: str) -> str:
-    """Of Trainer: the launcher of MPI, and the nodes."""
-    if not experiment.roles[role].ranked and role != launching_role(experiment):
-        return role
-    return "launcher" if experiment.launcher.mpi is not None and role == launching_role(experiment) else "node"
+    """Of Trainer: `launcher` of MPI, and `node`, the ranked role that its policies count. Every other role keeps its name."""
+    launching = launching_role(experiment) if experiment.launcher.mpi is not None else None
+    if role == launching:
+        return "launcher"
+    nodes = (name for name, other in experiment.roles.items() if other.ranked and name != launching)
+    return "node" if role == next(nodes, None) else role
 
 
 _GROUPS: dict[str, Callable[[Experiment, str], str]] = {

@@ -18,7 +18,7 @@ PRIVILEGED_PORTS = 1024
 
 def port_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
     used = [port for role in plan.roles for ports in role.ports for port in ports]
-    if experiment.network.host:
+    if experiment.network.host and not plan.naming.draws_ports:
         yield from _outside(experiment, environment, used)
         first, last = environment.port_range
         chosen = [port for port in used if said_port(experiment, port.name) is None]
@@ -62,8 +62,7 @@ def _taken_twice(experiment: Experiment, plan: Plan, used: list[Port]) -> Iterat
                     "choose another one for one of the two",
                 )
                 return
-    own = experiment.network.host and experiment.network.ports == "per-replica"
-    if own and len({port.number for port in used}) < len(used):
+    if any(role.per_replica for role in plan.roles) and len({port.number for port in used}) < len(used):
         purpose = SSH if said_port(experiment, SSH) is not None else main_port(experiment)
         number = len([port for port in used if port.name == purpose])
         yield Problem(

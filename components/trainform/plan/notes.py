@@ -30,7 +30,8 @@ def plan_notes(experiment: Experiment, roles: tuple[RolePlan, ...]) -> tuple[str
     if any(role.per_replica and times(restart_words(experiment, role.name)) is not None for role in roles):
         notes.append("ports per replica: `restart` counts for each replica, not over the role")
     first = next(role for role in experiment.roles.values() if role.ranked)
-    if experiment.network.host and experiment.network.ports == "shared" and first.replicas > 1:
+    planned = any(port.host for role in roles for ports in role.ports for port in ports)
+    if planned and experiment.network.ports == "shared" and first.replicas > 1:
         notes.append(
             "host network: every pod of the role of rank 0 declares the rendezvous port, so each needs its own node"
         )

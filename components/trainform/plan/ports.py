@@ -7,7 +7,8 @@ import itertools
 from collections.abc import Iterator
 
 from trainform.catalog import defaults
-from trainform.plan.model import Port
+from trainform.plan.model import Naming, Port
+from trainform.plan.naming import naming_of
 from trainform.plan.world import first_ranked, in_world, ssh_roles
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
@@ -20,23 +21,31 @@ def plan_ports(experiment: Experiment, environment: Environment) -> dict[str, tu
 
     On the pod network the usual numbers. On the host network numbers of the environment's range, one after the other from a start that
     follows from the experiment's identity alone, so that every preview finds the same ones. Two experiments may meet in a number: it
-    is declared as a host port, and the scheduler keeps its users on different nodes.
+    is declared as a host port, and the scheduler keeps its users on different nodes. Where the operator draws the numbers, those that
+    peers call, in front of which it puts Services.
     """
-    own_sets = experiment.network.host and experiment.network.ports == "per-replica"
-    numbers = {purpose: _numbers(experiment, environment, purpose) for purpose in (main_port(experiment), SSH)}
+    naming = naming_of(experiment, environment, experiment.name)  # the names do not matter here
+    numbers = {purpose: _numbers(experiment, naming, purpose) for purpose in (main_port(experiment), SSH)}
+    host = experiment.network.host and not naming.draws_ports
     ports: dict[str, tuple[tuple[Port, ...], ...]] = {}
     free = _range(experiment, environment)
     for name, role in experiment.roles.items():
-        ports[name] = ((),) * (max(1, role.replicas) if own_sets and role.ranked else 1)
+        ports[name] = ((),) * (max(1, role.replicas) if own_sets(experiment, naming) and role.ranked else 1)
     for purpose, said in numbers.items():
         for name in experiment.roles:
             ports[name] = tuple(
-                (*given, Port(purpose, next(said if said is not None else free), experiment.network.host))
-                if _listens(experiment, name, index, purpose)
+                (*given, Port(purpose, next(said if said is not None else free), host))
+                if _listens(experiment, naming, name, index, purpose)
                 else given
                 for index, given in enumerate(ports[name])
             )
     return ports
+
+
+def own_sets(experiment: Experiment, naming: Naming) -> bool:
+    """Whether each ranked replica has a set of ports of its own on the plan."""
+    network = experiment.network
+    return network.host and network.ports == "per-replica" and not naming.draws_ports
 
 
 def main_port(experiment: Experiment) -> str:
@@ -62,10 +71,10 @@ def said_port(experiment: Experiment, purpose: str) -> int | None:
     return experiment.network.port
 
 
-def _numbers(experiment: Experiment, environment: Environment, purpose: str) -> Iterator[int] | None:
+def _numbers(experiment: Experiment, naming: Naming, purpose: str) -> Iterator[int] | None:
     """Where the numbers of a purpose are certain; None where they come out of the range."""
     said = said_port(experiment, purpose)
-    if not experiment.network.host:
+    if not experiment.network.host or naming.draws_ports:
         return itertools.repeat(usual_port(experiment, purpose))
     if said is None:
         return None
@@ -80,9 +89,10 @@ def _range(experiment: Experiment, environment: Environment) -> Iterator[int]:
     return (first + (start + step) % size for step in itertools.count())
 
 
-def _listens(experiment: Experiment, name: str, index: int, purpose: str) -> bool:
+def _listens(experiment: Experiment, naming: Naming, name: str, index: int, purpose: str) -> bool:
     if purpose == SSH:
-        return experiment.roles[name].ranked and name in ssh_roles(experiment)
+        by_agent = naming.agent is not None and experiment.ssh is None
+        return experiment.roles[name].ranked and name in ssh_roles(experiment) and not by_agent
     if purpose == RENDEZVOUS:
         return name == first_ranked(experiment) and index == 0
     return in_world(experiment, name)

@@ -7,10 +7,10 @@ from trainform.plan.checkout import checkouts, containers, steps
 from trainform.plan.env import role_env
 from trainform.plan.gang import gang
 from trainform.plan.launch import container_args, container_command
-from trainform.plan.layout import Layout, per_replica
+from trainform.plan.layout import Layout
 from trainform.plan.model import Mount, RolePlan
 from trainform.plan.restart import max_retry, pod_restart, restarts_job, role_policies
-from trainform.plan.world import in_world, is_launched, rank_offset, ssh_roles
+from trainform.plan.world import in_world, is_launched, rank_offset
 from trainform.spec.environment import Accelerator, Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.roles import Role
@@ -41,12 +41,12 @@ def plan_role(layout: Layout, name: str) -> RolePlan:
         capabilities=tuple(environment.rdma.capabilities) if on_fabric and environment.rdma is not None else (),
         shared_memory=_shared_memory(experiment, role),
         ports=layout.ports[name],
-        per_replica=per_replica(experiment, name),
+        per_replica=layout.per_replica(name),
         mounts=_mounts(experiment, name),
         prepared=tuple(experiment.prepare.index(step) for step in steps(experiment, name)),
         checkouts=checkouts(experiment, name),
         init=(*containers(experiment, name, defaults.LAUNCH_MOUNT), *role.init),
-        ssh=name in ssh_roles(experiment),
+        ssh=name in layout.ssh_roles,
         launched=is_launched(experiment, name),
         restart=pod_restart(experiment, name),
         restarts_job=restarts_job(experiment, name),

@@ -60,8 +60,12 @@ def launching_role(experiment: Experiment) -> str | None:
 
 
 def is_launched(experiment: Experiment, name: str) -> bool:
-    """Whether a launch script starts the role's pods: ranked ones, and the one whose pod launches."""
-    return experiment.roles[name].ranked or name == launching_role(experiment)
+    """Whether a launch script starts the role's pods: ranked ones, and the one whose pod launches. Those that serve SSH in a runtime of
+    somebody else's start as that says."""
+    launching = launching_role(experiment)
+    if experiment.runtime is not None and launching is not None:
+        return name == launching
+    return experiment.roles[name].ranked or name == launching
 
 
 def first_ranked(experiment: Experiment) -> str:
@@ -70,9 +74,9 @@ def first_ranked(experiment: Experiment) -> str:
 
 
 def ssh_roles(experiment: Experiment) -> tuple[str, ...]:
-    """Roles that get the SSH identity."""
+    """Roles that get the SSH identity; none in a runtime of somebody else's, which brings its own."""
     launching = launching_role(experiment)
-    if experiment.ssh is None and launching is None:
+    if experiment.runtime is not None or (experiment.ssh is None and launching is None):
         return ()
     if experiment.ssh is not None and experiment.ssh.roles is not None:
         return tuple(name for name in experiment.roles if name in experiment.ssh.roles)

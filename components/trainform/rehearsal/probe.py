@@ -12,7 +12,7 @@ from trainform.catalog import defaults
 from trainform.errors import InputError, Problem
 from trainform.plan.launch import COMMAND_SCRIPT
 from trainform.plan.model import Plan, Pod, RolePlan
-from trainform.rehearsal.stage import Stage, pod_name
+from trainform.rehearsal.stage import Stage, planned_name
 from trainform.spec.launchers import Launcher
 
 PROGRAMS = Path(__file__).parent / "probes"
@@ -179,7 +179,10 @@ def _probed_pod(
     main = changed["spec"]["containers"][0]
     main.setdefault("volumeMounts", []).append({"name": CONFIG_MAP, "mountPath": MOUNT, "readOnly": True})
     # on the host network the hostname is the node's, so the pod is told its own name
-    told = variables[role.name] | {"TRAINFORM_EXPECT_NAME": pod_name(pod), "TRAINFORM_PROBE_TIMEOUT": f"{seconds:g}"}
+    told = variables[role.name] | {
+        "TRAINFORM_EXPECT_NAME": planned_name(pod),
+        "TRAINFORM_PROBE_TIMEOUT": f"{seconds:g}",
+    }
     main.setdefault("env", []).extend({"name": key, "value": value} for key, value in told.items())
     if _starts(role, defaults.LAUNCH_SCRIPT) or _starts(role, COMMAND_SCRIPT):
         main["args"] = list(probe_args(launcher))

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from trainform.plan import Plan, build_plan
-from trainform.rehearsal.stage import Stage, containers, pod_name
+from trainform.rehearsal.stage import Stage, containers, planned_name, pod_name
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 
@@ -26,8 +26,8 @@ def with_processes(live: Stage, planned: Stage, smaller: Stage) -> Stage:
     return dataclasses.replace(
         live,
         pods=tuple(
-            _with_env(pod, planned.pod(pod_name(pod)), smaller.pod(pod_name(pod)))
-            if pod_name(pod) in {pod_name(known) for known in planned.pods}
+            _with_env(pod, planned.pod(planned_name(pod)), smaller.pod(planned_name(pod)))
+            if planned_name(pod) in {pod_name(known) for known in planned.pods}
             else pod
             for pod in live.pods
         ),

@@ -16,7 +16,7 @@ from trainform.manifests.objects import pod_selector
 from trainform.manifests.ssh import identity
 from trainform.plan.model import Plan
 from trainform.rehearsal.references import CONFIG_MAP, SECRET, Reference, references
-from trainform.rehearsal.stage import Stage, pod_name
+from trainform.rehearsal.stage import Stage, planned_name, pod_name
 
 STAND_IN = "stand-in-of-this-rehearsal"
 
@@ -103,7 +103,7 @@ def _read(cluster: Cluster, namespace: str, reference: Reference) -> Mapping[str
 def _ending_pods(plan: Plan, pods: Iterable[dict[str, Any]]) -> frozenset[str]:
     """Pods of the role whose success ends the job."""
     planned = {pod.name for pod in plan.pods() if pod.role == plan.ends_with}
-    return frozenset(planned & {pod_name(pod) for pod in pods})
+    return frozenset(pod_name(pod) for pod in pods if planned_name(pod) in planned)
 
 
 def _restarts(plan: Plan) -> int:

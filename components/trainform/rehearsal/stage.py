@@ -41,12 +41,17 @@ def pod_name(pod: dict[str, Any]) -> str:
     return str(pod["metadata"]["name"])
 
 
+def planned_name(pod: dict[str, Any]) -> str:
+    """The name in the plan: the pod's hostname where it has one, since pods of a Kubernetes Job have a random end to their names."""
+    return str(pod["spec"].get("hostname", pod_name(pod)))
+
+
 def short_name(pod: dict[str, Any]) -> str:
     """`worker-0` of `sdxl-lora-1f3a9c-worker-0`; the whole name where the pod has no role or no index."""
-    name, labels = pod_name(pod), labels_of(pod)
+    labels = labels_of(pod)
     role = labels.get(defaults.ROLE_LABEL)
-    index = labels.get(defaults.REPLICA_LABEL, name.rpartition("-")[2])
-    return f"{role}-{index}" if role is not None and f"{role}-{index}" in name else name
+    index = labels.get(defaults.REPLICA_LABEL, planned_name(pod).rpartition("-")[2])
+    return f"{role}-{index}" if role is not None and index.isdigit() else pod_name(pod)
 
 
 def labels_of(pod: dict[str, Any]) -> dict[str, str]:

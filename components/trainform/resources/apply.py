@@ -75,7 +75,7 @@ def register(
         provider=provider,
         version=provider_version(),
         # a job's accelerators must be free before the next revision can be placed
-        delete_before_replace=True if kind == "Job" else None,
+        delete_before_replace=True if manifest.key == "job" else None,
         retain_on_delete=True if manifest.keep else None,
         # the API server turns stringData into data
         additional_secret_outputs=["data", *secrets] if secrets is not None else None,

@@ -12,6 +12,7 @@ from trainform.backends.job import needed_crds
 from trainform.cluster.preflight import check_job
 from trainform.cluster.read import Cluster
 from trainform.examine import resolve
+from trainform.manifests.manifest import Manifest
 from trainform.manifests.ssh import identity
 from trainform.plan.model import Plan
 from trainform.resources.apply import cluster_provider, register, told
@@ -63,16 +64,16 @@ class TrainingJob(pulumi.ComponentResource):
 
         provider = cluster_provider(self, environment)
         *before, job = manifests
-        registered = {
-            manifest.key: register(
-                manifest, self, provider, secrets=identity_secrets if is_identity(manifest) else None
+        registered: dict[str, pulumi.CustomResource] = {}
+        for manifest in before:
+            registered[manifest.key] = register(
+                manifest,
+                self,
+                provider,
+                spec_inputs=_own_queue(plan, manifest, registered),
+                secrets=identity_secrets if is_identity(manifest) else None,
             )
-            for manifest in before
-        }
-        own_queue = next((registered[key] for key in registered if key.startswith("queue-")), None)
-        # An output, so that the first preview does not ask the webhook about a queue that is not there yet.
-        queue = plan.queue.name if own_queue is None else own_queue.id.apply(lambda _: plan.queue.name)
-        register(job, self, provider, list(registered.values()), {"queue": queue})
+        register(job, self, provider, list(registered.values()), _own_queue(plan, job, registered))
 
         outputs: dict[str, Any] = {
             "job": plan.job,
@@ -89,6 +90,17 @@ class TrainingJob(pulumi.ComponentResource):
         for key, value in outputs.items():
             setattr(self, key, pulumi.Output.from_input(value))
         self.register_outputs(outputs)
+
+
+def _own_queue(
+    plan: Plan, manifest: Manifest, registered: Mapping[str, pulumi.CustomResource]
+) -> Mapping[str, pulumi.Input[Any]]:
+    """The queue as an output where it is made here too, so that the first preview does not ask Volcano's webhooks about a queue that is not
+    there yet."""
+    queue = next((registered[key] for key in registered if key.startswith("queue-")), None)
+    if queue is None or manifest.body.get("spec", {}).get("queue") != plan.queue.name:
+        return {}
+    return {"queue": queue.id.apply(lambda _: plan.queue.name)}
 
 
 def _identity_secrets(plan: Plan) -> Mapping[str, pulumi.Input[Any]] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trainform.sandbox.addons import chosen_addons
 from trainform.sandbox.control import Sandbox, down, up
 from trainform.sandbox.exports import exports
 from trainform.sandbox.folder import chosen_folder
@@ -14,6 +15,7 @@ __all__ = [
     "SandboxSettings",
     "SandboxStatus",
     "Taint",
+    "chosen_addons",
     "chosen_folder",
     "default_pools",
     "down",

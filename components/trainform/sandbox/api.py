@@ -9,6 +9,7 @@ from __future__ import annotations
 import http.client
 import json
 import ssl
+import time
 from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Self
@@ -18,6 +19,8 @@ from trainform.sandbox.certificates import Certificates
 from trainform.sandbox.ports import LOOPBACK
 
 MANAGER = "trainform-sandbox"
+# The API server ends a connection after 90 s without a request.
+IDLE_SECONDS = 60.0
 APPLY = "application/apply-patch+yaml"
 MERGE = "application/merge-patch+json"
 JSON = "application/json"
@@ -39,7 +42,7 @@ class Api:
         self._timeout = timeout
         self._tls = ssl.create_default_context(cafile=str(certificates.authority))
         self._tls.load_cert_chain(certificates.client, certificates.client_key)
-        self._idle: list[http.client.HTTPSConnection] = []
+        self._idle: list[tuple[http.client.HTTPSConnection, float]] = []  # with the time of the last answer
 
     def __enter__(self) -> Self:
         return self
@@ -52,7 +55,7 @@ class Api:
     def close(self) -> None:
         """Close what is kept open; another request opens it again."""
         while self._idle:
-            self._idle.pop().close()
+            self._idle.pop()[0].close()
 
     def get(self, path: str) -> dict[str, Any]:
         """One object or a list."""
@@ -96,11 +99,7 @@ class Api:
         return decoded
 
     def _request(self, method: str, path: str, body: bytes | None, content: str) -> bytes:
-        # Taking from and giving back to a list is atomic: two threads never get the same connection.
-        try:
-            connection = self._idle.pop()
-        except IndexError:
-            connection = http.client.HTTPSConnection(LOOPBACK, self._port, timeout=self._timeout, context=self._tls)
+        connection = self._connection()
         try:
             connection.request(method, path, body, {"Content-Type": content, "Accept": JSON})
             response = connection.getresponse()
@@ -109,10 +108,20 @@ class Api:
             # A connection that broke in the middle cannot be used again.
             connection.close()
             raise
-        self._idle.append(connection)
+        self._idle.append((connection, time.monotonic()))
         if response.status >= http.client.BAD_REQUEST:
             raise RequestError(response.status, _message(text))
         return text
+
+    def _connection(self) -> http.client.HTTPSConnection:
+        # Taking from and giving back to a list is atomic: two threads never get the same connection.
+        try:
+            connection, answered = self._idle.pop()
+        except IndexError:
+            return http.client.HTTPSConnection(LOOPBACK, self._port, timeout=self._timeout, context=self._tls)
+        if time.monotonic() - answered > IDLE_SECONDS:
+            connection.close()  # the next request opens it again
+        return connection
 
 
 def _message(body: bytes) -> str:

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import datetime
 import ipaddress
+from collections.abc import Iterable
 from pathlib import Path
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from trainform.sandbox.folder import write_private
+from trainform.sandbox.ports import LOOPBACK
 
 # A sandbox may stay up for long; a clock that is set back a little must not make a new certificate invalid.
 LIFETIME = datetime.timedelta(days=3650)
 BACKDATED = datetime.timedelta(hours=1)
 
 SERVICE_IP = "10.0.0.1"  # the first of --service-cluster-ip-range
-SERVER_NAMES = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc")
-SERVER_ADDRESSES = ("127.0.0.1", SERVICE_IP)
+SERVER = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", LOOPBACK, SERVICE_IP)
+# Kueue makes its own certificates, which no loopback address is in, unless it finds some with these names (0.19).
+KUEUE_AUTHORITY = "kueue-ca"
+WEBHOOKS = ("localhost", "kueue-webhook-service.kueue-system.svc", LOOPBACK)
 ADMINISTRATOR = ("trainform-sandbox", "system:masters")
 # P-256 keys take a millisecond each; every component here speaks them.
 CURVE = ec.SECP256R1()
@@ -46,18 +50,10 @@ class Certificates:
         """All files, unless they are there: a restart on the same data must keep them, tokens and kubeconfigs refer to them."""
         if all(path.exists() for path in vars(self).values()):
             return
-        key = ec.generate_private_key(CURVE)
-        name = _name("trainform-sandbox-ca", "")
-        signed = (
-            _builder(name, name, key.public_key())
-            .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-            .add_extension(AUTHORITY_USAGE, critical=True)
-            .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
-            .sign(key, hashes.SHA256())
-        )
-        write_private(self.authority, signed.public_bytes(serialization.Encoding.PEM))
-        self._sign(signed, key, _name("trainform-sandbox-server", ""), self.server, self.server_key)
-        self._sign(signed, key, _name(*ADMINISTRATOR), self.client, self.client_key)
+        authority = Authority("trainform-sandbox-ca", ec.generate_private_key(CURVE))
+        write_private(self.authority, authority.certificate)
+        authority.sign(_name("trainform-sandbox-server", ""), SERVER, self.server, self.server_key)
+        authority.sign(_name(*ADMINISTRATOR), SERVER, self.client, self.client_key)
         accounts = ec.generate_private_key(CURVE)
         write_private(self.service_accounts_key, _private(accounts))
         public = accounts.public_key().public_bytes(
@@ -65,23 +61,75 @@ class Certificates:
         )
         write_private(self.service_accounts, public)
 
-    def _sign(
-        self, authority: x509.Certificate, key: ec.EllipticCurvePrivateKey, name: x509.Name, path: Path, key_path: Path
-    ) -> None:
+
+class WebhookCertificates:
+    """What the webhook servers of the add-ons show, signed by an authority of their own: Kueue wants its key as well.
+
+    The files have the names, and below `temporary` the place, that controllers look for where nothing else is said.
+    """
+
+    def __init__(self, temporary: Path) -> None:
+        self.folder = temporary / "k8s-webhook-server" / "serving-certs"
+        self.authority = self.folder / "ca.crt"
+        self.authority_key = self.folder / "ca.key"
+        self.server = self.folder / "tls.crt"
+        self.server_key = self.folder / "tls.key"
+
+    def make(self) -> None:
+        """All files, unless they are there."""
+        if all(path.exists() for path in vars(self).values()):
+            return
+        for folder in (self.folder.parent, self.folder):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Kueue's certificate rotation (0.19) reads this key, and knows no other kind.
+        key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+        authority = Authority("trainform-sandbox-webhooks-ca", key, KUEUE_AUTHORITY)
+        write_private(self.authority, authority.certificate)
+        write_private(self.authority_key, _private(key, serialization.PrivateFormat.TraditionalOpenSSL))
+        authority.sign(_name("trainform-sandbox-webhooks", ""), WEBHOOKS, self.server, self.server_key)
+
+
+class Authority:
+    """A new certificate authority; `certificate` is PEM. Known by `names` too, where somebody asks for them."""
+
+    def __init__(self, common: str, key: ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey, *names: str) -> None:
+        self._key = key
+        self._name = _name(common, "")
+        builder = (
+            _builder(self._name, self._name, self._key.public_key())
+            .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+            .add_extension(AUTHORITY_USAGE, critical=True)
+            .add_extension(x509.SubjectKeyIdentifier.from_public_key(self._key.public_key()), critical=False)
+        )
+        if names:
+            builder = builder.add_extension(_alternatives(names), critical=False)
+        self.certificate = builder.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+
+    def sign(self, name: x509.Name, hosts: tuple[str, ...], path: Path, key_path: Path) -> None:
+        """Write a certificate for a new key, valid under all of the hosts."""
         own = ec.generate_private_key(CURVE)
-        names: list[x509.GeneralName] = [x509.DNSName(text) for text in SERVER_NAMES]
-        names += [x509.IPAddress(ipaddress.ip_address(text)) for text in SERVER_ADDRESSES]
         # Both uses: etcd and the API server present the server's certificate to each other as well.
         uses = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH])
         certificate = (
-            _builder(name, authority.subject, own.public_key())
-            .add_extension(x509.SubjectAlternativeName(names), critical=False)
+            _builder(name, self._name, own.public_key())
+            .add_extension(_alternatives(hosts), critical=False)
             .add_extension(uses, critical=False)
-            .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(key.public_key()), critical=False)
-            .sign(key, hashes.SHA256())
+            .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()), critical=False)
+            .sign(self._key, hashes.SHA256())
         )
         write_private(path, certificate.public_bytes(serialization.Encoding.PEM))
         write_private(key_path, _private(own))
+
+
+def _alternatives(hosts: Iterable[str]) -> x509.SubjectAlternativeName:
+    return x509.SubjectAlternativeName([_alternative(host) for host in hosts])
+
+
+def _alternative(host: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ipaddress.ip_address(host))
+    except ValueError:
+        return x509.DNSName(host)
 
 
 def _name(common: str, organization: str) -> x509.Name:
@@ -91,7 +139,9 @@ def _name(common: str, organization: str) -> x509.Name:
     return x509.Name(parts)
 
 
-def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey) -> x509.CertificateBuilder:
+def _builder(
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey | rsa.RSAPublicKey
+) -> x509.CertificateBuilder:
     now = datetime.datetime.now(datetime.UTC)
     return (
         x509.CertificateBuilder()
@@ -104,7 +154,8 @@ def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicK
     )
 
 
-def _private(key: ec.EllipticCurvePrivateKey) -> bytes:
-    return key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
+def _private(
+    key: ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey,
+    form: serialization.PrivateFormat = serialization.PrivateFormat.PKCS8,
+) -> bytes:
+    return key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption())

@@ -6,7 +6,7 @@ Everything listens on loopback or not at all: metrics, health and profiling serv
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from trainform.sandbox.certificates import Certificates
@@ -33,6 +33,10 @@ class Context:
     scheduler_configuration: Path
 
 
+def _nothing(context: Context) -> dict[str, str]:
+    return {}
+
+
 @dataclasses.dataclass(frozen=True)
 class Component:
     """One process. `wave`: those of a later wave start when the earlier ones answer. `port`: name of the port it is reached on."""
@@ -42,6 +46,15 @@ class Component:
     wave: int
     arguments: Callable[[Context], list[str]]
     port: str | None = None
+    environment: Callable[[Context], dict[str, str]] = _nothing
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    """A component and the file that is run for it."""
+
+    component: Component
+    binary: Path
 
 
 def _etcd(context: Context) -> list[str]:
@@ -137,15 +150,28 @@ COMPONENTS = (
     Component("volcano-controller-manager", "controller-manager", 3, _volcano_controller),
     Component("volcano-scheduler", "scheduler", 3, _volcano_scheduler),
 )
+# Of those that need all of the above's CRDs and none of its processes: the controllers of the add-ons.
+LAST_WAVE = 3
 PORTS = ("etcd", "etcd-peer", "kube-apiserver", "webhook-manager")
 
 
-def commands(wave: int, context: Context, binaries: Mapping[str, Path]) -> list[Command]:
+def programs(binaries: Mapping[str, Path]) -> list[Program]:
+    """Those that every sandbox runs."""
+    return [Program(row, binaries[row.binary]) for row in COMPONENTS]
+
+
+def commands(wave: int, context: Context, rows: Iterable[Program]) -> list[Command]:
     """What to run in one wave."""
     return [
-        Command(row.name, binaries[row.binary], row.arguments(context), context.layout.log(row.name))
-        for row in COMPONENTS
-        if row.wave == wave
+        Command(
+            name=row.component.name,
+            binary=row.binary,
+            arguments=row.component.arguments(context),
+            log=context.layout.log(row.component.name),
+            environment=row.component.environment(context),
+        )
+        for row in rows
+        if row.component.wave == wave
     ]
 
 

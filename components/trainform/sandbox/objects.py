@@ -29,7 +29,7 @@ def crd_name(path: Path) -> str:
 
 
 def apply_crds(api: Api, files: Iterable[Path]) -> None:
-    """Volcano's resources; the server parses the files."""
+    """Volcano's and the add-ons' resources; the server parses the files."""
     for item in api.get(_CRDS)["items"]:
         # Kubernetes (1.34) serves a CRD after it has seen it change, and forgets the ones it was about to serve when it is
         # killed: any change reminds it.

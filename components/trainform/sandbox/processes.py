@@ -28,12 +28,13 @@ TAIL_LINES = 15
 
 @dataclasses.dataclass(frozen=True)
 class Command:
-    """What to run, and where its output goes."""
+    """What to run, and where its output goes. `environment` is added to that of all."""
 
     name: str
     binary: Path
     arguments: Sequence[str]
     log: Path
+    environment: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,7 +80,7 @@ def _spawn(command: Command, environment: Mapping[str, str]) -> tuple[Process, i
         pid = os.posix_spawn(
             shell,
             [shell, "-c", GATE, command.name, str(command.binary), *command.arguments],
-            dict(environment),
+            {**environment, **command.environment},
             file_actions=[
                 (os.POSIX_SPAWN_DUP2, reader, 0),
                 (os.POSIX_SPAWN_OPEN, 1, str(command.log), log_flags, 0o600),

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from trainform.sandbox import nodes, objects
+from trainform.sandbox.addons.installation import Installed
 from trainform.sandbox.api import Api
 from trainform.sandbox.settings import NodePool
 from trainform.sandbox.waiting import Condition
 
 
-def readiness(api: Api, pools: Iterable[NodePool]) -> list[Condition]:
+def readiness(
+    api: Api, pools: Iterable[NodePool], addons: Iterable[Installed], ports: Mapping[str, int]
+) -> list[Condition]:
     """What `up` promises."""
     count = sum(pool.count for pool in pools)
     return [
@@ -20,4 +23,5 @@ def readiness(api: Api, pools: Iterable[NodePool]) -> list[Condition]:
         # The scheduler makes the queue and the controller opens it; without a queue the scheduler's log tells more.
         Condition("the default queue exists", "volcano-scheduler", lambda: objects.default_queue_exists(api)),
         Condition("the default queue is open", "volcano-controller-manager", lambda: objects.default_queue_open(api)),
+        *(addon.readiness(api, ports) for addon in addons),
     ]

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 CPU_POOL = "cpu"
 CPU_NODES = 2
 PODS_PER_NODE = "110"
+# Every real node offers some, and pods that ask for some (the training operator's MPI launchers) fit on no other.
+EPHEMERAL_STORAGE = "1Ti"
 POOL_LABEL = "trainform.dev/pool"
 ACCELERATOR_LABEL = "trainform.dev/accelerator"
 NODES_AT_MOST = 10_000
@@ -44,12 +46,16 @@ class NodePool:
 
 @dataclasses.dataclass(frozen=True)
 class SandboxSettings:
-    """`storage_classes` are made beside the default one; `contexts` are further names for the sandbox in its kubeconfig."""
+    """`storage_classes` are made beside the default one; `contexts` are further names for the sandbox in its kubeconfig.
+
+    `addons`: names from the table of add-ons, as `chosen_addons` gives them.
+    """
 
     folder: Path
     pools: tuple[NodePool, ...] = ()
     storage_classes: tuple[str, ...] = ()
     contexts: tuple[str, ...] = ()
+    addons: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         problems = [*_repeated(pool.name for pool in self.pools), *_too_many(self.pools)]
@@ -76,7 +82,8 @@ def _too_many(pools: Iterable[NodePool]) -> Iterable[Problem]:
 
 def default_pools() -> tuple[NodePool, ...]:
     """Nodes without accelerators, for a sandbox that no environment describes."""
-    return (NodePool(CPU_POOL, CPU_NODES, {"cpu": NODE_CPU, "memory": NODE_MEMORY, "pods": PODS_PER_NODE}),)
+    resources = {"cpu": NODE_CPU, "memory": NODE_MEMORY, "pods": PODS_PER_NODE, "ephemeral-storage": EPHEMERAL_STORAGE}
+    return (NodePool(CPU_POOL, CPU_NODES, resources),)
 
 
 def from_environment(environment: Environment, folder: Path) -> SandboxSettings:
@@ -103,6 +110,7 @@ def _accelerator_pool(environment: Environment, kind: str) -> NodePool:
         "cpu": accelerator.cpu,
         "memory": accelerator.memory,
         "pods": PODS_PER_NODE,
+        "ephemeral-storage": EPHEMERAL_STORAGE,
         accelerator.resource: str(accelerator.per_node),
     }
     if environment.rdma is not None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from trainform.progress import Step
 from trainform.sandbox import nodes, objects
+from trainform.sandbox.addons.installation import Installed
 from trainform.sandbox.api import Api
-from trainform.sandbox.certificates import Certificates
-from trainform.sandbox.components import Context, commands
+from trainform.sandbox.certificates import Certificates, WebhookCertificates
+from trainform.sandbox.components import Context, commands, programs
 from trainform.sandbox.folder import Layout, write_private
 from trainform.sandbox.kubeconfig import write_kubeconfig
 from trainform.sandbox.ports import is_open
@@ -46,20 +47,30 @@ class Start:
     """One start of all components. `record` gets the processes so far, before the newest of them run."""
 
     def __init__(
-        self, layout: Layout, state: State, control_plane: ControlPlane, record: Callable[[list[Process]], None]
+        self,
+        layout: Layout,
+        state: State,
+        control_plane: ControlPlane,
+        addons: Sequence[Installed],
+        record: Callable[[list[Process]], None],
     ) -> None:
         self._settings = state.settings
         self._ports = state.ports
         self._layout = layout
         self._control_plane = control_plane
+        self._addons = addons
+        self._programs = [*programs(control_plane.binaries), *(addon.program for addon in addons)]
         self._record = record
         self._processes: list[Process] = []
         self._certificates = Certificates(layout.pki)
+        self._webhook_certificates = WebhookCertificates(layout.pki)
 
     def run(self, deadline: float, step: Step) -> None:
         """Start everything and return when it is ready; on any failure, Ctrl-C included, nothing of it stays behind."""
         try:
             self._certificates.make()
+            if self._addons:
+                self._webhook_certificates.make()
             write_kubeconfig(
                 self._layout.kubeconfig, self._ports["kube-apiserver"], self._certificates, self._settings.contexts
             )
@@ -73,7 +84,10 @@ class Start:
         scheduler = self._layout.config / "scheduler.yaml"
         write_private(scheduler, SCHEDULER.encode())
         stages = (*self._control_plane.stages, *sorted(STAGES.glob("*.yaml")))
-        return Context(self._layout, self._certificates, self._ports, stages, scheduler)
+        context = Context(self._layout, self._certificates, self._ports, stages, scheduler)
+        for addon in self._addons:
+            addon.configure(context)
+        return context
 
     def _run_waves(self, api: Api, deadline: float, step: Step) -> None:
         context = self._context()
@@ -89,7 +103,8 @@ class Start:
         self._fill(api, deadline, step)
 
         self._launch(3, context)
-        wait_for(readiness(api, self._settings.pools), self._processes, deadline, step)
+        promised = readiness(api, self._settings.pools, self._addons, self._ports)
+        wait_for(promised, self._processes, deadline, step)
 
     def _launch(self, wave: int, context: Context) -> None:
         before = self._processes
@@ -99,18 +114,18 @@ class Start:
             self._processes = [*before, *started]
             self._record(self._processes)
 
-        launch(commands(wave, context, self._control_plane.binaries), environment, record)
+        launch(commands(wave, context, self._programs), environment, record)
 
     def _fill(self, api: Api, deadline: float, step: Step) -> None:
-        """Everything that Volcano expects to find, and the nodes."""
-        crds = self._control_plane.crds
+        """Everything that Volcano and the add-ons expect to find, and the nodes."""
+        crds = (*self._control_plane.crds, *(path for addon in self._addons for path in addon.crds))
         with blaming(self._processes, "kube-apiserver"):
             objects.apply_crds(api, crds)
             objects.apply_webhooks(api, self._ports["webhook-manager"], self._certificates)
             objects.apply_storage_classes(api, self._settings.storage_classes)
+            for addon in self._addons:
+                addon.prepare(api, self._ports, self._webhook_certificates)
             step.update("sandbox: making the nodes")
             nodes.match_nodes(api, self._settings.pools)
-        established = Condition(
-            "Volcano's CRDs are served", "kube-apiserver", lambda: objects.crds_established(api, crds)
-        )
+        established = Condition("the CRDs are served", "kube-apiserver", lambda: objects.crds_established(api, crds))
         wait_for([established], self._processes, deadline, step)

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from trainform.sandbox.addons.table import together
 from trainform.sandbox.folder import Layout, sandbox_edge, write_private
 from trainform.sandbox.processes import Process
 from trainform.sandbox.settings import NodePool, SandboxSettings, Taint
@@ -78,4 +79,6 @@ def _settings(content: dict[str, Any]) -> SandboxSettings:
         pools=pools,
         storage_classes=tuple(content["storage_classes"]),
         contexts=tuple(content["contexts"]),
+        # Not there in what a trainform without add-ons wrote: its sandbox goes on running.
+        addons=together(content.get("addons", ())),
     )

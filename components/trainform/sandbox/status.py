@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from trainform.sandbox import nodes
+from trainform.sandbox.addons.table import ADDONS
 from trainform.sandbox.api import Api, RequestError
 from trainform.sandbox.certificates import Certificates
 from trainform.sandbox.components import COMPONENTS, Component
@@ -30,7 +31,7 @@ class ComponentStatus:
 
 @dataclasses.dataclass(frozen=True)
 class SandboxStatus:
-    """`running`: every component runs and the API server answers. Nodes are counted only then."""
+    """`running`: every component runs, those of the add-ons too, and the API server answers. Nodes are counted only then."""
 
     folder: Path
     running: bool
@@ -38,6 +39,7 @@ class SandboxStatus:
     nodes_ready: int
     nodes: int
     components: tuple[ComponentStatus, ...]
+    addons: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """For `status --json`."""
@@ -50,7 +52,9 @@ def status(folder: Path) -> SandboxStatus:
     """Look at the processes and ask the API server."""
     layout = Layout(folder)
     state = read_state(layout)
-    rows = tuple(_component(row, state, layout) for row in COMPONENTS)
+    addons = () if state is None else state.settings.addons
+    expected = (*COMPONENTS, *(ADDONS[name].component for name in addons))
+    rows = tuple(_component(row, state, layout) for row in expected)
     if state is None:
         return SandboxStatus(folder, False, None, 0, 0, rows)
     url = server_url(state.ports["kube-apiserver"])
@@ -62,7 +66,7 @@ def status(folder: Path) -> SandboxStatus:
                 ready, total = nodes.count_nodes(api)
         except (OSError, http.client.HTTPException, RequestError):
             running = False
-    return SandboxStatus(folder, running, url, ready, total, rows)
+    return SandboxStatus(folder, running, url, ready, total, rows, addons)
 
 
 def _component(component: Component, state: State | None, layout: Layout) -> ComponentStatus:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, Tag
+from pydantic import AfterValidator, Field, Tag, ValidationInfo, field_validator
 
 from trainform.catalog import defaults
 from trainform.spec.launchers import Launcher
@@ -15,6 +15,7 @@ from trainform.spec.prepare import Step
 from trainform.spec.quantities import Bytes, Duration
 from trainform.spec.queues import OwnQueue
 from trainform.spec.roles import Env, Policy, Restart, Role, Toleration
+from trainform.spec.runtime import Runtime
 from trainform.spec.ssh import RunAs, Ssh
 from trainform.spec.storage import Volume
 
@@ -35,6 +36,10 @@ class Experiment(Model):
     )
     backend: BackendName | None = Field(
         default=None, description="Operator that runs the job. Empty: the environment's. A change makes a new job."
+    )
+    runtime: Runtime | None = Field(
+        default=None,
+        description="An existing runtime of Kubeflow Trainer's to run on (backend trainer). Empty: one is made for each revision.",
     )
     image: Image = Field(
         description="Container image; pin it by digest for repeatable runs. A change makes a new revision."
@@ -125,6 +130,15 @@ class Experiment(Model):
         description="Merge patches (RFC 7386) on rendered objects, by the key that `trainform plan` shows (job, service, launch-script, "
         "queue, claim-NAME), for what has no field here. Shown in the plan. Default none. What it changes decides between update and revision.",
     )
+
+    @field_validator("ssh")
+    @classmethod
+    def _ssh_of_the_runtime(cls, ssh: Ssh | None, info: ValidationInfo) -> Ssh | None:
+        if ssh is not None and info.data.get("runtime") is not None:
+            raise ValueError(
+                "stands beside `runtime`, whose pods have an SSH of their own or none|remove one of the two"
+            )
+        return ssh
 
     @property
     def elastic(self) -> bool:

@@ -104,8 +104,24 @@ def _copied(path: Path, name: object, told: Iterable[Problem]) -> Iterator[Probl
 
 
 def load_experiment(name_or_path: str, root: Path | None = None) -> Loaded[Experiment]:
-    """`load` for an experiment."""
-    return load(Experiment, name_or_path, root)
+    """`load` for an experiment, with what the file of its runtime holds."""
+    loaded = load(Experiment, name_or_path, root)
+    if loaded.model is None:
+        return loaded
+    try:
+        return dataclasses.replace(loaded, model=with_runtime_file(loaded.model, root))
+    except InputError as error:
+        return dataclasses.replace(loaded, problems=(*loaded.problems, *error.problems))
+
+
+def with_runtime_file(experiment: Experiment, root: Path | None = None) -> Experiment:
+    """The experiment with the content of `runtime.file`, where it names one; InputError where the file holds no mapping."""
+    runtime = experiment.runtime
+    if runtime is None or runtime.file is None or runtime.content is not None:
+        return experiment
+    path = (project_root() if root is None else root) / runtime.file
+    content, _ = read_mapping(path, runtime.file)
+    return experiment.model_copy(update={"runtime": runtime.with_content(content)})
 
 
 def load_environment(name_or_path: str, root: Path | None = None) -> Loaded[Environment]:

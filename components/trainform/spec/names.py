@@ -93,5 +93,5 @@ def matches(pattern: str, text: str) -> bool:
     return re.match(pattern, text) is not None
 
 
-BackendName = Literal["volcano", "jobset"]
+BackendName = Literal["volcano", "jobset", "trainer", "kubeflow", "kubedl"]
 """Operators that jobs can be rendered for."""

@@ -44,8 +44,9 @@ def remove_partials(folder: Path) -> None:
 
 
 def note_of_others(folder: Path) -> str | None:
-    """How to remove the tool chains of other pins, and what that frees; None where there are none."""
-    others = sorted(path for path in folder.parent.glob("toolchain-*") if path != folder and path.is_dir())
+    """How to remove what other pins made of the same, and what that frees; None where there is none."""
+    name, _, _ = folder.name.rpartition("-")  # the rest is the fingerprint
+    others = sorted(path for path in folder.parent.glob(f"{name}-*") if path != folder and path.is_dir())
     if not others:
         return None
     size = sum(map(_size, others)) / 1e6

@@ -31,3 +31,18 @@ class Toolchain:
 
     pulumi: PulumiTools
     control_plane: ControlPlane
+
+
+@dataclasses.dataclass(frozen=True)
+class BuiltPart:
+    """A finished part of an add-on: `bin` and the folders of files that its modules ship."""
+
+    folder: Path
+
+    def binary(self, name: str) -> Path:
+        """A program by the name of its file."""
+        return self.folder / "bin" / name
+
+    def files(self, into: str) -> tuple[Path, ...]:
+        """What was shipped into one folder, by name."""
+        return tuple(sorted(self.folder.glob(f"{into}/*.yaml")))

@@ -2,7 +2,7 @@
 
 The pins (`pins/<folder>/go.mod`, `go.sum`, `main.go` where there is one) name every module by version and hash. They are five
 modules and not one because they do not agree: kwok 0.8 does not compile against Kubernetes 1.34, nor the provider 4.25 against
-the engine 3.259.
+the engine 3.259. The parts of the sandbox's add-ons are in `addons`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import functools
 import hashlib
 import json
 import platform
+from collections.abc import Sequence
 from pathlib import Path
 
 PINS = Path(__file__).parent / "pins"
@@ -25,7 +26,12 @@ KUBERNETES_VERSION = "1.34.4"
 
 _PULUMI_TAGS = "osusergo,grpcnotrace"
 _PULUMI_STAMP = "-X github.com/pulumi/pulumi/sdk/v3/go/common/version.Version"
-_KUBERNETES_STAMP = "-X k8s.io/component-base/version"
+_KUBERNETES_VERSION_FLAG = "-X k8s.io/component-base/version"
+# Without the stamp the API server reports a version that clients cannot parse.
+KUBERNETES_STAMP = (
+    f"{_KUBERNETES_VERSION_FLAG}.gitVersion=v{KUBERNETES_VERSION} "
+    f"{_KUBERNETES_VERSION_FLAG}.gitMajor=1 {_KUBERNETES_VERSION_FLAG}.gitMinor=34"
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,11 +75,7 @@ CONTROL_PLANE_PARTS = (
             "webhook-manager",
         ),
         minutes=7,
-        # Without the stamp the API server reports a version that clients cannot parse.
-        ldflags=(
-            f"{_KUBERNETES_STAMP}.gitVersion=v{KUBERNETES_VERSION} "
-            f"{_KUBERNETES_STAMP}.gitMajor=1 {_KUBERNETES_STAMP}.gitMinor=34"
-        ),
+        ldflags=KUBERNETES_STAMP,
         shipped=(
             ModuleFiles("volcano.sh/volcano", "config/crd/volcano/bases/*.yaml", "crds"),
             # Volcano's controller waits for the cache of these too, and opens no queue without it.
@@ -136,12 +138,17 @@ PULUMI_PARTS = (
 
 @functools.cache
 def fingerprint(pins: Path = PINS) -> str:
-    """Changes with every pin, flag and version, and with the kind of machine."""
-    parts = [dataclasses.asdict(part) for part in (*CONTROL_PLANE_PARTS, *PULUMI_PARTS)]
-    for part in parts:
-        del part["minutes"]
-    versions = [FORMAT, PULUMI_VERSION, PLUGIN_VERSION, platform.system(), platform.machine()]
-    digest = hashlib.sha256(json.dumps([versions, parts]).encode())
-    for path in sorted(pins.glob("*/*")):
-        digest.update(str(path.relative_to(pins)).encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
-    return digest.hexdigest()[:12]
+    """Of what every sandbox needs. Changes with every pin, flag and version of it, and with the kind of machine."""
+    parts = (*CONTROL_PLANE_PARTS, *PULUMI_PARTS)
+    return digest(parts, [FORMAT, PULUMI_VERSION, PLUGIN_VERSION, platform.system(), platform.machine()], pins)
+
+
+def digest(parts: Sequence[Part], versions: list[object], pins: Path) -> str:
+    """Of the rows, of the versions and of the pins of exactly these parts."""
+    rows = [dataclasses.asdict(part) for part in parts]
+    for row in rows:
+        del row["minutes"]
+    found = hashlib.sha256(json.dumps([versions, rows]).encode())
+    for path in sorted(path for part in parts for path in pins.glob(f"{part.folder}/*")):
+        found.update(str(path.relative_to(pins)).encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
+    return found.hexdigest()[:12]

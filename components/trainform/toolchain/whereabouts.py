@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from trainform.toolchain.addons import ADDON_PARTS, addon_folder
 from trainform.toolchain.build import missing_parts
 from trainform.toolchain.cache import toolchain_folder
 from trainform.toolchain.oserrors import toolchain_edge
@@ -11,6 +12,7 @@ from trainform.toolchain.parts import CONTROL_PLANE_PARTS
 from trainform.toolchain.pulumi import chosen_origins, ready_pulumi
 
 MISSING = "not there yet; `trainform toolchain ensure` makes it"
+ADDON_MISSING = "not there yet; `trainform sandbox up --with ADD-ON` makes it for those who want it"
 
 
 @toolchain_edge
@@ -29,3 +31,7 @@ def _places() -> Iterator[tuple[str, str]]:
     for part in CONTROL_PLANE_PARTS:
         for name in part.binaries:
             yield name, MISSING if part.folder in missing else str(folder / part.folder / "bin" / name)
+    for part in ADDON_PARTS:
+        place = addon_folder(part)
+        for name in part.binaries:
+            yield name, ADDON_MISSING if missing_parts([part], place) else str(place / part.folder / "bin" / name)

@@ -1,0 +1,203 @@
+"""KubeDL: `training.kubedl.io/v1alpha1` TFJob and PyTorchJob.
+
+On the host network KubeDL draws a port for each pod when it makes it, and tells the pod: MASTER_PORT, or the pod's own entry in TF_CONFIG. Peers
+call the constant port of a Service. So the plan leaves these values to it. It makes a PodGroup for each role, and workers only
+once the pods of the Master, or of all parameter servers, run.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from trainform.backends.gangs import GROUP_ANNOTATION, PODGROUP_CRDS
+from trainform.backends.kubedl_pods import HOST, NETWORK_ANNOTATION, OWN_LABELS, appended, controller_pods
+from trainform.backends.kubedl_pods import INDEX_LABEL as INDEX
+from trainform.backends.kubeflow_replicas import (
+    Maker,
+    backoff_limit,
+    job_metadata,
+    kind_of,
+    replica_changes,
+    replica_problems,
+    replica_specs,
+    shape,
+)
+from trainform.backends.kubeflow_replicas import templates as replica_templates
+from trainform.backends.runtimes import OF_TRAINER
+from trainform.backends.support import Fields, done_by, noted, refused
+from trainform.catalog import defaults
+from trainform.errors import Problem
+from trainform.manifests.env import Operator
+from trainform.manifests.manifest import Manifest, job_body, without_empty
+from trainform.plan.model import Plan
+from trainform.policy.templates import Template
+
+API_VERSION = "training.kubedl.io/v1alpha1"
+INDEX_LABEL = INDEX
+MAKES = f"PyTorchJob or TFJob (`{API_VERSION}`)"
+ADMISSIONS = (defaults.VOLCANO,)
+ADDS = (
+    "PyTorchJob: `PYTHONUNBUFFERED`, and `MASTER_ADDR`, `MASTER_PORT`, `WORLD_SIZE` and `RANK`, in which a process sees the plan's values; on the host "
+    "network the first two are KubeDL's, with the port that it draws. TFJob: `TF_CONFIG`, which the plan's own replaces, but not on the host network"
+)
+
+MAKER = Maker("KubeDL", frozenset([*OWN_LABELS, GROUP_ANNOTATION]))
+_POLICIES = refused("are lifecycle policies of Volcano, and KubeDL has none", "remove them, and say it in `restart`")
+_NO_NAMES = refused(
+    "needs names for all pods: KubeDL gives one to the Master of a PyTorchJob, and to a TFJob's pods for one port",
+    "use the backend volcano, jobset or kubeflow",
+)
+FIELDS: Fields = {
+    "runtime": OF_TRAINER,
+    "roles": done_by(
+        "replica types. PyTorchJob: a first ranked role of one replica is Master, another ranked role is Worker, and the end of all ends the job. "
+        "TFJob: by task type, without an evaluator. Extras are refused"
+    ),
+    "launcher.deepspeed": _NO_NAMES,
+    "launcher.mpi": _NO_NAMES,
+    "launcher.torchrun.elastic": refused(
+        "needs a Master in KubeDL, an AIMaster beside it, and OpenKruise", "remove it, or use the backend volcano or kubeflow"
+    ),
+    "ssh": _NO_NAMES,
+    "queue": done_by("`schedulingPolicy.queue`; KubeDL makes a PodGroup for each role, and places them one after the other"),
+    "priority_class": done_by("of the pods, and `schedulingPolicy.priorityClassName`"),
+    "restart": done_by(
+        "never: `restartPolicy: Never`; on-failure, N times: `OnFailure` with `backoffLimit`; all-when-evicted is refused. KubeDL's ExitCode (a pod that "
+        "was killed or evicted is made anew, any other failure ends the job) by `pod_overrides: {spec: {restartPolicy: ExitCode}}`"
+    ),
+    "max_retry": noted("has no effect: KubeDL never starts a whole job anew"),
+    "roles.*.max_retry": done_by("`backoffLimit`: one number for the job, counted over all pods that start their containers again"),
+    "ttl": done_by("`ttlSecondsAfterFinished`; updates in place"),
+    "policies": _POLICIES,
+    "roles.*.policies": _POLICIES,
+    "roles.*.min_available": refused(
+        "asks for a part of the role, and KubeDL's PodGroup of a role always holds all its pods",
+        "remove it, or use the backend volcano or jobset",
+    ),
+    "network.host": noted(
+        f"by the annotation `{NETWORK_ANNOTATION}: {HOST}` KubeDL draws a host port for each pod when it makes it, out of a range of its own, and a new "
+        "one when the pod fails over; peers call the constant port of its Service. MASTER_ADDR and MASTER_PORT, or TF_CONFIG, come from KubeDL"
+    ),
+    "network.port": done_by("on the host network: the constant port of KubeDL's Services"),
+    "network.ports": done_by("per-replica or not: KubeDL draws a port for each pod"),
+    "network.addresses": refused("are KubeDL's own: it makes the Services itself, with constant ports", "remove it"),
+    "roles.*.pod_overrides": noted("KubeDL's CRDs know the pod fields of Kubernetes 1.22: the API server drops newer ones without a word"),
+    "network.topology": refused(
+        "is the PodGroup's, which KubeDL makes without it", "remove it, or use the backend volcano or jobset"
+    ),
+}  # fmt: skip
+
+
+def crds(plan: Plan) -> tuple[str, ...]:
+    """The job's kind, and the PodGroup that KubeDL makes."""
+    return (f"{kind_of(plan).plural}.training.kubedl.io", *PODGROUP_CRDS)
+
+
+def shapes(plan: Plan) -> dict[str, Any]:
+    """The job's."""
+    return {"job": shape(plan, {"schedulingPolicy!": {"minAvailable!": int, "queue!": str}})}
+
+
+def problems(plan: Plan) -> Iterator[Problem]:
+    """Roles without a replica type, a PyTorchJob without a Master, which KubeDL reads without looking, and an evaluator, which it never makes."""
+    yield from replica_problems(plan, MAKER)
+    said = plan.annotations.get(NETWORK_ANNOTATION)
+    if said is not None:
+        yield Problem(
+            f"annotations.{NETWORK_ANNOTATION}", said, "is set by trainform itself", "remove it; write `network: {host: true}`"
+        )  # fmt: skip
+    static = plan.launches is None and plan.world.bounds is None  # the others are refused as such
+    if static and "master" in kind_of(plan).types and plan.ranked[0].group != "master":
+        reason = f"is the first role and has {plan.ranked[0].replicas} replicas, and a PyTorchJob of KubeDL's must have a Master of one"
+        fix = "begin with a role of one replica: `master: {replicas: 1}`, and the rest in a role after it"
+        yield Problem(f"roles.{plan.ranked[0].name}.replicas", plan.ranked[0].replicas, reason, fix)
+    for role in plan.ranked:
+        if plan.launcher == "tensorflow" and role.group == "evaluator":
+            reason = "is an evaluator, for which KubeDL never makes pods"
+            yield Problem(
+                f"roles.{role.name}", None, reason, "remove it, or use the backend volcano, jobset or kubeflow"
+            )
+
+
+def operator(plan: Plan) -> Operator:
+    """The index by KubeDL's label; what it appends, of which TF_CONFIG stays where it draws the ports."""
+    kind = kind_of(plan)
+    names = appended(kind.kind, plan.totals.pods)
+    drawn = plan.naming.draws_ports
+    return Operator(
+        INDEX_LABEL,
+        appended=names,
+        computed=frozenset() if drawn else names & {"TF_CONFIG"},
+        container=kind.container,
+        ports=kind.ports,
+        draws_ports=drawn,
+    )
+
+
+def files(plan: Plan) -> dict[str, str]:
+    """None."""
+    return {}
+
+
+def further(plan: Plan) -> list[Manifest]:
+    """Nothing: KubeDL makes the PodGroups."""
+    return []
+
+
+def job(plan: Plan) -> Manifest:
+    """The job of the launcher's kind. The run policy stands in the spec itself."""
+    kind = kind_of(plan)
+    scheduling = {
+        "minAvailable": plan.min_available,
+        "queue": plan.queue.name,
+        "priorityClassName": plan.priority_class,
+    }
+    spec = {
+        "cleanPodPolicy": "Running",
+        "ttlSecondsAfterFinished": plan.ttl_seconds,
+        "backoffLimit": backoff_limit(plan),
+        "schedulingPolicy": without_empty(scheduling),
+        "successPolicy": _success(plan),
+        kind.field: replica_specs(plan, operator(plan)),
+    }
+    body = {
+        "apiVersion": API_VERSION,
+        "kind": kind.kind,
+        "metadata": job_metadata(plan, {NETWORK_ANNOTATION: HOST} if plan.host_network else {}),
+        "spec": without_empty(spec),
+    }
+    return Manifest("job", body, follows_revision=True)
+
+
+def templates(plan: Plan, manifests: Sequence[Manifest]) -> list[Template]:
+    """Of each replica type."""
+    return replica_templates(plan, job_body(manifests))
+
+
+def pods(plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
+    """What KubeDL would make of the rendered job; it needs no further object."""
+    return controller_pods(job_body(manifests)), {}
+
+
+def replanned(key: str, rendered: dict[str, Any], patched: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Queue and numbers of pods: limits, totals, ranks and the gang were worked out from them."""
+    old, new = (body["spec"]["schedulingPolicy"] for body in (rendered, patched))
+    for field in ("queue", "minAvailable"):
+        if old[field] != new[field]:
+            yield f"spec.schedulingPolicy.{field}", f"would be {new[field]}, and the plan says {old[field]}"
+    yield from replica_changes(rendered, patched)
+
+
+def immutable_part(job: dict[str, Any]) -> Any:
+    """The spec without what changes in place: PodGroups and pods are never brought up to date."""
+    spec = copy.deepcopy(job["spec"])
+    spec.pop("ttlSecondsAfterFinished", None)
+    return spec
+
+
+def _success(plan: Plan) -> str | None:
+    """Without a chief a TFJob is complete when all workers are, and not when the first of them is."""
+    workers = plan.launcher == "tensorflow" and all(role.group != "chief" for role in plan.roles)
+    return "AllWorkers" if workers else None

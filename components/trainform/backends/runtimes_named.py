@@ -1,0 +1,91 @@
+"""A job on a runtime of Kubeflow Trainer's that somebody else owns: the TrainJob says what it may.
+
+Source: Kubeflow Trainer 2.3.0, `pkg/apis/trainer/v1alpha1` (PodSpecPatch, ContainerPatch) and `pkg/runtime`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from trainform.backends.trainer_runtime import (
+    LAUNCHER,
+    MPI,
+    NODE,
+    QUEUE_ANNOTATION,
+    num_nodes,
+    operator_of,
+    rendezvous_words,
+)
+from trainform.catalog import defaults
+from trainform.manifests.manifest import without_empty
+from trainform.manifests.pods import pod_template
+from trainform.plan.model import Plan, RolePlan, RuntimePlan
+from trainform.policy.templates import Template
+
+MANAGER = "trainform.dev/trainform"
+# What a TrainJob may change of a pod of its runtime; Trainer allows more, which no field here makes.
+PATCHED = ("serviceAccountName", "volumes", "imagePullSecrets", "securityContext", "nodeSelector", "tolerations")
+PATCHED_IN_CONTAINERS = ("volumeMounts", "securityContext")
+
+
+def named_spec(plan: Plan, runtime: RuntimePlan) -> dict[str, Any]:
+    """The spec of the TrainJob."""
+    template = _template(plan, counted(plan))
+    container = template["spec"]["containers"][0]
+    words = rendezvous_words() if plan.launcher != MPI else []
+    trainer = {
+        "image": container["image"],
+        "command": [*words, *container.get("command", [])],
+        "args": container.get("args", []),
+        "env": container.get("env", []),
+        "numNodes": num_nodes(plan),
+        "numProcPerNode": plan.world.processes // plan.world.nodes,
+        "resourcesPerNode": container.get("resources", {}),
+    }
+    queue = {} if plan.admission == defaults.KUEUE else {"annotations": {QUEUE_ANNOTATION: plan.queue.name}}
+    patches = [{"name": role.group, "template": {"spec": {"template": patch(plan, role)}}} for role in plan.roles]
+    patched = without_empty({"metadata": queue, "spec": {"replicatedJobs": patches}})
+    return {
+        "runtimeRef": {"apiGroup": "trainer.kubeflow.org", "kind": runtime.kind, "name": runtime.name},
+        "trainer": without_empty(trainer),
+        "runtimePatches": [{"manager": MANAGER, "trainingRuntimeSpec": {"template": patched}}],
+    }
+
+
+def named_templates(plan: Plan) -> list[Template]:
+    """The pods of each role as far as they are the experiment's."""
+    found = []
+    for role in plan.roles:
+        template = _template(plan, role)
+        annotations = template["metadata"].get("annotations", {})
+        found.append(Template(role.name, role.replicas, role.min_available, annotations, template["spec"]))
+    return found
+
+
+def expected(plan: Plan) -> dict[str, str]:
+    """Roles that the runtime has pods for, with its word for each."""
+    wanted = (LAUNCHER, NODE) if plan.launcher == MPI else (NODE,)
+    return {role.name: role.group for role in plan.roles if role.group in wanted and (role.ranked or role.launched)}
+
+
+def counted(plan: Plan) -> RolePlan:
+    """The role that `trainer` of the TrainJob speaks of."""
+    wanted = LAUNCHER if plan.launcher == MPI else NODE
+    return next(role for role in plan.roles if role.group == wanted)
+
+
+def _template(plan: Plan, role: RolePlan) -> dict[str, Any]:
+    """Without the user's merge patch, for which there is no way here."""
+    return pod_template(plan, dataclasses.replace(role, overrides={}), next(role.groups()), operator_of(plan))
+
+
+def patch(plan: Plan, role: RolePlan) -> dict[str, Any]:
+    """What the TrainJob changes of the role's pods."""
+    template = _template(plan, role)
+    spec, container = template["spec"], template["spec"]["containers"][0]
+    inside = {key: container[key] for key in PATCHED_IN_CONTAINERS if key in container}
+    patched = {key: spec[key] for key in PATCHED if key in spec}
+    if inside:
+        patched["containers"] = [{"name": NODE, **inside}]
+    return without_empty({"metadata": template["metadata"], "spec": patched})

@@ -1,0 +1,116 @@
+"""What an add-on finds in the cluster when it starts: CRDs, objects that it insists on, and its webhooks.
+
+CRDs and the rules of the webhooks are those that its own module ships. Only the way to the webhooks is ours: an address on
+loopback where the module's installation names a Service.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from trainform.sandbox.addons.model import AddOn, Webhooks
+from trainform.sandbox.api import Api
+from trainform.sandbox.certificates import WebhookCertificates
+from trainform.sandbox.components import Context, Program
+from trainform.sandbox.folder import write_private
+from trainform.sandbox.ports import LOOPBACK
+from trainform.sandbox.waiting import Condition
+from trainform.toolchain.model import BuiltPart
+
+_CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+_ADMISSION = "/apis/admissionregistration.k8s.io/v1"
+
+
+@dataclasses.dataclass(frozen=True)
+class Installed:
+    """An add-on whose part is built."""
+
+    addon: AddOn
+    part: BuiltPart
+
+    @property
+    def program(self) -> Program:
+        """What runs."""
+        return Program(self.addon.component, self.part.binary(self.addon.component.binary))
+
+    @property
+    def crds(self) -> tuple[Path, ...]:
+        """The files of its CRDs."""
+        return self.part.files(f"{self.addon.name}-crds")
+
+    @property
+    def webhook_manifests(self) -> tuple[Path, ...]:
+        """The files that say its webhooks."""
+        return self.part.files(f"{self.addon.name}-webhooks")
+
+    def configure(self, context: Context) -> None:
+        """Write the file that its arguments name. JSON is YAML."""
+        if self.addon.configuration is not None:
+            content = json.dumps(self.addon.configuration(context), indent=2)
+            write_private(context.layout.config / f"{self.addon.name}.yaml", content.encode())
+
+    def prepare(self, api: Api, ports: Mapping[str, int], certificates: WebhookCertificates) -> None:
+        """Make what it expects to find, after its CRDs."""
+        for path, manifest in self.addon.objects(certificates).items():
+            api.apply(path, manifest)
+        port = ports[self.addon.ports[0]]
+        for name in self.addon.conversions:
+            api.merge(f"{_CRDS}/{name}", _conversion(port, certificates))
+        if self.addon.webhooks is not None:
+            for file in self.webhook_manifests:
+                for manifest in webhook_configurations(self.addon.webhooks, file.read_text(), port, certificates):
+                    kind, name = manifest["kind"].lower(), manifest["metadata"]["name"]
+                    api.apply(f"{_ADMISSION}/{kind}s/{name}", manifest)
+
+    def readiness(self, api: Api, ports: Mapping[str, int]) -> Condition:
+        """When it works."""
+        addon = self.addon
+        return Condition(f"the add-on {addon.name} answers", addon.component.name, lambda: addon.ready(api, ports))
+
+
+def webhook_configurations(
+    webhooks: Webhooks, manifests: str, port: int, certificates: WebhookCertificates
+) -> Iterator[dict[str, Any]]:
+    """The configurations in a module's manifests, with what the sandbox serves of them called on loopback."""
+    for document in yaml.safe_load_all(manifests):
+        if document is None:
+            continue
+        served = [
+            _on_loopback(webhook, webhooks, port, certificates)
+            for webhook in document["webhooks"]
+            if all(set(rule["resources"]) <= webhooks.resources for rule in webhook["rules"])
+        ]
+        yield {
+            "apiVersion": document["apiVersion"],
+            "kind": document["kind"],
+            "metadata": {"name": webhooks.names[document["kind"]]},
+            "webhooks": served,
+        }
+
+
+def _on_loopback(
+    webhook: Mapping[str, Any], webhooks: Webhooks, port: int, certificates: WebhookCertificates
+) -> dict[str, Any]:
+    selector = webhooks.selectors.get(webhook["name"])
+    return {
+        **webhook,
+        "clientConfig": _client(port, webhook["clientConfig"]["service"]["path"], certificates),
+        **({} if selector is None else {"objectSelector": selector}),
+    }
+
+
+def _conversion(port: int, certificates: WebhookCertificates) -> dict[str, Any]:
+    webhook = {"clientConfig": _client(port, "/convert", certificates), "conversionReviewVersions": ["v1"]}
+    return {"spec": {"conversion": {"strategy": "Webhook", "webhook": webhook}}}
+
+
+def _client(port: int, path: str, certificates: WebhookCertificates) -> dict[str, str]:
+    bundle = base64.b64encode(certificates.authority.read_bytes()).decode()
+    return {"url": f"https://{LOOPBACK}:{port}{path}", "caBundle": bundle}

@@ -1,0 +1,61 @@
+"""JobSet: its controller, which Trainer builds upon, with the webhooks that set its defaults."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trainform.sandbox.addons.model import AddOn, Webhooks, admits
+from trainform.sandbox.certificates import WebhookCertificates
+from trainform.sandbox.components import LAST_WAVE, Component, Context
+from trainform.sandbox.ports import LOOPBACK
+from trainform.toolchain.addons import TRAINER
+
+NAME = "jobset-controller-manager"
+HEALTH = f"{NAME}-health"
+# Its webhooks for pods are for pods of JobSets alone.
+_PODS = {"matchExpressions": [{"key": "jobset.sigs.k8s.io/jobset-name", "operator": "Exists"}]}
+_POD = {"spec": {"containers": [{"name": "probe", "image": "probe"}]}}
+_PROBE = {
+    "apiVersion": "jobset.x-k8s.io/v1alpha2",
+    "kind": "JobSet",
+    "spec": {"replicatedJobs": [{"name": "probe", "template": {"spec": {"template": _POD}}}]},
+}
+
+
+def _arguments(context: Context) -> list[str]:
+    return [f"--config={context.layout.config / 'jobset.yaml'}", f"--kubeconfig={context.layout.kubeconfig}"]
+
+
+def _configuration(context: Context) -> dict[str, Any]:
+    return {
+        "apiVersion": "config.jobset.x-k8s.io/v1alpha1",
+        "kind": "Configuration",
+        "health": {"healthProbeBindAddress": f"{LOOPBACK}:{context.ports[HEALTH]}"},
+        "metrics": {"bindAddress": "0"},
+        "webhook": {
+            "host": LOOPBACK,
+            "port": context.ports[NAME],
+            "certDir": str(WebhookCertificates(context.layout.pki).folder),
+        },
+        "leaderElection": {"leaderElect": False},
+        "internalCertManagement": {"enable": False},
+    }
+
+
+JOBSET = AddOn(
+    name="jobset",
+    part=TRAINER,
+    component=Component(NAME, "jobset", LAST_WAVE, _arguments, NAME),
+    ports=(NAME, HEALTH),
+    needs=("kube-scheduler",),
+    ready=admits("/apis/jobset.x-k8s.io/v1alpha2/namespaces/default/jobsets", _PROBE),
+    webhooks=Webhooks(
+        names={
+            "MutatingWebhookConfiguration": "jobset-mutating-webhook-configuration",
+            "ValidatingWebhookConfiguration": "jobset-validating-webhook-configuration",
+        },
+        resources=frozenset({"jobsets", "pods"}),
+        selectors={"mpod.kb.io": _PODS, "vpod.kb.io": _PODS},
+    ),
+    configuration=_configuration,
+)

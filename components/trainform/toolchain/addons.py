@@ -1,0 +1,90 @@
+"""The parts of the sandbox's add-ons: the controllers of other operators, built only for those who ask for them.
+
+Each has a fingerprint and a cache folder of its own: another pin of one rebuilds that one alone.
+"""
+
+from __future__ import annotations
+
+import functools
+import platform
+from collections.abc import Iterable
+from pathlib import Path
+
+from trainform.progress import SILENT, Progress
+from trainform.toolchain.build import build_parts, missing_parts
+from trainform.toolchain.cache import cache_folder
+from trainform.toolchain.model import BuiltPart
+from trainform.toolchain.oserrors import toolchain_edge
+from trainform.toolchain.parts import FORMAT, KUBERNETES_STAMP, PINS, ModuleFiles, Part, digest
+
+_TRAINING_OPERATOR = "github.com/kubeflow/training-operator"
+_TRAINER = "github.com/kubeflow/trainer/v2"
+_JOBSET = "sigs.k8s.io/jobset"
+_KUEUE = "sigs.k8s.io/kueue"
+
+# What is shipped goes to `<add-on>-crds` and `<add-on>-webhooks`: one part may serve two add-ons.
+TRAINING_OPERATOR = Part(
+    folder="training-operator",
+    binaries=("training-operator",),
+    minutes=3,
+    # A main package of ours around the module's controllers: the module's own listens on every interface.
+    target=".",
+    shipped=(
+        ModuleFiles(_TRAINING_OPERATOR, "manifests/base/crds/kubeflow.org_*.yaml", "kubeflow-crds"),
+        ModuleFiles(_TRAINING_OPERATOR, "manifests/base/webhook/manifests.yaml", "kubeflow-webhooks"),
+    ),
+)
+TRAINER = Part(
+    folder="trainer",
+    binaries=("trainer-controller-manager", "jobset"),
+    minutes=4,
+    shipped=(
+        ModuleFiles(_TRAINER, "manifests/base/crds/trainer.kubeflow.org_*.yaml", "trainer-crds"),
+        ModuleFiles(_TRAINER, "manifests/base/webhook/manifests.yaml", "trainer-webhooks"),
+        ModuleFiles(_JOBSET, "config/components/crd/bases/*.yaml", "jobset-crds"),
+        ModuleFiles(_JOBSET, "config/components/webhook/manifests.yaml", "jobset-webhooks"),
+    ),
+)
+KUEUE = Part(
+    folder="kueue",
+    binaries=("kueue",),
+    minutes=7,
+    shipped=(
+        ModuleFiles(_KUEUE, "config/components/crd/bases/*.yaml", "kueue-crds"),
+        ModuleFiles(_KUEUE, "config/components/webhook/manifests.yaml", "kueue-webhooks"),
+    ),
+)
+KUBEDL = Part(
+    folder="kubedl",
+    binaries=("kubedl",),
+    minutes=2,
+    shipped=(ModuleFiles("github.com/alibaba/kubedl", "config/crd/bases/*.yaml", "kubedl-crds"),),
+)
+# The modules of the control plane, which has been built before.
+KUBE_SCHEDULER = Part(folder="kube-scheduler", binaries=("kube-scheduler",), minutes=1, ldflags=KUBERNETES_STAMP)
+ADDON_PARTS = (TRAINING_OPERATOR, TRAINER, KUEUE, KUBEDL, KUBE_SCHEDULER)
+
+
+@functools.cache
+def addon_fingerprint(part: Part, pins: Path = PINS) -> str:
+    """Changes with the pins and flags of this part, and with the kind of machine."""
+    return digest([part], [FORMAT, platform.system(), platform.machine()], pins)
+
+
+def addon_folder(part: Part, pins: Path = PINS) -> Path:
+    """Where its build goes; the finished part is the folder of its name in there."""
+    return cache_folder() / f"addon-{part.folder}-{addon_fingerprint(part, pins)}"
+
+
+@toolchain_edge
+def ensure_addons(parts: Iterable[Part], progress: Progress = SILENT, pins: Path = PINS) -> dict[str, BuiltPart]:
+    """Each part by its folder's name, built where it is missing. Takes no time and no process when all are there."""
+    folders = {part: addon_folder(part, pins) for part in parts}
+    missing = [part for part in folders if missing_parts([part], folders[part])]
+    if len(missing) > 1:  # of a single one the build itself says the time
+        minutes = sum(part.minutes for part in missing)
+        names = ", ".join(part.folder for part in missing)
+        progress.note(f"to be built for the add-ons, once: {names}; together about {minutes:.0f} min on 2 cores")
+    for part in missing:
+        build_parts([part], folders[part], progress, pins)
+    return {part.folder: BuiltPart(folder / part.folder) for part, folder in folders.items()}

@@ -1,0 +1,298 @@
+"""Jobs on a runtime of somebody else's: what the TrainJob says, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.backends.trainer_samples import (
+    MPI,
+    MPI_APART,
+    MPI_ROLES,
+    ON_MPI,
+    TORCH,
+    on,
+    plan_on,
+    replicated,
+    runtime,
+    told_on,
+    with_jobs,
+    with_pods,
+    with_spec,
+)
+from tests.samples import environment, reasons
+from trainform.backends import job_manifests, plan_job
+from trainform.backends.job import BACKENDS
+from trainform.backends.runtimes_checked import check_runtime
+from trainform.cli.main import main
+from trainform.errors import InputError
+from trainform.plan import Plan
+
+FULL: dict[str, Any] = {
+    "roles": {"worker": {"replicas": 2, "accelerators": {"l40s": 4}, "tolerations": [{"key": "gpu", "operator": "Exists"}]}},
+    "storage": {"data": {"claim": "data", "mount": "/mnt"}},
+    "shared_memory": "1Gi",
+    "service_account": "trainer",
+    "image_pull_secrets": ["registry"],
+    "run_as": {"user": 1000, "home": "/home/me"},
+    "network": {"rdma": True},
+}  # fmt: skip
+
+
+def job(planned: Plan) -> dict[str, Any]:
+    found: dict[str, Any] = next(manifest.body for manifest in job_manifests(planned) if manifest.key == "job")["spec"]
+    return found
+
+
+def patches(planned: Plan) -> dict[str, dict[str, Any]]:
+    """What changes in the pods, by replicated job."""
+    (patch,) = job(planned)["runtimePatches"]
+    assert patch["manager"] == "trainform.dev/trainform"
+    spec = patch["trainingRuntimeSpec"]["template"]["spec"]
+    return {item["name"]: item["template"]["spec"]["template"] for item in spec["replicatedJobs"]}
+
+
+@pytest.mark.parametrize("content", [TORCH, None])
+def test_only_the_train_job_is_ours(content: dict[str, Any] | None) -> None:
+    planned = plan_on(content)
+    assert [manifest.key for manifest in job_manifests(planned)] == ["launch-script", "job"]
+    spec = job(planned)
+    assert spec["runtimeRef"] == {
+        "apiGroup": "trainer.kubeflow.org",
+        "kind": "ClusterTrainingRuntime",
+        "name": "shared",
+    }
+    assert BACKENDS["trainer"].crds(planned)[:2] == (
+        "trainjobs.trainer.kubeflow.org",
+        "clustertrainingruntimes.trainer.kubeflow.org",
+    )
+
+
+def test_what_the_train_job_says() -> None:
+    trainer = job(plan_on(TORCH, **FULL, env={"PET_NNODES": "9"}))["trainer"]
+    assert (trainer["numNodes"], trainer["numProcPerNode"]) == (2, 4)
+    assert trainer["image"] == "registry.example.com/ai/pytorch-training:2.8"
+    assert trainer["command"][-2:] == ["/bin/sh", "/etc/trainform/launch.sh"]
+    assert "PET_NNODES=$(TRAINFORM_KEPT_PET_NNODES)" in trainer["command"]
+    assert trainer["args"] == ["python", "/app/train.py"]
+    assert trainer["resourcesPerNode"]["limits"] == {"nvidia.com/gpu": "4", "rdma/hca": "1"}
+    names = [entry["name"] for entry in trainer["env"]]
+    assert "TRAINFORM_KEPT_PET_NNODES" in names
+    assert not any(name.startswith("PET_") for name in names), "its webhook refuses these"
+
+
+def test_what_it_changes_in_the_pods() -> None:
+    planned = plan_on(TORCH, **FULL)
+    found = patches(planned)["node"]
+    assert found["metadata"]["labels"]["trainform.dev/revision"] == planned.revision
+    spec = found["spec"]
+    assert [volume["name"] for volume in spec["volumes"]] == ["data", "shared-memory", "launch"]
+    assert spec["nodeSelector"] == {"pool": "l40s"}
+    assert spec["tolerations"] == [{"key": "gpu", "operator": "Exists"}]
+    assert spec["serviceAccountName"] == "trainer"
+    assert spec["imagePullSecrets"] == [{"name": "registry"}]
+    assert spec["securityContext"]["runAsUser"] == 1000
+    (main,) = spec["containers"]
+    assert main["name"] == "node"
+    assert main["securityContext"] == {"capabilities": {"add": ["IPC_LOCK"]}}
+    assert [mount["mountPath"] for mount in main["volumeMounts"]] == ["/mnt", "/dev/shm", "/etc/trainform"]  # noqa: S108
+    assert set(spec) == {
+        "volumes", "nodeSelector", "tolerations", "serviceAccountName", "imagePullSecrets", "securityContext", "containers",
+    }  # fmt: skip
+    assert set(main) == {"name", "volumeMounts", "securityContext"}, "a patch may say no more of `node`"
+
+
+def test_the_queue_goes_to_the_pod_group() -> None:
+    (patch,) = job(plan_on(TORCH, queue="night"))["runtimePatches"]
+    assert patch["trainingRuntimeSpec"]["template"]["metadata"]["annotations"] == {
+        "scheduling.volcano.sh/queue-name": "night"
+    }
+    kueue = environment(admission="kueue", queues={})
+    without = with_pods(with_spec(TORCH, {"podGroupPolicy": None}), {"schedulerName": None})
+    (patch,) = job(plan_job(on(without), kueue))["runtimePatches"]
+    assert "metadata" not in patch["trainingRuntimeSpec"]["template"]
+
+
+def test_addresses_are_under_the_jobs_name() -> None:
+    """Trainer's own Service; there is none of ours."""
+    planned = plan_on(TORCH)
+    assert planned.rendezvous.address == f"{planned.job}-node-0-0.{planned.job}"
+    pods, _ = BACKENDS["trainer"].pods(planned, job_manifests(planned))
+    assert [f"{pod['spec']['hostname']}.{pod['spec']['subdomain']}" for pod in pods] == [
+        pod.address for pod in planned.pods()
+    ]
+
+
+def test_mpi_on_a_runtime_with_sshd_of_its_own() -> None:
+    planned = plan_on(MPI, **ON_MPI)
+    spec = job(planned)
+    assert (spec["trainer"]["numNodes"], spec["trainer"]["numProcPerNode"]) == (4, 1)
+    assert planned.files["launch.sh"].endswith('set -eu\nexec mpirun \\\n  -np "$NUM_PROCESSES" \\\n  "$@"\n')
+    assert [*planned.files] == ["launch.sh"], "no identity and no hostfile of ours"
+    assert planned.ssh is None
+    env = {entry["name"]: entry.get("value") for entry in spec["trainer"]["env"]}
+    assert env["PRTE_MCA_prte_default_hostfile"] == "/etc/mpi/hostfile", "Trainer sets none for Open MPI 5"
+    assert not any(name.startswith("OMPI_MCA_") for name in env), "its webhook refuses these"
+    assert "containers" in patches(planned)["launcher"]["spec"]
+    assert "spec" not in patches(planned)["node"], "they run what the runtime says"
+
+
+def test_the_controllers_split_is_the_plans() -> None:
+    planned = plan_on(MPI, **ON_MPI)
+    pods, config_maps = BACKENDS["trainer"].pods(planned, job_manifests(planned))
+    assert sorted(pod["metadata"]["name"] for pod in pods) == sorted(pod.name for pod in planned.pods())
+    hosts = [
+        f"{planned.job}-{name}.{planned.job} slots=1\n" for name in ("node-0-0", "node-0-1", "node-0-2", "launcher-0-0")
+    ]
+    assert config_maps == {f"{planned.job}-mpi-hostfile": {"hostfile": "".join(hosts)}}
+
+
+TWO = {"worker": {}, "evaluator": {"ranked": False, "command": ["evaluate"]}}
+UNRANKED = {"launcher": {"ranked": False}, "worker": {"replicas": 3}}
+GPU = {"containers": {"node": {"resources": {"limits": {"nvidia.com/gpu": 8}}}}}
+
+
+@pytest.mark.parametrize(
+    ("parts", "path", "reason"),
+    [
+        ({"launcher": {"deepspeed": {"script": "x"}}}, "launcher", "has no policy of Trainer's"),
+        ({"launcher": {"tensorflow": {"command": ["x"]}}}, "launcher", "has no policy of Trainer's"),
+        ({"roles": TWO}, "roles.evaluator", "has no place in a runtime that is named, which has node alone"),
+        ({"roles": {"head": {}, "worker": {}}}, "roles.worker", "has no place"),
+        ({**ON_MPI, "roles": {**MPI_ROLES, "watcher": {"ranked": False, "command": ["watch"]}}}, "roles.watcher", "has launcher and node alone"),
+        ({"roles": {"worker": {"init": [{"name": "fetch", "command": ["fetch"]}]}}}, "roles.worker.init", "TrainJob may change"),
+        ({"prepare": [{"name": "fetch", "command": ["fetch"]}]}, "roles.worker.init", "TrainJob may change"),
+        ({"roles": {"worker": {"pod_overrides": {"spec": {"hostIPC": True}}}}}, "roles.worker.pod_overrides", "TrainJob may change"),
+        ({"restart": "on-failure"}, "restart", "is for the runtime to say"),
+        ({"restart": "all-when-evicted"}, "restart", "is for the runtime to say"),
+        ({"network": {"host": True}}, "network.host", "TrainJob may change"),
+        ({"network": {"topology": {"highest_tier": 1}}}, "network.topology", "TrainJob may change"),
+        ({"priority_class": "high"}, "priority_class", "TrainJob may change"),
+        ({"image_pull_policy": "Always"}, "image_pull_policy", "TrainJob may change"),
+        ({"ttl": "1h"}, "ttl", "TrainJob may change"),
+    ],
+)  # fmt: skip
+def test_what_a_train_job_cannot_carry(parts: dict[str, Any], path: str, reason: str) -> None:
+    found = reasons(backend="trainer", runtime={"name": "shared"}, **parts)
+    assert reason in found[path]
+
+
+@pytest.mark.parametrize(
+    ("content", "parts", "reason"),
+    [
+        (with_jobs(MPI, {"node": None}), ON_MPI, "with runLauncherAsNode 4 nodes need both"),
+        ({**TORCH, "kind": "TrainingRuntime"}, {}, "kind is TrainingRuntime, and the experiment names ClusterTrainingRuntime"),
+        ({**TORCH, "metadata": {"name": "other"}}, {}, "metadata.name is other, and the experiment names shared"),
+        ({**TORCH, "spec": {"template": {}}}, {}, "spec.template.spec is missing"),
+        (with_spec(TORCH, {"mlPolicy": {"torch": None, "jax": {}}}), {}, "mlPolicy is jax, and the launcher is command"),
+        (with_spec(MPI, {"mlPolicy": {"mpi": None}}), ON_MPI, "mlPolicy says no policy, and the launcher is mpi"),
+        (TORCH, ON_MPI, "mlPolicy is torch, and the launcher is mpi"),
+        (MPI, {**ON_MPI, "roles": UNRANKED}, "runLauncherAsNode is true, and the role launcher is unranked and computes nothing"),
+        (MPI_APART, ON_MPI, "runLauncherAsNode is false, and the role launcher is ranked and computes"),
+        (MPI, {**ON_MPI, "run_as": {"user": 1000, "home": "/home/me"}}, "sshAuthMountPath is /root/.ssh, and ssh of the user that the pods run as looks in /home/me/.ssh"),
+        (runtime({"torch": {}}, replicated("dataset-initializer", False), replicated("node", True)), {}, "has dataset-initializer, whose pods are in no role"),
+        (runtime({"torch": {}}, replicated("worker", True)), {}, "has no `node`, the name from which Trainer makes the address"),
+        (runtime({"mpi": {"runLauncherAsNode": True}}, replicated("node", True), replicated("launcher", False)), ON_MPI, "on node, not on launcher"),
+        (with_spec(TORCH, {"template": {"spec": {"network": {"subdomain": "mine"}}}}), {}, "template.spec.network.subdomain is mine"),
+        (with_spec(TORCH, {"podGroupPolicy": None}), {}, "podGroupPolicy has no `volcano`, and the environment admits by Volcano"),
+        (with_pods(TORCH, {"hostNetwork": True}), {}, "is on the host network"),
+        (with_pods(TORCH, {"volumes": [{"name": "launch"}]}), {}, "has a volume launch of its own"),
+        (with_pods(TORCH, {"containers": {"node": {"volumeMounts": [{"name": "x", "mountPath": "/etc/trainform"}]}}}), {}, "mounts something at /etc/trainform itself"),
+        (with_pods(TORCH, GPU), {}, "gives each pod nvidia.com/gpu: 8, which a TrainJob cannot change, and the role worker says 0"),
+        (with_pods(MPI_APART, GPU), {**ON_MPI, "roles": UNRANKED}, "replicatedJobs.node gives each pod nvidia.com/gpu: 8"),
+        (MPI_APART, {**ON_MPI, "roles": {**UNRANKED, "worker": {"cpu": 4}}}, "gives each pod cpu: 0, which a TrainJob cannot change, and the role worker says 4"),
+        (MPI, {**ON_MPI, "roles": {"launcher": {"cpu": 4}, "worker": {}}}, "gives each pod cpu: 4, which a TrainJob cannot change, and the role worker says 0"),
+        (MPI_APART, {**ON_MPI, "roles": UNRANKED, "env": {"NCCL_DEBUG": "INFO"}}, "gets no variables of the role worker from a TrainJob: NCCL_DEBUG"),
+        (MPI, {**ON_MPI, "roles": {"launcher": {}, "worker": {"env": {"A": "1"}}}}, "gets no variables of the role worker from a TrainJob: A"),
+        (with_pods(MPI, {"containers": {"node": {"image": "other"}}}), ON_MPI, "runs other, and a TrainJob changes the launcher's image alone"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_in_the_file(content: dict[str, Any], parts: dict[str, Any], reason: str) -> None:
+    found = told_on(content, **parts)
+    assert any(reason in text and text.startswith("runtime.file") for text in found), found
+
+
+@pytest.mark.parametrize(
+    ("content", "parts"),
+    [
+        (with_pods(TORCH, GPU), {"roles": {"worker": {"accelerators": {"l40s": 4}}}}),
+        (with_pods(MPI_APART, {"containers": {"node": {"resources": {"limits": {"cpu": "4000m"}}}}}), {**ON_MPI, "roles": {**UNRANKED, "worker": {"cpu": 4}}}),
+        (with_spec(MPI, {"mlPolicy": {"mpi": {"sshAuthMountPath": "/home/me/.ssh"}}}), {**ON_MPI, "run_as": {"user": 1000, "home": "/home/me/"}}),
+        (with_spec(TORCH, {"mlPolicy": None}), {}),
+        (MPI, {**ON_MPI, "env": {"NCCL_DEBUG": "INFO"}}),
+    ],
+)  # fmt: skip
+def test_what_is_right_in_the_file(content: dict[str, Any], parts: dict[str, Any]) -> None:
+    assert told_on(content, **parts) == []
+
+
+def test_the_cluster_is_held_to_the_same() -> None:
+    planned = plan_on(None, **ON_MPI)
+    assert planned.runtime is not None
+    assert [*check_runtime(MPI, planned, planned.runtime)] == []
+    (finding,) = check_runtime(with_jobs(MPI, {"node": None}), planned, planned.runtime)
+    assert "need both" in finding.reason
+
+
+def test_pods_of_a_runtime_that_only_the_cluster_has() -> None:
+    planned = plan_on(None)
+    with pytest.raises(InputError, match="rehearse --from-cluster"):
+        BACKENDS["trainer"].pods(planned, job_manifests(planned))
+
+
+def test_limits_see_what_the_experiment_asks_for() -> None:
+    (template,) = BACKENDS["trainer"].templates(planned := plan_on(TORCH, **FULL), job_manifests(planned))
+    assert (template.role, template.replicas) == ("worker", 2)
+    assert template.asks("nvidia.com/gpu") == 4
+
+
+@pytest.mark.parametrize("backend", [name for name in BACKENDS if name != "trainer"])
+def test_no_other_backend_has_runtimes(backend: str) -> None:
+    found = reasons(backend=backend, runtime={"name": "shared"})
+    assert found["runtime"] == "is Kubeflow Trainer's"
+
+
+EXPERIMENT = """\
+name: reduce
+backend: trainer
+image: registry.example.com/ai/mpi:4
+runtime: {{name: shared, file: {file}}}
+launcher: {{mpi: {{command: [./train], role: launcher}}}}
+roles:
+  launcher: {{}}
+  worker: {{replicas: 3}}
+"""
+
+
+def told_by_plan(content: dict[str, Any], folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+    """Exit code and text of `trainform plan`."""
+    (folder / "shared.yaml").write_text(yaml.safe_dump(content))
+    (folder / "reduce.yaml").write_text(EXPERIMENT.format(file=folder / "shared.yaml"))
+    with pytest.raises(SystemExit) as exit_:
+        main(["plan", str(folder / "reduce.yaml"), "-e", "dev"])
+    code = 0 if exit_.value.code is None else int(exit_.value.code)
+    captured = capsys.readouterr()
+    return code, captured.out + captured.err
+
+
+def test_the_plan_shows_the_split(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, text = told_by_plan(MPI, tmp_path, capsys)
+    assert code == 0
+    launcher, worker = (
+        next(line.split() for line in text.splitlines() if line.strip().startswith(role))
+        for role in ("launcher ", "worker ")
+    )
+    assert (launcher[:3], launcher[-1].partition("-")[2][7:]) == (["launcher", "1", "0"], "launcher-0-0")
+    assert worker[:3] == ["worker", "3", "1-3"]
+    assert worker[-3].endswith("-node-0-0")
+
+
+def test_the_plan_refuses_the_split(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, text = told_by_plan(with_jobs(MPI, {"node": None}), tmp_path, capsys)
+    assert code == 2
+    assert "runtime.file" in text
+    assert "has no replicated job `node`, and with runLauncherAsNode 4 nodes need both" in text
+    assert "add a replicated job `node`, with a container `node` that runs sshd" in text

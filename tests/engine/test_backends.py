@@ -1,0 +1,181 @@
+"""Every teaching experiment on every operator that can run it, all of one operator in one stack: up as planned, nothing to change afterwards,
+a change in place, a new revision, destroy. Volcano has tests of its own for each of these."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.engine.differences import changed
+from tests.engine.live import Live, until
+from tests.engine.project import REPOSITORY, SSH_SECRET, Project
+from trainform.backends import job_manifests
+from trainform.backends.job import BACKENDS, job_problems
+from trainform.identity.files import identity_files
+from trainform.manifests.ssh import identity
+from trainform.plan import Plan
+from trainform.spec import Experiment
+from trainform.spec.load import load_environment
+
+EXPERIMENTS = sorted(path.stem for path in (REPOSITORY / "stacks" / "experiments").glob("*.yaml"))
+OTHERS = [name for name in BACKENDS if name != "volcano"]
+PROGRAM = """\
+import pulumi
+from trainform import TrainingJob
+
+for name in pulumi.Config("trainform").require_object("experiments"):
+    TrainingJob(name, experiment=name, environment="dev")
+"""
+CLAIM = "cloud-ai-test-pvc-1"  # of the environment's stack
+
+
+def able(backend: str) -> list[str]:
+    """The teaching experiments that the operator can run."""
+    environment = load_environment("dev", REPOSITORY).checked()
+    return [name for name in EXPERIMENTS if not job_problems(on_backend(name, backend), environment)]
+
+
+def on_backend(name: str, backend: str) -> Experiment:
+    return Experiment.model_validate({**written(name), "backend": backend})
+
+
+def written(name: str) -> dict[str, Any]:
+    data: dict[str, Any] = yaml.safe_load((REPOSITORY / "stacks" / "experiments" / f"{name}.yaml").read_text())
+    return data
+
+
+def small(data: dict[str, Any]) -> None:
+    """All experiments at once fit the cluster: one accelerator for each pod that has some."""
+    for role in data["roles"].values():
+        role |= {"accelerators": {"a800": 1}} if role.get("accelerators") else {}
+        for field in ("cpu", "memory"):
+            role.pop(field, None)
+
+
+@pytest.fixture
+def many(addons_project: Project, addons_live: Live) -> Project:
+    """A project whose one stack has all experiments."""
+    claim = {
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": CLAIM},
+        "spec": {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1Gi"}}},
+    }  # fmt: skip
+    addons_live.create("persistentvolumeclaims", claim, addons_project.namespace)
+    (addons_project.folder / "stacks" / "__main__.py").write_text(PROGRAM)
+    return addons_project
+
+
+def hostname(pod: dict[str, Any]) -> str:
+    """Pods of Jobs have a random end to their names; what peers call them by is their hostname."""
+    return str(pod["spec"].get("hostname", pod["metadata"]["name"]))
+
+
+def pods_of(live: Live, plan: Plan) -> dict[str, dict[str, Any]]:
+    """The running pods of a plan by name, once all of them run."""
+
+    def running() -> dict[str, dict[str, Any]] | None:
+        found = {
+            hostname(pod): pod
+            for pod in live.find_all("pods", plan.namespace)
+            if pod["metadata"]["labels"].get("trainform.dev/revision") == plan.revision
+            and pod["metadata"]["labels"].get("app.kubernetes.io/name") == plan.experiment
+            and pod["status"].get("phase") == "Running"
+        }
+        return found if len(found) == plan.totals.pods else None
+
+    return until(running, f"{plan.totals.pods} pods of {plan.job}", seconds=120)
+
+
+def as_planned(live: Live, plan: Plan) -> None:
+    """The pods are called as planned, and are what the controller is known to make."""
+    said, _ = BACKENDS[plan.backend].pods(plan, job_manifests(plan))
+    found = pods_of(live, plan)
+    assert found.keys() == {pod.name for pod in plan.pods()} == {hostname(pod) for pod in said}
+    for pod in said:
+        spec = found[hostname(pod)]["spec"]
+        ours = {
+            container["name"]: container
+            for container in [*pod["spec"].get("initContainers", []), *pod["spec"]["containers"]]
+        }
+        theirs = {container["name"]: container for container in [*spec.get("initContainers", []), *spec["containers"]]}
+        assert ours.keys() == theirs.keys()
+        for name, container in ours.items():
+            assert theirs[name].get("env", []) == container.get("env", []), (pod["metadata"]["name"], name)
+            for field in {"command", "args", "image", "ports", "resources"} & container.keys():
+                assert list(changed(container[field], theirs[name].get(field))) == []
+        for field in ("hostname", "subdomain", "hostNetwork", "dnsPolicy", "restartPolicy", "schedulerName"):
+            if field in pod["spec"]:
+                assert spec.get(field) == pod["spec"][field], field
+
+
+@pytest.mark.parametrize("backend", OTHERS)
+def test_the_life_of_every_experiment(backend: str, many: Project, addons_live: Live) -> None:
+    names = able(backend)
+    assert names
+
+    def write(**changes: Any) -> None:
+        def edit(data: dict[str, Any]) -> None:
+            small(data)
+            data |= {"backend": backend, **changes}
+
+        for name in names:
+            many.copied(name, edit)
+
+    write()
+    stack = many.program_stack("all", {"trainform:experiments": names})
+    many.ssh_secret(stack).succeeded()
+    many.up(stack)
+    for name in names:
+        as_planned(addons_live, many.plan(name))
+    many.unchanged(stack)
+
+    write(labels={"team": "vision"})
+    steps = many.steps(stack)
+    assert {(step.op, step.kind in {"Service", "Secret", "PersistentVolumeClaim"}) for step in steps} == {
+        ("update", False)
+    }
+    many.up(stack)
+
+    before = {name: many.plan(name).job for name in names}
+    write(labels={"team": "vision"}, env={"EPOCHS": "3"})
+    many.up(stack)
+    for name in names:
+        plan = many.plan(name)
+        assert plan.job != before[name]
+        pods_of(addons_live, plan)
+    many.unchanged(stack)
+    many.destroy(stack)
+    until(lambda: not addons_live.find_all("pods", many.namespace), "all pods to go")
+
+
+@pytest.mark.parametrize("backend", OTHERS)
+def test_the_server_takes_what_is_rendered(backend: str, many: Project, addons_live: Live) -> None:
+    """By a server-side dry run through the real admission; what comes back is what was said."""
+    for name in able(backend):
+        many.copied(name, lambda data: data.update(backend=backend))
+        plan = many.plan(name)
+        for manifest in job_manifests(plan):
+            body = copy.deepcopy(manifest.body)
+            if body["kind"] == "Secret" and plan.ssh is not None:
+                body["stringData"] = identity_files(identity(plan), SSH_SECRET, plan.ssh.rotation)
+            if body["kind"] == "PodGroup":
+                body["spec"]["queue"] = "default"  # an own one is only dry-run as well, and Volcano wants one that is there
+            kept = addons_live.dry_run(body)
+            assert list(changed({**body, "stringData": None}, {**kept, "stringData": None})) == [], (name, manifest.key)
+
+
+def test_an_experiment_may_move_from_one_operator_to_another(many: Project, addons_live: Live) -> None:
+    """Its claims stay."""
+    many.copied("resnet")
+    stack = many.program_stack("move", {"trainform:experiments": ["resnet"]})
+    many.up(stack)
+    many.copied("resnet", lambda data: data.update(backend="jobset"))
+    kinds = {(step.op, step.kind) for step in many.steps(stack)}
+    assert ("create", "JobSet") in kinds or ("create-replacement", "JobSet") in kinds
+    assert not any(kind == "PersistentVolumeClaim" for _, kind in kinds)
+    many.up(stack)
+    as_planned(addons_live, many.plan("resnet"))
+    many.unchanged(stack)
+    many.destroy(stack)

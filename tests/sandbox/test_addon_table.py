@@ -1,0 +1,138 @@
+"""Add-ons by name, and how the webhooks of their modules come to loopback. No cluster."""
+
+from __future__ import annotations
+
+import base64
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from trainform.errors import InputError
+from trainform.sandbox import chosen_addons
+from trainform.sandbox.addons import ADDONS, installed, parts_of, with_needed
+from trainform.sandbox.addons.installation import webhook_configurations
+from trainform.sandbox.addons.model import Webhooks
+from trainform.sandbox.certificates import Certificates, WebhookCertificates
+from trainform.sandbox.components import COMPONENTS, PORTS, Context
+from trainform.sandbox.folder import Layout
+from trainform.sandbox.ports import LOOPBACK
+from trainform.toolchain import BuiltPart
+from trainform.toolchain.addons import ADDON_PARTS
+
+PODS = {"matchLabels": {"ours": "yes"}}
+MANIFESTS = """\
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingWebhookConfiguration
+metadata: {name: mutating-webhook-configuration}
+webhooks:
+- name: mjob.example.com
+  admissionReviewVersions: [v1]
+  failurePolicy: Fail
+  sideEffects: None
+  clientConfig: {service: {name: webhook-service, namespace: system, path: /mutate-job}}
+  rules: [{apiGroups: [example.com], apiVersions: [v1], operations: [CREATE], resources: [jobs]}]
+- name: mpod.example.com
+  admissionReviewVersions: [v1]
+  sideEffects: None
+  clientConfig: {service: {name: webhook-service, namespace: system, path: /mutate-pod}}
+  rules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]
+- name: mother.example.com
+  admissionReviewVersions: [v1]
+  sideEffects: None
+  clientConfig: {service: {name: webhook-service, namespace: system, path: /mutate-other}}
+  rules: [{apiGroups: [example.com], apiVersions: [v1], operations: [CREATE], resources: [jobs, others]}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        (["kubedl,kubeflow"], ("kubeflow", "kubedl")),
+        (["jobset", "kueue , jobset"], ("kueue", "jobset")),
+        ([], ()),
+        ([","], ()),
+    ],
+)
+def test_names_are_separated_by_commas_or_given_again(words: list[str], names: tuple[str, ...]) -> None:
+    assert chosen_addons(words) == names
+
+
+def test_other_names_are_refused_with_the_known_ones() -> None:
+    with pytest.raises(InputError) as caught:
+        chosen_addons(["kubeflow,ray", "Kueue"])
+    [problem] = caught.value.problems
+    assert (problem.value, problem.reason) == ("ray, Kueue", "are no add-ons of the sandbox")
+    assert problem.fix == "choose from kubeflow, kueue, jobset, trainer, kubedl, kube-scheduler"
+    assert caught.value.exit_code == 2
+
+
+def test_what_is_needed_comes_too() -> None:
+    assert with_needed(["trainer"]) == ("jobset", "trainer", "kube-scheduler")
+    assert with_needed(["kubeflow", "kubedl"]) == ("kubeflow", "kubedl")
+
+
+def test_trainer_and_jobset_are_one_build() -> None:
+    assert [part.folder for part in parts_of(["trainer", "jobset"])] == ["trainer"]
+    assert set(parts_of(ADDONS)) == set(ADDON_PARTS)
+
+
+def test_each_program_is_in_the_part_and_no_name_or_port_is_used_twice() -> None:
+    for addon in ADDONS.values():
+        assert addon.component.binary in addon.part.binaries
+        assert addon.component.port in addon.ports
+    names = [row.name for row in (*COMPONENTS, *(addon.component for addon in ADDONS.values()))]
+    assert len(set(names)) == len(names)
+    ports = [*PORTS, *(port for addon in ADDONS.values() for port in addon.ports)]
+    assert len(set(ports)) == len(ports)
+
+
+def _context(folder: Path) -> Context:
+    layout = Layout(folder)
+    ports = {port: number for number, port in enumerate((p for a in ADDONS.values() for p in a.ports), start=20_001)}
+    return Context(layout, Certificates(layout.pki), ports, (), folder / "none")
+
+
+@pytest.mark.parametrize("name", ADDONS)
+def test_every_address_is_on_loopback_and_every_port_is_one_of_its_own(name: str, tmp_path: Path) -> None:
+    addon, context = ADDONS[name], _context(tmp_path)
+    text = " ".join(addon.component.arguments(context))
+    if addon.configuration is not None:
+        text += f" {addon.configuration(context)}"
+    assert re.findall(r"\b\d+\.\d+\.\d+\.\d+\b", text) == [LOOPBACK] * text.count(LOOPBACK)
+    assert LOOPBACK in text
+    used = {int(number) for number in re.findall(r"\b20\d{3}\b", text)}
+    assert used == {context.ports[port] for port in addon.ports}
+
+
+@pytest.mark.parametrize("name", [name for name, addon in ADDONS.items() if addon.configuration is not None])
+def test_the_file_that_the_arguments_name_is_written(name: str, tmp_path: Path) -> None:
+    context = _context(tmp_path)
+    context.layout.make()
+    [addon] = installed([name], {part.folder: BuiltPart(tmp_path / part.folder) for part in ADDON_PARTS})
+    addon.configure(context)
+    [argument] = [text for text in addon.program.component.arguments(context) if text.startswith("--config=")]
+    written = yaml.safe_load(Path(argument.removeprefix("--config=")).read_text())
+    assert written["kind"] == "Configuration"
+    assert addon.program.binary == tmp_path / addon.addon.part.folder / "bin" / addon.addon.component.binary
+
+
+def test_webhooks_are_called_on_loopback_for_what_is_served(tmp_path: Path) -> None:
+    certificates = WebhookCertificates(tmp_path)
+    certificates.make()
+    webhooks = Webhooks(
+        names={"MutatingWebhookConfiguration": "example-webhooks"},
+        resources=frozenset({"jobs", "pods"}),
+        selectors={"mpod.example.com": PODS},
+    )
+    [made] = webhook_configurations(webhooks, MANIFESTS, 4711, certificates)
+    assert made["metadata"] == {"name": "example-webhooks"}
+    job, pod = made["webhooks"]  # the third is for a resource that is not served as well
+    bundle = base64.b64encode(certificates.authority.read_bytes()).decode()
+    assert job["clientConfig"] == {"url": "https://127.0.0.1:4711/mutate-job", "caBundle": bundle}
+    assert job["failurePolicy"] == "Fail"
+    assert job["rules"] == yaml.safe_load(MANIFESTS)["webhooks"][0]["rules"]
+    assert "objectSelector" not in job
+    assert pod["objectSelector"] == PODS

@@ -1,0 +1,291 @@
+"""Every add-on at work: its real controller, asked by real objects."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator
+
+import psutil
+import pytest
+
+from tests.sandbox.conftest import api_of, state_of, until
+from tests.sandbox.place import Manifest, Place, environment_of, roles_of, template
+from trainform.sandbox import Sandbox, status
+from trainform.sandbox.addons import ADDONS
+from trainform.sandbox.api import Api, RequestError
+from trainform.sandbox.components import COMPONENTS
+
+_numbers = itertools.count(1)
+QUEUE_NAME = "kueue.x-k8s.io/queue-name"
+ANCESTOR = "trainer.kubeflow.org/trainjob-ancestor-step"
+
+
+@pytest.fixture(scope="module")
+def cluster(addons: Sandbox) -> Iterator[Api]:
+    """The API server of the sandbox with all add-ons."""
+    with api_of(addons.folder) as api:
+        yield api
+
+
+@pytest.fixture
+def place(cluster: Api) -> Iterator[Place]:
+    """A namespace of the test's own."""
+    name = f"a-{next(_numbers)}"
+    cluster.create("/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    place = Place(cluster, name)
+    until(
+        lambda: (
+            "default"
+            in [item["metadata"]["name"] for item in cluster.get(place.path("v1", "serviceaccounts"))["items"]]
+        )
+    )
+    yield place
+    cluster.delete(f"/api/v1/namespaces/{name}")
+
+
+def test_status_shows_the_add_ons_and_all_run(addons: Sandbox) -> None:
+    found = status(addons.folder)
+    assert found.running
+    assert found.addons == tuple(ADDONS)
+    rows = [*COMPONENTS, *(addon.component for addon in ADDONS.values())]
+    assert [row.name for row in found.components] == [row.name for row in rows]
+    assert json.loads(json.dumps(found.as_dict()))["addons"] == list(ADDONS)
+
+
+def test_add_ons_listen_on_loopback_only(addons: Sandbox) -> None:
+    names = {addon.component.name for addon in ADDONS.values()}
+    for process in state_of(addons.folder).processes:
+        if process.name in names:
+            connections = psutil.Process(process.pid).net_connections("inet")
+            assert {c.laddr.ip for c in connections if c.status == psutil.CONN_LISTEN} == {"127.0.0.1"}, process.name
+
+
+def test_every_webhook_that_the_table_serves_is_registered_and_none_is_left_out(cluster: Api) -> None:
+    for addon in ADDONS.values():
+        if addon.webhooks is None:
+            continue
+        found: set[str] = set()
+        for kind, name in addon.webhooks.names.items():
+            made = cluster.get(f"/apis/admissionregistration.k8s.io/v1/{kind.lower()}s/{name}")
+            found |= {resource for hook in made["webhooks"] for rule in hook["rules"] for resource in rule["resources"]}
+            hooks = {hook["name"]: hook for hook in made["webhooks"]}
+            for hook, selector in addon.webhooks.selectors.items():
+                assert hook not in hooks or hooks[hook]["objectSelector"] == selector
+        assert found == addon.webhooks.resources, addon.name
+
+
+def test_a_pytorchjob_is_a_gang_of_volcano(place: Place) -> None:
+    spec = {
+        "nprocPerNode": "8",
+        "runPolicy": {"schedulingPolicy": {"queue": "default"}},
+        "pytorchReplicaSpecs": roles_of("pytorch", Master=1, Worker=3),
+    }
+    place.create("kubeflow.org/v1", "pytorchjobs", {"kind": "PyTorchJob", "metadata": {"name": "gpt"}, "spec": spec})
+    pods = place.running("training.kubeflow.org/job-name", "gpt", 4)
+    assert [pod["metadata"]["name"] for pod in pods] == ["gpt-master-0", *(f"gpt-worker-{i}" for i in range(3))]
+    assert {pod["spec"]["schedulerName"] for pod in pods} == {"volcano"}
+    found = environment_of(pods[2])
+    assert (found["WORLD_SIZE"], found["RANK"], found["MASTER_ADDR"]) == ("32", "2", "gpt-master-0")
+    group = place.get("scheduling.volcano.sh/v1beta1", "podgroups", "gpt")
+    assert (group["spec"]["minMember"], group["spec"]["queue"]) == (4, "default")
+    # The garbage collector has known the kind from the start.
+    place.api.delete(place.path("kubeflow.org/v1", "pytorchjobs", "gpt"))
+    until(lambda: not place.pods("training.kubeflow.org/job-name", "gpt"))
+
+
+@pytest.mark.parametrize(
+    ("plural", "kind", "field", "roles", "count"),
+    [
+        ("tfjobs", "TFJob", "tfReplicaSpecs", roles_of("tensorflow", Chief=1, PS=1, Worker=2), 4),
+        ("mpijobs", "MPIJob", "mpiReplicaSpecs", roles_of("mpi", Launcher=1, Worker=2), 3),
+    ],
+)
+def test_the_training_operator_runs_its_other_kinds(
+    place: Place, plural: str, kind: str, field: str, roles: Manifest, count: int
+) -> None:
+    place.create("kubeflow.org/v1", plural, {"kind": kind, "metadata": {"name": "other"}, "spec": {field: roles}})
+    place.running("training.kubeflow.org/job-name", "other", count)
+
+
+def _make_runtime(place: Place) -> None:
+    pods = {"template": template("node", schedulerName="volcano")}
+    job = {"name": "node", "template": {"metadata": {"labels": {ANCESTOR: "trainer"}}, "spec": pods}}
+    jobset = {
+        "metadata": {"annotations": {"scheduling.volcano.sh/queue-name": "default"}},
+        "spec": {"replicatedJobs": [job]},
+    }
+    spec = {"mlPolicy": {"numNodes": 1, "torch": {}}, "podGroupPolicy": {"volcano": {}}, "template": jobset}
+    group = "trainer.kubeflow.org/v1alpha1"
+    place.create(group, "trainingruntimes", {"kind": "TrainingRuntime", "metadata": {"name": "torch"}, "spec": spec})
+
+
+def _trainjob(place: Place, name: str, nodes: int, labels: dict[str, str] | None = None) -> Manifest:
+    wanted = {
+        "runtimeRef": {"name": "torch", "kind": "TrainingRuntime"},
+        "trainer": {"numNodes": nodes, "numProcPerNode": 8},
+    }
+    metadata = {"name": name, "labels": {} if labels is None else labels}
+    manifest = {"kind": "TrainJob", "metadata": metadata, "spec": wanted}
+    return place.create("trainer.kubeflow.org/v1alpha1", "trainjobs", manifest)
+
+
+def test_a_trainjob_becomes_a_jobset_and_a_gang(place: Place) -> None:
+    _make_runtime(place)
+    _trainjob(place, "llm", 3)
+    pods = place.running("jobset.sigs.k8s.io/jobset-name", "llm", 3)
+    found = environment_of(pods[0])
+    assert (found["PET_NNODES"], found["PET_NPROC_PER_NODE"], found["PET_MASTER_ADDR"]) == (
+        "3",
+        "8",
+        "llm-node-0-0.llm",
+    )
+    [job] = place.get("jobset.x-k8s.io/v1alpha2", "jobsets", "llm")["spec"]["replicatedJobs"]
+    assert job["template"]["spec"]["completionMode"] == "Indexed", "JobSet's webhook sets what Trainer leaves out"
+    group = place.get("scheduling.volcano.sh/v1beta1", "podgroups", "llm")
+    assert (group["spec"]["minMember"], group["spec"]["queue"]) == (3, "default")
+
+
+def _jobset(name: str, pods: int, labels: dict[str, str] | None = None) -> Manifest:
+    job = {"parallelism": pods, "completions": pods, "template": template("main")}
+    return {
+        "kind": "JobSet",
+        "metadata": {"name": name, "labels": {} if labels is None else labels},
+        "spec": {"replicatedJobs": [{"name": "worker", "template": {"spec": job}}]},
+    }
+
+
+def test_pods_of_a_jobset_that_name_no_scheduler_are_placed(place: Place) -> None:
+    made = place.create("jobset.x-k8s.io/v1alpha2", "jobsets", _jobset("sweep", 2))
+    assert made["spec"]["network"] == {"enableDNSHostnames": True, "publishNotReadyAddresses": True}
+    pods = place.running("jobset.sigs.k8s.io/jobset-name", "sweep", 2)
+    assert [pod["spec"]["hostname"] for pod in pods] == ["sweep-worker-0-0", "sweep-worker-0-1"]
+    assert {pod["spec"]["schedulerName"] for pod in pods} == {"default-scheduler"}
+
+
+@pytest.fixture
+def queue(place: Place) -> Iterator[str]:
+    """A name for Kueue's objects that have no namespace, which go at the end."""
+    yield place.namespace
+    for plural in ("clusterqueues", "resourceflavors"):
+        place.api.delete(f"/apis/kueue.x-k8s.io/v1beta2/{plural}/{place.namespace}")
+
+
+def _make_queue(place: Place, name: str) -> None:
+    quota = {"name": "cpu", "nominalQuota": "32"}, {"name": "memory", "nominalQuota": "64Gi"}
+    group = {"coveredResources": ["cpu", "memory"], "flavors": [{"name": name, "resources": list(quota)}]}
+    rows: tuple[tuple[str, str, str, Manifest | None], ...] = (
+        ("/apis/kueue.x-k8s.io/v1beta2/resourceflavors", "ResourceFlavor", name, None),
+        (
+            "/apis/kueue.x-k8s.io/v1beta2/clusterqueues",
+            "ClusterQueue",
+            name,
+            {"namespaceSelector": {}, "resourceGroups": [group]},
+        ),
+        (place.path("kueue.x-k8s.io/v1beta2", "localqueues"), "LocalQueue", "team", {"clusterQueue": name}),
+    )
+    for path, kind, called, spec in rows:
+        manifest: Manifest = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": kind, "metadata": {"name": called}}
+        place.api.create(path, manifest if spec is None else {**manifest, "spec": spec})
+
+
+def test_a_jobset_with_a_queue_is_suspended_until_kueue_admits_it(place: Place, queue: str) -> None:
+    group = "jobset.x-k8s.io/v1alpha2"
+    made = place.create(group, "jobsets", _jobset("queued", 2, {QUEUE_NAME: "team"}))
+    assert made["spec"]["suspend"] is True
+    workloads = place.path("kueue.x-k8s.io/v1beta2", "workloads")
+    until(lambda: len(place.api.get(workloads)["items"]) == 1)
+    assert not place.pods("jobset.sigs.k8s.io/jobset-name", "queued")
+    _make_queue(place, queue)
+    place.running("jobset.sigs.k8s.io/jobset-name", "queued", 2)
+    assert place.get(group, "jobsets", "queued")["spec"]["suspend"] is False
+    [workload] = place.api.get(workloads)["items"]
+    assert workload["status"]["admission"]["clusterQueue"] == queue
+    older = place.api.get(f"/apis/kueue.x-k8s.io/v1beta1/clusterqueues/{queue}")
+    assert "cohortName" not in older["spec"], "the older version comes through Kueue's conversion"
+    assert older["apiVersion"] == "kueue.x-k8s.io/v1beta1"
+
+
+def test_a_trainjob_with_a_queue_waits_for_kueue_too(place: Place, queue: str) -> None:
+    _make_queue(place, queue)
+    _make_runtime(place)
+    assert _trainjob(place, "plain", 1)["spec"]["suspend"] is False
+    assert _trainjob(place, "queued", 2, {QUEUE_NAME: "team"})["spec"]["suspend"] is True
+    place.running("jobset.sigs.k8s.io/jobset-name", "queued", 2)
+    assert place.get("trainer.kubeflow.org/v1alpha1", "trainjobs", "queued")["spec"]["suspend"] is False
+
+
+@pytest.mark.parametrize(
+    ("plural", "kind", "field", "roles", "groups"),
+    [
+        ("tfjobs", "TFJob", "tfReplicaSpecs", roles_of("tensorflow", PS=1, Worker=2), {"old-ps": 1, "old-worker": 2}),
+        (
+            "pytorchjobs",
+            "PyTorchJob",
+            "pytorchReplicaSpecs",
+            roles_of("pytorch", Master=1, Worker=2),
+            {"old-master": 1, "old-worker": 2},
+        ),
+    ],
+)
+def test_kubedl_makes_a_gang_of_each_role(
+    place: Place, plural: str, kind: str, field: str, roles: Manifest, groups: dict[str, int]
+) -> None:
+    group = "training.kubedl.io/v1alpha1"
+    metadata = {"name": "old", "annotations": {"kubedl.io/network-mode": "host"}}
+    spec = {"schedulingPolicy": {"queue": "default"}, field: roles}
+    place.create(group, plural, {"kind": kind, "metadata": metadata, "spec": spec})
+    pods = place.running("job-name", "old", 3)
+    assert all(pod["spec"]["hostNetwork"] for pod in pods)
+    found = place.api.get(place.path("scheduling.volcano.sh/v1beta1", "podgroups"))["items"]
+    assert {item["metadata"]["name"]: item["spec"]["minMember"] for item in found} == groups
+    # Of two releases of Kubernetes 12 versions apart: a job that runs is also told so.
+    until(lambda: place.get(group, plural, "old")["status"]["conditions"][-1]["type"] == "Running")
+
+
+@pytest.mark.parametrize(
+    ("group", "plural", "manifest", "reason"),
+    [
+        (
+            "kubeflow.org/v1",
+            "pytorchjobs",
+            {"kind": "PyTorchJob", "spec": {"pytorchReplicaSpecs": roles_of("pytorch", Master=2)}},
+            "must be 1",
+        ),
+        (
+            "jobset.x-k8s.io/v1alpha2",
+            "jobsets",
+            {
+                "kind": "JobSet",
+                "spec": {
+                    "replicatedJobs": [
+                        {
+                            "name": "worker",
+                            "template": {"spec": {"template": template("main")}},
+                            "dependsOn": [{"name": "setup", "status": "Complete"}],
+                        }
+                    ]
+                },
+            },
+            "cannot depend on replicatedJob: setup",
+        ),
+        (
+            "trainer.kubeflow.org/v1alpha1",
+            "trainjobs",
+            {"kind": "TrainJob", "spec": {"runtimeRef": {"name": "nowhere", "kind": "TrainingRuntime"}}},
+            "nowhere",
+        ),
+        (
+            "jobset.x-k8s.io/v1alpha2",
+            "jobsets",
+            _jobset("refused", 1, {QUEUE_NAME: "Not_A_Queue"}),
+            'admission webhook "vjobset.kb.io" denied the request: metadata.labels[kueue.x-k8s.io/queue-name]',
+        ),
+    ],
+)
+def test_admission_denies_what_the_projects_deny(
+    place: Place, group: str, plural: str, manifest: Manifest, reason: str
+) -> None:
+    with pytest.raises(RequestError) as caught:
+        place.create(group, plural, {**manifest, "metadata": {**manifest.get("metadata", {}), "name": "refused"}})
+    assert reason in str(caught.value)

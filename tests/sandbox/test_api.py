@@ -1,0 +1,52 @@
+"""Connections that are kept, against a server that ends them."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import ssl
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from trainform.sandbox import api as room
+from trainform.sandbox.api import Api
+from trainform.sandbox.certificates import Certificates
+
+ANSWER = b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 11\r\n\r\n{"a": "b"}\n'
+
+
+@contextlib.contextmanager
+def _forgetful(certificates: Certificates) -> Iterator[int]:
+    """A server that answers once on each connection and then ends it without a word; its port."""
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(certificates.server, certificates.server_key)
+
+    def serve(listener: socket.socket) -> None:
+        with contextlib.suppress(OSError):  # the end of the test
+            while True:
+                plain, _ = listener.accept()
+                with tls.wrap_socket(plain, server_side=True) as connection:
+                    connection.recv(65536)
+                    connection.sendall(ANSWER)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=serve, args=(listener,))
+        thread.start()
+        yield int(listener.getsockname()[1])
+        listener.shutdown(socket.SHUT_RDWR)
+    thread.join()
+
+
+@pytest.mark.parametrize(("idle", "works"), [(-1.0, True), (60.0, False)])
+def test_a_connection_that_was_idle_for_long_is_opened_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, idle: float, works: bool
+) -> None:
+    certificates = Certificates(tmp_path)
+    certificates.make()
+    monkeypatch.setattr(room, "IDLE_SECONDS", idle)
+    with _forgetful(certificates) as port, Api(port, certificates) as api:
+        assert api.get("/first") == {"a": "b"}
+        assert api.healthy("/second") is works

@@ -1,0 +1,101 @@
+"""Parts that are built for those who ask: a fingerprint and a folder for each."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.toolchain.conftest import TINY
+from tests.toolchain.recording import Recording
+from trainform.errors import ToolchainError
+from trainform.toolchain.addons import ADDON_PARTS, addon_fingerprint, addon_folder, ensure_addons
+from trainform.toolchain.parts import CONTROL_PLANE_PARTS, PINS, PULUMI_PARTS
+from trainform.toolchain.whereabouts import ADDON_MISSING, whereabouts
+
+SECOND = dataclasses.replace(TINY, folder="second", minutes=0.2)
+
+
+@pytest.fixture
+def both(pins: Path) -> Path:
+    """Pins of two parts."""
+    shutil.copytree(pins / TINY.folder, pins / SECOND.folder)
+    return pins
+
+
+def test_another_pin_of_one_rebuilds_that_one_alone(tmp_path: Path) -> None:
+    copy = tmp_path / "all"
+    shutil.copytree(PINS, copy)
+    with (copy / "kueue" / "go.sum").open("a") as file:
+        file.write("\n")
+    changed = {part.folder for part in ADDON_PARTS if addon_fingerprint(part, copy) != addon_fingerprint(part)}
+    assert changed == {"kueue"}
+
+
+def test_other_flags_are_another_folder() -> None:
+    part = ADDON_PARTS[0]
+    assert addon_folder(dataclasses.replace(part, ldflags="-X main.x=y")) != addon_folder(part)
+    assert addon_folder(dataclasses.replace(part, minutes=99)) == addon_folder(part)
+
+
+def test_no_program_has_the_name_of_another() -> None:
+    names = [name for part in (*CONTROL_PLANE_PARTS, *PULUMI_PARTS, *ADDON_PARTS) for name in part.binaries]
+    assert len(set(names)) == len(names)
+
+
+def test_each_is_built_in_its_folder_and_the_time_of_all_is_told_first(cache: Path, both: Path) -> None:
+    progress = Recording()
+    built = ensure_addons([TINY, SECOND, TINY], progress, both)
+    assert progress.lines[0] == "to be built for the add-ons, once: tiny, second; together about 0 min on 2 cores"
+    assert sorted(path.name for path in cache.iterdir()) == [
+        f"addon-second-{addon_fingerprint(SECOND, both)}",
+        f"addon-tiny-{addon_fingerprint(TINY, both)}",
+    ]
+    for part in built.values():
+        answer = subprocess.run([part.binary("tiny")], capture_output=True, text=True, check=True)
+        assert answer.stderr.strip() == "hello"
+    again = Recording()
+    assert ensure_addons([TINY, SECOND], again, both) == built
+    assert again.lines == []
+
+
+def test_only_what_is_asked_for_is_built(cache: Path, both: Path) -> None:
+    assert set(ensure_addons([SECOND], pins=both)) == {"second"}
+    assert [path.name for path in cache.iterdir()] == [f"addon-second-{addon_fingerprint(SECOND, both)}"]
+    assert ensure_addons([], pins=both) == {}
+
+
+def test_builds_of_other_pins_of_the_same_part_are_told(cache: Path, both: Path) -> None:
+    for name in ("addon-tiny-000000000000", "addon-second-000000000000", "toolchain-000000000000"):
+        (cache / name).mkdir(parents=True)
+    progress = Recording()
+    ensure_addons([TINY], progress, both)
+    [told] = [line for line in progress.lines if "rm -r" in line]
+    assert told.endswith(f"rm -r {cache / 'addon-tiny-000000000000'}")
+
+
+def test_one_that_does_not_compile_leaves_the_others(both: Path) -> None:
+    (both / "second" / "main.go").write_text("package main\n\nfunc main() { gretting() }\n")
+    with pytest.raises(ToolchainError, match="undefined: gretting"):
+        ensure_addons([TINY, SECOND], pins=both)
+    assert (addon_folder(TINY, both) / "tiny").is_dir()
+    assert not (addon_folder(SECOND, both) / "second").exists()
+
+
+def test_what_a_part_ships_is_found_by_folder(tmp_path: Path, both: Path) -> None:
+    [part] = ensure_addons([TINY], pins=both).values()
+    (part.folder / "tiny-crds").mkdir()
+    for name in ("b.yaml", "a.yaml", "readme.md"):
+        (part.folder / "tiny-crds" / name).touch()
+    assert [path.name for path in part.files("tiny-crds")] == ["a.yaml", "b.yaml"]
+    assert part.files("tiny-webhooks") == ()
+
+
+def test_where_tells_what_is_built_and_what_is_not(cache: Path) -> None:
+    (addon_folder(ADDON_PARTS[1]) / "trainer").mkdir(parents=True)
+    places = dict(whereabouts())
+    assert places["jobset"] == str(addon_folder(ADDON_PARTS[1]) / "trainer" / "bin" / "jobset")
+    assert places["kueue"] == ADDON_MISSING
