@@ -13,7 +13,7 @@ from trainform.rehearsal.engine import parted
 from trainform.rehearsal.forwarding import forwarders
 from trainform.rehearsal.life import lines
 from trainform.rehearsal.masking import Masker
-from trainform.rehearsal.stage import short_name
+from trainform.rehearsal.stage import planned_name, short_name
 
 IMAGE = Image("resnet:1", "")
 
@@ -143,6 +143,11 @@ def test_short_names() -> None:
     per_replica["metadata"]["labels"] = {"app.kubernetes.io/component": "worker", "trainform.dev/replica": "2"}
     assert short_name(per_replica) == "worker-2"
     assert short_name({"metadata": {"name": "by-hand"}, "spec": {}}) == "by-hand"
+    of_job = pod("worker-0")
+    of_job["metadata"]["name"] = full("worker-0-2-x7k2p")
+    of_job["spec"]["hostname"] = full("worker-0-2")
+    assert short_name(of_job) == "worker-2"
+    assert planned_name(of_job) == full("worker-0-2")
 
 
 @pytest.mark.parametrize(

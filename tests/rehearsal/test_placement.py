@@ -34,6 +34,19 @@ def test_without_a_host_name_or_a_service_nobody_finds_it() -> None:
         assert not any(alias.startswith(f"{sandbox.name}.{SERVICE}") for alias in sandbox.aliases)
 
 
+def test_a_headless_service_before_a_pod() -> None:
+    """As operators make one for each pod: it is called like the pod, which has no subdomain."""
+    one, other = pod("worker-0"), pod("worker-1")
+    for index, each in enumerate((one, other)):
+        del each["spec"]["subdomain"]
+        each["metadata"]["labels"]["training.kubeflow.org/replica-index"] = str(index)
+    selector = {"training.kubeflow.org/replica-index": "1"}
+    service = {"metadata": {"name": full("worker-1")}, "spec": {"clusterIP": "None", "selector": selector}}
+    found = {sandbox.name: sandbox.aliases for sandbox in place_pods(stage(one, other, services=(service,)))}
+    name = f"{full('worker-1')}.{NAMESPACE}.svc.cluster.local"
+    assert [name in aliases for aliases in found.values()] == [False, True]
+
+
 def test_the_same_port_is_never_twice_on_a_node() -> None:
     made = nodes(on_host("worker-0", 20001), on_host("worker-1", 20001), on_host("worker-2", 20001, 20002))
     assert sorted(made.values()) == [(full("worker-0"),), (full("worker-1"),), (full("worker-2"),)]

@@ -11,7 +11,7 @@ from trainform.identity.files import USER_KEY
 from trainform.rehearsal.checks import source_problems
 from trainform.rehearsal.references import Reference, references
 from trainform.rehearsal.sources import STAND_IN, from_plan, secret_data
-from trainform.rehearsal.stage import pod_name, short_name
+from trainform.rehearsal.stage import pod_name, selects, short_name
 
 WORLD: dict[str, Any] = {
     "master": {"replicas": 1, "accelerators": {"a800": 8}},
@@ -32,6 +32,15 @@ def test_the_pods_of_a_plan() -> None:
     assert made.launch_files in stage.config_maps
     assert source_problems(stage) == []
     assert stage.notes == ()
+
+
+def test_services_that_the_operator_makes() -> None:
+    made = plan(backend="kubeflow", roles=WORLD)
+    stage = from_plan(made)
+    assert {service["metadata"]["name"] for service in stage.services} == {pod.name for pod in made.pods()}
+    for service in stage.services:
+        selected = [pod_name(pod) for pod in stage.pods if selects(service, pod)]
+        assert selected == [service["metadata"]["name"]]
 
 
 def test_replicas_with_ports_of_their_own_and_services() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from trainform.errors import InputError, Problem
 from trainform.rehearsal import forward
 from trainform.rehearsal.placement import own_alias, service_names
-from trainform.rehearsal.stage import Stage, labels_of, pod_name, service_is_headless
+from trainform.rehearsal.stage import Stage, pod_name, selects, service_is_headless
 
 READY = "listening"  # what the program says when every port is open
 
@@ -34,7 +34,7 @@ def forwarders(stage: Stage) -> list[Forwarder]:
     """One for each Service that is not headless and selects a pod; InputError with every port that cannot be passed on."""
     made, problems = [], []
     for service in stage.services:
-        selected = list(_selected(stage, service))
+        selected = [pod for pod in stage.pods if selects(service, pod)]
         if service_is_headless(service) or not selected:
             continue
         name = service["metadata"]["name"]
@@ -51,13 +51,6 @@ def forwarders(stage: Stage) -> list[Forwarder]:
     if problems:
         raise InputError(problems)
     return made
-
-
-def _selected(stage: Stage, service: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    selector = service["spec"].get("selector", {})
-    for pod in stage.pods:
-        if selector and selector.items() <= labels_of(pod).items():
-            yield pod
 
 
 def _targets(port: dict[str, Any], pods: list[dict[str, Any]]) -> Iterator[tuple[str, int]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from trainform.rehearsal.stage import Stage, pod_name
+from trainform.rehearsal.stage import Stage, pod_name, selects, service_is_headless
 
 DOMAIN = "svc.cluster.local"
 OWN_DOMAIN = "pods.trainform"  # names by which the forwarders of Services find pods, also after these moved
@@ -36,12 +36,12 @@ def place_pods(stage: Stage) -> tuple[Sandbox, ...]:
         if on_host_network(pod):
             together.setdefault(nodes[pod_name(pod)], []).append(pod)
     return (
-        *(pod_sandbox(pod, stage.namespace, nodes[pod_name(pod)]) for pod in apart),
-        *(node_sandbox(pods, stage.namespace, node) for node, pods in together.items()),
+        *(pod_sandbox(pod, stage, nodes[pod_name(pod)]) for pod in apart),
+        *(node_sandbox(pods, stage, node) for node, pods in together.items()),
     )
 
 
-def pod_sandbox(pod: dict[str, Any], namespace: str, node: str) -> Sandbox:
+def pod_sandbox(pod: dict[str, Any], stage: Stage, node: str) -> Sandbox:
     """The sandbox of a pod with a network of its own."""
     spec, name = pod["spec"], pod_name(pod)
     subdomain = spec.get("subdomain", "")
@@ -49,20 +49,20 @@ def pod_sandbox(pod: dict[str, Any], namespace: str, node: str) -> Sandbox:
         name=name,
         node=node,
         hostname=spec.get("hostname", name),
-        domain=f"{subdomain}.{namespace}.{DOMAIN}" if subdomain else "",
-        aliases=_aliases(pod, namespace),
+        domain=f"{subdomain}.{stage.namespace}.{DOMAIN}" if subdomain else "",
+        aliases=_aliases(pod, stage),
         pods=(name,),
     )
 
 
-def node_sandbox(pods: list[dict[str, Any]], namespace: str, node: str) -> Sandbox:
+def node_sandbox(pods: list[dict[str, Any]], stage: Stage, node: str) -> Sandbox:
     """The sandbox of a node: its pods have the node's host name, and each is found under its own."""
     return Sandbox(
         name=node,
         node=node,
         hostname=node,
         domain="",
-        aliases=tuple(dict.fromkeys(alias for pod in pods for alias in _aliases(pod, namespace))),
+        aliases=tuple(dict.fromkeys(alias for pod in pods for alias in _aliases(pod, stage))),
         pods=tuple(map(pod_name, pods)),
     )
 
@@ -88,16 +88,17 @@ def search_domain(namespace: str) -> str:
     return f"{namespace}.{DOMAIN}"
 
 
-def _aliases(pod: dict[str, Any], namespace: str) -> tuple[str, ...]:
-    """As a headless Service publishes the pod: `<hostname>.<subdomain>`, where it has both, and the Service's own name."""
+def _aliases(pod: dict[str, Any], stage: Stage) -> tuple[str, ...]:
+    """As headless Services publish the pod: each by its own name, and the pod's as `<hostname>.<subdomain>`, where it has both."""
     hostname, subdomain = pod["spec"].get("hostname"), pod["spec"].get("subdomain")
-    own = own_alias(pod_name(pod))
-    if not subdomain:
-        return (own,)
-    service = service_names(subdomain, namespace)
-    if not hostname:
-        return (own, *service)
-    return (own, *service, f"{hostname}.{subdomain}", *(f"{hostname}.{name}" for name in service))
+    headless = [service for service in stage.services if service_is_headless(service) and selects(service, pod)]
+    names = [*([subdomain] if subdomain else []), *(service["metadata"]["name"] for service in headless)]
+    aliases = [own_alias(pod_name(pod))]
+    aliases += [alias for name in names for alias in service_names(name, stage.namespace)]
+    if subdomain and hostname:
+        service = service_names(subdomain, stage.namespace)
+        aliases += [f"{hostname}.{subdomain}", *(f"{hostname}.{name}" for name in service)]
+    return tuple(dict.fromkeys(aliases))
 
 
 def _nodes(stage: Stage) -> dict[str, str]:

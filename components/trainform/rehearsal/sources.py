@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from trainform.backends.job import BACKENDS, job_manifests
@@ -16,7 +16,7 @@ from trainform.manifests.objects import pod_selector
 from trainform.manifests.ssh import identity
 from trainform.plan.model import Plan
 from trainform.rehearsal.references import CONFIG_MAP, SECRET, Reference, references
-from trainform.rehearsal.stage import Stage, planned_name, pod_name
+from trainform.rehearsal.stage import Stage, labels_of, planned_name, pod_name, selects
 
 STAND_IN = "stand-in-of-this-rehearsal"
 
@@ -42,7 +42,7 @@ def from_plan(plan: Plan) -> Stage:
         config_maps=config_maps | stand_ins[CONFIG_MAP],
         secrets=known
         | {name: {key: value.encode() for key, value in data.items()} for name, data in stand_ins[SECRET].items()},
-        services=tuple(_of_kind(bodies, "Service")),
+        services=(*_of_kind(bodies, "Service"), *_operator_services(plan, pods)),
         ends_with=_ending_pods(plan, pods),
         restarts=_restarts(plan),
         notes=tuple(_told(kind, name, data) for kind, named in stand_ins.items() for name, data in named.items()),
@@ -68,11 +68,23 @@ def from_cluster(cluster: Cluster, plan: Plan) -> Stage:
         pods=tuple(pods),
         config_maps={name: body.get("data", {}) for (kind, name), body in present.items() if kind == CONFIG_MAP},
         secrets={name: secret_data(body) for (kind, name), body in present.items() if kind == SECRET},
-        services=tuple(cluster.find_all("Service", plan.namespace, pod_selector(plan.experiment))),
+        services=tuple(
+            service
+            for service in cluster.find_all("Service", plan.namespace, {})  # an operator's own have labels of its own
+            if any(selects(service, pod) for pod in pods)
+        ),
         ends_with=_ending_pods(plan, pods),
         restarts=_restarts(plan),
         notes=() if len(pods) == plan.totals.pods else (f"the cluster has {len(pods)} of {plan.totals.pods} pods",),
     )
+
+
+def _operator_services(plan: Plan, pods: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Where the operator makes a Service for each pod: headless ones that are called like the pods."""
+    if not plan.naming.own_service:
+        for pod in pods:
+            spec = {"clusterIP": "None", "selector": labels_of(pod)}
+            yield {"metadata": {"name": pod_name(pod), "namespace": plan.namespace}, "spec": spec}
 
 
 def secret_data(body: Mapping[str, Any]) -> dict[str, bytes]:

@@ -69,6 +69,12 @@ def containers(pod: dict[str, Any]) -> list[dict[str, Any]]:
     return [*init_containers(pod), *pod["spec"]["containers"]]
 
 
+def selects(service: dict[str, Any], pod: dict[str, Any]) -> bool:
+    """Whether the pod is behind the Service."""
+    selector = service["spec"].get("selector", {})
+    return bool(selector) and selector.items() <= labels_of(pod).items()
+
+
 def service_is_headless(service: dict[str, Any]) -> bool:
     """Whether the Service is no more than names."""
     return bool(service["spec"].get("clusterIP") == "None")
