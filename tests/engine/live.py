@@ -88,16 +88,17 @@ class Live:
         created: dict[str, Any] = response.json()
         return created
 
-    def dry_run(self, body: dict[str, Any]) -> dict[str, Any]:
-        """The object as the server would keep it; fails the test with the server's words where it would not."""
-        namespace, plural = body["metadata"].get("namespace"), f"{body['kind'].lower()}s"
-        version = body["apiVersion"]
-        group = f"/apis/{version}" if "/" in version else f"/api/{version}"
-        path = "/".join([group, *(["namespaces", namespace] if namespace is not None else []), plural])
-        response = self.request("POST", f"{path}?dryRun=All", body)
+    def make(self, body: dict[str, Any], dry_run: bool = False) -> dict[str, Any]:
+        """The object as the server keeps it, or would keep it; fails the test with the server's words where it does not."""
+        response = self.request("POST", f"{_collection(body)}{'?dryRun=All' if dry_run else ''}", body)
         assert response.status_code == 201, (body["kind"], response.text)
         kept: dict[str, Any] = response.json()
         return kept
+
+    def remove(self, body: dict[str, Any]) -> None:
+        """Delete the object of this body."""
+        response = self.request("DELETE", f"{_collection(body)}/{body['metadata']['name']}")
+        assert response.status_code in (200, 202, 404), response.text
 
     def delete(self, plural: str, name: str, namespace: str | None = None) -> None:
         """Delete an object."""
@@ -130,6 +131,15 @@ class Live:
             return pods if len(pods) == count else None
 
         return until(running, f"{count} running pods in {namespace}")
+
+
+def _collection(body: dict[str, Any]) -> str:
+    """The REST path of the objects of this kind, in the body's namespace."""
+    version, namespace = body["apiVersion"], body["metadata"].get("namespace")
+    kind = body["kind"].lower()
+    plural = f"{kind}es" if kind.endswith("s") else f"{kind}s"
+    group = f"/apis/{version}" if "/" in version else f"/api/{version}"
+    return "/".join([group, *(["namespaces", namespace] if namespace is not None else []), plural])
 
 
 def until(condition: Callable[[], Found | None], what: str, seconds: float = 60.0) -> Found:

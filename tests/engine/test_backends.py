@@ -3,20 +3,18 @@ a change in place, a new revision, destroy. Volcano has tests of its own for eac
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import yaml
 
+from tests.engine.admission import not_kept
 from tests.engine.differences import changed
 from tests.engine.live import Live, until
-from tests.engine.project import REPOSITORY, SSH_SECRET, Project
+from tests.engine.project import REPOSITORY, Project
 from trainform.backends import job_manifests
 from trainform.backends.job import BACKENDS, job_problems
-from trainform.identity.files import identity_files
-from trainform.manifests.ssh import identity
 from trainform.plan import Plan
 from trainform.spec import Experiment
 from trainform.spec.load import load_environment
@@ -168,18 +166,7 @@ def test_the_server_takes_what_is_rendered(backend: str, many: Project, addons_l
     for name in able(backend):
         many.copied(name, lambda data: data.update(backend=backend))
         plan = many.plan(name)
-        for manifest in job_manifests(plan):
-            body = copy.deepcopy(manifest.body)
-            if body["kind"] == "Secret" and plan.ssh is not None:
-                body["stringData"] = identity_files(identity(plan), SSH_SECRET, plan.ssh.rotation)
-            if body["kind"] == "PodGroup":
-                body["spec"]["queue"] = (
-                    "default"  # an own one is only dry-run as well, and Volcano wants one that is there
-                )
-            kept = addons_live.dry_run(body)
-            if body["kind"] == "TrainingRuntime":  # the webhook of TrainJobs looks for it
-                addons_live.create("trainingruntimes", body, many.namespace)
-            assert list(changed({**body, "stringData": None}, {**kept, "stringData": None})) == [], (name, manifest.key)
+        assert list(not_kept(addons_live, plan)) == [], name
 
 
 def test_an_experiment_may_move_from_one_operator_to_another(many: Project, addons_live: Live) -> None:

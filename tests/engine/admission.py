@@ -1,0 +1,67 @@
+"""An environment on the live cluster for generated experiments, and the dry run of what they render."""
+
+from __future__ import annotations
+
+import base64
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+from tests.engine.differences import changed
+from tests.engine.live import Live, until
+from tests.engine.project import SSH_SECRET
+from tests.generators import ENVIRONMENT
+from trainform.backends import job_manifests, platform_manifests
+from trainform.identity.files import identity_files
+from trainform.manifests.manifest import Manifest
+from trainform.manifests.ssh import identity
+from trainform.plan import Plan
+from trainform.spec import Environment
+
+NAMESPACE = "t-admission"
+LOOKED_FOR = ("TrainingRuntime",)  # by the webhook of TrainJobs
+
+
+def offered(live: Live) -> Iterator[Environment]:
+    """The generators' environment, with its queues open and its namespace there, until the end."""
+    environment = Environment.model_validate({**ENVIRONMENT, "namespace": {"name": NAMESPACE, "create": True}})
+    made = [manifest for manifest in platform_manifests(environment) if not manifest.patch]
+    for manifest in made:
+        live.make(manifest.body)
+    queues = set(environment.queues)
+
+    def all_open() -> bool:
+        return queues <= {
+            queue["metadata"]["name"]
+            for queue in live.find_all("queues")
+            if queue.get("status", {}).get("state") == "Open"
+        }
+
+    until(all_open, "the queues to open")
+    yield environment
+    for manifest in reversed(made):
+        live.remove(manifest.body)
+
+
+def not_kept(live: Live, plan: Plan) -> Iterator[str]:
+    """What the server would change of the objects of a job; fails the test with the server's words where it would not take one."""
+    there = []
+    for manifest in job_manifests(plan):
+        body = _alone(plan, manifest)
+        kept = live.make(body, dry_run=body["kind"] not in LOOKED_FOR)
+        there += [body] if body["kind"] in LOOKED_FOR else []
+        if body["kind"] == "Secret":  # its texts are read under another name
+            kept["stringData"] = {key: base64.b64decode(value).decode() for key, value in kept["data"].items()}
+        yield from (f"{manifest.key}{difference}" for difference in changed(body, kept))
+    for body in there:
+        live.remove(body)
+
+
+def _alone(plan: Plan, manifest: Manifest) -> dict[str, Any]:
+    """The object as it is taken by itself: a queue of its own is only dry-run as well, and Volcano wants one that is open."""
+    body = copy.deepcopy(manifest.body)
+    if body["kind"] == "Secret" and plan.ssh is not None:
+        body["stringData"] = identity_files(identity(plan), SSH_SECRET, plan.ssh.rotation)
+    if plan.queue.request is not None and body.get("spec", {}).get("queue") == plan.queue.name:
+        body["spec"]["queue"] = "default"
+    return body
