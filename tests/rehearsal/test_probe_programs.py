@@ -156,6 +156,11 @@ def test_a_watched_command_hears_the_signals() -> None:
         assert child.wait(timeout=20) == 9
 
 
+def test_a_watched_command_hears_a_signal_that_comes_at_once() -> None:
+    with watch("sh", "-c", "trap 'exit 9' TERM; kill -TERM $PPID; while :; do sleep 0.1; done") as child:
+        assert child.wait(timeout=20) == 9
+
+
 CLUSTER = {"ps": ["ps-0.svc:2222"], "worker": ["worker-0.svc:2222", "worker-1.svc:2301"]}
 PLANNED = {"TRAINFORM_EXPECT_CLUSTER": '{"ps": 1, "worker": 2}', "TRAINFORM_EXPECT_NAME": "job-worker-1"}
 
