@@ -156,9 +156,21 @@ def test_a_watched_command_hears_the_signals() -> None:
         assert child.wait(timeout=20) == 9
 
 
-def test_a_watched_command_hears_a_signal_that_comes_at_once() -> None:
-    with watch("sh", "-c", "trap 'exit 9' TERM; kill -TERM $PPID; while :; do sleep 0.1; done") as child:
-        assert child.wait(timeout=20) == 9
+TOLD_WHILE_IT_STARTS = """\
+import os, signal, subprocess, sys
+import probe_watch
+class Popen(subprocess.Popen):
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        os.kill(os.getpid(), signal.SIGTERM)
+subprocess.Popen = Popen
+sys.exit(probe_watch.main(["sleep", "20"]))
+"""
+
+
+def test_a_watched_command_hears_a_signal_that_comes_while_it_starts() -> None:
+    ended = subprocess.run([sys.executable, "-c", TOLD_WHILE_IT_STARTS], env={"PYTHONPATH": str(PROGRAMS)}, timeout=20)
+    assert ended.returncode == 128 + signal.SIGTERM
 
 
 CLUSTER = {"ps": ["ps-0.svc:2222"], "worker": ["worker-0.svc:2222", "worker-1.svc:2301"]}
