@@ -156,6 +156,23 @@ def test_a_watched_command_hears_the_signals() -> None:
         assert child.wait(timeout=20) == 9
 
 
+TOLD_WHILE_IT_STARTS = """\
+import os, signal, subprocess, sys
+import probe_watch
+class Popen(subprocess.Popen):
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        os.kill(os.getpid(), signal.SIGTERM)
+subprocess.Popen = Popen
+sys.exit(probe_watch.main(["sleep", "20"]))
+"""
+
+
+def test_a_watched_command_hears_a_signal_that_comes_while_it_starts() -> None:
+    ended = subprocess.run([sys.executable, "-c", TOLD_WHILE_IT_STARTS], env={"PYTHONPATH": str(PROGRAMS)}, timeout=20)
+    assert ended.returncode == 128 + signal.SIGTERM
+
+
 CLUSTER = {"ps": ["ps-0.svc:2222"], "worker": ["worker-0.svc:2222", "worker-1.svc:2301"]}
 PLANNED = {"TRAINFORM_EXPECT_CLUSTER": '{"ps": 1, "worker": 2}', "TRAINFORM_EXPECT_NAME": "job-worker-1"}
 

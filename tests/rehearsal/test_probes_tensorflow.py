@@ -49,6 +49,22 @@ def test_tensorflow(clusters: Clusters) -> None:
     assert cluster.runs(server)
 
 
+def test_the_coordinator_stays_until_every_worker_has_found_every_task(clusters: Clusters) -> None:
+    """Worker 1 sees the parameter server long after worker 0 has its sum."""
+    cluster = clusters(launcher=TENSORFLOW, roles={**TASKS, "evaluator": {"replicas": 1}})
+    late = cluster.start(3, ["sh", "-c", "sleep 15; exec python3 -m http.server 2222"])
+    config = {
+        "cluster": {"ps": [f"{late.address}:2222"], "worker": [f"{pod.address}:2222" for pod in cluster.pods[1:3]]},
+        "task": {"type": "worker", "index": 1},
+    }
+    tensorflow(cluster, 0)
+    first, second = tensorflow(cluster, 1), tensorflow(cluster, 2, TF_CONFIG=json.dumps(config))
+    for pod, last in ((second, "worker 1 was reached by the coordinator"), (first, "cluster formed: 1 ps, 2 worker")):
+        ended = cluster.ended(pod)
+        assert ended.code == 0, ended.output
+        assert ended.said[-1].startswith(last)
+
+
 def test_a_missing_task_is_named(clusters: Clusters) -> None:
     cluster = clusters(launcher=TENSORFLOW, roles=TASKS)
     first = tensorflow(cluster, 1, TRAINFORM_PROBE_TIMEOUT="5")

@@ -1,7 +1,7 @@
 """Takes the place of a TensorFlow program: checks TF_CONFIG against the plan, starts a server per task and computes on all of them.
 
-The coordinator (chief, else worker 0) adds one number of every worker and parameter server over gRPC, then lets the workers end. Parameter
-servers stay until the job is over, as real ones do. Exit code 0, or 1 and one line that says which task or address is wrong.
+The coordinator (chief, else worker 0) adds one number of every worker and parameter server over gRPC, waits until each worker has found
+every task, then lets the workers end. Parameter servers stay until the job is over, as real ones do. Exit code 0, or 1 and one line that says which task or address is wrong.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ else:  # inside the container both files stand in one folder, which is not a pac
 COMPUTING = ("chief", "worker", "ps")
 EVALUATOR = "evaluator"
 NO_PORT = "which has no port"
+FOUND_ALL, MAY_END = "found_all", "may_end"  # what a worker tells the coordinator, and the answer
 LINGER = 2.0  # seconds that a worker stays after its last word: the coordinator still cleans up there, loudly where nobody is left
 
 
@@ -132,48 +133,53 @@ def join_cluster(task: Task, tf: Any) -> None:
         counts = ", ".join(f"{len(addresses)} {kind}" for kind, addresses in task.cluster.items())
         world.say(f"cluster formed: {counts}: sum {found} = {wanted}")
     else:
-        _wait_for_word(task, tf, server, one)
+        _wait_for_end(task, tf, server, one)
         world.say(f"{task.name} was reached by the coordinator")
         time.sleep(LINGER)
     timer.cancel()
 
 
 def _compute(task: Task, tf: Any, server: Any, config: Any) -> tuple[int, int]:
-    """Add one number per task, each made on its own device; then give every worker the word to end. Found and expected sum."""
+    """Add one number per task, each made on its own device; then let the workers end. Found and expected sum."""
     tasks = task.tasks()
     with tf.Graph().as_default():
-        numbers, words = [], []
+        numbers, found_all, may_end = [], [], []
         for position, (kind, index, _) in enumerate(tasks):
             with tf.device(f"/job:{kind}/task:{index}/device:CPU:0"):
                 # a random number times zero: a constant would be folded on the coordinator, and no other task asked
                 zero = tf.cast(tf.random.uniform([], dtype=tf.float32), tf.int32) * 0
                 numbers.append(zero + position)
             if kind != "ps" and (kind, index) != (task.kind, task.index):
-                words.append(_word(tf, kind, index).enqueue(True))
+                found_all.append(_word(tf, kind, index, FOUND_ALL).dequeue())
+                may_end.append(_word(tf, kind, index, MAY_END).enqueue(True))
         total = tf.add_n(numbers)
         with tf.compat.v1.Session(server.target, config=config) as session:
             found = int(session.run(total))
-            with contextlib.suppress(
-                tf.errors.UnavailableError
-            ):  # a worker may end on the word before it has confirmed it
-                session.run(words)
+            session.run(found_all)
+            for word in may_end:
+                # a worker may end on the word before it has confirmed it
+                with contextlib.suppress(tf.errors.UnavailableError):
+                    session.run(word)
     return found, sum(range(len(tasks)))
 
 
-def _wait_for_word(task: Task, tf: Any, server: Any, config: Any) -> None:
-    """Until the coordinator has had its sum. The session looks at this task alone: the coordinator may be gone before it opens."""
+def _wait_for_end(task: Task, tf: Any, server: Any, config: Any) -> None:
+    """Tell the coordinator that this task has found every other, and wait for its word. The session looks at this task alone: the
+    coordinator may be gone when it closes."""
     alone = tf.compat.v1.ConfigProto(device_filters=[f"/job:{task.kind}/task:{task.index}"])
     alone.MergeFrom(config)
     with tf.Graph().as_default():
-        word = _word(tf, task.kind, task.index).dequeue()
+        found_all = _word(tf, task.kind, task.index, FOUND_ALL).enqueue(True)
+        may_end = _word(tf, task.kind, task.index, MAY_END).dequeue()
         with tf.compat.v1.Session(server.target, config=alone) as session:
-            session.run(word)
+            session.run(found_all)
+            session.run(may_end)
 
 
-def _word(tf: Any, kind: str, index: int) -> Any:
-    """A queue on a task's own device, the same from every session."""
+def _word(tf: Any, kind: str, index: int, name: str) -> Any:
+    """A queue on a worker's own device, the same from every session."""
     with tf.device(f"/job:{kind}/task:{index}/device:CPU:0"):
-        return tf.queue.FIFOQueue(1, [tf.bool], shapes=[()], shared_name=f"trainform_{kind}_{index}")
+        return tf.queue.FIFOQueue(1, [tf.bool], shapes=[()], shared_name=f"trainform_{name}_{kind}_{index}")
 
 
 def main() -> None:

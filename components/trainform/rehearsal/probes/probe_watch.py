@@ -33,9 +33,7 @@ def main(command: list[str]) -> int:
     """Run the command; its exit code as a shell gives it."""
     with tempfile.TemporaryDirectory() as folder:
         started = Path(folder) / "started"
-        child = subprocess.Popen(command, env={**os.environ, world.STARTED: str(started)}, start_new_session=True)
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda number, frame: os.killpg(child.pid, number))
+        child = start(command, {**os.environ, world.STARTED: str(started)})
         end = time.monotonic() + world.read_timeout(os.environ)
         while child.poll() is None and time.monotonic() < end and not started.exists():
             time.sleep(0.2)
@@ -47,6 +45,19 @@ def main(command: list[str]) -> int:
             return 1
         code = child.wait()
         return code if code >= 0 else 128 - code
+
+
+def start(command: list[str], environ: dict[str, str]) -> subprocess.Popen[bytes]:
+    """The command in a group of its own, which hears what this process is told. The handlers stand first: a signal may come at once."""
+    early: list[int] = []
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda number, frame: early.append(number))
+    child = subprocess.Popen(command, env=environ, start_new_session=True)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda number, frame: os.killpg(child.pid, number))
+    for number in early:
+        os.killpg(child.pid, number)
+    return child
 
 
 def diagnosis(expected: world.Expected, environ: Mapping[str, str]) -> str:
