@@ -55,8 +55,8 @@ def start(command: list[str], environ: dict[str, str]) -> subprocess.Popen[bytes
     child = subprocess.Popen(command, env=environ, start_new_session=True)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda number, frame: os.killpg(child.pid, number))
-    for number in early:
-        os.killpg(child.pid, number)
+    for told in early:
+        os.killpg(child.pid, told)
     return child
 
 
