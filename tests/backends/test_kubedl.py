@@ -8,7 +8,7 @@ import pytest
 
 from tests.samples import environment, job, plan, reasons
 from trainform.backends import job_manifests
-from trainform.backends.kubedl import crds, immutable_part
+from trainform.backends.kubedl import crds
 from trainform.plan import Plan
 
 BACKEND: dict[str, Any] = {"backend": "kubedl"}
@@ -119,7 +119,6 @@ def test_a_pytorch_job() -> None:
     assert found["pytorchReplicaSpecs"].keys() == {"Master", "Worker"}
     assert (found["cleanPodPolicy"], found["backoffLimit"], found["ttlSecondsAfterFinished"]) == ("Running", 3, 3600)
     assert "successPolicy" not in found
-    assert "ttlSecondsAfterFinished" not in immutable_part(body)
     assert on_it(roles=POOL).revision == on_it(roles=POOL, ttl="1h").revision
     master, worker = found["pytorchReplicaSpecs"].values()
     assert main(master)["name"] == main(worker)["name"] == "pytorch"

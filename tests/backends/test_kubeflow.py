@@ -8,7 +8,7 @@ import pytest
 
 from tests.samples import environment, job, plan, reasons
 from trainform.backends import job_manifests
-from trainform.backends.kubeflow import crds, immutable_part
+from trainform.backends.kubeflow import crds
 from trainform.plan import Plan
 
 BACKEND: dict[str, Any] = {"backend": "kubeflow"}
@@ -232,11 +232,6 @@ def test_what_changes_in_place() -> None:
     some = {**POOL, "worker": {"replicas": 3, "min_available": 2}}
     assert on_it(roles=some).revision == on_it(roles=POOL).revision
     assert on_it(roles=POOL, queue="night").revision != on_it(roles=POOL).revision, "the CRD refuses another queue"
-    body = job(on_it(**ELASTIC, ttl="1h"))
-    part = immutable_part(body)
-    assert "replicas" not in part["pytorchReplicaSpecs"]["Worker"]
-    assert "ttlSecondsAfterFinished" not in part["runPolicy"]
-    assert body["spec"]["runPolicy"]["ttlSecondsAfterFinished"] == 3600, "the body is left alone"
     suspended = {"job": {"spec": {"runPolicy": {"suspend": True}}}}
     assert on_it(roles=POOL, manifest_overrides=suspended).revision == on_it(roles=POOL).revision
 

@@ -8,7 +8,6 @@ import pytest
 
 from tests.samples import WITH_EXTRAS, environment, job, plan, reasons
 from trainform.backends import job_manifests
-from trainform.backends.volcano import immutable_part
 
 FAILED = {"event": "PodFailed", "action": "AbortJob"}
 
@@ -47,14 +46,6 @@ def test_everything_at_once() -> None:
     assert body["metadata"]["annotations"]["aijob.cce.baidubce.com/bccl.tracehang.enabled"] == "true"
     named = plan(network={"topology": {"highest_tier_name": "rack"}})
     assert job(named)["spec"]["networkTopology"] == {"mode": "hard", "highestTierName": "rack"}
-
-
-def test_what_changes_in_place_is_not_in_the_immutable_part() -> None:
-    body = job(plan(priority_class="urgent", roles=WITH_EXTRAS))
-    part = immutable_part(body)
-    assert not {"minAvailable", "priorityClassName"} & part.keys()
-    assert not any({"replicas", "minAvailable"} & task.keys() for task in part["tasks"])
-    assert body["spec"]["minAvailable"] == 8, "the body is left alone"
 
 
 def queue(**request: Any) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import pytest
 
 from tests.samples import job, plan, reasons
 from trainform.backends import job_manifests
+from trainform.backends.in_place import immutable_part
 from trainform.backends.job import BACKENDS
 from trainform.backends.volcano import pods
 from trainform.backends.volcano_pods import controller_objects, host_variables
@@ -170,4 +171,4 @@ def test_every_backend_keeps_the_contract() -> None:
     for backend in BACKENDS.values():
         made = plan()
         assert backend.operator(made).index_label == backend.INDEX_LABEL
-        assert backend.immutable_part(backend.job(made).body)
+        assert immutable_part(backend.job(made).body, backend.IN_PLACE)

@@ -23,11 +23,25 @@ cannot express is refused by `trainform check` where meaning would be lost, and 
 """
 
 
+REPLICAS = """
+Labels and annotations of the job change in place everywhere. Replicas do where no process was told their number: those of unranked roles, and of an elastic job within its bounds.
+What other controllers write into a job (Kueue's `suspend` and its entry of `runtimePatches`, defaults of webhooks) is never a change."""
+
+
 def comparison_page() -> str:
     """Markdown: what each operator is given, then every field of an experiment."""
     names = list(BACKENDS)
-    lines = [HEADER, "## Operators\n", _row(("backend", "makes", "admitted by")), _row(("---",) * 3)]
-    lines += [_row((name, backend.MAKES, ", ".join(backend.ADMISSIONS))) for name, backend in BACKENDS.items()]
+    lines = [
+        HEADER,
+        "## Operators\n",
+        _row(("backend", "makes", "admitted by", "changes in place")),
+        _row(("---",) * 4),
+    ]
+    lines += [
+        _row((name, backend.MAKES, ", ".join(backend.ADMISSIONS), ", ".join(f"`{path}`" for path in backend.IN_PLACE)))
+        for name, backend in BACKENDS.items()
+    ]
+    lines += [REPLICAS]
     lines += ["\n## Fields\n", _row(("field", *names)), _row(("---",) * (len(names) + 1))]
     lines += [_row((f"`{field}`", *(_cell(field, name) for name in names))) for field in field_paths(Experiment)]
     return "\n".join(lines) + "\n"

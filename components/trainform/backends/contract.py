@@ -28,6 +28,9 @@ class Backend(Protocol):
     ADMISSIONS: tuple[str, ...]
     """What may hold its jobs back until all of them fits, of the environment's `admission`."""
 
+    IN_PLACE: tuple[str, ...]
+    """Paths of the job object that change while it runs (`immutable_part`). The hash of everything else is the revision."""
+
     FIELDS: Fields
     """The experiment's fields that it does in words of its own, or not at all."""
 
@@ -60,6 +63,3 @@ class Backend(Protocol):
 
     def replanned(self, key: str, rendered: dict[str, Any], patched: dict[str, Any]) -> Iterable[tuple[str, str]]:
         """Path and reason of what a merge patch on an object of `shapes` changes although the plan decides it."""
-
-    def immutable_part(self, job: dict[str, Any]) -> Any:
-        """The part of a rendered job that the operator refuses to change in place; its hash is the revision."""

@@ -10,6 +10,7 @@ from typing import cast
 
 from trainform.backends import jobset, kubedl, kubeflow, trainer, volcano
 from trainform.backends.contract import Backend
+from trainform.backends.in_place import immutable_part
 from trainform.backends.patches import override_paths, patch_problems, patched
 from trainform.backends.queues import CRDS as QUEUE_CRDS
 from trainform.backends.queues import queue_manifest
@@ -109,7 +110,7 @@ def _revision(plan: Plan) -> str:
     job = following.pop("job")
     static_world = None if plan.world.bounds is not None else {role.name: role.replicas for role in plan.ranked}
     identity = [
-        backend.immutable_part(job),
+        immutable_part(job, backend.IN_PLACE),
         [body.get("data", body.get("spec")) for body in following.values()],
         plan.run,
         static_world,

@@ -5,7 +5,6 @@ Everything but suspend and ttl is immutable. Ranks follow from the completion in
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -32,7 +31,7 @@ INDEX_LABEL = INDEX
 ADDS = f"`{INDEX_VARIABLE}`; hostname and subdomain of every pod, as planned"
 MAKES = "JobSet (`jobset.x-k8s.io/v1alpha2`), with Volcano's admission a PodGroup"
 ADMISSIONS = (defaults.VOLCANO, defaults.KUEUE)
-MUTABLE_FIELDS = ("suspend", "ttlSecondsAfterFinished")
+IN_PLACE = ("spec.suspend", "spec.ttlSecondsAfterFinished")
 
 _POLICIES = refused("are lifecycle policies of Volcano, and JobSet has none", "remove them, and say it in `restart`")
 FIELDS: Fields = {
@@ -134,11 +133,3 @@ def replanned(key: str, rendered: dict[str, Any], patched: dict[str, Any]) -> It
         counts, others = ([job["template"]["spec"][field] for job in spec["replicatedJobs"]] for spec in (old, new))
         if counts != others:
             yield f"spec.replicatedJobs.template.spec.{field}", f"would be {others}, and the plan says {counts}"
-
-
-def immutable_part(job: dict[str, Any]) -> Any:
-    """The spec without what changes in place."""
-    spec = copy.deepcopy(job["spec"])
-    for field in MUTABLE_FIELDS:
-        spec.pop(field, None)
-    return spec

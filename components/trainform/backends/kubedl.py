@@ -7,7 +7,6 @@ once the pods of the Master, or of all parameter servers, run.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -38,6 +37,7 @@ API_VERSION = "training.kubedl.io/v1alpha1"
 INDEX_LABEL = INDEX
 MAKES = f"PyTorchJob or TFJob (`{API_VERSION}`)"
 ADMISSIONS = (defaults.VOLCANO,)
+IN_PLACE = ("spec.ttlSecondsAfterFinished",)  # PodGroups and pods are never brought up to date
 ADDS = (
     "PyTorchJob: `PYTHONUNBUFFERED`, and `MASTER_ADDR`, `MASTER_PORT`, `WORLD_SIZE` and `RANK`, in which a process sees the plan's values; on the host "
     "network the first two are KubeDL's, with the port that it draws. TFJob: `TF_CONFIG`, which the plan's own replaces, but not on the host network"
@@ -188,13 +188,6 @@ def replanned(key: str, rendered: dict[str, Any], patched: dict[str, Any]) -> It
         if old[field] != new[field]:
             yield f"spec.schedulingPolicy.{field}", f"would be {new[field]}, and the plan says {old[field]}"
     yield from replica_changes(rendered, patched)
-
-
-def immutable_part(job: dict[str, Any]) -> Any:
-    """The spec without what changes in place: PodGroups and pods are never brought up to date."""
-    spec = copy.deepcopy(job["spec"])
-    spec.pop("ttlSecondsAfterFinished", None)
-    return spec
 
 
 def _success(plan: Plan) -> str | None:

@@ -7,7 +7,6 @@ template that changes is a new revision.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -42,6 +41,13 @@ QUEUE_ANNOTATION = "scheduling.volcano.sh/queue-name"
 INDEX_LABEL = INDEX
 MAKES = f"PyTorchJob, TFJob or MPIJob (`{API_VERSION}`)"
 ADMISSIONS = (defaults.VOLCANO,)
+# The CRD refuses another queue; templates would change for no pod that runs.
+IN_PLACE = (
+    "spec.runPolicy.suspend",
+    "spec.runPolicy.ttlSecondsAfterFinished",
+    "spec.runPolicy.schedulingPolicy.minAvailable",
+    "spec.pytorchReplicaSpecs.*.replicas",
+)
 ADDS = (
     "PyTorchJob: `PYTHONUNBUFFERED`, `PET_NNODES`, `PET_NPROC_PER_NODE`; with a Master `MASTER_ADDR`, `MASTER_PORT`, `WORLD_SIZE` and `RANK`, in which "
     "a process sees the plan's values, and `PET_MASTER_ADDR`, `PET_MASTER_PORT`, `PET_NODE_RANK`; an elastic one `PET_RDZV_ENDPOINT`, "
@@ -175,20 +181,6 @@ def replanned(key: str, rendered: dict[str, Any], patched: dict[str, Any]) -> It
             where = f"spec.runPolicy.schedulingPolicy.{field}"
             yield where, f"would be {new[field]}, and the plan says {old[field]}"
     yield from replica_changes(rendered, patched)
-
-
-def immutable_part(job: dict[str, Any]) -> Any:
-    """The spec without what changes in place: the gang's size, ttl and suspend, and the replicas of an elastic job. The CRD refuses another
-    queue, and templates would change for no pod that runs."""
-    spec = copy.deepcopy(job["spec"])
-    policy = spec["runPolicy"]
-    for field in ("suspend", "ttlSecondsAfterFinished"):
-        policy.pop(field, None)
-    policy["schedulingPolicy"].pop("minAvailable", None)
-    if "elasticPolicy" in spec:
-        for replicas in spec["pytorchReplicaSpecs"].values():
-            replicas.pop("replicas", None)
-    return spec
 
 
 def _run_policy(plan: Plan) -> dict[str, Any]:

@@ -6,7 +6,6 @@ its `suspend` changes in place. Ranks follow from the completion index, with the
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -54,7 +53,7 @@ ADDS = (
 )
 MAKES = f"TrainingRuntime and TrainJob (`{API_VERSION}`)"
 ADMISSIONS = (defaults.VOLCANO, defaults.KUEUE)
-MUTABLE_FIELDS = ("suspend",)
+IN_PLACE = ("spec.suspend",)
 JOB_SHAPE = {"runtimeRef!": {"name!": str, "kind!": str}, "trainer!": {"numNodes!": int, "numProcPerNode": int}}
 
 _POLICIES = refused("are lifecycle policies of Volcano, and Trainer has none", "remove them, and say it in `restart`")
@@ -194,14 +193,6 @@ def of_rendered(spec: dict[str, Any]) -> int:
     counted = {NODE, LAUNCHER} if spec["mlPolicy"].get(MPI, {}).get("runLauncherAsNode") else {NODE}
     jobs = spec["template"]["spec"]["replicatedJobs"]
     return sum(job["template"]["spec"]["parallelism"] for job in jobs if job["name"] in counted)
-
-
-def immutable_part(job: dict[str, Any]) -> Any:
-    """The spec without what changes in place."""
-    spec = copy.deepcopy(job["spec"])
-    for field in MUTABLE_FIELDS:
-        spec.pop(field, None)
-    return spec
 
 
 def _runtime(manifests: Sequence[Manifest]) -> dict[str, Any]:

@@ -7,7 +7,6 @@ dnsPolicy): an object that leaves one out could never be updated again.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -37,6 +36,7 @@ ADDS = (
 )
 MAKES = "Job (`batch.volcano.sh/v1alpha1`)"
 ADMISSIONS = (defaults.VOLCANO,)
+IN_PLACE = ("spec.minAvailable", "spec.priorityClassName", "spec.tasks.*.replicas", "spec.tasks.*.minAvailable")
 FIELDS: Fields = {"runtime": OF_TRAINER}
 
 # Of Volcano's plugins only svc stays on, for the pods' hostnames (without it there are no names in DNS); our own Service is
@@ -60,9 +60,6 @@ OWN_KEYS = frozenset(
         "scheduling.k8s.io/group-name",
     ]
 )
-
-MUTABLE_JOB_FIELDS = ("minAvailable", "priorityClassName")
-MUTABLE_TASK_FIELDS = ("replicas", "minAvailable")
 
 
 def problems(plan: Plan) -> Iterator[Problem]:
@@ -142,17 +139,6 @@ def replanned(key: str, rendered: dict[str, Any], patched: dict[str, Any]) -> It
         before, after = ([task[field] for task in spec["tasks"]] for spec in (old, new))
         if before != after:
             yield f"spec.tasks.{field}", f"would be {after}, and the plan says {before}"
-
-
-def immutable_part(body: dict[str, Any]) -> Any:
-    """The spec without what Volcano changes in place."""
-    spec = copy.deepcopy(body["spec"])
-    for field in MUTABLE_JOB_FIELDS:
-        spec.pop(field, None)
-    for task in spec["tasks"]:
-        for field in MUTABLE_TASK_FIELDS:
-            task.pop(field, None)
-    return spec
 
 
 def operator(plan: Plan) -> Operator:
