@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -16,11 +15,10 @@ import pytest
 
 from tests.engine.live import Live
 from tests.engine.project import Project, Ran
+from tests.engine.rehearsing import rehearser
 from tests.rehearsal.conftest import docker_daemon, image
 
 __all__ = ["docker_daemon", "image"]
-PATIENCE = 240.0
-SECRET = "correct horse battery staple"  # noqa: S105 - of this test
 
 WORKERS: dict[str, Any] = {
     "master": {"replicas": 1, "accelerators": {"a800": 2}},
@@ -123,23 +121,8 @@ CASES: dict[str, Case] = {
 
 @pytest.fixture
 def rehearse(project: Project, image: str, live: Live) -> Callable[..., Ran]:
-    """Bring an experiment up and rehearse the pods that Volcano made of it."""
-
-    def run(name: str, data: dict[str, Any], *words: str, **environ: str) -> Ran:
-        project.experiment(name, {"image": "registry.example.com/ai/training:latest", "shared_memory": "64Mi", **data})
-        stack = project.stack(name)
-        project.pulumi("config", "set", "--secret", "trainform:sshSecret", SECRET, "-s", stack).succeeded()
-        project.up(stack)
-        live.running_pods(project.namespace, sum(role.get("replicas", 1) for role in data["roles"].values()))
-        return again(name, *words, **environ)
-
-    def again(name: str, *words: str, **environ: str) -> Ran:
-        return project.run(
-            sys.executable, "-m", "trainform", "rehearse", name, "-e", "dev", "--from-cluster", "--image", image, "--timeout", "3m", *words,
-            timeout=PATIENCE, **environ,
-        )  # fmt: skip
-
-    return run
+    """Of Volcano's pods."""
+    return rehearser(project, image, live)
 
 
 @pytest.mark.parametrize("name", CASES)

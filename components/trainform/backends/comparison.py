@@ -24,7 +24,8 @@ cannot express is refused by `trainform check` where meaning would be lost, and 
 
 
 REPLICAS = """
-Labels and annotations of the job change in place everywhere. Replicas do where no process was told their number: those of unranked roles, and of an elastic job within its bounds.
+Labels and annotations of the job change in place everywhere. Replicas, where they stand above, do for roles whose number no process was told: unranked ones, and that of an elastic job
+within its bounds.
 What other controllers write into a job (Kueue's `suspend` and its entry of `runtimePatches`, defaults of webhooks) is never a change."""
 
 
