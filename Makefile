@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help venv setup demo stop test rehearse image docker lint types bench golden schemas lock clean
+.PHONY: help venv setup demo stop addons test rehearse image docker lint types bench golden schemas lock clean
 
 help: ## List the commands.
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -21,7 +21,10 @@ demo: setup ## A four-node job through preview and up on a control plane of its 
 stop: venv ## End the sandbox of `make demo` and remove its state.
 	@$(BIN)/trainform sandbox down
 
-test: setup lint types ## Lint, types and every test.
+addons: setup ## The controllers of the sandbox's add-ons.
+	@$(BIN)/trainform toolchain ensure --with kubeflow,trainer,jobset,kueue,kubedl
+
+test: addons lint types ## Lint, types and every test.
 	@$(BIN)/python -m pytest
 
 rehearse: setup image ## Real launchers in the pods that the real controller made, as containers.

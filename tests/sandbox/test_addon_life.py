@@ -17,7 +17,7 @@ import pytest
 from tests.sandbox.conftest import api_of, small_settings, state_of, until
 from tests.toolchain.recording import Recording
 from trainform.errors import InputError, SandboxError
-from trainform.sandbox import down, status, up
+from trainform.sandbox import Sandbox, down, status, up
 from trainform.sandbox.addons import ADDONS, Installed
 from trainform.sandbox.components import COMPONENTS, PORTS
 from trainform.sandbox.folder import Layout
@@ -105,3 +105,19 @@ def test_unknown_names_are_refused_before_anything_is_made(grown: Path, toolchai
     with pytest.raises(InputError, match="is no add-on of the sandbox"):
         up(dataclasses.replace(small_settings(grown), addons=("ray",)), toolchain)
     assert not Layout(grown).state.exists()
+
+
+def ensure_with(names: str) -> subprocess.CompletedProcess[str]:
+    words = [sys.executable, "-m", "trainform", "toolchain", "ensure", "--with", names]
+    return subprocess.run(words, capture_output=True, text=True, check=False)
+
+
+def test_add_ons_are_built_ahead(addons: Sandbox) -> None:
+    """`addons` has built them all: nothing is left to do."""
+    done = ensure_with("trainer,kubedl")
+    assert done.returncode == 0, done.stderr
+    [line] = done.stderr.splitlines()
+    assert line.startswith("pulumi: ")
+    refused = ensure_with("trainer,ray")
+    assert refused.returncode == 2
+    assert "ray" in refused.stderr
