@@ -31,6 +31,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--examples", type=int, default=300, help="generated experiments for the engine tests")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What runs in one process of `--dist loadgroup`: a file, since its tests share what they made; and all tests on the sandbox with every
+    add-on, of which there is one."""
+    for item in items:
+        shared = "addons" in getattr(item, "fixturenames", ())
+        item.add_marker(pytest.mark.xdist_group("addons" if shared else item.path.relative_to(ROOT).as_posix()))
+
+
 @pytest.fixture(autouse=True)
 def _project(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every test starts in the repository, without settings of the user's."""
