@@ -124,7 +124,16 @@ CASES: dict[str, Case] = {
 @pytest.fixture
 def rehearse(project: Project, image: str, live: Live) -> Callable[..., Ran]:
     """Bring an experiment up and rehearse the pods that Volcano made of it."""
+    return rehearsing(project, image, live)
 
+
+@pytest.fixture
+def rehearse_beside(addons_project: Project, image: str, addons_live: Live) -> Callable[..., Ran]:
+    """The same where the other operators run."""
+    return rehearsing(addons_project, image, addons_live)
+
+
+def rehearsing(project: Project, image: str, live: Live) -> Callable[..., Ran]:
     def run(name: str, data: dict[str, Any], *words: str, **environ: str) -> Ran:
         project.experiment(name, {"image": "registry.example.com/ai/training:latest", "shared_memory": "64Mi", **data})
         stack = project.stack(name)
@@ -148,6 +157,16 @@ def test_the_world_forms(name: str, rehearse: Callable[..., Ran]) -> None:
     output = rehearse(f"r-{name}", case.experiment, "--probe").succeeded()
     assert case.formed in output
     assert len(re.findall(r"probe: rank \d+ of", output)) == case.processes
+
+
+@pytest.mark.parametrize("name", ["mpi", "mpi-apart", "mpi-4", "mpi-4-apart"])
+def test_the_world_of_an_mpi_job_forms(name: str, rehearse_beside: Callable[..., Ran]) -> None:
+    """The pods, hostfile and `kubexec.sh` are those that training-operator made."""
+    case = CASES[name]
+    output = rehearse_beside(f"k-{name}", {**case.experiment, "backend": "kubeflow"}, "--probe").succeeded()
+    assert case.formed in output
+    assert len(re.findall(r"probe: rank \d+ of", output)) == case.processes
+    assert "/opt/kube/kubectl exec" in output
 
 
 def test_what_the_user_sets_is_what_the_launcher_sees(rehearse: Callable[..., Ran]) -> None:

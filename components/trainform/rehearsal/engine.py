@@ -31,6 +31,36 @@ NO_PERMISSION_FIX = "join the group of the socket: `sudo usermod -aG docker $USE
 NO_DAEMON_FIX = "on Debian: `apt-get install docker.io`, then start `dockerd`; on other systems see docs.docker.com, or set DOCKER_HOST"
 
 
+STDOUT, STDERR = 1, 2  # as Docker numbers them
+
+
+class Attached:
+    """The streams of a program in a container."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def output(self) -> Iterator[tuple[int, bytes]]:
+        """STDOUT or STDERR, and what it wrote, until it ends."""
+        from docker.utils.socket import frames_iter
+
+        yield from frames_iter(self._stream, tty=False)  # type: ignore[no-untyped-call]
+
+    def write(self, data: bytes) -> None:
+        """To its standard input; OSError where nobody reads it any more. Not for several threads at a time."""
+        # docker-py has the reader's side of a socket for some kinds of connection, which forgets the socket when it is closed
+        stream = getattr(self._stream, "_sock", self._stream)
+        if stream is None:
+            raise BrokenPipeError("the streams are closed")
+        stream.sendall(data)
+
+    def close(self) -> None:
+        """Let go of it. What runs goes on."""
+        for part in (getattr(self._stream, "_response", None), self._stream):
+            if part is not None:
+                part.close()
+
+
 class RemovedError(Exception):
     """A container is gone, or nothing may be made any more: the rehearsal is over, or the pod is replaced."""
 
@@ -175,6 +205,32 @@ class Engine:
         with self._client() as client:
             runs = bool(client.inspect_container(container)["State"]["Running"])
             return client.logs(container, stdout=True, stderr=True).decode(errors="replace"), runs
+
+    @contextlib.contextmanager
+    def attached(self, container: str) -> Iterator[Attached]:
+        """The streams of a container's program; of one that does not run yet, from its first word."""
+        with self._client() as client:
+            params = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
+            with contextlib.closing(Attached(client.attach_socket(container, params))) as streams:
+                yield streams
+
+    def running(self, **labels: str) -> str | None:
+        """The container of this rehearsal that runs and has these labels; None where there is none."""
+        wanted = {LABEL: self.identity, **{f"{LABEL}.{key}": value for key, value in labels.items()}}
+        with self._client() as client:
+            found = client.containers(filters={"label": [f"{key}={value}" for key, value in wanted.items()]})
+            return str(found[0]["Id"]) if found else None
+
+    def execute(self, container: str, command: Sequence[str], hear: Callable[[int, bytes], None]) -> int:
+        """Run a command in a container that runs, without standard input; its exit code. hear: gets STDOUT or STDERR, and what it writes."""
+        with self._client() as client:
+            made = client.exec_create(container, list(command))["Id"]
+            with contextlib.closing(Attached(client.exec_start(made, socket=True))) as streams:
+                for kind, data in streams.output():
+                    hear(kind, data)
+            while (state := client.exec_inspect(made))["Running"]:
+                time.sleep(AGAIN_SECONDS)
+            return int(state["ExitCode"])
 
     def wait(self, container: str) -> int:
         """The exit code, once it has ended."""
