@@ -99,7 +99,7 @@ code() {{ "$@" 2>&1 || echo "code $?"; }}
 for number in 1 2 3 4 5 6 7 8; do {LOCAL} {WORKER} -c main -- echo "$number" & done | sort | tr '\\n' ' '
 echo
 code {LOCAL} {WORKER} -- sh -c 'exit 7'
-code {LOCAL} {WORKER} -- no-such-program
+code {LOCAL} {WORKER} -- sh -c 'exec no-such-program'
 code {LOCAL} etcd-0 -- true
 code {LOCAL} {WORKER} --namespace kube-system -- true
 code {LOCAL} {full("done-0")} -- true

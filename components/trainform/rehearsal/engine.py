@@ -7,6 +7,7 @@ import contextlib
 import os
 import queue
 import socket
+import struct
 import threading
 import time
 import uuid
@@ -32,33 +33,35 @@ NO_DAEMON_FIX = "on Debian: `apt-get install docker.io`, then start `dockerd`; o
 
 
 STDOUT, STDERR = 1, 2  # as Docker numbers them
+FRAME = struct.Struct(">BxxxL")  # before each piece of output: its stream and length
 
 
 class Attached:
-    """The streams of a program in a container."""
+    """The streams of a program in a container, which may be silent for as long as it likes. stream: docker-py's."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
+        self._socket = getattr(
+            stream, "_sock", stream
+        )  # of some kinds of connection docker-py has the reader's side alone
+        self._socket.settimeout(None)
+        # docker-py hands out the socket below what has read the answer's head, and maybe with it what came right after
+        self._reader = stream._response.raw._fp.fp
 
     def output(self) -> Iterator[tuple[int, bytes]]:
         """STDOUT or STDERR, and what it wrote, until it ends."""
-        from docker.utils.socket import frames_iter
-
-        yield from frames_iter(self._stream, tty=False)  # type: ignore[no-untyped-call]
+        while len(head := self._reader.read(FRAME.size)) == FRAME.size:
+            kind, length = FRAME.unpack(head)
+            yield kind, self._reader.read(length)
 
     def write(self, data: bytes) -> None:
         """To its standard input; OSError where nobody reads it any more. Not for several threads at a time."""
-        # docker-py has the reader's side of a socket for some kinds of connection, which forgets the socket when it is closed
-        stream = getattr(self._stream, "_sock", self._stream)
-        if stream is None:
-            raise BrokenPipeError("the streams are closed")
-        stream.sendall(data)
+        self._socket.sendall(data)
 
     def close(self) -> None:
         """Let go of it. What runs goes on."""
-        for part in (getattr(self._stream, "_response", None), self._stream):
-            if part is not None:
-                part.close()
+        self._stream._response.close()
+        self._stream.close()
 
 
 class RemovedError(Exception):

@@ -94,12 +94,13 @@ class Bridge:
 
     def _wait(self, hosts: list[str], name: str, over: threading.Event) -> None:
         """Names those who are late; the rehearsal's own timeout ends the waiting."""
-        began, told = time.monotonic(), ""
+        began = time.monotonic()
+        told: list[str] = []
         while late := [host for host in hosts if not self._runs(host)]:
-            words = ", ".join(f"{short_name(self._stage.pod(host))} ({self._records.get(host).phase})" for host in late)
-            if words != told and time.monotonic() - began > QUIET_SECONDS:
-                self._say(name, f"[waits for pods of the hostfile that do not run: {words}]")
-                told = words
+            if late != told and time.monotonic() - began > QUIET_SECONDS:
+                words = (f"{short_name(self._stage.pod(host))} ({self._records.get(host).phase})" for host in late)
+                self._say(name, f"[waits for pods of the hostfile that do not run: {', '.join(words)}]")
+                told = late
             if over.wait(POLL_SECONDS):
                 raise RemovedError(name)
 
