@@ -34,11 +34,17 @@ COMPUTES: dict[str, Any] = {
     "roles": {"first": {**WORKERS, "replicas": 1}, "worker": WORKERS},
 }
 OPEN_MPI_4 = {"env": {"PATH": "/opt/openmpi4/bin:/usr/bin:/bin", "OPAL_PREFIX": "/opt/openmpi4"}}
+# Two branches, as if there were more workers than the 64 of Open MPI's own tree
+NARROW = {"roles": {**APART["roles"], "worker": {"replicas": 4, "accelerators": {"a800": 1}}}}
+NARROW_4 = {"env": {**OPEN_MPI_4["env"], "OMPI_MCA_routed_radix": "2"}}
+NARROW_5 = {"env": {"PRTE_MCA_prte_routed_radix": "2", "PRTE_MCA_routed_radix": "2"}}
 USER = {"run_as": {"user": 1000, "home": "/home/trainer"}}
 
 WORLDS: dict[str, tuple[dict[str, Any], str, int]] = {
     "open-mpi-5": (APART, "world formed: 4 processes on 2 nodes", 4),
     "open-mpi-4": ({**APART, **OPEN_MPI_4}, "world formed: 4 processes on 2 nodes", 4),
+    "open-mpi-5, many": ({**APART, **NARROW, **NARROW_5}, "world formed: 4 processes on 4 nodes", 4),
+    "open-mpi-4, many": ({**APART, **NARROW, **NARROW_4}, "world formed: 4 processes on 4 nodes", 4),
     "open-mpi-5, the launcher computes": ({**COMPUTES, **USER}, "world formed: 6 processes on 3 nodes", 6),
     "open-mpi-4, the launcher computes": ({**COMPUTES, **OPEN_MPI_4}, "world formed: 6 processes on 3 nodes", 6),
 }
