@@ -280,6 +280,7 @@ def test_mpi_without_ssh() -> None:
     launcher = {entry["name"]: entry.get("value") for entry in main(found["mpiReplicaSpecs"]["Launcher"])["env"]}
     assert launcher["PRTE_MCA_prte_default_hostfile"] == "/etc/mpi/hostfile"
     assert launcher["PRTE_MCA_plm_ssh_agent"] == "/etc/mpi/kubexec.sh"
+    assert launcher["OMPI_MCA_plm_rsh_no_tree_spawn"] == launcher["PRTE_MCA_plm_ssh_no_tree_spawn"] == "1"
     assert not {"MASTER_ADDR", "MASTER_PORT", "OMPI_MCA_orte_default_hostfile"} & launcher.keys()
     assert [note for note in made.notes if note.startswith("launcher.mpi")]
     assert [pod.name for pod in made.pods()] == [f"{made.job}-launcher", f"{made.job}-worker-0", f"{made.job}-worker-1"]

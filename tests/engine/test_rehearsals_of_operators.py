@@ -19,6 +19,8 @@ __all__ = ["docker_daemon", "image"]
 ON: tuple[tuple[str, str], ...] = (
     ("kubeflow", "torchrun"),
     ("kubeflow", "elastic"),
+    ("kubeflow", "mpi"),
+    ("kubeflow", "mpi-4-apart"),
     ("trainer", "torchrun"),
     ("trainer", "mpi-apart"),
     ("kubedl", "torchrun"),
@@ -40,3 +42,5 @@ def test_the_world_forms(backend: str, name: str, addons_project: Project, image
     output = rehearse(f"{backend}-{name}", adapted(backend, case.experiment), "--probe").succeeded()
     assert case.formed in output
     assert len(re.findall(r"probe: rank \d+ of", output)) == case.processes
+    by_exec = backend == "kubeflow" and name.startswith("mpi")
+    assert ("/opt/kube/kubectl exec" in output) == by_exec, "training-operator's own way in the place of SSH"

@@ -54,7 +54,7 @@ def test_the_environments_operator() -> None:
 def test_an_operator_with_an_agent_of_its_own() -> None:
     """Its launcher is one pod, without a number."""
     naming = naming_of(experiment(backend="kubeflow", **MPI), environment(), JOB)
-    assert naming.agent == Agent("/etc/mpi/kubexec.sh", "/etc/mpi/hostfile")
+    assert naming.agent == Agent("/etc/mpi/kubexec.sh", "/etc/mpi/hostfile", "/opt/kube/kubectl", "kubectl-delivery")
     assert [naming.pod_name(JOB, group, 0) for group in ("launcher", "worker")] == [
         f"{JOB}-launcher",
         f"{JOB}-worker-0",

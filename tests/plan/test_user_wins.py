@@ -77,7 +77,11 @@ def test_every_variable_is_there_for_some_role() -> None:
         "accelerate": {"TRAINFORM_OWN_ADDR"},  # the variable for rank 0 behind a Service is torchrun's case
         "command": {"TRAINFORM_OWN_ADDR"},
         "tensorflow": {"TRAINFORM_SERVICE"},
-        "mpi": {"PRTE_MCA_plm_ssh_agent"},  # of operators with an agent of their own
+        "mpi": {  # of operators with an agent of their own
+            "PRTE_MCA_plm_ssh_agent",
+            "OMPI_MCA_plm_rsh_no_tree_spawn",
+            "PRTE_MCA_plm_ssh_no_tree_spawn",
+        },
     }
     assert {name: expected[name] - found[name] for name in expected} == {
         name: elsewhere.get(name, set()) for name in expected

@@ -162,3 +162,8 @@ def test_short_names() -> None:
 )
 def test_names_of_images(name: str, parts: tuple[str, str]) -> None:
     assert parted(name) == parts
+
+
+def test_standard_input() -> None:
+    assert body(pod("worker-0"))["OpenStdin"] is False
+    assert body(pod("worker-0", main={"stdin": True}))["OpenStdin"] is True

@@ -8,6 +8,7 @@ from typing import Any
 from tests.rehearsal.stages import pod
 from tests.samples import plan
 from trainform.identity.files import USER_KEY
+from trainform.plan.naming import KUBEXEC
 from trainform.rehearsal.checks import source_problems
 from trainform.rehearsal.references import Reference, references
 from trainform.rehearsal.sources import STAND_IN, from_plan, secret_data
@@ -41,6 +42,11 @@ def test_services_that_the_operator_makes() -> None:
     for service in stage.services:
         selected = [pod_name(pod) for pod in stage.pods if selects(service, pod)]
         assert selected == [service["metadata"]["name"]]
+
+
+def test_an_operator_that_starts_processes_itself_makes_no_services() -> None:
+    stage = from_plan(plan(backend="kubeflow", **MPI))
+    assert (stage.services, stage.agent) == ((), KUBEXEC)
 
 
 def test_replicas_with_ports_of_their_own_and_services() -> None:

@@ -12,28 +12,29 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from trainform.backends.gangs import GROUP_ANNOTATION
+from trainform.plan.naming import KUBEXEC
 
 PREFIX = "training.kubeflow.org/"
 INDEX_LABEL = f"{PREFIX}replica-index"
 OWN_LABELS = tuple(
     f"{PREFIX}{name}" for name in ("job-name", "operator-name", "replica-type", "replica-index", "job-role")
 )
-INIT_CONTAINERS = ("init-pytorch", "kubectl-delivery")
+INIT_CONTAINERS = ("init-pytorch", KUBEXEC.delivery)
 VOLUMES = ("mpi-job-config", "mpi-job-kubectl")
 GPU = "gpu"  # a launcher with a limit on a resource whose name holds this is in the hostfile
 
 _MASTER, _WORKER, _LAUNCHER = "Master", "Worker", "Launcher"
 _PORTS = {"PyTorchJob": ("pytorch", "pytorchjob-port", 23456), "TFJob": ("tensorflow", "tfjob-port", 2222)}
 _FIELDS = {"PyTorchJob": "pytorchReplicaSpecs", "TFJob": "tfReplicaSpecs", "MPIJob": "mpiReplicaSpecs"}
-_MPI_FOLDER, _KUBECTL_FOLDER = "/etc/mpi", "/opt/kube"
+_MPI_FOLDER, _KUBECTL_FOLDER = (path.rpartition("/")[0] for path in (KUBEXEC.hostfile, KUBEXEC.client))
 _OF_MASTER = ("MASTER_PORT", "PET_MASTER_PORT", "MASTER_ADDR", "PET_MASTER_ADDR", "WORLD_SIZE", "RANK", "PET_NODE_RANK")
 _OF_ELASTIC = ("PET_RDZV_ENDPOINT", "PET_RDZV_BACKEND", "PET_MAX_RESTARTS")
 _OF_LAUNCHER = {
-    "OMPI_MCA_plm_rsh_agent": f"{_MPI_FOLDER}/kubexec.sh",
-    "OMPI_MCA_orte_default_hostfile": f"{_MPI_FOLDER}/hostfile",
+    "OMPI_MCA_plm_rsh_agent": KUBEXEC.program,
+    "OMPI_MCA_orte_default_hostfile": KUBEXEC.hostfile,
 }
 _WITHOUT_GPU = {"NVIDIA_VISIBLE_DEVICES": "", "NVIDIA_DRIVER_CAPABILITIES": ""}
-_INTEL = {"I_MPI_HYDRA_BOOTSTRAP": "rsh", "I_MPI_HYDRA_BOOTSTRAP_EXEC": f"{_MPI_FOLDER}/kubexec.sh"}
+_INTEL = {"I_MPI_HYDRA_BOOTSTRAP": "rsh", "I_MPI_HYDRA_BOOTSTRAP_EXEC": KUBEXEC.program}
 
 
 def appended(kind: str, pods: int, types: Collection[str], elastic: bool) -> frozenset[str]:
@@ -201,7 +202,7 @@ def _has_gpu(spec: dict[str, Any]) -> bool:
 def _delivering(namespace: str) -> dict[str, Any]:
     resources = {"cpu": "100m", "memory": "512Mi", "ephemeral-storage": "5Gi"}
     return {
-        "name": "kubectl-delivery",
+        "name": KUBEXEC.delivery,
         "image": "ghcr.io/kubeflow/training-v1/kubectl-delivery:latest",
         "imagePullPolicy": "IfNotPresent",
         "env": [{"name": "TARGET_DIR", "value": _KUBECTL_FOLDER}, {"name": "NAMESPACE", "value": namespace}],
@@ -221,7 +222,7 @@ def _mpi_files(job: dict[str, Any]) -> dict[str, str]:
     container = "" if main is None else f" --container {main}"
     return {
         "hostfile": "".join(f"{host} slots={slots}\n" for host in hosts),
-        "kubexec.sh": f'#!/bin/sh\nset -x\nPOD_NAME=$1\nshift\n{_KUBECTL_FOLDER}/kubectl exec ${{POD_NAME}}{container} -- /bin/sh -c "$*"',
+        "kubexec.sh": f'#!/bin/sh\nset -x\nPOD_NAME=$1\nshift\n{KUBEXEC.client} exec ${{POD_NAME}}{container} -- /bin/sh -c "$*"',
         "discover_hosts.sh": "\n".join(["#!/bin/sh", *_echoed(job, hosts, slots)]),
     }
 

@@ -171,6 +171,13 @@ _MPI = (
         "the operator's agent in the place of SSH, for Open MPI 5",
         _by_agent(_nothing, lambda agent: agent.program),
     ),
+    # With more nodes than a launcher's tree has branches (64) Open MPI lets nodes start nodes, and the agent works in no other pod
+    Variable(
+        "OMPI_MCA_plm_rsh_no_tree_spawn",
+        "where the operator has an agent: every node is started by the pod that launches, for Open MPI 4",
+        _by_agent(_nothing, lambda agent: "1"),
+    ),
+    Variable("PRTE_MCA_plm_ssh_no_tree_spawn", "the same, for Open MPI 5", _by_agent(_nothing, lambda agent: "1")),
     Variable("PRTE_MCA_prte_keep_fqdn_hostnames", "5 must not: it would take its own host for another", _said("false")),
     Variable("OMPI_MCA_orte_keep_fqdn_hostnames", "full names, as they stand in DNS", _said("true")),
     Variable("OMPI_ALLOW_RUN_AS_ROOT", "containers usually run as root", _said("1")),

@@ -137,10 +137,13 @@ class RuntimePlan:
 
 @dataclasses.dataclass(frozen=True)
 class Agent:
-    """The operator's own way to other pods in the place of SSH: the program that starts a process on a pod, and the list of pods."""
+    """The operator's own way to other pods in the place of SSH. program: starts a process on a pod. hostfile: the list of pods. client:
+    the kubectl that the program calls; the init container `delivery` brings it."""
 
     program: str
     hostfile: str
+    client: str
+    delivery: str
 
 
 @dataclasses.dataclass(frozen=True)

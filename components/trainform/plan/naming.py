@@ -17,9 +17,8 @@ _BY_COMPLETION = Naming(pod="{job}-{group}-0-{index}", address="{pod}.{service}"
 # The operator makes a headless Service for each pod, called like the pod.
 _BY_SERVICE = Naming(pod="{job}-{group}-{index}", address="{pod}", own_service=False)
 # Its MPIJob has no Services: the launcher reaches the workers by `kubectl exec`, with a list of pods that the operator writes.
-_BY_EXEC = dataclasses.replace(
-    _BY_SERVICE, single=("launcher",), agent=Agent("/etc/mpi/kubexec.sh", "/etc/mpi/hostfile")
-)
+KUBEXEC = Agent("/etc/mpi/kubexec.sh", "/etc/mpi/hostfile", client="/opt/kube/kubectl", delivery="kubectl-delivery")
+_BY_EXEC = dataclasses.replace(_BY_SERVICE, single=("launcher",), agent=KUBEXEC)
 
 NAMINGS: dict[str, Naming] = {
     "volcano": _BY_TASK,

@@ -105,6 +105,7 @@ def container_body(
         "Image": image.name,
         "User": user_of(pod, container, image),
         "WorkingDir": container.get("workingDir", ""),
+        "OpenStdin": container.get("stdin", False),
         "Env": [f"{name}={value}" for name, value in env.items()],
         **words,
         "HostConfig": host,

@@ -7,6 +7,7 @@ import contextlib
 import os
 import queue
 import socket
+import struct
 import threading
 import time
 import uuid
@@ -29,6 +30,38 @@ AGAIN_SECONDS = 0.1
 KINDS = ("container", "volume", "network")  # in the order in which they can be removed
 NO_PERMISSION_FIX = "join the group of the socket: `sudo usermod -aG docker $USER`, then log in again"
 NO_DAEMON_FIX = "on Debian: `apt-get install docker.io`, then start `dockerd`; on other systems see docs.docker.com, or set DOCKER_HOST"
+
+
+STDOUT, STDERR = 1, 2  # as Docker numbers them
+FRAME = struct.Struct(">BxxxL")  # before each piece of output: its stream and length
+
+
+class Attached:
+    """The streams of a program in a container, which may be silent for as long as it likes. stream: docker-py's."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self._socket = getattr(
+            stream, "_sock", stream
+        )  # of some kinds of connection docker-py has the reader's side alone
+        self._socket.settimeout(None)
+        # docker-py hands out the socket below what has read the answer's head, and maybe with it what came right after
+        self._reader = stream._response.raw._fp.fp
+
+    def output(self) -> Iterator[tuple[int, bytes]]:
+        """STDOUT or STDERR, and what it wrote, until it ends."""
+        while len(head := self._reader.read(FRAME.size)) == FRAME.size:
+            kind, length = FRAME.unpack(head)
+            yield kind, self._reader.read(length)
+
+    def write(self, data: bytes) -> None:
+        """To its standard input; OSError where nobody reads it any more. Not for several threads at a time."""
+        self._socket.sendall(data)
+
+    def close(self) -> None:
+        """Let go of it. What runs goes on."""
+        self._stream._response.close()
+        self._stream.close()
 
 
 class RemovedError(Exception):
@@ -175,6 +208,32 @@ class Engine:
         with self._client() as client:
             runs = bool(client.inspect_container(container)["State"]["Running"])
             return client.logs(container, stdout=True, stderr=True).decode(errors="replace"), runs
+
+    @contextlib.contextmanager
+    def attached(self, container: str) -> Iterator[Attached]:
+        """The streams of a container's program; of one that does not run yet, from its first word."""
+        with self._client() as client:
+            params = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
+            with contextlib.closing(Attached(client.attach_socket(container, params))) as streams:
+                yield streams
+
+    def running(self, **labels: str) -> str | None:
+        """The container of this rehearsal that runs and has these labels; None where there is none."""
+        wanted = {LABEL: self.identity, **{f"{LABEL}.{key}": value for key, value in labels.items()}}
+        with self._client() as client:
+            found = client.containers(filters={"label": [f"{key}={value}" for key, value in wanted.items()]})
+            return str(found[0]["Id"]) if found else None
+
+    def execute(self, container: str, command: Sequence[str], hear: Callable[[int, bytes], None]) -> int:
+        """Run a command in a container that runs, without standard input; its exit code. hear: gets STDOUT or STDERR, and what it writes."""
+        with self._client() as client:
+            made = client.exec_create(container, list(command))["Id"]
+            with contextlib.closing(Attached(client.exec_start(made, socket=True))) as streams:
+                for kind, data in streams.output():
+                    hear(kind, data)
+            while (state := client.exec_inspect(made))["Running"]:
+                time.sleep(AGAIN_SECONDS)
+            return int(state["ExitCode"])
 
     def wait(self, container: str) -> int:
         """The exit code, once it has ended."""

@@ -93,7 +93,9 @@ class Ground:
         env = container_env(sources, container)
         mounts = [docker_mount(mount, self._shelf) for mount in container_mounts(container, self._volumes[name], env)]
         body = container_body(pod, container, image, env, mounts, self._standing[name].container)
-        return self._engine.make_container(f"{name}-{container['name']}-{next(self._numbers)}", body, pod=name)
+        return self._engine.make_container(
+            f"{name}-{container['name']}-{next(self._numbers)}", body, pod=name, container=container["name"]
+        )
 
     def _sources(self, pod: dict[str, Any]) -> Sources:
         name = pod_name(pod)

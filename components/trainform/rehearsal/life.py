@@ -10,6 +10,7 @@ from typing import Any
 from trainform.errors import TrainformError
 from trainform.rehearsal.engine import Engine, RemovedError
 from trainform.rehearsal.ground import Ground
+from trainform.rehearsal.kubexec.bridge import Bridge
 from trainform.rehearsal.records import FAILED, PREPARING, RUNNING, STOPPED, SUCCEEDED, Records
 from trainform.rehearsal.stage import init_containers, pod_name
 
@@ -29,6 +30,7 @@ class Surroundings:
     records: Records
     restarts: int
     say: Callable[[str, str], None]
+    bridge: Bridge
 
 
 class Life:
@@ -73,7 +75,7 @@ class Life:
         records = self._around.records
         records.change(self.name, phase=PREPARING if init_containers(self._pod) else RUNNING)
         for container in init_containers(self._pod):
-            code, why = self._until_done(container)
+            code, why = self._prepared(container)
             if code != 0:
                 self._ended(FAILED, code, f"init container {container['name']}: {why}")
                 return
@@ -84,6 +86,12 @@ class Life:
             self._ended(SUCCEEDED, 0, "")
         else:
             self._ended(FAILED, *failed)
+
+    def _prepared(self, container: dict[str, Any]) -> tuple[int, str]:
+        """Run an init container; exit code and reason."""
+        if self._around.bridge.brings(container):
+            return self._around.bridge.deliver(self._pod, container, self._over)
+        return self._until_done(container)
 
     def _ended(self, phase: str, code: int, reason: str) -> None:
         if not self._over.is_set():

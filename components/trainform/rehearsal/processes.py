@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from trainform.plan import Plan, build_plan
@@ -32,7 +32,7 @@ def with_processes(live: Stage, planned: Stage, smaller: Stage) -> Stage:
             for pod in live.pods
         ),
         config_maps={
-            name: smaller.config_maps[name] if data == planned.config_maps.get(name) else data
+            name: _with_files(data, planned.config_maps.get(name, {}), smaller.config_maps.get(name, {}))
             for name, data in live.config_maps.items()
         },
     )
@@ -62,6 +62,13 @@ def _reduced(experiment: Experiment, processes: int) -> Experiment:
     return experiment.model_copy(
         update={"roles": roles, "launcher": launcher.model_copy(update={launcher.kind: chosen})}
     )
+
+
+def _with_files(live: Mapping[str, str], planned: Mapping[str, str], smaller: Mapping[str, str]) -> dict[str, str]:
+    """File by file: an operator may write one of them again while the job runs."""
+    return {
+        name: smaller[name] if name in smaller and text == planned.get(name) else text for name, text in live.items()
+    }
 
 
 def _with_env(live: dict[str, Any], planned: dict[str, Any], smaller: dict[str, Any]) -> dict[str, Any]:

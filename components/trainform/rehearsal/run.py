@@ -16,6 +16,8 @@ from trainform.rehearsal.engine import Engine
 from trainform.rehearsal.ground import Ground
 from trainform.rehearsal.images import ready_images
 from trainform.rehearsal.interrupts import endings_as_interrupts, uninterrupted
+from trainform.rehearsal.kubexec.bridge import Bridge
+from trainform.rehearsal.kubexec.delivery import with_relays
 from trainform.rehearsal.life import Life, Surroundings
 from trainform.rehearsal.masking import Masker
 from trainform.rehearsal.records import ENDED, FAILED, RUNNING, SUCCEEDED, PodRecord, Records
@@ -65,6 +67,7 @@ def rehearsal(stage: Stage, options: Options, display: Display, progress: Progre
     """
     import platformdirs
 
+    stage = with_relays(stage)
     if not stage.pods:
         raise TrainformError("there is no pod to rehearse", "give a role at least one replica")
     lock = platformdirs.user_state_path("trainform") / "rehearsals" / stage.experiment / "lock"
@@ -102,7 +105,8 @@ class Rehearsal:
         self._engine = engine
         self._ground = ground
         self._masked = Masker(stage.secrets)
-        self._around = Surroundings(engine, ground, self.records, stage.restarts, self._say)
+        self._bridge = Bridge(engine, ground, self.records, stage, self._say)
+        self._around = Surroundings(engine, ground, self.records, stage.restarts, self._say, self._bridge)
         self._lives: dict[str, Life] = {}
         self._deadline = 0.0
 
@@ -143,6 +147,7 @@ class Rehearsal:
     def stop(self) -> None:
         """Remove everything."""
         self._engine.remove_all()
+        self._bridge.join()
 
     def _begin(self, name: str) -> None:
         life = Life(self._around, self.stage.pod(name))

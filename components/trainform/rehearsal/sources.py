@@ -46,6 +46,7 @@ def from_plan(plan: Plan) -> Stage:
         ends_with=_ending_pods(plan, pods),
         restarts=_restarts(plan),
         notes=tuple(_told(kind, name, data) for kind, named in stand_ins.items() for name, data in named.items()),
+        agent=plan.naming.agent,
     )
 
 
@@ -76,12 +77,13 @@ def from_cluster(cluster: Cluster, plan: Plan) -> Stage:
         ends_with=_ending_pods(plan, pods),
         restarts=_restarts(plan),
         notes=() if len(pods) == plan.totals.pods else (f"the cluster has {len(pods)} of {plan.totals.pods} pods",),
+        agent=plan.naming.agent,
     )
 
 
 def _operator_services(plan: Plan, pods: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Where the operator makes a Service for each pod: headless ones that are called like the pods."""
-    if not plan.naming.own_service:
+    """Where the operator makes a Service for each pod: headless ones that are called like the pods. With an agent it makes none."""
+    if not plan.naming.own_service and plan.naming.agent is None:
         for pod in pods:
             spec = {"clusterIP": "None", "selector": labels_of(pod)}
             yield {"metadata": {"name": pod_name(pod), "namespace": plan.namespace}, "spec": spec}

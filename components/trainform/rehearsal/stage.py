@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from trainform.catalog import defaults
+from trainform.plan.model import Agent
 
 RESTARTS = 3
 
@@ -18,7 +19,7 @@ class Stage:
     services: Services with an address of their own (headless ones need no more than the pods' `subdomain`). ends_with: names of pods;
     when all of them have ended with exit code 0 the job is complete and the others are stopped. Empty: every pod must end by itself.
     restarts: how often the containers of one pod are started again where its `restartPolicy` is not Never. notes: what differs
-    from the cluster and is told at the beginning.
+    from the cluster and is told at the beginning. agent: how pods start processes on other pods where that is not by SSH.
     """
 
     experiment: str
@@ -30,6 +31,7 @@ class Stage:
     ends_with: frozenset[str] = frozenset()
     restarts: int = RESTARTS
     notes: tuple[str, ...] = ()
+    agent: Agent | None = None
 
     def pod(self, name: str) -> dict[str, Any]:
         """The pod of this name."""

@@ -1,0 +1,180 @@
+"""Answers what pods ask of kubectl: `exec` in a pod of the same rehearsal, by Docker."""
+
+from __future__ import annotations
+
+import base64
+import json
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from trainform.errors import TrainformError
+from trainform.rehearsal.engine import STDERR, STDOUT, Attached, Engine, RemovedError
+from trainform.rehearsal.ground import Ground
+from trainform.rehearsal.records import FAILED, RUNNING, STOPPED, SUCCEEDED, Records
+from trainform.rehearsal.stage import Stage, pod_name, short_name
+
+POLL_SECONDS = 0.2
+QUIET_SECONDS = 2.0  # pods are late by so much without a word
+JOIN_SECONDS = 5.0
+NOT_FOUND = 'Error from server (NotFound): pods "{pod}" not found'
+COMPLETED = "error: cannot exec into a container in a completed pod; current phase is {phase}"
+NO_SUCH_CONTAINER = "Error from server (BadRequest): container {container} is not valid for pod {pod}"
+NOT_RUNNING = 'error: Internal error occurred: unable to upgrade connection: container not found ("{container}")'
+
+Request = Mapping[str, Any]
+
+
+def refusal(request: Request, stage: Stage, phases: Mapping[str, str]) -> str | None:
+    """kubectl's words where the request names no container of a pod of the stage that has not ended; None where it does."""
+    name = request["pod"]
+    pod = next((pod for pod in stage.pods if pod_name(pod) == name), None)
+    phase = phases.get(name, STOPPED)
+    if pod is None or phase == STOPPED or request.get("namespace", stage.namespace) != stage.namespace:
+        return NOT_FOUND.format(pod=name)
+    if phase in {SUCCEEDED, FAILED}:
+        return COMPLETED.format(phase=phase)
+    container = chosen_container(request, pod)
+    if container not in [each["name"] for each in pod["spec"]["containers"]]:
+        return NO_SUCH_CONTAINER.format(container=container, pod=name)
+    return None
+
+
+def chosen_container(request: Request, pod: dict[str, Any]) -> str:
+    """The one that is asked for, else the pod's first."""
+    return str(request.get("container", pod["spec"]["containers"][0]["name"]))
+
+
+class Bridge:
+    """The relays of one rehearsal, each served in a thread. say: a line in the name of a pod."""
+
+    def __init__(
+        self, engine: Engine, ground: Ground, records: Records, stage: Stage, say: Callable[[str, str], None]
+    ) -> None:
+        self._engine = engine
+        self._ground = ground
+        self._records = records
+        self._stage = stage
+        self._say = say
+        self._threads: list[threading.Thread] = []
+
+    def brings(self, container: dict[str, Any]) -> bool:
+        """Whether the init container is a relay."""
+        return self._stage.agent is not None and container["name"] == self._stage.agent.delivery
+
+    def deliver(self, pod: dict[str, Any], container: dict[str, Any], over: threading.Event) -> tuple[int, str]:
+        """Start the relay, and wait until the pods of the hostfile run; exit code and reason. The relay stays when this returns.
+
+        RemovedError when `over` is set."""
+        found: queue.SimpleQueue[list[str] | TrainformError | None] = queue.SimpleQueue()
+        self._start(self._serve, pod, container, found)
+        hosts = found.get()
+        if over.is_set() or hosts is None:
+            raise RemovedError(pod_name(pod))
+        if isinstance(hosts, TrainformError):
+            return 1, f"the stand-in for kubectl, which needs `python3` in the image, did not start: {hosts.message}"
+        known = {pod_name(other) for other in self._stage.pods}
+        absent = [host for host in hosts if host not in known]
+        if absent:
+            return 1, f"the hostfile names pods that are not there: {', '.join(absent)}"
+        self._wait([host for host in hosts if host != pod_name(pod)], pod_name(pod), over)
+        return 0, ""
+
+    def join(self) -> None:
+        """Wait for the threads, whose containers have been removed."""
+        for thread in self._threads:
+            thread.join(JOIN_SECONDS)
+
+    def _start(self, work: Callable[..., None], *words: Any) -> None:
+        thread = threading.Thread(target=work, args=words, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _wait(self, hosts: list[str], name: str, over: threading.Event) -> None:
+        """Names those who are late; the rehearsal's own timeout ends the waiting."""
+        began = time.monotonic()
+        told: list[str] = []
+        while late := [host for host in hosts if not self._runs(host)]:
+            if late != told and time.monotonic() - began > QUIET_SECONDS:
+                words = (f"{short_name(self._stage.pod(host))} ({self._records.get(host).phase})" for host in late)
+                self._say(name, f"[waits for pods of the hostfile that do not run: {', '.join(words)}]")
+                told = late
+            if over.wait(POLL_SECONDS):
+                raise RemovedError(name)
+
+    def _runs(self, name: str) -> bool:
+        first = self._stage.pod(name)["spec"]["containers"][0]["name"]
+        return self._records.get(name).phase == RUNNING and self._engine.running(pod=name, container=first) is not None
+
+    def _serve(self, pod: dict[str, Any], container: dict[str, Any], found: queue.SimpleQueue[Any]) -> None:
+        """From the relay's start to its end. found: gets the hosts of its hostfile, else why there are none; None where it was removed."""
+        said: list[bytes] = []
+        try:
+            identity = self._ground.make_container(pod, container)
+            with self._engine.attached(identity) as stream:
+                self._engine.start(identity)
+                lock = threading.Lock()
+                for message in _messages(stream.output(), said):
+                    if "hosts" in message:
+                        found.put(message["hosts"])
+                    else:
+                        self._start(self._answer, message, stream, lock)
+            found.put(TrainformError(b"".join(said).decode(errors="replace").strip().rpartition("\n")[2]))
+        except RemovedError:
+            found.put(None)
+        except TrainformError as error:
+            found.put(error)
+        except Exception as error:  # a fault of ours must not look like a pod that takes its time
+            self._records.fail(error)
+            found.put(None)
+
+    def _answer(self, request: Request, stream: Attached, lock: threading.Lock) -> None:
+        """Run the command; its output and exit code go back to whoever asked."""
+
+        def send(**answer: Any) -> None:
+            with lock:
+                stream.write(json.dumps({"to": request["from"], **answer}).encode() + b"\n")
+
+        def hear(kind: int, data: bytes) -> None:
+            send(stream=kind, data=base64.b64encode(data).decode())
+
+        try:
+            code, words = self._executed(request, hear)
+            if words:
+                hear(STDERR, f"{words}\n".encode())
+            send(exit=code)
+        except OSError:
+            pass  # the relay is gone, and with it who asked
+        except Exception as error:
+            self._records.fail(error)
+
+    def _executed(self, request: Request, hear: Callable[[int, bytes], None]) -> tuple[int, str]:
+        """Exit code, and kubectl's own words where it is not 0."""
+        phases = {record.pod: record.phase for record in self._records.all()}
+        refused = refusal(request, self._stage, phases)
+        if refused is not None:
+            return 1, refused
+        container = chosen_container(request, self._stage.pod(request["pod"]))
+        try:
+            identity = self._engine.running(pod=request["pod"], container=container)
+            if identity is None:
+                return 1, NOT_RUNNING.format(container=container)
+            code = self._engine.execute(identity, request["command"], hear)
+        except RemovedError:
+            return 1, NOT_RUNNING.format(container=container)
+        except TrainformError as error:
+            return 1, f"error: {error.message}"
+        return code, "" if code == 0 else f"command terminated with exit code {code}"
+
+
+def _messages(output: Iterable[tuple[int, bytes]], said: list[bytes]) -> Iterator[dict[str, Any]]:
+    """Each line of the standard output; of the other stream, what comes is added to `said`."""
+    rest = b""
+    for kind, piece in output:
+        if kind != STDOUT:
+            said.append(piece)
+            continue
+        *whole, rest = (rest + piece).split(b"\n")
+        yield from map(json.loads, whole)

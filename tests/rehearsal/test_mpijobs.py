@@ -1,0 +1,178 @@
+"""MPIJobs of training-operator: the real mpirun starts its daemons on the workers by `kubectl exec`, and the stand-in behaves like kubectl."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from typing import Any
+
+import pytest
+
+from tests.rehearsal.stages import full, made, play, played, pod, stage, state_apart, until
+from tests.samples import experiment, plan
+from trainform.errors import MASK
+from trainform.plan import Plan
+from trainform.plan.naming import KUBEXEC
+from trainform.rehearsal.display import Recorded
+from trainform.rehearsal.probe import probed
+from trainform.rehearsal.run import Options, rehearsal
+from trainform.rehearsal.sources import from_plan
+from trainform.rehearsal.stage import Stage
+
+pytestmark = pytest.mark.usefixtures("docker_daemon")
+state = pytest.fixture(autouse=True)(state_apart)
+
+WORKERS: dict[str, Any] = {"replicas": 2, "accelerators": {"a800": 2}}
+APART: dict[str, Any] = {
+    "backend": "kubeflow",
+    "launcher": {"mpi": {"command": ["/app/train"], "role": "launcher"}},
+    "roles": {"launcher": {"ranked": False}, "worker": WORKERS},
+}
+COMPUTES: dict[str, Any] = {
+    "backend": "kubeflow",
+    "launcher": {"mpi": {"command": ["/app/train"]}},
+    "roles": {"first": {**WORKERS, "replicas": 1}, "worker": WORKERS},
+}
+OPEN_MPI_4 = {"env": {"PATH": "/opt/openmpi4/bin:/usr/bin:/bin", "OPAL_PREFIX": "/opt/openmpi4"}}
+# Two branches, as if there were more workers than the 64 of Open MPI's own tree
+NARROW = {"roles": {**APART["roles"], "worker": {"replicas": 4, "accelerators": {"a800": 1}}}}
+NARROW_4 = {"env": {**OPEN_MPI_4["env"], "OMPI_MCA_routed_radix": "2"}}
+NARROW_5 = {"env": {"PRTE_MCA_prte_routed_radix": "2", "PRTE_MCA_routed_radix": "2"}}
+USER = {"run_as": {"user": 1000, "home": "/home/trainer"}}
+
+WORLDS: dict[str, tuple[dict[str, Any], str, int]] = {
+    "open-mpi-5": (APART, "world formed: 4 processes on 2 nodes", 4),
+    "open-mpi-4": ({**APART, **OPEN_MPI_4}, "world formed: 4 processes on 2 nodes", 4),
+    "open-mpi-5, many": ({**APART, **NARROW, **NARROW_5}, "world formed: 4 processes on 4 nodes", 4),
+    "open-mpi-4, many": ({**APART, **NARROW, **NARROW_4}, "world formed: 4 processes on 4 nodes", 4),
+    "open-mpi-5, the launcher computes": ({**COMPUTES, **USER}, "world formed: 6 processes on 3 nodes", 6),
+    "open-mpi-4, the launcher computes": ({**COMPUTES, **OPEN_MPI_4}, "world formed: 6 processes on 3 nodes", 6),
+}
+
+
+def with_probe(parts: dict[str, Any]) -> tuple[Plan, Stage]:
+    planned = plan(**parts)
+    return planned, probed(from_plan(planned), planned, experiment(**parts).launcher)
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_the_world_forms(name: str, image: str) -> None:
+    parts, formed, processes = WORLDS[name]
+    planned, asked = with_probe(parts)
+    display = played(asked, image, timeout=150)
+    said = [line.partition("probe: ")[2] for line in display.of(f"{planned.job}-launcher") if "probe: " in line]
+    assert formed in said
+    assert len([line for line in said if line.startswith("rank ")]) == processes
+    assert any("`kubectl exec` reaches the pods of this rehearsal" in note for note in display.notes)
+
+
+def test_a_worker_that_is_missing_is_named(image: str) -> None:
+    planned, asked = with_probe(APART)
+    outcome, _ = play(dataclasses.replace(asked, pods=asked.pods[:-1]), image)
+    reason = f"init container kubectl-delivery: the hostfile names pods that are not there: {planned.job}-worker-1"
+    assert outcome.problem == f"{planned.job}-launcher failed, {reason}"
+
+
+# What follows needs no launcher: a pod that calls kubectl, and one to be called.
+LOCAL = "/opt/kube/kubectl exec"
+MOUNTS = [{"name": "kubectl", "mountPath": "/opt/kube"}, {"name": "config", "mountPath": "/etc/mpi"}]
+
+
+def calling(script: str, *others: dict[str, Any], **delivery: Any) -> Stage:
+    """A pod with kubectl, and pods that are in its hostfile."""
+    bringing = {"name": KUBEXEC.delivery, "image": "registry.example.com/delivery:1", "volumeMounts": MOUNTS}
+    volumes = [{"name": "kubectl", "emptyDir": {}}, {"name": "config", "configMap": {"name": "config"}}]
+    caller = pod(
+        "launcher", script, initContainers=[{**bringing, **delivery}], volumes=volumes, main={"volumeMounts": MOUNTS}
+    )
+    hostfile = "".join(f"{other['metadata']['name']} slots=1\n" for other in others)
+    return stage(
+        caller,
+        *others,
+        agent=KUBEXEC,
+        config_maps={"config": {"hostfile": hostfile}},
+        ends_with=frozenset({full("launcher")}),
+    )
+
+
+WORKER = full("worker-0")
+CALLS = f"""
+code() {{ "$@" 2>&1 || echo "code $?"; }}
+{LOCAL} {WORKER} -- sh -c 'echo "on $(hostname) as $RANK"; echo aside >&2' 2>/dev/null
+{LOCAL} {WORKER} -- sh -c 'echo lost; echo aside >&2' 2>&1 >/dev/null
+{LOCAL} {WORKER} -- sh -c 'cat; echo end of input'
+{LOCAL} {WORKER} -- sh -c 'seq 200000' | cksum
+for number in 1 2 3 4 5 6 7 8; do {LOCAL} {WORKER} -c main -- echo "$number" & done | sort | tr '\\n' ' '
+echo
+code {LOCAL} {WORKER} -- sh -c 'exit 7'
+code {LOCAL} {WORKER} -- sh -c 'exec no-such-program'
+code {LOCAL} etcd-0 -- true
+code {LOCAL} {WORKER} --namespace kube-system -- true
+code {LOCAL} {full("done-0")} -- true
+code {LOCAL} {WORKER} -- echo hunter2-hunter2
+PATH=/nowhere:$PATH PYTHONHOME=/nowhere {LOCAL} {WORKER} -- echo isolated
+"""
+
+
+def test_the_stand_in_behaves_like_kubectl(image: str) -> None:
+    worker = pod("worker-0", "sleep 60", main={"env": [{"name": "RANK", "value": "5"}]})
+    asked = dataclasses.replace(
+        calling(f"sleep 2\n{CALLS}", worker), secrets={"account": {"password": b"hunter2-hunter2"}}
+    )
+    asked = dataclasses.replace(asked, pods=(*asked.pods, pod("done-0", "true")))
+    said = played(asked, image).of(full("launcher"))
+    assert [line for line in said if "no-such-program" not in line] == [
+        f"on {WORKER} as 5",
+        "aside",
+        "end of input",
+        "3581800518 1288895",
+        "1 2 3 4 5 6 7 8 ",
+        "command terminated with exit code 7",
+        "code 7",
+        "command terminated with exit code 127",
+        "code 127",
+        'Error from server (NotFound): pods "etcd-0" not found',
+        "code 1",
+        f'Error from server (NotFound): pods "{WORKER}" not found',
+        "code 1",
+        "error: cannot exec into a container in a completed pod; current phase is Succeeded",
+        "code 1",
+        MASK,
+        "isolated",
+    ]
+
+
+def test_a_worker_that_is_late_is_waited_for_and_named(image: str) -> None:
+    slow = {"name": "slow", "image": "registry.example.com/slow:1", "command": ["sleep", "4"]}
+    late = pod("worker-0", "sleep 60", initContainers=[slow])
+    said = played(calling(f"{LOCAL} {WORKER} -- echo there", late), image).of(full("launcher"))
+    assert said == ["[waits for pods of the hostfile that do not run: worker-0 (Init)]", "there"]
+    slow["command"] = ["sleep", "60"]
+    outcome, _ = play(calling("true", late), image, timeout=5)
+    assert "its last line: [waits for pods of the hostfile that do not run: worker-0 (Init)]" in outcome.problem
+
+
+def test_an_image_without_python_is_told(image: str) -> None:
+    asked = calling("true", pod("worker-0", "sleep 60"), env=[{"name": "PATH", "value": "/nowhere"}])
+    outcome, _ = play(asked, image)
+    assert "the stand-in for kubectl, which needs `python3` in the image, did not start: " in outcome.problem
+    assert "executable file not found" in outcome.problem
+
+
+def test_what_runs_by_kubectl_ends_with_the_rehearsal(image: str) -> None:
+    asked = calling(f"{LOCAL} {WORKER} -- sh -c 'echo began; sleep 60'", pod("worker-0", "sleep 60"))
+    display = Recorded()
+    with rehearsal(asked, Options(image=image, timeout=60), display) as running:
+        until(running, lambda: "began" in display.of(full("launcher")))
+    assert made(experiment=asked.experiment) == []
+    assert [thread.name for thread in threading.enumerate() if thread is not threading.main_thread()] == []
+
+
+def test_a_caller_that_is_made_anew_has_kubectl_again(image: str) -> None:
+    asked = calling(f"{LOCAL} {WORKER} -- echo there; sleep 60", pod("worker-0", "sleep 60"))
+    display = Recorded()
+    with rehearsal(asked, Options(image=image, timeout=60), display) as running:
+        until(running, lambda: display.of(full("launcher")) == ["there"])
+        running.recreate(WORKER)
+        running.recreate(full("launcher"))
+        until(running, lambda: display.of(full("launcher")) == ["there", "there"])
