@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import importlib
 import json
-from types import ModuleType
-from typing import cast
+from collections.abc import Iterator, Mapping
+from typing import cast, get_args
 
-from trainform.backends import jobset, kubedl, kubeflow, trainer, volcano
 from trainform.backends.contract import Backend
 from trainform.backends.in_place import immutable_part
 from trainform.backends.patches import override_paths, patch_problems, patched
@@ -33,15 +33,25 @@ from trainform.plan.problems import plan_problems
 from trainform.policy import limit_problems
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
+from trainform.spec.names import BackendName
 
-_MODULES: dict[str, ModuleType] = {
-    "volcano": volcano,
-    "jobset": jobset,
-    "trainer": trainer,
-    "kubeflow": kubeflow,
-    "kubedl": kubedl,
-}
-BACKENDS = {name: cast(Backend, module) for name, module in _MODULES.items()}
+
+class _Backends(Mapping[str, Backend]):
+    """The module of each operator by its name, imported when it is asked for: a command needs one of them."""
+
+    def __getitem__(self, name: str) -> Backend:
+        if name not in get_args(BackendName):
+            raise KeyError(name)
+        return cast(Backend, importlib.import_module(f"trainform.backends.{name}"))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(get_args(BackendName))
+
+    def __len__(self) -> int:
+        return len(get_args(BackendName))
+
+
+BACKENDS: Mapping[str, Backend] = _Backends()
 
 
 def plan_job(experiment: Experiment, environment: Environment, run: int = 1) -> Plan:
