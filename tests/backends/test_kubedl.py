@@ -222,3 +222,27 @@ def test_there_is_no_service_of_ours() -> None:
     made = on_it(**TENSORFLOW, **HOST)
     assert {manifest.key for manifest in job_manifests(made)} == {"launch-script", "job"}
     assert crds(made) == ("tfjobs.training.kubedl.io", "podgroups.scheduling.volcano.sh")
+
+
+def test_fields_that_the_crd_does_not_know_are_refused() -> None:
+    """The API server would drop them without a word."""
+    spec = {
+        "hostUsers": False,
+        "containers": {"main": {"lifecycle": {"preStop": {"sleep": {"seconds": 5}}}}},
+        "topologySpreadConstraints": [{"maxSkew": 1, "minDomains": 2, "topologyKey": "rack", "whenUnsatisfiable": "DoNotSchedule"}],
+    }  # fmt: skip
+    roles = {"worker": {"replicas": 2, "pod_overrides": {"spec": spec}}}
+    found = reasons(**{**TENSORFLOW, "roles": roles}, backend="kubedl")
+    above = "roles.worker.pod_overrides.spec"
+    assert found.keys() == {
+        f"{above}.containers.tensorflow.lifecycle.preStop.sleep",
+        f"{above}.hostUsers",
+        f"{above}.topologySpreadConstraints.0.minDomains",
+    }
+    assert "came to Kubernetes after 1.22" in found[f"{above}.hostUsers"]
+    assert reasons(**{**TENSORFLOW, "roles": roles}) == {}
+    patch = {"job": {"spec": {"tfReplicaSpecs": {"Worker": {"template": {"spec": {"hostUsers": False}}}}}}}
+    changed = {**TENSORFLOW, "roles": {"worker": {"replicas": 2}}, "manifest_overrides": patch}
+    assert [*reasons(**changed, backend="kubedl")] == [
+        "manifest_overrides.job.spec.tfReplicaSpecs.Worker.template.spec.hostUsers"
+    ]

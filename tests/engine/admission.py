@@ -45,16 +45,19 @@ def offered(live: Live) -> Iterator[Environment]:
 
 def not_kept(live: Live, plan: Plan) -> Iterator[str]:
     """What the server would change of the objects of a job; fails the test with the server's words where it would not take one."""
-    there = []
-    for manifest in job_manifests(plan):
-        body = _alone(plan, manifest)
-        kept = live.make(body, dry_run=body["kind"] not in LOOKED_FOR)
-        there += [body] if body["kind"] in LOOKED_FOR else []
-        if body["kind"] == "Secret":  # its texts are read under another name
-            kept["stringData"] = {key: base64.b64decode(value).decode() for key, value in kept["data"].items()}
-        yield from (f"{manifest.key}{difference}" for difference in changed(body, kept))
-    for body in there:
-        live.remove(body)
+    there: list[dict[str, Any]] = []
+    try:
+        for manifest in job_manifests(plan):
+            body = _alone(plan, manifest)
+            looked_for = body["kind"] in LOOKED_FOR
+            kept = live.make(body, dry_run=not looked_for)
+            there += [body] if looked_for else []
+            if body["kind"] == "Secret":  # its texts are read under another name
+                kept["stringData"] = {key: base64.b64decode(value).decode() for key, value in kept["data"].items()}
+            yield from (f"{manifest.key}{difference}" for difference in changed(body, kept))
+    finally:
+        for body in there:
+            live.remove(body)
 
 
 def _alone(plan: Plan, manifest: Manifest) -> dict[str, Any]:

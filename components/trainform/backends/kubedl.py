@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from trainform.backends.gangs import GROUP_ANNOTATION, PODGROUP_CRDS
+from trainform.backends.kubedl_fields import RELEASE, dropped
 from trainform.backends.kubedl_pods import HOST, NETWORK_ANNOTATION, OWN_LABELS, appended, controller_pods
 from trainform.backends.kubedl_pods import INDEX_LABEL as INDEX
 from trainform.backends.kubeflow_replicas import (
@@ -18,6 +19,7 @@ from trainform.backends.kubeflow_replicas import (
     backoff_limit,
     job_metadata,
     kind_of,
+    rendered_kind,
     replica_changes,
     replica_problems,
     replica_specs,
@@ -30,6 +32,7 @@ from trainform.catalog import defaults
 from trainform.errors import Problem
 from trainform.manifests.env import Operator
 from trainform.manifests.manifest import Manifest, job_body, without_empty
+from trainform.manifests.pods import pod_template
 from trainform.plan.model import Plan
 from trainform.policy.templates import Template
 
@@ -43,6 +46,7 @@ ADDS = (
     "network the first two are KubeDL's, with the port that it draws. TFJob: `TF_CONFIG`, which the plan's own replaces, but not on the host network"
 )
 
+UNKNOWN = f"came to Kubernetes after {RELEASE}, whose pods KubeDL's CRDs have: the API server would drop it"
 MAKER = Maker("KubeDL", frozenset([*OWN_LABELS, GROUP_ANNOTATION]))
 _POLICIES = refused("are lifecycle policies of Volcano, and KubeDL has none", "remove them, and say it in `restart`")
 _NO_NAMES = refused(
@@ -83,7 +87,7 @@ FIELDS: Fields = {
     "network.port": done_by("on the host network: the constant port of KubeDL's Services"),
     "network.ports": done_by("per-replica or not: KubeDL draws a port for each pod"),
     "network.addresses": refused("are KubeDL's own: it makes the Services itself, with constant ports", "remove it"),
-    "roles.*.pod_overrides": noted("KubeDL's CRDs know the pod fields of Kubernetes 1.22: the API server drops newer ones without a word"),
+    "roles.*.pod_overrides": done_by(f"as far as the pods of Kubernetes {RELEASE} have the fields, which are those of KubeDL's CRDs; newer ones are refused"),
     "network.topology": refused(
         "is the PodGroup's, which KubeDL makes without it", "remove it, or use the backend volcano or jobset"
     ),
@@ -101,7 +105,8 @@ def shapes(plan: Plan) -> dict[str, Any]:
 
 
 def problems(plan: Plan) -> Iterator[Problem]:
-    """Roles without a replica type, a PyTorchJob without a Master, which KubeDL reads without looking, and an evaluator, which it never makes."""
+    """Roles without a replica type, a PyTorchJob without a Master, which KubeDL reads without looking, an evaluator, which it never makes, and
+    fields that the API server would drop."""
     yield from replica_problems(plan, MAKER)
     said = plan.annotations.get(NETWORK_ANNOTATION)
     if said is not None:
@@ -113,6 +118,11 @@ def problems(plan: Plan) -> Iterator[Problem]:
         reason = f"is the first role and has {plan.ranked[0].replicas} replicas, and a PyTorchJob of KubeDL's must have a Master of one"
         fix = "begin with a role of one replica: `master: {replicas: 1}`, and the rest in a role after it"
         yield Problem(f"roles.{plan.ranked[0].name}.replicas", plan.ranked[0].replicas, reason, fix)
+    for role in plan.roles:
+        for where in dropped(pod_template(plan, role, next(role.groups()), operator(plan)).get("spec")):
+            yield Problem(
+                f"roles.{role.name}.pod_overrides.spec.{where}", None, UNKNOWN, "remove it, or use another backend"
+            )
     for role in plan.ranked:
         if plan.launcher == "tensorflow" and role.group == "evaluator":
             reason = "is an evaluator, for which KubeDL never makes pods"
@@ -188,6 +198,15 @@ def replanned(key: str, rendered: dict[str, Any], patched: dict[str, Any]) -> It
         if old[field] != new[field]:
             yield f"spec.schedulingPolicy.{field}", f"would be {new[field]}, and the plan says {old[field]}"
     yield from replica_changes(rendered, patched)
+    before, after = ([*_dropped(body)] for body in (rendered, patched))
+    yield from ((where, UNKNOWN) for where in after if where not in before)
+
+
+def _dropped(job: dict[str, Any]) -> Iterator[str]:
+    field = rendered_kind(job).field
+    for name, replicas in job["spec"][field].items():
+        for where in dropped(replicas["template"].get("spec")):
+            yield f"spec.{field}.{name}.template.spec.{where}"
 
 
 def _success(plan: Plan) -> str | None:

@@ -74,6 +74,11 @@ def kind_of(plan: Plan) -> JobKind:
     return _BY_LAUNCHER.get(plan.launcher, _PYTORCH)
 
 
+def rendered_kind(job: dict[str, Any]) -> JobKind:
+    """The kind of a rendered job."""
+    return _BY_NAME[job["kind"]]
+
+
 def replica_specs(plan: Plan, operator: Operator) -> dict[str, Any]:
     """The replica specs by type. A role that the job has no type for keeps its name, and is refused."""
     types = kind_of(plan).types
@@ -127,7 +132,7 @@ def replica_problems(plan: Plan, maker: Maker) -> Iterator[Problem]:
 
 def replica_changes(rendered: dict[str, Any], patched: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Path and reason of what a merge patch changes although the plan decides it: types and numbers of pods, and the container's name."""
-    kind = _BY_NAME[rendered["kind"]]
+    kind = rendered_kind(rendered)
     field = kind.field
     old, new = rendered["spec"][field], patched["spec"][field]
     if list(old) != list(new):

@@ -1,0 +1,33 @@
+"""Places in a body that a path leads to: names with dots between them, `*` for each item of a list or value of a mapping."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+EACH = "*"
+
+
+def places(body: Any, path: str) -> Iterator[tuple[dict[str, Any], str, str]]:
+    """The mapping that holds it, its key there, and where that is; an item of a list is called by its `name`, else by its index."""
+    yield from _places(body, path.split("."), ())
+
+
+def _places(body: Any, words: Sequence[str], above: tuple[str, ...]) -> Iterator[tuple[dict[str, Any], str, str]]:
+    word, *rest = words
+    if word == EACH:
+        for name, item in _items(body):
+            yield from _places(item, rest, (*above, name))
+    elif isinstance(body, dict) and word in body:
+        if rest:
+            yield from _places(body[word], rest, (*above, word))
+        else:
+            yield body, word, ".".join((*above, word))
+
+
+def _items(body: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(body, dict):
+        yield from body.items()
+    elif isinstance(body, list):
+        for index, item in enumerate(body):
+            yield str(item.get("name", index) if isinstance(item, dict) else index), item

@@ -1,0 +1,33 @@
+"""Where a path leads to."""
+
+from __future__ import annotations
+
+import pytest
+
+from trainform.backends.paths import places
+
+BODY = {
+    "tasks": [{"name": "worker", "replicas": 7}, {"replicas": 1}, "none"],
+    "roles": {"Worker": {"replicas": 7}, "Master": {}},
+    "volumes": None,
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ("tasks.*.replicas", ["tasks.worker.replicas", "tasks.1.replicas"]),
+        ("roles.*.replicas", ["roles.Worker.replicas"]),
+        ("roles.Worker", ["roles.Worker"]),
+        ("volumes", ["volumes"]),
+        ("volumes.*.image", []),
+        ("tasks.worker", []),
+        ("suspend", []),
+    ],
+)
+def test_places(path: str, found: list[str]) -> None:
+    assert [where for _, _, where in places(BODY, path)] == found
+
+
+def test_nothing_is_found_in_what_is_no_mapping() -> None:
+    assert [*places(None, "spec.replicas")] == []
