@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 from tests.backends.trainer_samples import MPI, TORCH, with_jobs
@@ -56,6 +57,36 @@ def test_a_job_on_a_runtime_that_is_there(addons_project: Project, addons_live: 
     project.destroy(stack)
     until(lambda: not live.find_all("pods", project.namespace), "all pods to go")
     assert live.find("trainingruntimes", "shared", project.namespace) is not None, "it is not ours"
+
+
+LATE = """\
+import pulumi
+from trainform.manifests.manifest import Manifest
+from trainform.resources.apply import register
+
+settings = pulumi.Config("trainform")
+parent = pulumi.ComponentResource("test:index:Late", "late")
+register(Manifest("job", settings.require_object("body")), parent, None)
+"""
+
+
+def test_webhooks_may_learn_of_a_runtime_later(addons_project: Project, addons_live: Live) -> None:
+    """They have caches of their own, and deny a TrainJob whose runtime they do not know yet."""
+    project, live = addons_project, addons_live
+    (project.folder / "stacks" / "__main__.py").write_text(LATE)
+    body = {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "TrainJob",
+        "metadata": {"name": "late", "namespace": project.namespace},
+        "spec": {"runtimeRef": RUNTIME, "trainer": {"numNodes": 1}},
+    }
+    stack = project.program_stack("late", {"trainform:body": body})
+    late = threading.Timer(9, offer, (live, project, TORCH))
+    late.start()
+    project.up(stack)
+    assert not late.is_alive()
+    assert live.names("trainjobs", project.namespace) == {"late"}
+    project.destroy(stack)
 
 
 def test_a_launcher_that_counts_as_a_node_needs_both_jobs(addons_project: Project, addons_live: Live) -> None:

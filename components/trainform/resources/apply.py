@@ -13,9 +13,9 @@ from typing import Any
 
 import pulumi
 
-from trainform.catalog import defaults
 from trainform.errors import TrainformError
 from trainform.manifests.manifest import Manifest
+from trainform.resources.hooks import hooks_of
 from trainform.spec.environment import Environment
 
 
@@ -79,7 +79,7 @@ def register(
         retain_on_delete=True if manifest.keep else None,
         # the API server turns stringData into data
         additional_secret_outputs=["data", *secrets] if secrets is not None else None,
-        hooks=_explain_timeout(manifest),
+        hooks=hooks_of(manifest),
         # ordering only: a property that came from a claim or Service would replace the job with it
         depends_on=list(depends_on),
     )
@@ -90,20 +90,3 @@ def register(
 
 def _stem(parent: pulumi.Resource) -> str:
     return str(parent._name)
-
-
-def _explain_timeout(manifest: Manifest) -> pulumi.ResourceHookBinding | None:
-    """The provider calls a wait that ran out "timed out waiting for the condition"; this says what was waited for."""
-    if manifest.body["kind"] != "Queue" or manifest.patch:
-        return None
-    name = manifest.body["metadata"]["name"]
-
-    def explain(failed: pulumi.ErrorHookArgs) -> bool:
-        if any("timed out" in error for error in failed.errors):
-            pulumi.log.error(
-                f"the queue {name} has not opened within {defaults.QUEUE_OPEN_SECONDS} s; "
-                "Volcano's controller does that: look at the volcano-controllers deployment and its log, then run this again"
-            )
-        return False  # do not try again
-
-    return pulumi.ResourceHookBinding(on_error=[pulumi.ErrorHook(f"explain-queue-{name}", explain)])
