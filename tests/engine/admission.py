@@ -50,7 +50,7 @@ def not_kept(live: Live, plan: Plan) -> Iterator[str]:
         for manifest in job_manifests(plan):
             body = _alone(plan, manifest)
             looked_for = body["kind"] in LOOKED_FOR
-            kept = live.make(body, dry_run=not looked_for)
+            kept = _made(live, body, dry_run=not looked_for)
             there += [body] if looked_for else []
             if body["kind"] == "Secret":  # its texts are read under another name
                 kept["stringData"] = {key: base64.b64decode(value).decode() for key, value in kept["data"].items()}
@@ -58,6 +58,20 @@ def not_kept(live: Live, plan: Plan) -> Iterator[str]:
     finally:
         for body in there:
             live.remove(body)
+
+
+def _made(live: Live, body: dict[str, Any], dry_run: bool) -> dict[str, Any]:
+    """The object as the server keeps it. The webhooks of a TrainJob learn of its runtime a moment after that was made."""
+
+    def made() -> dict[str, Any] | None:
+        try:
+            return live.make(body, dry_run=dry_run)
+        except AssertionError as refused:
+            if body["kind"] != "TrainJob" or "not found" not in str(refused):
+                raise
+            return None
+
+    return until(made, "the webhooks to know the runtime")
 
 
 def _alone(plan: Plan, manifest: Manifest) -> dict[str, Any]:
