@@ -11,8 +11,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.addons import addons, addons_exports
+from tests.scheduling import pytest_xdist_make_scheduler
 
-__all__ = ["addons", "addons_exports"]
+__all__ = ["addons", "addons_exports", "pytest_xdist_make_scheduler"]
 
 ROOT = Path(__file__).parent.parent
 
@@ -29,15 +30,6 @@ def pytest_configure() -> None:
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write golden files anew instead of comparing")
     parser.addoption("--examples", type=int, default=300, help="generated experiments for the engine tests")
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What runs in one process of `--dist loadgroup`: a file, since its tests share what they made; and all tests on the sandbox with every
-    add-on, of which there is one."""
-    for item in items:
-        shared = "addons" in getattr(item, "fixturenames", ())
-        item.add_marker(pytest.mark.xdist_group("addons" if shared else item.path.relative_to(ROOT).as_posix()))
 
 
 @pytest.fixture(autouse=True)
