@@ -20,7 +20,6 @@ ON: tuple[tuple[str, str], ...] = (
     ("kubeflow", "torchrun"),
     ("kubeflow", "elastic"),
     ("kubeflow", "mpi"),
-    ("kubeflow", "mpi-4-apart"),
     ("trainer", "torchrun"),
     ("trainer", "mpi-apart"),
     ("kubedl", "torchrun"),

@@ -11,6 +11,7 @@ from tests.rehearsal.stages import NAMESPACE, SERVICE, full, play, played, pod, 
 from trainform.errors import TrainformError
 from trainform.rehearsal.display import Recorded
 from trainform.rehearsal.run import Options, rehearsal
+from trainform.rehearsal.stage import pod_name
 
 pytestmark = pytest.mark.usefixtures("docker_daemon")
 state = pytest.fixture(autouse=True)(state_apart)
@@ -167,3 +168,14 @@ def test_a_service_that_cannot_listen(image: str) -> None:
     asked = stage(pod("ps-0", "sleep 60"), services=(service("ps", port=70_000),))
     with pytest.raises(TrainformError, match="the Service ps cannot be rehearsed in the image"):
         play(asked, image)
+
+
+def test_the_name_of_an_address_is_there_for_pods_with_long_names(image: str) -> None:
+    """Launchers ask for it at every connection, and wait ten seconds each time where no answer comes."""
+    asks, asked = (pod(f"{'node-' * 8}{index}", "sleep 60") for index in range(2))
+    name = pod_name(asked)
+    program = f"import socket; print(socket.gethostbyaddr(socket.gethostbyname('{name}.{SERVICE}'))[0])"
+    asks["spec"]["containers"][0]["command"] = ["python3", "-c", program]
+    [said] = played(stage(asks, asked, ends_with=frozenset({pod_name(asks)})), image).of(pod_name(asks))
+    assert said.startswith("trainform-")
+    assert len(said.split(".")[0]) == 63

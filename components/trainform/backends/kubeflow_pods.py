@@ -19,7 +19,8 @@ INDEX_LABEL = f"{PREFIX}replica-index"
 OWN_LABELS = tuple(
     f"{PREFIX}{name}" for name in ("job-name", "operator-name", "replica-type", "replica-index", "job-role")
 )
-INIT_CONTAINERS = ("init-pytorch", KUBEXEC.delivery)
+WAITING = "init-pytorch"  # asks for the Master's name with nslookup, which its own image has
+INIT_CONTAINERS = (WAITING, KUBEXEC.delivery)
 VOLUMES = ("mpi-job-config", "mpi-job-kubectl")
 GPU = "gpu"  # a launcher with a limit on a resource whose name holds this is in the hostfile
 
@@ -149,7 +150,7 @@ def _port_of(job: dict[str, Any], name: str) -> int:
 def _waiting_for(master: str) -> dict[str, Any]:
     script = f"err=1;for i in $(seq 100); do if nslookup {master}; then err=0 && break; fi;echo waiting for master; sleep 2; done; exit $err"
     return {
-        "name": "init-pytorch",
+        "name": WAITING,
         "image": "alpine:3.10",
         "imagePullPolicy": "IfNotPresent",
         "resources": {"limits": {"cpu": "100m", "memory": "20Mi"}, "requests": {"cpu": "50m", "memory": "10Mi"}},

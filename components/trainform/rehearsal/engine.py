@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from trainform.errors import TrainformError
 from trainform.rehearsal.bodies import Image
+from trainform.spec.names import LABEL_MAX
 
 if TYPE_CHECKING:
     from docker import APIClient
@@ -27,6 +28,7 @@ OWNER_LABEL = "trainform.rehearsal.owner"
 TIMEOUT_SECONDS = 60  # for one answer; streams and waits have none
 WORKERS = 8
 AGAIN_SECONDS = 0.1
+NAME_END = 20  # characters at the end of a container's name that always stay
 KINDS = ("container", "volume", "network")  # in the order in which they can be removed
 NO_PERMISSION_FIX = "join the group of the socket: `sudo usermod -aG docker $USER`, then log in again"
 NO_DAEMON_FIX = "on Debian: `apt-get install docker.io`, then start `dockerd`; on other systems see docs.docker.com, or set DOCKER_HOST"
@@ -161,7 +163,7 @@ class Engine:
         """A container that does not run yet; its id. labels: further ones, such as its pod."""
         config = {**body, "Labels": {**self._labels, **{f"{LABEL}.{key}": value for key, value in labels.items()}}}
         made: dict[str, Any] = self._make(
-            lambda client: client.create_container_from_config(config, f"{self.prefix}-{name}")  # type: ignore[no-untyped-call]
+            lambda client: client.create_container_from_config(config, shortened(f"{self.prefix}-{name}"))  # type: ignore[no-untyped-call]
         )
         return str(made["Id"])
 
@@ -326,6 +328,12 @@ def _reach(host: str) -> None:
                 attempt.connect(path)
             except OSError as error:
                 raise type(error)(error.errno, error.strerror, path) from None
+
+
+def shortened(name: str) -> str:
+    """The name of a container; a long one without its middle, since numbers at the end tell containers apart. It is a label in DNS, too:
+    Docker's server answers nobody who asks for the name of an address if that name is longer, and launchers ask at every connection."""
+    return name if len(name) <= LABEL_MAX else f"{name[: LABEL_MAX - NAME_END]}{name[-NAME_END:]}"
 
 
 def spelled(error: BaseException) -> str:

@@ -23,6 +23,7 @@ from trainform.rehearsal.masking import Masker
 from trainform.rehearsal.records import ENDED, FAILED, RUNNING, SUCCEEDED, PodRecord, Records
 from trainform.rehearsal.stage import Stage, containers, pod_name, short_name
 from trainform.rehearsal.volumes import host_paths
+from trainform.rehearsal.waiting import with_getent
 
 TIMEOUT_SECONDS = 600.0
 # how long the others may still speak when one has failed: what they say about it often names the cause
@@ -67,7 +68,7 @@ def rehearsal(stage: Stage, options: Options, display: Display, progress: Progre
     """
     import platformdirs
 
-    stage = with_relays(stage)
+    stage = with_relays(stage if options.image is None else with_getent(stage))
     if not stage.pods:
         raise TrainformError("there is no pod to rehearse", "give a role at least one replica")
     lock = platformdirs.user_state_path("trainform") / "rehearsals" / stage.experiment / "lock"

@@ -1,0 +1,31 @@
+"""Operators' own init containers in another image than theirs."""
+
+from __future__ import annotations
+
+from tests.samples import plan
+from trainform.rehearsal.sources import from_plan
+from trainform.rehearsal.stage import init_containers
+from trainform.rehearsal.waiting import with_getent
+
+
+def test_training_operator_waits_for_the_master_with_getent() -> None:
+    made = plan(backend="kubeflow", roles={"master": {"replicas": 1}, "worker": {"replicas": 2}})
+    before = from_plan(made)
+    stage = with_getent(before)
+    (script,) = {
+        container["command"][-1]
+        for pod in stage.pods
+        for container in init_containers(pod)
+        if container["name"] == "init-pytorch"
+    }
+    assert f"if getent hosts {made.job}-master-0; then" in script
+    assert "nslookup" not in script
+    assert [note for note in stage.notes if note not in before.notes] == [
+        f"worker-{index}: init-pytorch waits with `getent hosts` in the place of `nslookup`" for index in range(2)
+    ]
+    assert "nslookup" in str(before.pods)
+
+
+def test_other_pods_stay_as_they_are() -> None:
+    before = from_plan(plan())
+    assert with_getent(before) == before
