@@ -18,7 +18,9 @@ __all__ = ["addons", "addons_exports", "pytest_xdist_make_scheduler"]
 ROOT = Path(__file__).parent.parent
 
 # Shared machines stall: a deadline per example would fail for reasons that are not the code's.
-settings.register_profile("trainform", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("explore", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# The same examples in every run: a change must not fail for what another one did. `--hypothesis-profile explore` draws new ones.
+settings.register_profile("trainform", settings.get_profile("explore"), derandomize=True)
 settings.load_profile("trainform")
 
 

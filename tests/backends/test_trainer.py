@@ -312,3 +312,10 @@ def test_what_must_be_in_the_cluster() -> None:
 def test_limits_see_the_pods() -> None:
     templates = BACKENDS["trainer"].templates(planned := made(**APART), job_manifests(planned))
     assert [(template.role, template.replicas) for template in templates] == [("launcher", 1), ("worker", 3)]
+
+
+@pytest.mark.parametrize("launcher", [{"torchrun": {"script": "a.py"}}, {"mpi": {"command": ["a"], "role": "nobody"}}])
+def test_a_job_without_pods_or_without_the_role_that_launches_is_told(launcher: dict[str, Any]) -> None:
+    found = reasons(backend="trainer", launcher=launcher, roles={"master": {"replicas": 0}})
+    assert found["roles.master.replicas"] == "leaves a ranked role without pods"
+    assert ("launcher.mpi.role" in found) == ("mpi" in launcher)

@@ -174,6 +174,18 @@ def test_one_number_for_two_purposes() -> None:
     assert reasons(network={**HOST, "port": 20001}, ssh={"port": 20001}) == told
 
 
+def test_one_constant_port_for_two_purposes() -> None:
+    """The pods listen on two ports of the range, in front of which a Service would have one."""
+    cluster, network = environment(ports="2000-2999"), {**HOST, "addresses": "service"}
+    reason = "is the constant port of something else too in the replicas' Services (sdxl-lora-ps-0)"
+    assert reasons(cluster, **TENSORFLOW, roles=PS, network=network, ssh={"port": 2222}) == {"ssh.port": reason}
+    assert reasons(cluster, **TENSORFLOW, roles=PS, network=network, ssh={"port": 2223}) == {}
+    user = {"user": 1000, "home": "/home/trainer"}
+    asked = {"roles": PS, "ssh": {}, "run_as": user}
+    assert reasons(cluster, **TENSORFLOW, **asked, network={**network, "port": 2022}) == {"network.port": reason}
+    assert reasons(cluster, **TENSORFLOW, **asked, network={"port": 2022}) != {}, "told as the launcher's port"
+
+
 def test_what_nobody_chose_does_not_clash() -> None:
     """TensorFlow's usual port is also a common one of sshd's for users other than root."""
     assert reasons(**TENSORFLOW, roles=PS, ssh={}, run_as={"user": 1000, "home": "/home/trainer"}) == {}

@@ -83,13 +83,10 @@ def _backoff(plan: Plan, role: RolePlan) -> int:
 
 
 def _speaking(plan: Plan) -> list[str]:
-    """Groups whose success is the job's; none: all."""
-    if plan.ends_with is None:
-        return []
-    role = next(role for role in plan.roles if role.name == plan.ends_with)
-    first, *_ = role.groups()
+    """Groups whose success is the job's; none: all. A role that is not there, or has no replicas, is told elsewhere."""
+    speaking = [role for role in plan.roles if role.name == plan.ends_with]
     # of replicas with templates of their own the first one speaks, as TensorFlow's worker 0 does
-    return [first.name] if role.per_replica else [group.name for group in role.groups()]
+    return [group.name for role in speaking for group in role.groups() if not group.index]
 
 
 def _failure_policy(plan: Plan) -> dict[str, Any]:

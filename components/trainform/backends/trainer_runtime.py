@@ -77,7 +77,8 @@ def num_nodes(plan: Plan) -> int:
 
 def processes_per_node(plan: Plan) -> int | None:
     """What the TrainJob says, None where no policy reads it."""
-    return None if policy(plan) == PLAIN else plan.world.processes // plan.world.nodes
+    # a world without nodes is told elsewhere
+    return None if policy(plan) == PLAIN else plan.world.processes // max(plan.world.nodes, 1)
 
 
 def launcher_is_node(plan: Plan) -> bool:
@@ -115,8 +116,9 @@ def _template_metadata(plan: Plan) -> dict[str, Any]:
 def _jobset_spec(plan: Plan) -> dict[str, Any]:
     """Paused roles are left out: the controller counts at least one pod for every replicated job. No `dependsOn` keeps the launcher back
     until the nodes are ready: the gang is all pods, and it would wait for a launcher that waits for it. The launch script waits instead."""
-    present = dataclasses.replace(plan, roles=tuple(role for role in plan.roles if role.replicas > 0))
-    spec = replicated_jobs_spec(present, operator_of(plan))
+    present = tuple(role for role in plan.roles if role.replicas > 0)
+    # a job without any pod is told elsewhere
+    spec = replicated_jobs_spec(dataclasses.replace(plan, roles=present if present else plan.roles), operator_of(plan))
     labelled = LAUNCHER if policy(plan) == MPI else _counted(plan).name
     return {**spec, "replicatedJobs": [_labelled(plan, job, labelled) for job in spec["replicatedJobs"]]}
 

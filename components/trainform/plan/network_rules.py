@@ -51,7 +51,7 @@ def _outside(experiment: Experiment, environment: Environment, used: list[Port])
 
 
 def _taken_twice(experiment: Experiment, plan: Plan, used: list[Port]) -> Iterator[Problem]:
-    """A number for two purposes: in one pod, which fails, or in two replicas, which could then not share a node."""
+    """A number for two purposes: in one pod or in its Service, which fails, or in two replicas, which could then not share a node."""
     for role in plan.roles:
         for ports in role.ports:
             if len({port.number for port in ports}) < len(ports):
@@ -62,6 +62,17 @@ def _taken_twice(experiment: Experiment, plan: Plan, used: list[Port]) -> Iterat
                     "choose another one for one of the two",
                 )
                 return
+    for service in plan.services:
+        called = [number for _, number, _ in service.ports]
+        if len(set(called)) < len(called):
+            purpose = SSH if said_port(experiment, SSH) is not None else main_port(experiment)
+            yield Problem(
+                FIELDS.get(purpose, "network.port"),
+                said_port(experiment, purpose),
+                f"is the constant port of something else too in the replicas' Services ({service.name})",
+                "choose another one, or leave it out",
+            )
+            return
     if any(role.per_replica for role in plan.roles) and len({port.number for port in used}) < len(used):
         purpose = SSH if said_port(experiment, SSH) is not None else main_port(experiment)
         number = len([port for port in used if port.name == purpose])
