@@ -38,7 +38,8 @@ check=$1
 shift
 state=$(mktemp -d 2>/dev/null || mktemp -d /dev/shm/trainform.XXXXXX) # where the image is read-only
 attending=
-trap 'kill $attending 2>/dev/null || :; rm -rf "$state"' EXIT
+# who still writes into the folder has to end before it can be removed
+trap 'kill $attending 2>/dev/null || :; wait $attending 2>/dev/null || :; rm -rf "$state"' EXIT
 trap 'exit 143' INT TERM
 
 say() { echo "trainform: $*" >&2; }
