@@ -18,8 +18,8 @@ from trainform.backends.support import Fields, done_by, noted, refused
 from trainform.catalog import defaults
 from trainform.errors import Problem
 from trainform.manifests.env import Operator
-from trainform.manifests.manifest import Manifest, job_body, without_empty
-from trainform.manifests.objects import experiment_labels
+from trainform.manifests.manifest import Manifest, job_body
+from trainform.manifests.objects import job_metadata
 from trainform.manifests.shape import METADATA
 from trainform.plan.model import Plan
 from trainform.policy.templates import Template
@@ -95,19 +95,8 @@ def further(plan: Plan) -> list[Manifest]:
 
 def job(plan: Plan) -> Manifest:
     """The JobSet."""
-    metadata = {
-        "name": plan.job,
-        "namespace": plan.namespace,
-        "labels": {
-            **plan.labels,
-            **experiment_labels(plan),
-            **queue_labels(plan),
-            defaults.REVISION_LABEL: plan.revision,
-        },
-        "annotations": plan.annotations,
-    }
     spec = replicated_jobs_spec(plan, operator(plan))
-    body = {"apiVersion": API_VERSION, "kind": KIND, "metadata": without_empty(metadata), "spec": spec}
+    body = {"apiVersion": API_VERSION, "kind": KIND, "metadata": job_metadata(plan, queue_labels(plan)), "spec": spec}
     return Manifest("job", body, follows_revision=True)
 
 

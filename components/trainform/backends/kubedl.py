@@ -17,7 +17,6 @@ from trainform.backends.kubedl_pods import INDEX_LABEL as INDEX
 from trainform.backends.kubeflow_replicas import (
     Maker,
     backoff_limit,
-    job_metadata,
     kind_of,
     rendered_kind,
     replica_changes,
@@ -32,6 +31,7 @@ from trainform.catalog import defaults
 from trainform.errors import Problem
 from trainform.manifests.env import Operator
 from trainform.manifests.manifest import Manifest, job_body, without_empty
+from trainform.manifests.objects import job_metadata
 from trainform.manifests.pods import pod_template
 from trainform.plan.model import Plan
 from trainform.policy.templates import Template
@@ -175,7 +175,7 @@ def job(plan: Plan) -> Manifest:
     body = {
         "apiVersion": API_VERSION,
         "kind": kind.kind,
-        "metadata": job_metadata(plan, {NETWORK_ANNOTATION: HOST} if plan.host_network else {}),
+        "metadata": job_metadata(plan, annotations={NETWORK_ANNOTATION: HOST} if plan.host_network else {}),
         "spec": without_empty(spec),
     }
     return Manifest("job", body, follows_revision=True)

@@ -17,7 +17,6 @@ from trainform.backends.kubeflow_replicas import (
     JobKind,
     Maker,
     backoff_limit,
-    job_metadata,
     kind_of,
     processes_per_node,
     replica_changes,
@@ -33,6 +32,7 @@ from trainform.catalog import defaults
 from trainform.errors import Problem
 from trainform.manifests.env import Operator
 from trainform.manifests.manifest import Manifest, job_body, without_empty
+from trainform.manifests.objects import job_metadata
 from trainform.plan.model import Plan, RolePlan
 from trainform.policy.templates import Template
 
@@ -157,7 +157,7 @@ def job(plan: Plan) -> Manifest:
     body = {
         "apiVersion": API_VERSION,
         "kind": kind.kind,
-        "metadata": job_metadata(plan, {QUEUE_ANNOTATION: plan.queue.name}),
+        "metadata": job_metadata(plan, annotations={QUEUE_ANNOTATION: plan.queue.name}),
         "spec": without_empty(spec),
     }
     return Manifest("job", body, follows_revision=True)

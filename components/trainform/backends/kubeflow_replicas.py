@@ -14,8 +14,6 @@ from trainform.backends.gangs import SCHEDULER
 from trainform.catalog import defaults
 from trainform.errors import Problem
 from trainform.manifests.env import Operator
-from trainform.manifests.manifest import without_empty
-from trainform.manifests.objects import experiment_labels
 from trainform.manifests.pods import RESTART_POLICIES, pod_template
 from trainform.manifests.shape import METADATA, POD_TEMPLATE
 from trainform.plan.model import Plan, RolePlan
@@ -235,15 +233,3 @@ def _init_names(role: RolePlan) -> Iterator[tuple[str, str]]:
     for index, init in enumerate(role.init):
         step = f"prepare[{role.prepared[index]}]" if index < before else f"roles.{role.name}.init[{index - before}]"
         yield f"{step}.name", init.name
-
-
-def job_metadata(plan: Plan, annotations: Mapping[str, str]) -> dict[str, Any]:
-    """Metadata of the job object; `annotations`: the operator's."""
-    labels = {**plan.labels, **experiment_labels(plan), defaults.REVISION_LABEL: plan.revision}
-    metadata = {
-        "name": plan.job,
-        "namespace": plan.namespace,
-        "labels": labels,
-        "annotations": {**plan.annotations, **annotations},
-    }
-    return without_empty(metadata)

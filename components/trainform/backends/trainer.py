@@ -36,7 +36,7 @@ from trainform.catalog import defaults
 from trainform.errors import InputError, Problem
 from trainform.manifests.env import Operator
 from trainform.manifests.manifest import Manifest, job_body, without_empty
-from trainform.manifests.objects import experiment_labels
+from trainform.manifests.objects import experiment_labels, job_metadata
 from trainform.manifests.shape import METADATA
 from trainform.plan.model import Plan, RolePlan
 from trainform.policy.templates import Template
@@ -131,24 +131,13 @@ def further(plan: Plan) -> list[Manifest]:
 
 def job(plan: Plan) -> Manifest:
     """The TrainJob."""
-    metadata = {
-        "name": plan.job,
-        "namespace": plan.namespace,
-        "labels": {
-            **plan.labels,
-            **experiment_labels(plan),
-            **queue_labels(plan),
-            defaults.REVISION_LABEL: plan.revision,
-        },
-        "annotations": plan.annotations,
-    }
     own = {
         "runtimeRef": {"apiGroup": GROUP, "kind": RUNTIME_KIND, "name": plan.job},
         # never left out: without it Trainer adds none of its variables
         "trainer": without_empty({"numNodes": num_nodes(plan), "numProcPerNode": processes_per_node(plan)}),
     }
     spec = own if plan.runtime is None else named_spec(plan, plan.runtime)
-    body = {"apiVersion": API_VERSION, "kind": KIND, "metadata": without_empty(metadata), "spec": spec}
+    body = {"apiVersion": API_VERSION, "kind": KIND, "metadata": job_metadata(plan, queue_labels(plan)), "spec": spec}
     return Manifest("job", body, follows_revision=True)
 
 

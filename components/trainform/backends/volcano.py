@@ -18,7 +18,7 @@ from trainform.catalog import defaults
 from trainform.errors import Problem
 from trainform.manifests.env import Operator
 from trainform.manifests.manifest import Manifest, job_body, without_empty
-from trainform.manifests.objects import experiment_labels
+from trainform.manifests.objects import job_metadata
 from trainform.manifests.pods import pod_template
 from trainform.manifests.shape import METADATA, POD_TEMPLATE
 from trainform.plan.model import Group, Plan, RolePlan
@@ -100,13 +100,7 @@ def job(plan: Plan) -> Manifest:
         "policies": [_policy(policy) for policy in plan.policies],
         "tasks": [_task(plan, role, group) for role in plan.roles for group in role.groups()],
     }
-    metadata = {
-        "name": plan.job,
-        "namespace": plan.namespace,
-        "labels": {**plan.labels, **experiment_labels(plan), defaults.REVISION_LABEL: plan.revision},
-        "annotations": plan.annotations,
-    }
-    body = {"apiVersion": API_VERSION, "kind": KIND, "metadata": without_empty(metadata), "spec": without_empty(spec)}
+    body = {"apiVersion": API_VERSION, "kind": KIND, "metadata": job_metadata(plan), "spec": without_empty(spec)}
     return Manifest("job", body, follows_revision=True)
 
 

@@ -91,6 +91,24 @@ def experiment_labels(plan: Plan) -> dict[str, str]:
     return ownership(plan.experiment, environment=plan.environment)
 
 
+def job_metadata(
+    plan: Plan, labels: Mapping[str, str] | None = None, annotations: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """Metadata of the job object: what the user and we say; `labels` and `annotations`: what the operator asks for."""
+    metadata = {
+        "name": plan.job,
+        "namespace": plan.namespace,
+        "labels": {
+            **plan.labels,
+            **experiment_labels(plan),
+            **({} if labels is None else labels),
+            defaults.REVISION_LABEL: plan.revision,
+        },
+        "annotations": {**plan.annotations, **({} if annotations is None else annotations)},
+    }
+    return without_empty(metadata)
+
+
 def pod_selector(experiment: str) -> dict[str, str]:
     """What selects all pods of an experiment, in any revision."""
     return {**defaults.MANAGED_BY, defaults.NAME_LABEL: experiment}
