@@ -19,7 +19,7 @@ from trainform.spec.load import load_environment
 from trainform.toolchain import ensure
 
 ROOT = Path(__file__).parent.parent
-NODES = 32  # of each pool: all teaching experiments fit at once
+NODES = 16  # of each pool: all teaching experiments fit at once
 
 
 @pytest.fixture(scope="session")

@@ -14,10 +14,12 @@ ON_ADDONS = frozenset(
         "tests/engine/test_named_runtimes.py",
         "tests/engine/test_rehearsals_of_operators.py",
         "tests/engine/test_updates_of_operators.py",
-        "tests/sandbox/test_addon_life.py",
         "tests/sandbox/test_addons.py",
     ]
 )
+# And one these, which share the sandbox of that folder.
+ON_SANDBOX = frozenset(f"tests/sandbox/{name}.py" for name in ("test_down", "test_exports", "test_up"))
+SCOPES = {**dict.fromkeys(ON_ADDONS, "add-ons"), **dict.fromkeys(ON_SANDBOX, "sandbox")}
 
 
 class Scheduling(LoadScopeScheduling):  # type: ignore[misc] # without types of its own
@@ -25,7 +27,7 @@ class Scheduling(LoadScopeScheduling):  # type: ignore[misc] # without types of 
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
-        return "add-ons" if file in ON_ADDONS else file
+        return SCOPES.get(file, file)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduling:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ BY_FORM = [
 ]  # fmt: skip
 
 
+@functools.cache
 def validator(name: str) -> Draft202012Validator:
     content = json.loads((FOLDER / name).read_text())
     Draft202012Validator.check_schema(content)

@@ -74,17 +74,6 @@ def volcano_controller(sandbox: Sandbox) -> psutil.Process:
     )
 
 
-@pytest.fixture
-def bare_cluster(tmp_path: Path, toolchain: Toolchain) -> Iterator[str]:
-    """The kubeconfig of a second control plane, beside the first, whose Volcano was taken away."""
-    second = _start(tmp_path / "bare", toolchain)
-    live = _live(second)
-    live.delete("customresourcedefinitions", "jobs.batch.volcano.sh")
-    live.close()
-    yield str(second.kubeconfig)
-    down(second.folder)
-
-
 @pytest.fixture(scope="session")
 def addons_live(addons: Sandbox) -> Iterator[Live]:
     """The live cluster with the other operators."""
@@ -93,22 +82,16 @@ def addons_live(addons: Sandbox) -> Iterator[Live]:
     live.close()
 
 
+@pytest.fixture(scope="session")
+def addons_environ(addons_exports: dict[str, str], toolchain: Toolchain) -> dict[str, str]:
+    """The variables with which `pulumi` works on the cluster with the other operators."""
+    return {**environment(toolchain.pulumi), "KUBECONFIG": addons_exports["KUBECONFIG"]}
+
+
 @pytest.fixture
-def addons_project(
-    tmp_path: Path, addons_exports: dict[str, str], toolchain: Toolchain, addons_live: Live
-) -> Iterator[Project]:
+def addons_project(tmp_path: Path, addons_environ: dict[str, str], addons_live: Live) -> Iterator[Project]:
     """A project on the cluster with the other operators."""
-    exports = {**environment(toolchain.pulumi), "KUBECONFIG": addons_exports["KUBECONFIG"]}
-    for name in own_namespace(addons_live):
-        project = Project(tmp_path / "project", exports, name)
-        project.environment()
-        yield project
-
-
-@pytest.fixture
-def namespace(live: Live) -> Iterator[str]:
-    """A namespace of the test's own, deleted at its end."""
-    yield from own_namespace(live)
+    yield from own_project(tmp_path, addons_environ, addons_live)
 
 
 def own_namespace(live: Live) -> Iterator[str]:
@@ -125,12 +108,26 @@ def own_namespace(live: Live) -> Iterator[str]:
         live.delete("queues", queue)
 
 
+def own_project(folder: Path, exports: dict[str, str], live: Live) -> Iterator[Project]:
+    """A project whose environment `dev` lives in a namespace of its own, which is deleted at the end."""
+    for name in own_namespace(live):
+        project = Project(folder / "project", exports, name)
+        project.environment()
+        yield project
+
+
 @pytest.fixture
-def project(tmp_path: Path, sandbox_exports: dict[str, str], namespace: str) -> Project:
-    """A project whose environment `dev` lives in the test's namespace."""
-    project = Project(tmp_path / "project", sandbox_exports, namespace)
-    project.environment()
-    return project
+def project(tmp_path: Path, sandbox_exports: dict[str, str], live: Live) -> Iterator[Project]:
+    """A project of the test's own."""
+    yield from own_project(tmp_path, sandbox_exports, live)
+
+
+@pytest.fixture(scope="module")
+def shared_project(
+    tmp_path_factory: pytest.TempPathFactory, sandbox_exports: dict[str, str], live: Live
+) -> Iterator[Project]:
+    """One project for all tests of a file; never beside `project`, with whose namespace all queues go."""
+    yield from own_project(tmp_path_factory.mktemp("shared"), sandbox_exports, live)
 
 
 @pytest.fixture

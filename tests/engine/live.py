@@ -28,7 +28,6 @@ GROUPS = {
     "jobs": "/apis/batch.volcano.sh/v1alpha1",
     "pytorchjobs": "/apis/kubeflow.org/v1",
     "jobsets": "/apis/jobset.x-k8s.io/v1alpha2",
-    "trainingruntimes": "/apis/trainer.kubeflow.org/v1alpha1",
     "trainjobs": "/apis/trainer.kubeflow.org/v1alpha1",
     "commands": "/apis/bus.volcano.sh/v1alpha1",
     "customresourcedefinitions": "/apis/apiextensions.k8s.io/v1",

@@ -8,7 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from trainform.sandbox.exports import WITHOUT_SIDECARS
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PATIENCE = 120.0
+PARTS_OF_REPLACE = ("create-replacement", "delete-replaced")  # beside the step `replace` itself
 SSH_SECRET = "a secret of thirty-two characters"  # noqa: S105 - of the tests' stacks
 
 
@@ -90,11 +91,14 @@ class Project:
         """Write an experiment."""
         self._write("experiments", name, {"name": name, **data})
 
-    def copied(self, name: str, edit: Callable[[dict[str, Any]], object] = lambda data: None) -> None:
-        """Write a teaching experiment of the repository, edited."""
+    def copied(
+        self, name: str, edit: Callable[[dict[str, Any]], object] = lambda data: None, called: str | None = None
+    ) -> None:
+        """Write a teaching experiment of the repository, edited, under its own name or another."""
         data = yaml.safe_load((REPOSITORY / "stacks" / "experiments" / f"{name}.yaml").read_text())
         edit(data)
-        self._write("experiments", name, data)
+        written = name if called is None else called
+        self._write("experiments", written, data | {"name": written})
 
     def stack(self, experiment: str | None = None, run: int | None = None) -> str:
         """Make the stack of an experiment in `dev`, or with None that of `dev` itself; its name."""
@@ -162,16 +166,18 @@ class Project:
         ran = self.pulumi("preview", "--json", "-s", stack)
         assert ran.code == 0, ran.output
         steps = json.loads(ran.output[ran.output.index("{") :])["steps"]
-        return [
-            Step(
-                op=step["op"],
-                type=step["urn"].split("::")[2].rpartition("$")[2],
-                name=step["urn"].split("::")[3],
-                paths=tuple(sorted(step.get("detailedDiff") or {})),
-                replaced_by=tuple(step.get("replaceReasons") or ()),
-            )
-            for step in steps
-        ]
+        return [_step(step, step.get("replaceReasons")) for step in steps]
+
+    def applied(self, stack: str) -> list[Step]:
+        """`pulumi up`, and what it changed: the steps that a preview before it would show, for half of the time."""
+        log = self.folder / "events.json"
+        self.pulumi(
+            "up", "--yes", "--skip-preview", "-s", stack, "--event-log", str(log), PULUMI_DEBUG_COMMANDS="true"
+        ).succeeded()
+        events = [json.loads(line) for line in log.read_text().splitlines()]
+        log.unlink()
+        done = [event["resourcePreEvent"]["metadata"] for event in events if "resourcePreEvent" in event]
+        return [_step(step, step.get("keys")) for step in done if step["op"] not in {"same", *PARTS_OF_REPLACE}]
 
     def unchanged(self, stack: str) -> None:
         """Fail where a preview shows any change."""
@@ -179,3 +185,10 @@ class Project:
 
     def _write(self, folder: str, name: str, data: Mapping[str, Any]) -> None:
         (self.folder / "stacks" / folder / f"{name}.yaml").write_text(yaml.safe_dump(dict(data), sort_keys=False))
+
+
+def _step(data: Mapping[str, Any], replaced_by: Iterable[str] | None) -> Step:
+    """A step as the engine writes it into previews and events."""
+    kind, name = data["urn"].split("::")[2:4]
+    paths = tuple(sorted(data.get("detailedDiff") or {}))
+    return Step(data["op"], kind.rpartition("$")[2], name, paths, tuple(replaced_by or ()))

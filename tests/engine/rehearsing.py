@@ -1,30 +1,41 @@
-"""`trainform rehearse --from-cluster` of an experiment that was brought up."""
+"""`trainform rehearse --from-cluster` of experiments that were brought up together."""
 
 from __future__ import annotations
 
+import dataclasses
 import sys
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any
 
 from tests.engine.live import Live
+from tests.engine.pods import pods_of
+from tests.engine.programs import stack_of
 from tests.engine.project import Project, Ran
 
 PATIENCE = 240.0
 IMAGE = "registry.example.com/ai/training:latest"
 
 
-def rehearser(project: Project, image: str, live: Live) -> Callable[..., Ran]:
-    """Brings an experiment up and rehearses the pods that the controller made of it: name, experiment, words of the command, variables."""
+@dataclasses.dataclass(frozen=True)
+class Rehearsals:
+    """Experiments that are up, and the image in which their pods are rehearsed."""
 
-    def run(name: str, data: dict[str, Any], *words: str, **environ: str) -> Ran:
-        project.experiment(name, {"image": IMAGE, "shared_memory": "64Mi", **data})
-        stack = project.stack(name)
-        project.ssh_secret(stack).succeeded()
-        project.up(stack)
-        live.running_pods(project.namespace, sum(role.get("replicas", 1) for role in data["roles"].values()))
-        return project.run(
-            sys.executable, "-m", "trainform", "rehearse", name, "-e", "dev", "--from-cluster", "--image", image, "--timeout", "3m", *words,
-            timeout=PATIENCE, **environ,
+    project: Project
+    live: Live
+    image: str
+
+    def __call__(self, name: str, *words: str) -> Ran:
+        """Rehearse the pods that the controller made of one of them, once all run."""
+        pods_of(self.live, self.project.plan(name))
+        return self.project.run(
+            sys.executable, "-m", "trainform", "rehearse", name, "-e", "dev", "--from-cluster", "--image", self.image, "--timeout", "3m", *words,
+            timeout=PATIENCE,
         )  # fmt: skip
 
-    return run
+
+def brought_up(project: Project, experiments: Mapping[str, dict[str, Any]], live: Live, image: str) -> Rehearsals:
+    """All experiments in one stack."""
+    for name, data in experiments.items():
+        project.experiment(name, {"image": IMAGE, "shared_memory": "64Mi", **data})
+    project.up(stack_of(project, "rehearsed", list(experiments)))
+    return Rehearsals(project, live, image)

@@ -11,6 +11,7 @@ import yaml
 from tests.engine.admission import not_kept
 from tests.engine.live import Live, until
 from tests.engine.pods import as_planned, pods_of
+from tests.engine.programs import stack_of
 from tests.engine.project import REPOSITORY, Project
 from trainform.backends.job import BACKENDS, job_problems
 from trainform.spec import Experiment
@@ -18,13 +19,6 @@ from trainform.spec.load import load_environment
 
 EXPERIMENTS = sorted(path.stem for path in (REPOSITORY / "stacks" / "experiments").glob("*.yaml"))
 OTHERS = [name for name in BACKENDS if name != "volcano"]
-PROGRAM = """\
-import pulumi
-from trainform import TrainingJob
-
-for name in pulumi.Config("trainform").require_object("experiments"):
-    TrainingJob(name, experiment=name, environment="dev")
-"""
 CLAIM = "cloud-ai-test-pvc-1"  # of the environment's stack
 
 
@@ -59,7 +53,6 @@ def many(addons_project: Project, addons_live: Live) -> Project:
         "spec": {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1Gi"}}},
     }  # fmt: skip
     addons_live.create("persistentvolumeclaims", claim, addons_project.namespace)
-    (addons_project.folder / "stacks" / "__main__.py").write_text(PROGRAM)
     return addons_project
 
 
@@ -77,19 +70,17 @@ def test_the_life_of_every_experiment(backend: str, many: Project, addons_live: 
             many.copied(name, edit)
 
     write()
-    stack = many.program_stack("all", {"trainform:experiments": names})
-    many.ssh_secret(stack).succeeded()
+    stack = stack_of(many, "all", names)
     many.up(stack)
     for name in names:
         as_planned(addons_live, many.plan(name))
     many.unchanged(stack)
 
     write(labels={"team": "vision"})
-    steps = many.steps(stack)
+    steps = many.applied(stack)
     assert {(step.op, step.kind in {"Service", "Secret", "PersistentVolumeClaim"}) for step in steps} == {
         ("update", False)
     }
-    many.up(stack)
 
     before = {name: many.plan(name).job for name in names}
     write(labels={"team": "vision"}, env={"EPOCHS": "3"})
@@ -98,7 +89,6 @@ def test_the_life_of_every_experiment(backend: str, many: Project, addons_live: 
         plan = many.plan(name)
         assert plan.job != before[name]
         pods_of(addons_live, plan)
-    many.unchanged(stack)
     many.destroy(stack)
     until(lambda: not addons_live.find_all("pods", many.namespace), "all pods to go")
 
@@ -115,13 +105,11 @@ def test_the_server_takes_what_is_rendered(backend: str, many: Project, addons_l
 def test_an_experiment_may_move_from_one_operator_to_another(many: Project, addons_live: Live) -> None:
     """Its claims stay."""
     many.copied("resnet")
-    stack = many.program_stack("move", {"trainform:experiments": ["resnet"]})
+    stack = stack_of(many, "move", ["resnet"])
     many.up(stack)
     many.copied("resnet", lambda data: data.update(backend="jobset"))
-    kinds = {(step.op, step.kind) for step in many.steps(stack)}
-    assert ("create", "JobSet") in kinds or ("create-replacement", "JobSet") in kinds
+    kinds = {(step.op, step.kind) for step in many.applied(stack)}
+    assert ("create", "JobSet") in kinds or ("replace", "JobSet") in kinds
     assert not any(kind == "PersistentVolumeClaim" for _, kind in kinds)
-    many.up(stack)
     as_planned(addons_live, many.plan("resnet"))
     many.unchanged(stack)
-    many.destroy(stack)

@@ -1,15 +1,21 @@
-"""What a change of the experiment does: a new revision, an update in place, or nothing to the job at all."""
+"""What a change of the experiment does: a new revision, an update in place, or nothing to the job at all.
+
+Each change has an experiment of its own; all are in one stack, go up together and change together.
+"""
 
 from __future__ import annotations
 
-import threading
+import dataclasses
+import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from tests.engine.live import Live
-from tests.engine.project import Project
+from tests.engine.pods import pods_of
+from tests.engine.programs import stack_of
+from tests.engine.project import Project, Step
 
 Edit = Callable[[dict[str, Any]], object]
 
@@ -22,142 +28,163 @@ NEW_REVISION: dict[str, tuple[Edit, str]] = {
     "env": (lambda data: data.update(env={"NCCL_DEBUG": "TRACE"}), "containers[0].env"),
     "resources": (lambda data: data["roles"]["worker"].update(memory="96Gi"), "containers[0].resources.limits.memory"),
     "queue": (lambda data: data.update(queue="default"), "spec.queue"),
-    "ranked replicas": (lambda data: data["roles"]["worker"].update(replicas=2), "containers[0].env"),
+    "ranked-replicas": (lambda data: data["roles"]["worker"].update(replicas=2), "containers[0].env"),
 }
 
-IN_PLACE: dict[str, tuple[str, Edit, set[str]]] = {
-    "unranked replicas": (
-        "extras",
-        lambda data: data["roles"]["extra"].update(replicas=6),
+IN_PLACE: dict[str, tuple[Edit, set[str]]] = {
+    # the first of the program, which ends at once where this one is refused
+    "elastic-replicas": (lambda data: data["roles"]["worker"].update(replicas=7), {"spec.tasks[0].replicas"}),
+    "unranked-replicas": (
+        lambda data: data["roles"]["extra"].update(replicas=3),
         {"spec.minAvailable", "spec.tasks[2].minAvailable", "spec.tasks[2].replicas"},
     ),
-    "elastic replicas": (
-        "elastic",
-        lambda data: data["roles"]["worker"].update(replicas=7),
-        {"spec.tasks[0].replicas"},
-    ),
     "gang": (
-        "extras",
         lambda data: data["roles"]["extra"].update(min_available=0),
         {"spec.minAvailable", "spec.tasks[2].minAvailable"},
     ),
+    "labels": (
+        lambda data: data.update(labels={"cost-center": "4711"}, annotations={"example.com/ticket": "ML-7"}),
+        {'metadata.annotations["example.com/ticket"]', "metadata.labels.cost-center"},
+    ),
 }
 
 
-@pytest.fixture
-def running(project: Project) -> str:
-    """`extras` up; its stack."""
-    project.copied("extras")
-    stack = project.stack("extras")
-    project.up(stack)
-    return stack
+def around(data: dict[str, Any]) -> None:
+    """A change of everything but the job."""
+    data["storage"]["output"]["size"] = "200Gi"
+    data["queue"]["weight"] = 5
+    data["manifest_overrides"] = {"service": {"metadata": {"labels": {"team": "vision"}}}}  # says so on the Service
 
 
-def test_a_new_revision_names_the_changed_field(project: Project, running: str) -> None:
-    for name, (edit, path) in NEW_REVISION.items():
-        project.copied("extras", edit)
-        job = next(step for step in project.steps(running) if step.kind == "Job" and step.paths)
-        assert "replace" in job.op, name
-        assert "metadata.name" in job.replaced_by, name
-        assert any(path in changed for changed in job.paths), (name, job.paths)
+# clusterIP cannot change in place: Pulumi replaces the Service, and the job must not go with it
+NEW_SERVICE = {"service": {"spec": {"clusterIP": None, "ports": [{"port": 80}]}}}
+
+BESIDE: dict[str, tuple[Edit, set[tuple[str, str]]]] = {
+    "around": (around, {("update", "PersistentVolumeClaim"), ("update", "Queue"), ("update", "Service")}),
+    "new-service": (lambda data: data.update(manifest_overrides=NEW_SERVICE), {("replace", "Service")}),
+}
+
+CHANGES: dict[str, Edit] = {name: row[0] for table in (IN_PLACE, NEW_REVISION, BESIDE) for name, row in table.items()}
+SOURCES = {"elastic-replicas": "elastic"}
+WITH_OBJECTS_OF_THEIR_OWN = ("queue", "around")
 
 
-def test_the_old_job_is_gone_before_the_new_one_is_made(project: Project, live: Live, running: str) -> None:
-    project.copied("extras", NEW_REVISION["image"][0])
-    seen: list[frozenset[str]] = [frozenset(live.names("jobs", project.namespace))]
-    done = threading.Event()
+@dataclasses.dataclass(frozen=True)
+class Changed:
+    """The stack once every experiment has changed: what the preview said, and what happened to the jobs."""
 
-    def watch() -> None:
-        while not done.is_set():
-            names = frozenset(live.names("jobs", project.namespace))
-            if names != seen[-1]:
-                seen.append(names)
+    project: Project
+    stack: str
+    steps: list[Step]
+    events: dict[str, list[str]]
 
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    try:
-        project.up(running)
-    finally:
-        done.set()
-        watcher.join()
-    assert [len(names) for names in seen] == [1, 0, 1], seen
-    assert seen[0] != seen[-1]
-    project.unchanged(running)
+
+def write(project: Project, name: str, change: Edit = lambda data: None) -> None:
+    """The experiment, as small as it can be."""
+
+    def edit(data: dict[str, Any]) -> None:
+        if name not in SOURCES:
+            data["roles"]["worker"]["replicas"] = data["roles"]["extra"]["replicas"] = 1
+            for field in () if name in WITH_OBJECTS_OF_THEIR_OWN else ("queue", "storage"):
+                del data[field]
+        change(data)
+
+    project.copied(SOURCES.get(name, "extras"), edit, name)
+
+
+def version(live: Live, namespace: str) -> str:
+    """Where the history of the jobs stands."""
+    found: str = live.request("GET", live.path("jobs", namespace)).json()["metadata"]["resourceVersion"]
+    return found
+
+
+def made_and_deleted(live: Live, namespace: str, since: str) -> dict[str, list[str]]:
+    """What came and went since then, in order, for each experiment."""
+    path = f"{live.path('jobs', namespace)}?watch=true&timeoutSeconds=1&resourceVersion={since}"
+    found: dict[str, list[str]] = {name: [] for name in CHANGES}
+    for line in live.request("GET", path).text.splitlines():
+        event = json.loads(line)
+        if event["type"] in ("ADDED", "DELETED"):
+            found[event["object"]["metadata"]["labels"]["app.kubernetes.io/name"]].append(event["type"])
+    return found
+
+
+@pytest.fixture(scope="module")
+def changed(shared_project: Project, live: Live) -> Changed:
+    """All experiments up, and changed."""
+    for name in CHANGES:
+        write(shared_project, name)
+    stack = stack_of(shared_project, "changes", list(CHANGES))
+    shared_project.up(stack)
+    for name, change in CHANGES.items():
+        write(shared_project, name, change)
+    steps = shared_project.steps(stack)
+    since = version(live, shared_project.namespace)
+    shared_project.up(stack)
+    return Changed(shared_project, stack, steps, made_and_deleted(live, shared_project.namespace, since))
+
+
+def steps_of(changed: Changed, name: str) -> list[Step]:
+    return [step for step in changed.steps if step.name.startswith(f"{name}-")]
+
+
+def job(live: Live, changed: Changed, name: str) -> dict[str, Any]:
+    return live.get("jobs", changed.project.plan(name).job, changed.project.namespace)
+
+
+@pytest.mark.parametrize("name", NEW_REVISION)
+def test_a_new_revision_names_the_changed_field(changed: Changed, name: str) -> None:
+    step = next(step for step in steps_of(changed, name) if step.kind == "Job" and step.paths)
+    assert "replace" in step.op
+    assert "metadata.name" in step.replaced_by
+    assert any(NEW_REVISION[name][1] in path for path in step.paths), step.paths
+
+
+def test_the_old_job_is_gone_before_the_new_one_is_made(changed: Changed) -> None:
+    assert {name: changed.events[name] for name in NEW_REVISION} == {
+        name: ["DELETED", "ADDED"] for name in NEW_REVISION
+    }
 
 
 @pytest.mark.parametrize("name", IN_PLACE)
-def test_replicas_without_rank_and_of_elastic_jobs_update_in_place(project: Project, live: Live, name: str) -> None:
-    experiment, edit, paths = IN_PLACE[name]
-    project.copied(experiment)
-    stack = project.stack(experiment)
-    project.up(stack)
-    before = live.only_job(project.namespace)
-    project.copied(experiment, edit)
-    (step,) = project.steps(stack)
-    assert (step.op, step.kind, set(step.paths)) == ("update", "Job", paths)
-    project.up(stack)
-    after = live.only_job(project.namespace)
-    assert after["metadata"]["uid"] == before["metadata"]["uid"]
-    live.running_pods(project.namespace, sum(task["replicas"] for task in after["spec"]["tasks"]))
-    project.unchanged(stack)
+def test_replicas_without_rank_and_of_elastic_jobs_and_labels_update_in_place(
+    changed: Changed, live: Live, name: str
+) -> None:
+    (step,) = steps_of(changed, name)
+    assert (step.op, step.kind, set(step.paths)) == ("update", "Job", IN_PLACE[name][1])
+    assert changed.events[name] == []
+    plan = changed.project.plan(name)
+    assert sum(task["replicas"] for task in job(live, changed, name)["spec"]["tasks"]) == plan.totals.pods
+    pods_of(live, plan)
 
 
-def test_an_elastic_job_is_not_scaled_beyond_its_bounds(project: Project, live: Live) -> None:
-    project.copied("elastic")
-    stack = project.stack("elastic")
-    project.up(stack)
-    before = live.only_job(project.namespace)
-    for replicas in (1, 9):
-        project.copied("elastic", lambda data: data["roles"]["worker"].update(replicas=replicas))  # noqa: B023 - called at once
-        for words in (("preview",), ("up", "--yes", "--skip-preview")):
-            output = project.pulumi(*words, "-s", stack).failed()
-            assert f"have {replicas} ranked pods, outside min_nodes 2 and max_nodes 8" in output
-    assert live.only_job(project.namespace)["metadata"]["generation"] == before["metadata"]["generation"]
+def test_labels_reach_the_job(changed: Changed, live: Live) -> None:
+    assert job(live, changed, "labels")["metadata"]["labels"]["cost-center"] == "4711"
 
 
-def test_labels_of_the_job_update_in_place(project: Project, live: Live, running: str) -> None:
-    before = live.only_job(project.namespace)
-    project.copied(
-        "extras", lambda data: data.update(labels={"cost-center": "4711"}, annotations={"example.com/ticket": "ML-7"})
-    )
-    (step,) = project.steps(running)
-    assert (step.op, step.kind) == ("update", "Job")
-    project.up(running)
-    after = live.only_job(project.namespace)
-    assert after["metadata"]["uid"] == before["metadata"]["uid"]
-    assert after["metadata"]["labels"]["cost-center"] == "4711"
+@pytest.mark.parametrize("name", BESIDE)
+def test_a_changed_claim_queue_or_service_and_a_replaced_service_leave_the_job_alone(
+    changed: Changed, name: str
+) -> None:
+    assert {(step.op, step.kind) for step in steps_of(changed, name)} == BESIDE[name][1]
+    assert changed.events[name] == []
 
 
-def test_a_changed_service_queue_or_claim_leaves_the_job_alone(project: Project, live: Live, running: str) -> None:
-    before = live.only_job(project.namespace)
-
-    def edit(data: dict[str, Any]) -> None:
-        data["storage"]["output"]["size"] = "200Gi"
-        data["queue"]["weight"] = 5
-        data["manifest_overrides"] = {"service": {"metadata": {"labels": {"team": "vision"}}}}  # says so on the Service
-
-    project.copied("extras", edit)
-    assert {(step.op, step.kind) for step in project.steps(running)} == {
-        ("update", "PersistentVolumeClaim"),
-        ("update", "Queue"),
-        ("update", "Service"),
-    }
-    project.up(running)
-    assert live.only_job(project.namespace)["metadata"]["uid"] == before["metadata"]["uid"]
-    assert live.get("services", "extras", project.namespace)["metadata"]["labels"]["team"] == "vision"
-    project.unchanged(running)
+def test_an_override_reaches_the_service(changed: Changed, live: Live) -> None:
+    service = live.get("services", "around", changed.project.namespace)
+    assert service["metadata"]["labels"]["team"] == "vision"
 
 
-def test_a_service_that_is_replaced_leaves_the_job_alone(project: Project, live: Live, running: str) -> None:
-    """clusterIP cannot change in place: Pulumi replaces the Service, and the job must not go with it."""
-    before = live.only_job(project.namespace)
-    project.copied(
-        "extras",
-        lambda data: data.update(
-            manifest_overrides={"service": {"spec": {"clusterIP": None, "ports": [{"port": 80}]}}}
-        ),
-    )
-    steps = project.steps(running)
-    assert {step.kind for step in steps} == {"Service"}
-    project.up(running)
-    assert live.only_job(project.namespace)["metadata"]["uid"] == before["metadata"]["uid"]
+def test_after_every_change_nothing_is_left_to_change(changed: Changed) -> None:
+    changed.project.unchanged(changed.stack)
+
+
+def test_an_elastic_job_is_not_scaled_beyond_its_bounds(changed: Changed, live: Live) -> None:
+    before = job(live, changed, "elastic-replicas")
+    words = {1: ("preview",), 9: ("up", "--yes", "--skip-preview")}
+    for replicas, verb in words.items():
+        write(changed.project, "elastic-replicas", lambda data: data["roles"]["worker"].update(replicas=replicas))  # noqa: B023 - called at once
+        output = changed.project.pulumi(*verb, "-s", changed.stack).failed()
+        assert f"have {replicas} ranked pods, outside min_nodes 2 and max_nodes 8" in output
+    after = live.get("jobs", before["metadata"]["name"], changed.project.namespace)
+    assert after["metadata"]["generation"] == before["metadata"]["generation"]

@@ -10,7 +10,9 @@ from tests.engine.project import Project
 CLAIM = "resnet-checkpoints"
 
 
-def test_destroy_leaves_kept_claims_and_the_next_up_adopts_them(project: Project, live: Live) -> None:
+def test_destroy_leaves_kept_claims_the_next_up_adopts_them_and_a_change_that_would_delete_data_is_refused(
+    project: Project, live: Live
+) -> None:
     project.copied("resnet")
     stack = project.stack("resnet")
     project.up(stack)
@@ -22,32 +24,6 @@ def test_destroy_leaves_kept_claims_and_the_next_up_adopts_them(project: Project
     project.pulumi("preview", "-s", stack).succeeded()
     project.up(stack)
     assert live.get("persistentvolumeclaims", CLAIM, project.namespace)["metadata"]["uid"] == before
-    project.unchanged(stack)
-
-
-def test_a_claim_of_somebody_else_is_refused_and_not_touched(project: Project, live: Live) -> None:
-    foreign = {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": {"name": CLAIM, "labels": {"app.kubernetes.io/managed-by": "Helm"}},
-        "spec": {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1Ti"}}},
-    }
-    before = live.create("persistentvolumeclaims", foreign, project.namespace)["metadata"]["uid"]
-    project.copied("resnet")
-    stack = project.stack("resnet")
-    for verb in (["preview"], ["up", "--yes", "--skip-preview"]):
-        output = project.pulumi(*verb, "-s", stack).failed()
-        assert f"PersistentVolumeClaim {CLAIM} exists already and belongs to somebody else (managed-by Helm)" in output
-    after = live.get("persistentvolumeclaims", CLAIM, project.namespace)
-    assert after["metadata"]["uid"] == before
-    assert after["spec"]["resources"]["requests"]["storage"] == "1Ti"
-    assert live.find_all("jobs", project.namespace) == []
-
-
-def test_a_change_that_would_delete_data_is_refused(project: Project, live: Live) -> None:
-    project.copied("resnet")
-    stack = project.stack("resnet")
-    project.up(stack)
 
     def edit(data: dict[str, Any]) -> None:
         data["storage"]["checkpoints"] |= {"size": "100Gi", "access_modes": ["ReadWriteOnce"]}
@@ -58,7 +34,21 @@ def test_a_change_that_would_delete_data_is_refused(project: Project, live: Live
     assert f"the claim {CLAIM} would shrink from 200Gi to 100Gi" in output
 
 
-def test_a_claim_that_does_not_exist_is_told(project: Project) -> None:
-    project.copied("sdxl-lora")
-    output = project.pulumi("preview", "-s", project.stack("sdxl-lora")).failed()
-    assert f"the claim cloud-ai-test-pvc-1 does not exist in {project.namespace}" in output
+def test_a_claim_of_somebody_else_is_refused_and_not_touched_and_one_that_does_not_exist_is_told(
+    project: Project, live: Live
+) -> None:
+    foreign = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": CLAIM, "labels": {"app.kubernetes.io/managed-by": "Helm"}},
+        "spec": {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1Ti"}}},
+    }
+    before = live.create("persistentvolumeclaims", foreign, project.namespace)["metadata"]["uid"]
+    project.copied("resnet", lambda data: data["storage"].update(models={"claim": "nowhere", "mount": "/models"}))
+    output = project.pulumi("up", "--yes", "--skip-preview", "-s", project.stack("resnet")).failed()
+    assert f"PersistentVolumeClaim {CLAIM} exists already and belongs to somebody else (managed-by Helm)" in output
+    assert f"the claim nowhere does not exist in {project.namespace}" in output
+    after = live.get("persistentvolumeclaims", CLAIM, project.namespace)
+    assert after["metadata"]["uid"] == before
+    assert after["spec"]["resources"]["requests"]["storage"] == "1Ti"
+    assert live.find_all("jobs", project.namespace) == []

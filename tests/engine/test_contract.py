@@ -1,18 +1,24 @@
 """The launch contract on the live cluster: the pods that Volcano's controller really makes are those of the plan.
 
-The three teaching experiments go up as they are, but for what the sandbox has no use for. What their launchers make of it,
-`test_rehearsals` shows.
+The three teaching experiments go up as they are, but for what the sandbox has no use for, all in one stack. What their launchers make of
+it, `test_rehearsals` shows.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import subprocess
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
+
+import pytest
 
 from tests.engine.differences import changed
 from tests.engine.live import Live, until
+from tests.engine.pods import pods_of
+from tests.engine.programs import stack_of
 from tests.engine.project import Project
 from trainform.backends.job import BACKENDS, job_manifests
 from trainform.plan import Plan
@@ -20,6 +26,8 @@ from trainform.rehearsal.env import expanded
 
 TOKEN = "kube-api-access-"  # noqa: S105 - the volume that Kubernetes adds to every pod
 MNIST_NODE = {"kubernetes.io/hostname": "a800-3"}
+CROWDED_NODE = {"kubernetes.io/hostname": "a800-4"}
+MINE = "first.example.com,second.example.com"
 
 
 def without_token(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -29,7 +37,7 @@ def without_token(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def as_planned(live: Live, plan: Plan) -> list[dict[str, Any]]:
     """The running pods; fails the test where they are not what the plan said and the controller is known to make of it."""
     said_pods, said_maps = BACKENDS[plan.backend].pods(plan, job_manifests(plan))
-    pods = {pod["metadata"]["name"]: pod for pod in live.running_pods(plan.namespace, len(said_pods))}
+    pods = {pod["metadata"]["name"]: pod for pod in pods_of(live, plan).values()}
     assert pods.keys() == {pod["metadata"]["name"] for pod in said_pods} == {pod.name for pod in plan.pods()}
     for name, data in said_maps.items():
         assert live.get("configmaps", name, plan.namespace)["data"] == data
@@ -80,14 +88,49 @@ def without_user_claims(data: dict[str, Any]) -> None:
     data["storage"] = {"data": {"size": "1Gi", "mount": "/mnt/data"}}
 
 
-def test_deepspeed(project: Project, live: Live) -> None:
-    project.copied("llama-sft", without_user_claims)
-    stack = project.stack("llama-sft")
-    project.ssh_secret(stack).succeeded()
-    project.up(stack)
-    plan = project.plan("llama-sft")
+def addresses(ports: str) -> Callable[[dict[str, Any]], object]:
+    """A Service for every replica."""
+    return lambda data: data.update(network={"host": True, "addresses": "service", "ports": ports})
+
+
+EXPERIMENTS: dict[str, tuple[str, Callable[[dict[str, Any]], object]]] = {
+    "llama-sft": ("llama-sft", without_user_claims),
+    "allreduce": ("allreduce", lambda data: data.update(env={"VC_WORKER_HOSTS": MINE})),
+    # all on one node: it can only be by ports of their own
+    "mnist": ("mnist", lambda data: data.update(node_selector=MNIST_NODE)),
+    "mnist-shared": ("mnist", lambda data: data["network"].update(ports="shared")),
+    "mnist-crowded": (
+        "mnist",
+        lambda data: (data["network"].update(ports="shared"), data.update(node_selector=CROWDED_NODE)),
+    ),
+    # the first selects by our own label, the other by Volcano's
+    "mnist-addresses": ("mnist", addresses("per-replica")),
+    "mnist-addresses-shared": ("mnist", addresses("shared")),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Applied:
+    """The stack of all experiments, up, and what `pulumi up` said."""
+
+    project: Project
+    stack: str
+    output: str
+
+
+@pytest.fixture(scope="module")
+def applied(shared_project: Project) -> Applied:
+    """All experiments up."""
+    for name, (source, edit) in EXPERIMENTS.items():
+        shared_project.copied(source, edit, name)
+    stack = stack_of(shared_project, "contract", list(EXPERIMENTS))
+    return Applied(shared_project, stack, shared_project.up(stack))
+
+
+def test_deepspeed(applied: Applied, live: Live) -> None:
+    plan = applied.project.plan("llama-sft")
     pods = as_planned(live, plan)
-    files = live.get("configmaps", plan.launch_files, project.namespace)["data"]
+    files = live.get("configmaps", plan.launch_files, plan.namespace)["data"]
     assert files == plan.files
     assert files["hostfile"].splitlines() == [f"{pod.address} slots=8" for pod in plan.pods()]
     hosts = [pod.address for pod in plan.pods()]
@@ -95,20 +138,13 @@ def test_deepspeed(project: Project, live: Live) -> None:
     assert {data_of(live, pod)["VC_WORKER_NUM"] for pod in pods} == {"3"}
     indices = {pod["metadata"]["name"]: pod["metadata"]["labels"]["volcano.sh/task-index"] for pod in pods}
     assert [indices[pod.name] for pod in plan.pods()] == [str(pod.index) for pod in plan.pods()]
-    assert live.get("services", "llama-sft", project.namespace)["spec"]["publishNotReadyAddresses"]
-    project.unchanged(stack)
+    assert live.get("services", "llama-sft", plan.namespace)["spec"]["publishNotReadyAddresses"]
 
 
-def test_mpi_and_a_value_of_the_user_for_a_variable_of_volcano(project: Project, live: Live) -> None:
-    mine = "first.example.com,second.example.com"
-    project.copied("allreduce", lambda data: data.update(env={"VC_WORKER_HOSTS": mine}))
-    stack = project.stack("allreduce")
-    project.ssh_secret(stack).succeeded()
-    project.up(stack)
-    plan = project.plan("allreduce")
-    for pod in as_planned(live, plan):
+def test_mpi_and_a_value_of_the_user_for_a_variable_of_volcano(applied: Applied, live: Live) -> None:
+    for pod in as_planned(live, applied.project.plan("allreduce")):
         variables = data_of(live, pod)
-        assert variables["VC_WORKER_HOSTS"] != mine  # as Volcano appends it, over the user's
+        assert variables["VC_WORKER_HOSTS"] != MINE  # as Volcano appends it, over the user's
         assert variables["VC_LAUNCHER_NUM"] == "1"
         *before, _shell, _script = [expanded(word, variables) for word in pod["spec"]["containers"][0]["command"]]
         # what the first words make of it is what the launch script sees
@@ -119,54 +155,51 @@ def test_mpi_and_a_value_of_the_user_for_a_variable_of_volcano(project: Project,
             text=True,
             check=True,
         )
-        assert seen.stdout == f"{mine}\n"
-    project.unchanged(stack)
+        assert seen.stdout == f"{MINE}\n"
 
 
-def test_tensorflow_with_ports_of_their_own_and_with_shared_ones(project: Project, live: Live) -> None:
-    # all on one node: it can only be by ports of their own
-    project.copied("mnist", lambda data: data.update(node_selector=MNIST_NODE))
-    stack = project.stack("mnist")
-    project.up(stack)
-    pods = as_planned(live, project.plan("mnist"))
+def test_tensorflow_with_ports_of_their_own(applied: Applied, live: Live) -> None:
+    pods = as_planned(live, applied.project.plan("mnist"))
     assert {pod["spec"]["nodeName"] for pod in pods} == {"a800-3"}
     numbers = [number for pod in pods for number in host_ports(pod)]
     assert len(numbers) == len(set(numbers)) == 5
-    project.unchanged(stack)
 
-    project.copied("mnist", lambda data: data["network"].update(ports="shared"))
-    project.up(stack)
-    pods = as_planned(live, project.plan("mnist"))
+
+def test_tensorflow_with_shared_ports(applied: Applied, live: Live) -> None:
+    pods = as_planned(live, applied.project.plan("mnist-shared"))
     used = Counter((pod["spec"]["nodeName"], number) for pod in pods for number in host_ports(pod))
     assert set(used.values()) == {1}
     assert len({pod["spec"]["nodeName"] for pod in pods}) >= 3
     assert len({number for _, number in used}) == 2  # one for each role
-    # three pods with one host port have no place on one node, and a gang starts together or not at all
-    project.copied(
-        "mnist", lambda data: (data["network"].update(ports="shared"), data.update(node_selector=MNIST_NODE))
-    )
-    project.up(stack)
+
+
+def test_three_pods_with_one_host_port_have_no_place_on_one_node(applied: Applied, live: Live) -> None:
+    """And a gang starts together or not at all."""
+    job, namespace = applied.project.plan("mnist-crowded").job, applied.project.namespace
+
+    def of_job(plural: str) -> list[dict[str, Any]]:
+        return [found for found in live.find_all(plural, namespace) if found["metadata"]["name"].startswith(f"{job}-")]
 
     def refused() -> bool:
         return any(
             condition["type"] == "Unschedulable"
-            for group in live.find_all("podgroups", project.namespace)
+            for group in of_job("podgroups")
             for condition in group["status"].get("conditions", [])
         )
 
     until(refused, "the scheduler to say that the gang has no place")
-    assert {pod["status"]["phase"] for pod in live.find_all("pods", project.namespace)} <= {"Pending"}
+    assert {pod["status"]["phase"] for pod in of_job("pods")} <= {"Pending"}
 
 
-def slices(live: Live, namespace: str) -> dict[str, tuple[dict[int, int], list[str]]]:
+def slices(live: Live, plan: Plan) -> dict[str, tuple[dict[int, int], list[str]]]:
     """Per Service of one replica: constant port → port of the pod, and the names of the ready pods behind it."""
     services = {
         service["metadata"]["name"]: {port["name"]: port["port"] for port in service["spec"]["ports"]}
-        for service in live.find_all("services", namespace)
-        if "ports" in service["spec"]
+        for service in live.find_all("services", plan.namespace)
+        if "ports" in service["spec"] and service["metadata"]["labels"]["app.kubernetes.io/name"] == plan.experiment
     }
     found = {}
-    for item in live.find_all("endpointslices", namespace):
+    for item in live.find_all("endpointslices", plan.namespace):
         name = item["metadata"]["labels"]["kubernetes.io/service-name"]
         if name in services:
             ports = {services[name][port["name"]]: port["port"] for port in item["ports"] or []}
@@ -174,21 +207,18 @@ def slices(live: Live, namespace: str) -> dict[str, tuple[dict[int, int], list[s
     return found
 
 
-def test_a_service_for_every_replica(project: Project, live: Live) -> None:
-    network = {"host": True, "addresses": "service"}
-    project.copied("mnist")
-    stack = project.stack("mnist")
-    for ports in ("per-replica", "shared"):  # the first selects by our own label, the other by Volcano's
-        project.copied("mnist", lambda data: data.update(network=network | {"ports": ports}))  # noqa: B023 - called at once
-        waits = re.findall(r"mnist-service-\S+ .*Finding Pods", project.up(stack))
-        assert waits == []  # it would take the provider ten seconds, and the pods come later
-        plan = project.plan("mnist")
-        pods = dict(zip((pod.name for pod in plan.pods()), as_planned(live, plan), strict=True))
-        expected = {
-            f"mnist-{pod.role}-{pod.index}": ({2222: host_ports(pods[pod.name])[0]}, [pod.name]) for pod in plan.pods()
-        }
-        assert len(expected) == 5
-        until(lambda: slices(live, project.namespace) == expected, f"endpoints with {ports} ports")  # noqa: B023
-        project.unchanged(stack)
-    project.destroy(stack)
-    assert live.names("services", project.namespace) == set()
+@pytest.mark.parametrize("name", ["mnist-addresses", "mnist-addresses-shared"])
+def test_a_service_for_every_replica(applied: Applied, live: Live, name: str) -> None:
+    # it would take the provider ten seconds, and the pods come later
+    assert re.findall(rf"{name}-service-\S+ .*Finding Pods", applied.output) == []
+    plan = applied.project.plan(name)
+    pods = dict(zip((pod.name for pod in plan.pods()), as_planned(live, plan), strict=True))
+    expected = {
+        f"{name}-{pod.role}-{pod.index}": ({2222: host_ports(pods[pod.name])[0]}, [pod.name]) for pod in plan.pods()
+    }
+    assert len(expected) == 5
+    until(lambda: slices(live, plan) == expected, f"endpoints of {name}")
+
+
+def test_a_preview_of_what_is_up_shows_no_change(applied: Applied) -> None:
+    applied.project.unchanged(applied.stack)

@@ -14,6 +14,8 @@ import pytest
 
 from tests.engine.live import until
 from tests.engine.project import REPOSITORY, Project
+from trainform.sandbox.exports import WITHOUT_SIDECARS
+from trainform.sandbox.folder import Layout
 
 TRAINFORM = (sys.executable, "-m", "trainform")
 
@@ -29,24 +31,21 @@ def clone(tmp_path: Path, sandbox_exports: dict[str, str]) -> Iterator[Project]:
     project.run(*TRAINFORM, "sandbox", "down", "--purge").succeeded()
 
 
-def test_the_demo_walks_to_running_pods_and_does_nothing_twice(clone: Project) -> None:
-    first = clone.run(*TRAINFORM, "demo").succeeded()
-    assert "+ 7 to create" in first
-    assert first.count("Running") == 4
-    assert {"a800-0", "a800-1", "a800-2", "a800-3", "a800-4", "a800-5", "a800-6", "a800-7"} & set(first.split())
-    for word in ("change", "review", "apply", "destroy", "stop"):
-        assert f"\n  {word} " in first
-    second = clone.run(*TRAINFORM, "demo").succeeded()
-    assert "7 unchanged" in second
-    assert second.count("Running") == 4
-    # a new sandbox after `make stop`: the stacks' files still hold the salts of the first one's state
+def stop_an_earlier_one(clone: Project) -> None:
+    """As `make stop` leaves a project: the state of its stacks is gone, in their files are its salts."""
+    layout = Layout(Path(clone.environ["TRAINFORM_SANDBOX"]))
+    layout.make()
+    url, passphrase = f"file://{layout.pulumi_state}?{WITHOUT_SIDECARS}", layout.passphrase.read_text()
+    for stack in ("dev", "sdxl-lora.dev"):
+        init = clone.pulumi("stack", "init", stack, PULUMI_BACKEND_URL=url, PULUMI_CONFIG_PASSPHRASE=passphrase)
+        init.succeeded()
+        assert "encryptionsalt" in (clone.folder / "stacks" / f"Pulumi.{stack}.yaml").read_text()
     clone.run(*TRAINFORM, "sandbox", "down").succeeded()
-    third = clone.run(*TRAINFORM, "demo").succeeded()
-    assert third.count("Running") == 4
+    assert not layout.pulumi_state.exists()
 
 
-def test_the_demo_can_be_interrupted_in_the_middle_of_up_and_run_again(clone: Project, tmp_path: Path) -> None:
-    log = tmp_path / "demo.log"
+def interrupted_demo(clone: Project, log: Path) -> str:
+    """What it says that is interrupted in the middle of the experiment's `up`."""
     with log.open("w") as output:
         demo = subprocess.Popen(
             [*TRAINFORM, "demo"],
@@ -59,14 +58,29 @@ def test_the_demo_can_be_interrupted_in_the_middle_of_up_and_run_again(clone: Pr
     until(lambda: "sdxl-lora-service creat" in log.read_text().partition("$ pulumi up -s sdxl-lora.dev")[2], "up")
     os.killpg(demo.pid, signal.SIGINT)  # as a terminal does: to all of the foreground
     assert demo.wait(timeout=60) == 130
-    said = log.read_text()
+    return log.read_text()
+
+
+def test_the_demo_begins_anew_after_stop_goes_on_when_interrupted_and_does_nothing_twice(
+    clone: Project, tmp_path: Path
+) -> None:
+    stop_an_earlier_one(clone)
+    said = interrupted_demo(clone, tmp_path / "demo.log")
+    assert "+ 7 to create" in said
     assert "interrupted; to go on, run the same command again" in said
     assert "Traceback" not in said
-    assert clone.run(*TRAINFORM, "demo").succeeded().count("Running") == 4
+    resumed = clone.run(*TRAINFORM, "demo").succeeded()
+    assert resumed.count("Running") == 4
+    assert {"a800-0", "a800-1", "a800-2", "a800-3", "a800-4", "a800-5", "a800-6", "a800-7"} & set(resumed.split())
+    for word in ("change", "review", "apply", "destroy", "stop"):
+        assert f"\n  {word} " in resumed
+    again = clone.run(*TRAINFORM, "demo").succeeded()
+    assert "7 unchanged" in again
+    assert again.count("Running") == 4
 
 
 def test_the_demo_outside_a_clone_says_so(tmp_path: Path, sandbox_exports: dict[str, str]) -> None:
     project = Project(tmp_path / "clone", sandbox_exports, "ai-namespace")
     (project.folder / "Pulumi.yaml").unlink()
-    output = project.run(sys.executable, "-m", "trainform", "demo").failed()
+    output = project.run(*TRAINFORM, "demo").failed()
     assert "there is no Pulumi.yaml here or above" in output

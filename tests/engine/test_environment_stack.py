@@ -14,14 +14,13 @@ OWN: dict[str, dict[str, Any]] = {
 }
 
 
-def test_up_makes_everything_and_a_second_preview_is_empty(project: Project, live: Live) -> None:
+def test_up_makes_everything_and_a_changed_queue_alone_changes(project: Project, live: Live) -> None:
     namespace = f"{project.namespace}-platform"
     project.environment(**OWN, namespace={"name": namespace, "create": True})
     stack = project.stack()
     preview = project.pulumi("preview", "-s", stack).succeeded()
     assert "8 to create" in preview or "9 to create" in preview
     project.up(stack)
-    project.unchanged(stack)
 
     assert live.get("queues", "team-vision")["status"]["state"] == "Open"
     assert live.get("queues", "team-vision")["spec"]["capability"] == {"baidu.com/a800_80g_cgpu": "32"}
@@ -33,26 +32,25 @@ def test_up_makes_everything_and_a_second_preview_is_empty(project: Project, liv
         **{**OWN, "queues": {**OWN["queues"], "team-vision": {"weight": 5, "capability": {"a800": 16}}}},
         namespace={"name": namespace, "create": True},
     )
-    (step,) = project.steps(stack)
+    (step,) = project.applied(stack)
     assert (step.op, step.kind) == ("update", "Queue")
     assert set(step.paths) == {"spec.weight", 'spec.capability["baidu.com/a800_80g_cgpu"]'}
-    project.up(stack)
     assert live.get("queues", "team-vision")["spec"]["weight"] == 5
 
 
-def test_destroy_leaves_the_shared_queue_and_kept_claims(project: Project, live: Live) -> None:
-    project.environment(**OWN)
+def test_a_namespace_of_somebody_else_is_refused_and_destroy_leaves_the_shared_queue_and_kept_claims(
+    project: Project, live: Live
+) -> None:
+    project.environment(**OWN, namespace={"name": project.namespace, "create": True})
     stack = project.stack()
+    output = project.pulumi("preview", "-s", stack).failed()
+    assert f"Namespace {project.namespace} exists already and belongs to somebody else" in output
+    assert "write `create: false` to use it as it is" in output
+
+    project.environment(**OWN)
     project.up(stack)
     project.destroy(stack)
     assert live.get("queues", "default")["status"]["state"] == "Open"
     assert live.find("queues", "team-vision") is None
     assert live.find("priorityclasses", "deadline") is None
     assert live.names("persistentvolumeclaims", project.namespace) == {"datasets"}
-
-
-def test_a_namespace_of_somebody_else_is_refused(project: Project) -> None:
-    project.environment(namespace={"name": project.namespace, "create": True})
-    output = project.pulumi("preview", "-s", project.stack()).failed()
-    assert f"Namespace {project.namespace} exists already and belongs to somebody else" in output
-    assert "write `create: false` to use it as it is" in output

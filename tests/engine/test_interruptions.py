@@ -25,72 +25,58 @@ MOMENTS: dict[str, Callable[[Live, str], bool]] = {
 }
 
 
+def kill_at(moment: str, project: Project, live: Live, stack: str) -> None:
+    process = start_up(project, stack)
+    until(lambda: MOMENTS[moment](live, project.namespace), moment)
+    kill_all(process)
+
+
 def converges(project: Project, live: Live, stack: str) -> None:
     """Give back the lock of the killed engine, run `up` again, and find everything as it should be."""
     project.pulumi("cancel", "--yes", "-s", stack)
     project.up(stack)
-    project.unchanged(stack)
     live.running_pods(project.namespace, 8)
     live.only_job(project.namespace)
 
 
-def test_killed_while_the_program_loads(project: Project, live: Live) -> None:
+@pytest.fixture
+def stack(project: Project) -> str:
+    """The stack of `extras`, not up."""
     project.copied("extras")
-    stack = project.stack("extras")
+    return project.stack("extras")
+
+
+def test_killed_while_the_program_loads_and_again_when_the_service_is_made(
+    project: Project, live: Live, stack: str
+) -> None:
     process = start_up(project, stack)
     time.sleep(0.5)
     kill_all(process)
     assert live.find_all("jobs", project.namespace) == []
-    converges(project, live, stack)
+    project.pulumi("cancel", "--yes", "-s", stack)
 
-
-@pytest.mark.parametrize("moment", MOMENTS)
-def test_killed_as_soon_as(project: Project, live: Live, moment: str) -> None:
-    project.copied("extras")
-    stack = project.stack("extras")
-    process = start_up(project, stack)
-    until(lambda: MOMENTS[moment](live, project.namespace), moment)
-    kill_all(process)
-    converges(project, live, stack)
-
-
-def test_an_empty_file_beside_the_state_is_no_loss(project: Project, live: Live) -> None:
-    """What a kill may leave where the state's URL does not say `metadata=skip`; the documentation says what to do then."""
-    project.environ["PULUMI_BACKEND_URL"] = project.environ["PULUMI_BACKEND_URL"].partition("?")[0]
-    project.copied("extras")
-    stack = project.stack("extras")
-    project.up(stack)
-    (beside,) = project.folder.rglob(f"{stack}.json.attrs")
-    beside.write_text("")
-    assert "failed to load checkpoint: EOF" in project.pulumi("preview", "-s", stack).failed()
-    beside.unlink()
-    converges(project, live, stack)
-
-
-def test_nothing_stands_beside_the_state(project: Project) -> None:
-    project.copied("hello")
-    project.stack("hello")
-    assert [*project.folder.rglob("hello.dev.json")]
-    assert [*project.folder.rglob("*.attrs")] == []
-
-
-def test_the_lock_of_a_killed_up_is_told(project: Project, live: Live) -> None:
-    project.copied("extras")
-    stack = project.stack("extras")
-    process = start_up(project, stack)
-    until(lambda: MOMENTS["the service is made"](live, project.namespace), "the service")
-    kill_all(process)
+    kill_at("the service is made", project, live, stack)
     output = project.pulumi("up", "--yes", "--skip-preview", "-s", stack).failed()
     assert "the stack is currently locked" in output
     assert "pulumi cancel" in output
     converges(project, live, stack)
+    project.unchanged(stack)
+    # such a file, empty, would be what a kill leaves
+    assert [*project.folder.rglob(f"{stack}.json")]
+    assert [*project.folder.rglob("*.attrs")] == []
 
 
-def test_a_replacement_killed_after_the_old_job_is_gone(project: Project, live: Live) -> None:
-    project.copied("extras")
-    stack = project.stack("extras")
-    project.up(stack)
-    live.running_pods(project.namespace, 8)
+@pytest.mark.parametrize("moment", ["the queue is made", "the claim is made", "the job is made"])
+def test_killed_as_soon_as(project: Project, live: Live, stack: str, moment: str) -> None:
+    kill_at(moment, project, live, stack)
+    converges(project, live, stack)
+
+
+def test_killed_when_the_pods_run_and_a_replacement_after_the_old_job_is_gone(
+    project: Project, live: Live, stack: str
+) -> None:
+    kill_at("the pods run", project, live, stack)
+    converges(project, live, stack)
     before = live.only_job(project.namespace)["metadata"]["name"]
     project.copied("extras", lambda data: data.update(image="registry.example.com/ai/pytorch-training:2.4"))
     process = start_up(project, stack)
@@ -98,3 +84,17 @@ def test_a_replacement_killed_after_the_old_job_is_gone(project: Project, live: 
     kill_all(process)
     converges(project, live, stack)
     assert live.only_job(project.namespace)["metadata"]["name"] != before
+    project.unchanged(stack)
+
+
+def test_an_empty_file_beside_the_state_is_no_loss(project: Project) -> None:
+    """What a kill may leave where the state's URL does not say `metadata=skip`; the documentation says what to do then."""
+    project.environ["PULUMI_BACKEND_URL"] = project.environ["PULUMI_BACKEND_URL"].partition("?")[0]
+    project.copied("hello")
+    stack = project.stack("hello")
+    project.up(stack)
+    (beside,) = project.folder.rglob(f"{stack}.json.attrs")
+    beside.write_text("")
+    assert "failed to load checkpoint: EOF" in project.pulumi("preview", "-s", stack).failed()
+    beside.unlink()
+    project.unchanged(stack)

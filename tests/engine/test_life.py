@@ -1,16 +1,20 @@
-"""First preview, up, no change, destroy: the whole life of a job."""
+"""First preview, up, no change, destroy: the whole life of jobs, all in one stack."""
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from typing import Any
 
-import pytest
 import yaml
 
 from tests.engine.live import Live
+from tests.engine.pods import pods_of
+from tests.engine.programs import stack_of
 from tests.engine.project import Project
+
+ONE_NODE = {"kubernetes.io/hostname": "a800-7"}  # so that there are whole nodes for the reference job
 
 
 def without_shared_claim(data: dict[str, Any]) -> None:
@@ -18,29 +22,32 @@ def without_shared_claim(data: dict[str, Any]) -> None:
     del data["storage"]["models"]
 
 
-def test_the_reference_job_starts_as_a_gang_on_four_nodes(project: Project, live: Live) -> None:
-    project.copied("sdxl-lora", without_shared_claim)
-    stack = project.stack("sdxl-lora")
-    project.up(stack)
-    pods = live.running_pods(project.namespace, 4)
+EXPERIMENTS: dict[str, Callable[[dict[str, Any]], object]] = {
+    "sdxl-lora": without_shared_claim,
+    "extras": lambda data: data.update(node_selector=ONE_NODE),
+    "elastic": lambda data: data.update(node_selector=ONE_NODE),
+    "hello": lambda data: None,
+    "mnist": lambda data: data["network"].update(addresses="service"),
+}
+
+
+def starts_as_a_gang_on_four_nodes(project: Project, live: Live) -> None:
+    plan = project.plan("sdxl-lora")
+    pods = pods_of(live, plan).values()
     assert len({pod["spec"]["nodeName"] for pod in pods}) == 4
-    group = live.find_all("podgroups", project.namespace)[0]
+    groups = live.find_all("podgroups", project.namespace)
+    (group,) = (group for group in groups if group["metadata"]["name"].startswith(f"{plan.job}-"))
     assert group["spec"]["minMember"] == 4
-    job = live.only_job(project.namespace)["metadata"]["name"]
     assert {pod["metadata"]["name"] for pod in pods} == {
-        f"{job}-{name}" for name in ("master-0", "worker-0", "worker-1", "worker-2")
+        f"{plan.job}-{name}" for name in ("master-0", "worker-0", "worker-1", "worker-2")
     }
     assert {pod["spec"]["hostname"] for pod in pods} == {pod["metadata"]["name"] for pod in pods}
     assert {pod["spec"]["subdomain"] for pod in pods} == {"sdxl-lora"}
-    project.unchanged(stack)
 
 
-def test_the_pods_see_what_the_plan_said(project: Project, live: Live) -> None:
-    project.copied("extras")
-    project.up(project.stack("extras"))
-    pods = live.running_pods(project.namespace, 8)
+def pods_see_what_the_plan_said(project: Project, live: Live) -> None:
     seen = {}
-    for pod in pods:
+    for pod in pods_of(live, project.plan("extras")).values():
         labels, environment = pod["metadata"]["labels"], pod["spec"]["containers"][0]["env"]
         values = {entry["name"]: entry.get("value") for entry in environment}
         seen[labels["app.kubernetes.io/component"], labels["volcano.sh/task-index"]] = values
@@ -57,55 +64,48 @@ def test_the_pods_see_what_the_plan_said(project: Project, live: Live) -> None:
     assert {int(seen[key]["TRAINFORM_RANK_OFFSET"]) + int(key[1]) for key in seen if key[0] != "extra"} == {0, 1, 2, 3}
 
 
-@pytest.mark.parametrize("name", ["extras", "hello", "elastic", "resnet"])
-def test_first_preview_up_and_a_second_preview_without_change(project: Project, live: Live, name: str) -> None:
-    project.copied(name)
-    stack = project.stack(name)
-    project.pulumi("preview", "-s", stack).succeeded()
-    project.up(stack)
-    project.unchanged(stack)
-    project.destroy(stack)
-    assert live.find_all("jobs", project.namespace) == []
-    assert live.names("services", project.namespace) == set()
-    assert live.find("queues", name) is None
-    kept = {"resnet": {"resnet-checkpoints"}}
-    assert live.names("persistentvolumeclaims", project.namespace) == kept.get(name, set())
-
-
-def test_a_second_run_is_a_new_revision(project: Project, live: Live) -> None:
-    project.copied("hello")
-    stack = project.stack("hello")
-    project.up(stack)
-    first = live.only_job(project.namespace)["metadata"]["name"]
-    project.stack("hello", run=2)
-    project.up(stack)
-    assert live.only_job(project.namespace)["metadata"]["name"] != first
-
-
-def test_a_stack_may_name_files_by_path_from_the_project(project: Project, live: Live) -> None:
-    project.copied("hello")
-    stack = project.stack("hello")
-    config = project.folder / "stacks" / f"Pulumi.{stack}.yaml"
-    config.write_text(config.read_text().replace("experiment: hello", "experiment: stacks/experiments/hello.yaml"))
-    project.up(stack)
-    live.running_pods(project.namespace, 2)
-
-
-@pytest.mark.parametrize("name", ["extras", "elastic"])
-def test_render_prints_exactly_what_up_applies(project: Project, name: str) -> None:
-    project.copied(name)
-    stack = project.stack(name)
+def render_prints_exactly_what_up_applied(project: Project, name: str, resources: list[dict[str, Any]]) -> None:
     printed = project.run(sys.executable, "-m", "trainform", "render", name, "-e", "dev").succeeded()
     rendered = {(body["kind"], body["metadata"]["name"]): body for body in yaml.safe_load_all(printed)}
-    project.up(stack)
-    state = json.loads(project.pulumi("stack", "export", "-s", stack).succeeded())
     applied = [
         {key: value for key, value in resource["inputs"].items() if not key.startswith("__")}
-        for resource in state["deployment"]["resources"]
-        if resource["type"].startswith("kubernetes:")
+        for resource in resources
+        if resource["type"].startswith("kubernetes:") and resource["urn"].rpartition("::")[2].startswith(f"{name}-")
     ]
     for body in applied:
         # the provider fills in a namespace for kinds that have none
         if body["kind"] in ("Queue", "Namespace"):
             body["metadata"].pop("namespace", None)
     assert {(body["kind"], body["metadata"]["name"]): body for body in applied} == rendered
+
+
+def test_first_preview_up_as_rendered_a_second_preview_without_change_and_destroy(project: Project, live: Live) -> None:
+    for name, edit in EXPERIMENTS.items():
+        project.copied(name, edit)
+    stack = stack_of(project, "life", list(EXPERIMENTS))
+    project.pulumi("preview", "-s", stack).succeeded()
+    project.up(stack)
+    starts_as_a_gang_on_four_nodes(project, live)
+    pods_see_what_the_plan_said(project, live)
+    state = json.loads(project.pulumi("stack", "export", "-s", stack).succeeded())
+    for name in ("extras", "elastic"):
+        render_prints_exactly_what_up_applied(project, name, state["deployment"]["resources"])
+    project.unchanged(stack)
+    project.destroy(stack)
+    assert live.find_all("jobs", project.namespace) == []
+    assert live.names("services", project.namespace) == set()
+    assert live.find("queues", "extras") is None
+    assert live.names("persistentvolumeclaims", project.namespace) == {"sdxl-lora-checkpoints"}
+
+
+def test_a_stack_may_name_files_by_path_and_a_second_run_is_a_new_revision(project: Project, live: Live) -> None:
+    project.copied("hello")
+    stack = project.stack("hello")
+    config = project.folder / "stacks" / f"Pulumi.{stack}.yaml"
+    config.write_text(config.read_text().replace("experiment: hello", "experiment: stacks/experiments/hello.yaml"))
+    project.up(stack)
+    live.running_pods(project.namespace, 2)
+    first = live.only_job(project.namespace)["metadata"]["name"]
+    project.stack("hello", run=2)
+    project.up(stack)
+    assert live.only_job(project.namespace)["metadata"]["name"] != first

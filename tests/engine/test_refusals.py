@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import socket
+import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,11 +14,34 @@ import psutil
 import pytest
 import yaml
 
-from tests.engine.interruption import start_up
 from tests.engine.live import Live, until
 from tests.engine.project import Project
+from trainform.backends.job import needed_crds
+from trainform.catalog import defaults
+from trainform.cluster.preflight import PROJECTS
 
 WITHIN = 60.0
+SOON = 10  # in place of QUEUE_OPEN_SECONDS
+IMPATIENT = f"""\
+from trainform.catalog import defaults
+
+defaults.QUEUE_OPEN_SECONDS = {SOON}  # before it is read
+
+from trainform.resources.program import run
+
+run()
+"""
+# in a process of its own, since nothing closes the connection but its end
+ASK = """\
+from trainform.cluster.preflight import PROJECTS, check_objects
+from trainform.cluster.read import Cluster
+from trainform.errors import ClusterError
+
+try:
+    check_objects(Cluster("dev-cluster"), [], tuple(f"nothings.{group}" for group in PROJECTS))
+except ClusterError as error:
+    print(error)
+"""
 
 
 def message_of(project: Project, *words: str, kubeconfig: str | None = None) -> str:
@@ -56,33 +81,39 @@ def listening(answers: bool) -> Iterator[int]:
         yield server.getsockname()[1]
 
 
-@pytest.mark.parametrize("answers", [False, True], ids=["closed port", "silent server"])
-def test_an_unreachable_cluster(project: Project, hello: str, answers: bool) -> None:
-    with listening(answers) as port:
-        kubeconfig = kubeconfig_to(project, port)
-        for verb in (["preview"], ["up", "--yes", "--skip-preview"]):
-            output = message_of(project, *verb, "-s", hello, kubeconfig=kubeconfig)
-            assert f"cannot reach the cluster of context dev-cluster (https://127.0.0.1:{port})" in output
-            assert "fix: check the network or VPN" in output
-
-
-def test_an_unknown_context(project: Project, hello: str) -> None:
+def test_a_cluster_that_cannot_be_reached(project: Project, hello: str) -> None:
+    """A closed port, and a server that says nothing."""
+    for answers, verb in {False: ["preview"], True: ["up", "--yes", "--skip-preview"]}.items():
+        with listening(answers) as port:
+            output = message_of(project, *verb, "-s", hello, kubeconfig=kubeconfig_to(project, port))
+        assert f"cannot reach the cluster of context dev-cluster (https://127.0.0.1:{port})" in output
+        assert "fix: check the network or VPN" in output
     project.environment(cluster={"context": "prod-cluster"})
     assert "no way to the cluster of context prod-cluster" in message_of(project, "preview", "-s", hello)
 
 
-def test_a_missing_namespace(project: Project, hello: str) -> None:
-    project.environment(namespace={"name": "ai-nowhere", "create": False})
-    output = message_of(project, "preview", "-s", hello)
-    assert "the namespace ai-nowhere does not exist" in output
-    assert "pulumi up -s dev" in output
-
-
-def test_a_queue_that_does_not_exist(project: Project, hello: str) -> None:
-    project.environment(queues={"team-audio": {"weight": 1}})
+def test_everything_that_is_missing_is_told_at_once(project: Project, hello: str) -> None:
+    """The operator of the environment's choice, the namespace and the queue."""
+    project.environment(
+        namespace={"name": "ai-nowhere", "create": False}, queues={"team-audio": {"weight": 1}}, backend="jobset"
+    )
     project.copied("hello", lambda data: data.update(queue="team-audio"))
     output = message_of(project, "preview", "-s", hello)
+    assert "3 problems on" in output
+    assert "has no jobsets.jobset.x-k8s.io" in output
+    assert "install JobSet" in output
+    assert "the namespace ai-nowhere does not exist" in output
+    assert "pulumi up -s dev" in output
     assert "the queue team-audio does not exist" in output
+
+
+def test_a_cluster_without_an_operator(project: Project) -> None:
+    """Volcano like the others. The sandbox has Volcano, so it is asked for a definition of each that nobody has."""
+    project.copied("hello")
+    assert "jobs.batch.volcano.sh" in needed_crds(project.plan("hello"))
+    output = project.run(sys.executable, "-c", ASK).succeeded()
+    for group, operator in PROJECTS.items():
+        assert f"has no nothings.{group}\n  fix: install {operator} there" in output
 
 
 def test_a_closed_queue(project: Project, live: Live, hello: str) -> None:
@@ -124,30 +155,24 @@ def test_a_queue_that_never_opens_and_a_second_up_that_meets_the_lock(
     project: Project, live: Live, volcano_controller: psutil.Process
 ) -> None:
     """With Volcano's controller stopped an own queue never opens; `up` waits for it, and meanwhile holds the stack's lock."""
+    assert SOON < defaults.QUEUE_OPEN_SECONDS < WITHIN
+    (project.folder / "stacks" / "__main__.py").write_text(IMPATIENT)
     project.copied("extras")
     stack = project.stack("extras")
+    up = ("up", "--yes", "--skip-preview", "-s", stack)
+    told = f"the queue extras has not opened within {SOON} s"
     volcano_controller.suspend()
     try:
-        started = time.monotonic()
-        first = start_up(project, stack)
-        until(lambda: live.find("queues", "extras"), "the queue to be made")
-        output = message_of(project, "up", "--yes", "--skip-preview", "-s", stack)
-        assert "the stack is currently locked" in output
-        assert first.wait(timeout=WITHIN) != 0
-        assert time.monotonic() - started < WITHIN
-        output = message_of(project, "up", "--yes", "--skip-preview", "-s", stack)
-        assert "the queue extras has not opened within 40 s" in output
+        with ThreadPoolExecutor() as threads:
+            first = threads.submit(project.pulumi, *up)
+            until(lambda: live.find("queues", "extras"), "the queue to be made")
+            assert "the stack is currently locked" in message_of(project, *up)
+            assert told in first.result().failed()
+        assert told in message_of(project, *up)
     finally:
         volcano_controller.resume()
     project.up(stack)
-    project.unchanged(stack)
 
 
 def _state(live: Live, queue: str) -> str:
     return str(live.get("queues", queue).get("status", {}).get("state", ""))
-
-
-def test_a_cluster_without_volcano(project: Project, hello: str, bare_cluster: str) -> None:
-    output = message_of(project, "preview", "-s", hello, kubeconfig=bare_cluster)
-    assert "has no jobs.batch.volcano.sh" in output
-    assert "install Volcano" in output

@@ -1,6 +1,6 @@
 """The launch contract from end to end: plan → Pulumi → API server → Volcano → its pods → containers → the real launcher.
 
-Every case goes up on the sandbox, and `trainform rehearse --from-cluster --probe` runs the pods that Volcano's controller made. The
+All cases go up on the sandbox, and `trainform rehearse --from-cluster --probe` runs the pods that Volcano's controller made of each. The
 probe takes the place of the training script and checks ranks, world size and a collective.
 """
 
@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from tests.engine.live import Live
-from tests.engine.project import Project, Ran
-from tests.engine.rehearsing import rehearser
+from tests.engine.project import Project
+from tests.engine.rehearsing import Rehearsals, brought_up
 from tests.rehearsal.conftest import docker_daemon, image
 
 __all__ = ["docker_daemon", "image"]
@@ -29,6 +28,9 @@ SLOTS: dict[str, Any] = {
     "small": {"replicas": 1, "accelerators": {"a800": 1}},
     "large": {"replicas": 1, "accelerators": {"a800": 3}},
 }
+# What differs from a case of full size in one thing alone is smaller: each process loads torch, which takes seconds.
+PAIR: dict[str, Any] = {"worker": {"replicas": 2, "accelerators": {"a800": 1}}}
+TWO_SLOTS: dict[str, Any] = {name: role for name, role in SLOTS.items() if name != "large"}
 EXTRAS: dict[str, Any] = {
     "master": {"replicas": 1, "accelerators": {"a800": 1}},
     "worker": {"replicas": 3, "accelerators": {"a800": 1}},
@@ -70,12 +72,12 @@ CASES: dict[str, Case] = {
         {"launcher": {"accelerate": TRAIN}, "roles": WORKERS, "network": {"host": True, "rdma": True}}, formed(8, 4), 8
     ),
     "served": Case(
-        {"launcher": {"torchrun": TRAIN}, "roles": WORKERS, "network": {"host": True, "addresses": "service"}},
-        formed(8, 4),
-        8,
+        {"launcher": {"torchrun": TRAIN}, "roles": PAIR, "network": {"host": True, "addresses": "service"}},
+        formed(2, 2),
+        2,
     ),
     "deepspeed": Case({"launcher": {"deepspeed": TRAIN}, "roles": SLOTS}, formed(6, 3), 6),
-    "deepspeed-user": Case({"launcher": {"deepspeed": TRAIN}, "roles": SLOTS, **USER}, formed(6, 3), 6),
+    "deepspeed-user": Case({"launcher": {"deepspeed": TRAIN}, "roles": TWO_SLOTS, **USER}, formed(3, 2), 3),
     "mpi": Case(
         {
             "launcher": {"mpi": {"command": ["/app/train"]}},
@@ -90,11 +92,11 @@ CASES: dict[str, Case] = {
     "mpi-4": Case(
         {
             "launcher": {"mpi": {"command": ["/app/train"]}},
-            "roles": {"first": {**MPI_WORKERS, "replicas": 1}, "worker": MPI_WORKERS},
+            "roles": {"first": {**MPI_WORKERS, "replicas": 1}, "worker": {**MPI_WORKERS, "replicas": 1}},
             **OPEN_MPI_4,
         },
-        formed(6, 3),
-        6,
+        formed(4, 2),
+        4,
     ),
     "mpi-4-apart": Case(
         {
@@ -119,31 +121,33 @@ CASES: dict[str, Case] = {
 }
 
 
-@pytest.fixture
-def rehearse(project: Project, image: str, live: Live) -> Callable[..., Ran]:
-    """Of Volcano's pods."""
-    return rehearser(project, image, live)
+TELLS = 'echo "saw $RANK $MASTER_PORT $VC_WORKER_NUM $OMP_NUM_THREADS"'
+OVERRIDDEN: dict[str, Any] = {
+    "launcher": {"torchrun": {"script": "sh", "args": ["-c", TELLS], "launcher_args": ["--no-python"]}},
+    "roles": {
+        "master": {"replicas": 1},
+        "worker": {"replicas": 1, "env": {"OMP_NUM_THREADS": "3"}},
+    },
+    "env": {"MASTER_PORT": "23456", "VC_WORKER_NUM": "7", "OMP_NUM_THREADS": "2"},
+}
+
+
+@pytest.fixture(scope="module")
+def rehearse(shared_project: Project, live: Live, image: str) -> Rehearsals:
+    """Of the pods that Volcano made of every case: they are up side by side."""
+    experiments = {name: case.experiment for name, case in CASES.items()}
+    return brought_up(shared_project, {**experiments, "overridden": OVERRIDDEN}, live, image)
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_world_forms(name: str, rehearse: Callable[..., Ran]) -> None:
+def test_the_world_forms(name: str, rehearse: Rehearsals) -> None:
     case = CASES[name]
-    output = rehearse(f"r-{name}", case.experiment, "--probe").succeeded()
+    output = rehearse(name, "--probe").succeeded()
     assert case.formed in output
     assert len(re.findall(r"probe: rank \d+ of", output)) == case.processes
 
 
-def test_what_the_user_sets_is_what_the_launcher_sees(rehearse: Callable[..., Ran]) -> None:
+def test_what_the_user_sets_is_what_the_launcher_sees(rehearse: Rehearsals) -> None:
     """Also where the plan, the launch script or Volcano's controller has a value of its own, and in one role alone."""
-    tells = 'echo "saw $RANK $MASTER_PORT $VC_WORKER_NUM $OMP_NUM_THREADS"'
-    launcher = {"script": "sh", "args": ["-c", tells], "launcher_args": ["--no-python"]}
-    data = {
-        "launcher": {"torchrun": launcher},
-        "roles": {
-            "master": {"replicas": 1},
-            "worker": {"replicas": 1, "env": {"OMP_NUM_THREADS": "3"}},
-        },
-        "env": {"MASTER_PORT": "23456", "VC_WORKER_NUM": "7", "OMP_NUM_THREADS": "2"},
-    }
-    output = rehearse("r-override", data).succeeded()
+    output = rehearse("overridden").succeeded()
     assert sorted(re.findall(r"saw .*\d", output)) == ["saw 0 23456 7 2", "saw 1 23456 7 3"]

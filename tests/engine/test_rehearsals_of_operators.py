@@ -3,43 +3,83 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from tests.engine.conftest import own_project
 from tests.engine.live import Live
-from tests.engine.project import Project
-from tests.engine.rehearsing import rehearser
-from tests.engine.test_rehearsals import CASES
+from tests.engine.rehearsing import Rehearsals, brought_up
+from tests.engine.test_rehearsals import APART, MPI_WORKERS, TRAIN, TWO_SLOTS, Case, formed
 from tests.rehearsal.conftest import docker_daemon, image
 
 __all__ = ["docker_daemon", "image"]
 
-# Of the cases of Volcano's pods, on the pod network unless the case says otherwise.
-ON: tuple[tuple[str, str], ...] = (
-    ("kubeflow", "torchrun"),
-    ("kubeflow", "elastic"),
-    ("kubeflow", "mpi"),
-    ("trainer", "torchrun"),
-    ("trainer", "mpi-apart"),
-    ("kubedl", "torchrun"),
-    ("kubedl", "tensorflow"),
-    ("jobset", "deepspeed"),
-)
+NODE: dict[str, Any] = {"replicas": 1, "accelerators": {"a800": 1}}
+TORCHRUN = Case({"launcher": {"torchrun": TRAIN}, "roles": {"master": NODE, "worker": NODE}}, formed(2, 2), 2)
+# Of two nodes each: worlds of full size form on the pods of Volcano.
+ON: dict[str, tuple[str, Case]] = {
+    "pytorchjob": ("kubeflow", TORCHRUN),
+    "elastic-pytorchjob": (
+        "kubeflow",
+        Case(
+            {
+                "launcher": {"torchrun": {**TRAIN, "elastic": {"min_nodes": 1, "max_nodes": 2}}},
+                "roles": {"worker": {**NODE, "replicas": 2}},
+            },
+            formed(2, 2),
+            2,
+        ),
+    ),
+    "mpijob": (
+        "kubeflow",
+        Case(
+            {
+                "launcher": {"mpi": {"command": ["/app/train"]}},
+                "roles": {"first": {**MPI_WORKERS, "replicas": 1}, "worker": NODE},
+            },
+            formed(3, 2),
+            3,
+        ),
+    ),
+    "trainjob": ("trainer", TORCHRUN),
+    "mpi-trainjob": (
+        "trainer",
+        Case({"launcher": {"mpi": {"command": ["/app/train"], "role": "launcher"}}, "roles": APART}, formed(4, 2), 4),
+    ),
+    "kubedl-pytorchjob": ("kubedl", TORCHRUN),
+    "kubedl-tfjob": (
+        "kubedl",
+        Case(
+            {
+                "launcher": {"tensorflow": {"command": ["python", "/app/mnist.py"]}},
+                "roles": {"ps": {"replicas": 1}, "worker": {"replicas": 2}},
+                "network": {"host": True},
+            },
+            "cluster formed: 1 ps, 2 worker",
+            0,
+        ),
+    ),
+    "jobset": ("jobset", Case({"launcher": {"deepspeed": TRAIN}, "roles": TWO_SLOTS}, formed(3, 2), 3)),
+}
 
 
-def adapted(backend: str, experiment: dict[str, Any]) -> dict[str, Any]:
-    """The case on another operator; what that one has no word for is left out."""
-    network = {key: value for key, value in experiment.get("network", {}).items() if key != "ports"}
-    return {**experiment, "backend": backend, "network": network}
+@pytest.fixture(scope="module")
+def rehearse(
+    tmp_path_factory: pytest.TempPathFactory, addons_environ: dict[str, str], addons_live: Live, image: str
+) -> Iterator[Rehearsals]:
+    """Of the pods that each operator made of its cases: they are up side by side."""
+    experiments = {name: {**case.experiment, "backend": backend} for name, (backend, case) in ON.items()}
+    for project in own_project(tmp_path_factory.mktemp("rehearsals"), addons_environ, addons_live):
+        yield brought_up(project, experiments, addons_live, image)
 
 
-@pytest.mark.parametrize(("backend", "name"), ON)
-def test_the_world_forms(backend: str, name: str, addons_project: Project, image: str, addons_live: Live) -> None:
-    case = CASES[name]
-    rehearse = rehearser(addons_project, image, addons_live)
-    output = rehearse(f"{backend}-{name}", adapted(backend, case.experiment), "--probe").succeeded()
+@pytest.mark.parametrize("name", ON)
+def test_the_world_forms(name: str, rehearse: Rehearsals) -> None:
+    _, case = ON[name]
+    output = rehearse(name, "--probe").succeeded()
     assert case.formed in output
     assert len(re.findall(r"probe: rank \d+ of", output)) == case.processes
-    by_exec = backend == "kubeflow" and name.startswith("mpi")
+    by_exec = name == "mpijob"
     assert ("/opt/kube/kubectl exec" in output) == by_exec, "training-operator's own way in the place of SSH"

@@ -9,91 +9,99 @@ import pytest
 
 from tests.engine.live import Live, until
 from tests.engine.pods import as_planned, pods_of
+from tests.engine.programs import stack_of
 from tests.engine.project import Project
 
+OVERRIDES = 'metadata.annotations["trainform.dev/overrides"]'  # comes and goes with `manifest_overrides`
 PLURALS = {"kubeflow": "pytorchjobs", "trainer": "trainjobs", "jobset": "jobsets"}
-SUSPENDED: dict[str, dict[str, Any]] = {
-    "kubeflow": {"runPolicy": {"suspend": True}},
-    "trainer": {"suspend": True},
-    "jobset": {"suspend": True},
-}
-SWEEP: dict[str, Any] = {
-    "image": "registry.example.com/ai/pytorch-training:latest",
-    "launcher": {"torchrun": {"script": "/app/train.py"}},
-    "roles": {"worker": {"replicas": 2, "cpu": 1, "memory": "1Gi"}},
-}
 KUEUE = "/apis/kueue.x-k8s.io/v1beta2"
 
 
-def jobs(live: Live, project: Project, backend: str) -> list[str]:
-    return sorted(live.names(PLURALS[backend], project.namespace))
+def sweep(backend: str, replicas: int = 2, **parts: Any) -> dict[str, Any]:
+    """An experiment on this operator."""
+    return {
+        "backend": backend,
+        "image": "registry.example.com/ai/pytorch-training:latest",
+        "launcher": {"torchrun": {"script": "/app/train.py"}},
+        "roles": {"worker": {"replicas": replicas, "cpu": 1, "memory": "1Gi"}},
+        **parts,
+    }
 
 
-def no_pods(live: Live, project: Project) -> None:
-    until(lambda: not live.find_all("pods", project.namespace), "all pods to go")
+def suspended(backend: str, spec: dict[str, Any]) -> dict[str, Any]:
+    """With what suspends its job in the job's spec."""
+    return sweep(backend, manifest_overrides={"job": {"spec": spec}})
 
 
-@pytest.mark.parametrize("backend", SUSPENDED)
-def test_a_job_is_suspended_and_goes_on_in_place(backend: str, addons_project: Project, addons_live: Live) -> None:
+def elastic(replicas: int) -> dict[str, Any]:
+    launcher = {"torchrun": {"script": "/app/train.py", "elastic": {"min_nodes": 2, "max_nodes": 8}}}
+    return sweep("kubeflow", replicas, launcher=launcher)
+
+
+SUSPENDED = {
+    "kubeflow": suspended("kubeflow", {"runPolicy": {"suspend": True}}),
+    "trainer": suspended("trainer", {"suspend": True}),
+    "jobset": suspended("jobset", {"suspend": True}),
+}
+# Each experiment, and what it becomes, one after the other.
+STAGES = {
+    **{backend: (sweep(backend), changed, sweep(backend)) for backend, changed in SUSPENDED.items()},
+    "elastic": (elastic(3), elastic(5), elastic(2)),
+    "ttl": (sweep("jobset", ttl="1h"), sweep("jobset", ttl="2h"), sweep("jobset", ttl="3h")),
+}
+# What an update of each changes, and nothing else.
+PATHS = {
+    "kubeflow": (OVERRIDES, "spec.runPolicy.suspend"),
+    "trainer": (OVERRIDES, "spec.suspend"),
+    "jobset": (OVERRIDES, "spec.suspend"),
+    "elastic": ("spec.pytorchReplicaSpecs.Worker.replicas",),
+    "ttl": ("spec.ttlSecondsAfterFinished",),
+}
+
+
+def write(project: Project, experiments: dict[str, dict[str, Any]]) -> None:
+    for name, data in experiments.items():
+        project.experiment(name, data)
+
+
+def job(live: Live, project: Project, name: str, backend: str) -> dict[str, Any]:
+    """The job object of an experiment as it is now."""
+    return live.get(PLURALS[backend], project.plan(name).job, project.namespace)
+
+
+def experiments_with_pods(live: Live, project: Project) -> set[str]:
+    return {pod["metadata"]["labels"]["app.kubernetes.io/name"] for pod in live.find_all("pods", project.namespace)}
+
+
+def test_suspend_elastic_replicas_and_ttl_change_in_place(addons_project: Project, addons_live: Live) -> None:
     project, live = addons_project, addons_live
-    project.experiment("sweep", {**SWEEP, "backend": backend})
-    stack = project.stack("sweep")
-    project.up(stack)
-    as_planned(live, project.plan("sweep"))
-    name = jobs(live, project, backend)
 
-    project.experiment(
-        "sweep", {**SWEEP, "backend": backend, "manifest_overrides": {"job": {"spec": SUSPENDED[backend]}}}
-    )
-    assert [step.op for step in project.steps(stack)] == ["update"]
+    def identities() -> list[str]:
+        """One that is made anew has another."""
+        return [job(live, project, name, data["backend"])["metadata"]["uid"] for name, data in first.items()]
+
+    first, second, third = ({name: stages[number] for name, stages in STAGES.items()} for number in range(3))
+    write(project, first)
+    stack = stack_of(project, "all", list(STAGES))
     project.up(stack)
-    no_pods(live, project)
+    for name in STAGES:
+        as_planned(live, project.plan(name))
+    made = identities()
+    updates = {("update", f"{name}-job", paths) for name, paths in PATHS.items()}
+
+    write(project, second)
+    assert {(step.op, step.name, step.paths) for step in project.applied(stack)} == updates
+    until(lambda: experiments_with_pods(live, project) == {"elastic", "ttl"}, "pods of suspended jobs to go")
+    assert len(pods_of(live, project.plan("elastic"))) == 5
+    assert job(live, project, "ttl", "jobset")["spec"]["ttlSecondsAfterFinished"] == 7200
+
+    write(project, third)
+    assert {(step.op, step.name, step.paths) for step in project.applied(stack)} == updates
+    for name in SUSPENDED:
+        as_planned(live, project.plan(name))
+    assert len(pods_of(live, project.plan("elastic"))) == 2
+    assert identities() == made
     project.unchanged(stack)
-
-    project.experiment("sweep", {**SWEEP, "backend": backend})
-    assert [step.op for step in project.steps(stack)] == ["update"]
-    project.up(stack)
-    as_planned(live, project.plan("sweep"))
-    assert jobs(live, project, backend) == name
-    project.unchanged(stack)
-    project.destroy(stack)
-    no_pods(live, project)
-
-
-def test_an_elastic_pytorchjob_is_scaled_in_place(addons_project: Project, addons_live: Live) -> None:
-    project, live = addons_project, addons_live
-
-    def scale(replicas: int) -> None:
-        worker = {"replicas": replicas, "cpu": 1, "memory": "1Gi"}
-        project.copied("elastic", lambda data: data.update(backend="kubeflow", roles={"worker": worker}))
-
-    scale(3)
-    stack = project.stack("elastic")
-    project.up(stack)
-    as_planned(live, project.plan("elastic"))
-    name = jobs(live, project, "kubeflow")
-    for replicas in (5, 2):
-        scale(replicas)
-        assert [step.op for step in project.steps(stack)] == ["update"]
-        project.up(stack)
-        assert len(pods_of(live, project.plan("elastic"))) == replicas
-        assert jobs(live, project, "kubeflow") == name
-        project.unchanged(stack)
-    project.destroy(stack)
-    no_pods(live, project)
-
-
-def test_the_ttl_of_a_jobset_changes_in_place(addons_project: Project, addons_live: Live) -> None:
-    project = addons_project
-    for ttl in ("1h", "2h"):
-        project.experiment("sweep", {**SWEEP, "backend": "jobset", "ttl": ttl})
-        stack = project.stack("sweep")
-        if ttl == "2h":
-            assert [(step.op, step.kind) for step in project.steps(stack)] == [("update", "JobSet")]
-        project.up(stack)
-    [found] = addons_live.find_all("jobsets", project.namespace)
-    assert found["spec"]["ttlSecondsAfterFinished"] == 7200
-    project.destroy(stack)
 
 
 @pytest.fixture
@@ -124,21 +132,30 @@ def queue(addons_project: Project, addons_live: Live) -> Iterator[str]:
         live.remove(body)
 
 
-@pytest.mark.parametrize("backend", ["jobset", "trainer"])
-def test_what_kueue_writes_is_no_change(backend: str, addons_project: Project, addons_live: Live, queue: str) -> None:
-    """Kueue suspends the job, lets it go on when there is room, and writes a patch of its own into a TrainJob."""
+def on_kueue(**parts: Any) -> dict[str, dict[str, Any]]:
+    """An experiment on each operator that Kueue holds back."""
+    return {backend: sweep(backend, **parts) for backend in ("jobset", "trainer")}
+
+
+def test_what_kueue_writes_is_no_change(addons_project: Project, addons_live: Live, queue: str) -> None:
+    """Kueue suspends the job, lets it go on when there is room, and writes a patch of its own into a TrainJob.
+
+    The LocalQueue must be there: Kueue would wait for it without a word.
+    """
     project, live = addons_project, addons_live
     project.environment(admission="kueue")
-    project.experiment("sweep", {**SWEEP, "backend": backend, "queue": "team"})
-    stack = project.stack("sweep")
+    write(project, on_kueue(queue="night"))
+    stack = stack_of(project, "all", list(on_kueue()))
+    output = project.pulumi("preview", "-s", stack).failed()
+    assert f"the LocalQueue night does not exist in the namespace {project.namespace}" in " ".join(output.split())
+
+    write(project, on_kueue(queue="team"))
     project.up(stack)
 
-    def spec() -> dict[str, Any]:
-        [found] = live.find_all(PLURALS[backend], project.namespace)
-        written: dict[str, Any] = found["spec"]
-        return written
+    def specs() -> list[dict[str, Any]]:
+        return [job(live, project, backend, backend)["spec"] for backend in on_kueue()]
 
-    assert spec()["suspend"] is True
+    assert [spec["suspend"] for spec in specs()] == [True, True]
     assert live.find_all("pods", project.namespace) == []
     project.unchanged(stack)
 
@@ -146,24 +163,14 @@ def test_what_kueue_writes_is_no_change(backend: str, addons_project: Project, a
         "PATCH", f"{KUEUE}/clusterqueues/{queue}", {"spec": {"stopPolicy": "None"}}, "application/merge-patch+json"
     )
     assert opened.status_code == 200, opened.text
-    as_planned(live, project.plan("sweep"))
-    assert spec()["suspend"] is False
-    project.unchanged(stack)
+    for name in on_kueue():
+        as_planned(live, project.plan(name))
+    running = specs()
+    assert [spec["suspend"] for spec in running] == [False, False]
 
-    project.experiment("sweep", {**SWEEP, "backend": backend, "queue": "team", "labels": {"team": "vision"}})
-    assert {step.op for step in project.steps(stack)} == {"update"}
-    written = spec()
-    project.up(stack)
-    assert spec() == written
-    as_planned(live, project.plan("sweep"))
-    project.unchanged(stack)
-    project.destroy(stack)
-    no_pods(live, project)
-
-
-def test_a_local_queue_that_is_missing_is_named(addons_project: Project) -> None:
-    project = addons_project
-    project.environment(admission="kueue")
-    project.experiment("sweep", {**SWEEP, "backend": "jobset", "queue": "night"})
-    output = project.pulumi("preview", "-s", project.stack("sweep")).failed()
-    assert f"the LocalQueue night does not exist in the namespace {project.namespace}" in " ".join(output.split())
+    write(project, on_kueue(queue="team", labels={"team": "vision"}))
+    steps = {(step.op, step.name, step.paths) for step in project.applied(stack)}
+    assert steps == {("update", f"{name}-job", ("metadata.labels.team",)) for name in on_kueue()}
+    assert specs() == running
+    for name in on_kueue():
+        as_planned(live, project.plan(name))

@@ -88,13 +88,17 @@ def test_every_variable_is_there_for_some_role() -> None:
     }
 
 
-@pytest.mark.parametrize(("case", "variable", "role"), CASES)
-def test_in_the_template(case: str, variable: str, role: str) -> None:
-    made = plan(**said(case, role, {variable: "of the role"}), env={variable: "of the experiment"})
+@pytest.mark.parametrize(("case", "role"), [(case, role) for case in PARTS for role in PARTS[case]["roles"]])
+def test_in_the_template(case: str, role: str) -> None:
+    """All at once; each alone is seen in the process."""
+    names = [name for found, name, said_for in CASES if (found, said_for) == (case, role)]
+    made = plan(**said(case, role, dict.fromkeys(names, "of the role")), env=dict.fromkeys(names, "of the experiment"))
     for other in made.roles:
-        assert env(made, other.name)[variable] == ("of the role" if other.name == role else "of the experiment")
-        (found,) = [entry for entry in other.env if entry.name == variable]
-        assert found.origin == (f"roles.{role}.env.{variable}" if other.name == role else f"env.{variable}")
+        value, path = ("of the role", f"roles.{role}.env") if other.name == role else ("of the experiment", "env")
+        for name in names:
+            assert env(made, other.name)[name] == value
+            (found,) = [entry for entry in other.env if entry.name == name]
+            assert found.origin == f"{path}.{name}"
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
-"""The PyTorch probe under torchrun, accelerate and a plain command: what it says when the world forms, and which variable or host it
-names when it does not."""
+"""The PyTorch probe under a plain command and torchrun: what it says when the world forms, and which variable or host it names when it
+does not. That worlds form under every launcher is tested from the cluster, by tests/engine/test_rehearsals.py."""
 
 from __future__ import annotations
 
@@ -60,46 +60,6 @@ def formed(cluster: Cluster, pods: list[Pod], processes: list[int]) -> None:
     assert sorted(line for end in ended for line in end.said) == sorted(
         [*lines, f"world formed: {size} processes on {nodes}"]
     )
-
-
-def test_torchrun(clusters: Clusters) -> None:
-    cluster = clusters(launcher=TORCHRUN, roles=TWO_NODES)
-    pods = [
-        cluster.start(place, torchrun(cluster, place), MASTER_ADDR=cluster.pods[0].address, MASTER_PORT=str(PORT))
-        for place in range(2)
-    ]
-    formed(cluster, pods, [2, 2])
-
-
-def test_torchrun_elastic(clusters: Clusters) -> None:
-    """Bounds instead of a size; ranks are torchrun's, so only their hosts' numbers of processes are known."""
-    elastic = {"torchrun": {"script": "/app/train.py", "elastic": {"min_nodes": 1, "max_nodes": 2}}}
-    cluster = clusters(launcher=elastic, roles=TWO_NODES)
-    command = [
-        "python3", f"{MOUNT}/probe_watch.py", "torchrun", "--nnodes", "1:2", "--nproc_per_node", "1", "--rdzv_backend", "c10d", "--rdzv_id", "job",
-        "--rdzv_endpoint", f"{cluster.pods[0].address}:{PORT}", f"{MOUNT}/probe_torch.py",
-    ]  # fmt: skip
-    ended = [cluster.ended(pod) for pod in [cluster.start(place, command) for place in range(2)]]
-    assert [end.code for end in ended] == [0, 0], [end.output for end in ended]
-    assert sum("of 2 on" in line for end in ended for line in end.said) == 2
-    assert any(line == "world formed: 2 processes on 2 nodes" for end in ended for line in end.said)
-
-
-def test_accelerate(clusters: Clusters) -> None:
-    launcher = {"accelerate": {"script": "/app/train.py"}}
-    cluster = clusters(launcher=launcher, roles={"worker": {"replicas": 2, "accelerators": {"a800": 2}}})
-    pods = [
-        cluster.start(
-            place,
-            [
-                "python3", f"{MOUNT}/probe_watch.py", "accelerate", "launch", "--num_processes", "4", "--num_machines", "2",
-                "--machine_rank", str(place), "--main_process_ip", cluster.pods[0].address, "--main_process_port", str(PORT),
-                "--multi_gpu", f"{MOUNT}/probe_torch.py", "--with", "accelerate",
-            ],
-        )
-        for place in range(2)
-    ]  # fmt: skip
-    formed(cluster, pods, [2, 2])
 
 
 def test_a_plain_command(clusters: Clusters) -> None:

@@ -1,4 +1,5 @@
-"""The probes under launchers that start them over SSH: DeepSpeed, and mpirun of Open MPI 4 and 5."""
+"""What the probes name under launchers that start them over SSH: DeepSpeed, and mpirun of Open MPI 4 and 5. That worlds form there is
+tested from the cluster, by tests/engine/test_rehearsals.py."""
 
 from __future__ import annotations
 
@@ -76,23 +77,6 @@ def deepspeed(cluster: Cluster, slots: list[int]) -> Ended:
     )
 
 
-def assert_formed(cluster: Cluster, ended: Ended) -> None:
-    """Two processes on the first node, one on the second."""
-    assert ended.code == 0, ended.output
-    master, worker = (pod.name for pod in cluster.pods)
-    assert sorted(ended.said) == [
-        f"rank 0 of 3 on {master}: all-reduce 3 = 3",
-        f"rank 1 of 3 on {master}: all-reduce 3 = 3",
-        f"rank 2 of 3 on {worker}: all-reduce 3 = 3",
-        "world formed: 3 processes on 2 nodes",
-    ]
-
-
-def test_deepspeed(clusters: Clusters) -> None:
-    cluster = clusters(launcher=DEEPSPEED, roles=MIXED)
-    assert_formed(cluster, deepspeed(cluster, [2, 1]))
-
-
 def test_wrong_slots_of_a_hostfile_are_named(clusters: Clusters) -> None:
     """The same size, but on the wrong hosts: no variable tells."""
     cluster = clusters(launcher=DEEPSPEED, roles=MIXED)
@@ -105,12 +89,6 @@ def test_wrong_slots_of_a_hostfile_are_named(clusters: Clusters) -> None:
 def mpi(cluster: Cluster, slots: list[int], mpirun: str) -> Ended:
     command = f"{mpirun} --hostfile /ssh/hostfile -np {sum(slots)} python3 {MOUNT}/probe_mpi.py"
     return cluster.ended(over_ssh(cluster, slots, command, **AS_ROOT))
-
-
-@pytest.mark.parametrize("mpirun", [OPEN_MPI_4, OPEN_MPI_5], ids=["open-mpi-4", "open-mpi-5"])
-def test_mpi(clusters: Clusters, mpirun: str) -> None:
-    cluster = clusters(launcher=MPI, roles=MIXED)
-    assert_formed(cluster, mpi(cluster, [2, 1], mpirun))
 
 
 @pytest.mark.parametrize("mpirun", [OPEN_MPI_4, OPEN_MPI_5], ids=["open-mpi-4", "open-mpi-5"])

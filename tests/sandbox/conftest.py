@@ -1,4 +1,4 @@
-"""One sandbox for all tests that only look at it or use it; those that break one start their own."""
+"""One sandbox for all tests that only look at it or use it; those that break one have another, in `test_down`."""
 
 from __future__ import annotations
 
@@ -56,30 +56,16 @@ def toolchain() -> Toolchain:
     return ensure()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def sandbox(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    """A sandbox that is up."""
+    """A sandbox that is up. It ends with the tests of this folder: a control plane is never idle."""
     folder = tmp_path_factory.mktemp("sandbox") / "shared"
     yield up(small_settings(folder), toolchain)
     down(folder)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def api(sandbox: Sandbox) -> Iterator[Api]:
     """Its API server."""
     with api_of(sandbox.folder) as api:
         yield api
-
-
-@pytest.fixture(scope="session")
-def _own(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    folder = tmp_path_factory.mktemp("sandbox") / "own"
-    yield folder
-    down(folder)
-
-
-@pytest.fixture
-def own(_own: Path, toolchain: Toolchain) -> Path:
-    """Folder of a second sandbox, up at the beginning of each test that asks for it, in whatever state the last one left it."""
-    up(small_settings(_own), toolchain)
-    return _own

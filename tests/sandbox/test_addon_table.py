@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
+from tests.sandbox.conftest import small_settings
 from trainform.errors import InputError
-from trainform.sandbox import chosen_addons
+from trainform.sandbox import chosen_addons, up
 from trainform.sandbox.addons import ADDONS, installed, parts_of, with_needed
 from trainform.sandbox.addons.installation import webhook_configurations
 from trainform.sandbox.addons.model import Webhooks
@@ -18,7 +22,7 @@ from trainform.sandbox.certificates import Certificates, WebhookCertificates
 from trainform.sandbox.components import COMPONENTS, PORTS, Context
 from trainform.sandbox.folder import Layout
 from trainform.sandbox.ports import LOOPBACK
-from trainform.toolchain import BuiltPart
+from trainform.toolchain import BuiltPart, Toolchain
 from trainform.toolchain.addons import ADDON_PARTS
 
 PODS = {"matchLabels": {"ours": "yes"}}
@@ -67,6 +71,19 @@ def test_other_names_are_refused_with_the_known_ones() -> None:
     assert (problem.value, problem.reason) == ("ray, Kueue", "are no add-ons of the sandbox")
     assert problem.fix == "choose from kubeflow, kueue, jobset, trainer, kubedl, kube-scheduler"
     assert caught.value.exit_code == 2
+
+
+def test_unknown_names_are_refused_before_anything_is_made(tmp_path: Path, toolchain: Toolchain) -> None:
+    folder = tmp_path / "sandbox"
+    words = ["sandbox", "up", "--with", "kubeflow,ray", "--folder", str(folder)]
+    refused = subprocess.run([sys.executable, "-m", "trainform", *words], capture_output=True, text=True, check=False)
+    assert refused.returncode == 2
+    assert "ray" in refused.stderr
+    assert "choose from kubeflow, kueue, jobset" in refused.stderr
+    assert not folder.exists()
+    with pytest.raises(InputError, match="is no add-on of the sandbox"):
+        up(dataclasses.replace(small_settings(folder), addons=("ray",)), toolchain)
+    assert not Layout(folder).state.exists()
 
 
 def test_what_is_needed_comes_too() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import psutil
@@ -289,3 +291,19 @@ def test_admission_denies_what_the_projects_deny(
     with pytest.raises(RequestError) as caught:
         place.create(group, plural, {**manifest, "metadata": {**manifest.get("metadata", {}), "name": "refused"}})
     assert reason in str(caught.value)
+
+
+def ensure_with(names: str) -> subprocess.CompletedProcess[str]:
+    words = [sys.executable, "-m", "trainform", "toolchain", "ensure", "--with", names]
+    return subprocess.run(words, capture_output=True, text=True, check=False)
+
+
+def test_add_ons_are_built_ahead(addons: Sandbox) -> None:
+    """`addons` has built them all: nothing is left to do."""
+    done = ensure_with("trainer,kubedl")
+    assert done.returncode == 0, done.stderr
+    [line] = done.stderr.splitlines()
+    assert line.startswith("pulumi: ")
+    refused = ensure_with("trainer,ray")
+    assert refused.returncode == 2
+    assert "ray" in refused.stderr

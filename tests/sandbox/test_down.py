@@ -1,14 +1,16 @@
-"""Ending, crashing, recovering. These tests break their sandbox, so they have one of their own."""
+"""Growing, crashing, recovering, ending: the life of one sandbox, of which the tests here are the chapters."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -18,10 +20,15 @@ from tests.sandbox.conftest import api_of, small_settings, state_of, until
 from tests.toolchain.recording import Recording
 from trainform.errors import SandboxError
 from trainform.sandbox import Sandbox, down, exports, status, up
+from trainform.sandbox.addons import ADDONS, Installed
 from trainform.sandbox.api import Api
+from trainform.sandbox.components import COMPONENTS, PORTS
 from trainform.sandbox.folder import Layout
-from trainform.sandbox.state import read_processes
-from trainform.toolchain import Toolchain
+from trainform.sandbox.ports import pick_ports
+from trainform.sandbox.processes import Process, is_running
+from trainform.sandbox.start import Start
+from trainform.sandbox.state import State, read_processes
+from trainform.toolchain import BuiltPart, Toolchain
 
 REPOSITORY = Path(__file__).parents[2]
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -37,6 +44,21 @@ up(small_settings(Path(sys.argv[1])), ensure())
 """
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Of the sandbox that is broken here."""
+    folder = tmp_path_factory.mktemp("sandbox") / "own"
+    yield folder
+    down(folder)
+
+
+@pytest.fixture
+def own(folder: Path, toolchain: Toolchain) -> Path:
+    """The same, up at the beginning of each test that asks for it, in whatever state the last one left it."""
+    up(small_settings(folder), toolchain)
+    return folder
+
+
 def _running(folder: Path) -> list[int]:
     """Every process of this user that was started for the folder, recorded or not."""
     found = []
@@ -45,6 +67,44 @@ def _running(folder: Path) -> list[int]:
         if words and process.pid != os.getpid() and any(f"{folder}/" in word for word in words[1:]):
             found.append(process.pid)
     return found
+
+
+def _interrupted_up(folder: Path, number: signal.Signals, recorded: int) -> None:
+    """Ends as soon as so many processes are recorded: etcd is the first, the API server the second."""
+    runner = subprocess.Popen([sys.executable, "-c", UP, folder], cwd=REPOSITORY, stderr=subprocess.PIPE)
+    end = time.monotonic() + 90
+    while len(read_processes(Layout(folder))) < recorded:
+        assert runner.poll() is None
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    runner.send_signal(number)
+    runner.communicate(timeout=30)
+    assert runner.returncode != 0
+
+
+def test_ctrl_c_leaves_nothing_running_and_purge_no_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "interrupted"
+    try:
+        _interrupted_up(folder, signal.SIGINT, recorded=2)
+        assert _running(folder) == []
+    finally:
+        assert down(folder, purge=True)
+    assert not folder.exists()
+    assert not down(folder, purge=True)
+
+
+def test_an_up_that_is_killed_half_way_on_a_stale_folder_can_be_run_again(folder: Path, toolchain: Toolchain) -> None:
+    layout = Layout(folder)
+    layout.make()
+    # As after a reboot: the numbers are in use again, by others. This one is the test itself.
+    rows = [{"name": "etcd", "pid": os.getpid(), "started": 1.0, "binary": sys.executable, "log": "x"}]
+    layout.state.write_text(json.dumps({"format": 0, "processes": rows}))
+    _interrupted_up(folder, signal.SIGKILL, recorded=4)
+    # Those that were recorded and had not begun yet never do.
+    assert set(_running(folder)) <= {process.pid for process in read_processes(layout)}
+    assert not status(folder).running
+    up(small_settings(folder), toolchain)
+    assert status(folder).running
 
 
 def test_two_sandboxes_run_side_by_side(sandbox: Sandbox, api: Api, own: Path) -> None:
@@ -58,27 +118,53 @@ def test_two_sandboxes_run_side_by_side(sandbox: Sandbox, api: Api, own: Path) -
     assert status(own).running
 
 
-def test_a_killed_component_is_seen_and_up_recovers_on_the_same_data(own: Path, toolchain: Toolchain) -> None:
+def test_a_running_sandbox_gets_an_add_on_on_its_data(own: Path, toolchain: Toolchain) -> None:
+    settings = small_settings(own)
+    first = up(settings, toolchain)
+    with api_of(own) as api:
+        api.apply(f"{MAPS}/kept", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "kept"}})
+    assert status(own).addons == ()
+    progress = Recording()
+    second = up(dataclasses.replace(settings, addons=("jobset",)), toolchain, progress)
+    assert "the add-on kube-scheduler comes too: jobset cannot do without it" in progress.lines
+    assert "new in this sandbox: jobset, kube-scheduler; starting all components again, on its data" in progress.lines
+    assert second == first, "kubeconfigs that were copied must go on working"
+    with api_of(own) as api:
+        assert api.get(f"{MAPS}/kept")["metadata"]["name"] == "kept"
+
+
+def test_killed_components_are_seen_and_up_recovers_on_the_same_data_and_with_the_add_on(
+    own: Path, toolchain: Toolchain
+) -> None:
+    up(dataclasses.replace(small_settings(own), addons=("jobset",)), toolchain)
     with api_of(own) as api:
         api.apply(f"{MAPS}/kept", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "kept"}})
     before = state_of(own)
-    os.kill(next(p.pid for p in before.processes if p.name == "kube-apiserver"), signal.SIGKILL)
-    until(lambda: [row.name for row in status(own).components if not row.running] == ["kube-apiserver"])
+    progress = Recording()
+    up(small_settings(own), toolchain, progress)  # without naming it, as after a change of the environment
+    assert progress.lines == [f"the sandbox in {own} is up already"]
+    assert state_of(own) == before
+
+    killed = ["kube-apiserver", "jobset-controller-manager"]
+    for process in before.processes:
+        if process.name in killed:
+            os.kill(process.pid, signal.SIGKILL)
+    until(lambda: [row.name for row in status(own).components if not row.running] == killed)
     assert not status(own).running
     progress = Recording()
     up(small_settings(own), toolchain, progress)
-    assert "6 of 7 components of an earlier start still run" in progress.text
+    assert "7 of 9 components of an earlier start still run: starting all again" in progress.text
+    assert status(own).running
+    assert status(own).addons == ("jobset", "kube-scheduler")
     with api_of(own) as api:
         assert api.get(f"{MAPS}/kept")["metadata"]["name"] == "kept"
     after = state_of(own)
+    assert len(after.processes) == len(COMPONENTS) + 2
     assert after.ports == before.ports, "kubeconfigs that were copied must go on working"
     assert not {p.pid for p in before.processes} & {p.pid for p in after.processes}
 
 
-def test_down_after_a_crash_ends_what_is_left_and_nothing_else(
-    sandbox: Sandbox, own: Path, toolchain: Toolchain
-) -> None:
-    up(small_settings(own), toolchain)
+def test_down_after_a_crash_ends_what_is_left_and_nothing_else(sandbox: Sandbox, own: Path) -> None:
     stranger = subprocess.Popen(["sleep", "300"])
     try:
         for process in state_of(own).processes[:2]:
@@ -97,55 +183,6 @@ def test_down_after_a_crash_ends_what_is_left_and_nothing_else(
         exports(own)
 
 
-def _interrupted_up(folder: Path, number: signal.Signals) -> None:
-    runner = subprocess.Popen([sys.executable, "-c", UP, folder], cwd=REPOSITORY, stderr=subprocess.PIPE)
-    end = time.monotonic() + 30
-    while len(read_processes(Layout(folder))) < 4:
-        assert runner.poll() is None
-        assert time.monotonic() < end
-        time.sleep(0.01)
-    runner.send_signal(number)
-    runner.communicate(timeout=30)
-    assert runner.returncode != 0
-
-
-def test_ctrl_c_leaves_nothing_running(tmp_path: Path) -> None:
-    folder = tmp_path / "interrupted"
-    try:
-        _interrupted_up(folder, signal.SIGINT)
-        assert _running(folder) == []
-    finally:
-        down(folder)
-
-
-def test_an_up_that_is_killed_half_way_can_be_run_again_and_taken_down(tmp_path: Path, toolchain: Toolchain) -> None:
-    folder = tmp_path / "killed"
-    try:
-        _interrupted_up(folder, signal.SIGKILL)
-        # Those that were recorded and had not begun yet never do.
-        assert set(_running(folder)) <= {process.pid for process in read_processes(Layout(folder))}
-        assert not status(folder).running
-        up(small_settings(folder), toolchain)
-        assert status(folder).running
-    finally:
-        assert down(folder)
-    assert _running(folder) == []
-
-
-def test_a_stale_folder_names_processes_that_are_now_somebody_elses(tmp_path: Path, toolchain: Toolchain) -> None:
-    folder = tmp_path / "stale"
-    layout = Layout(folder)
-    layout.make()
-    # As after a reboot: the numbers are in use again, by others. This one is the test itself.
-    rows = [{"name": "etcd", "pid": os.getpid(), "started": 1.0, "binary": sys.executable, "log": "x"}]
-    layout.state.write_text(json.dumps({"format": 0, "processes": rows}))
-    up(small_settings(folder), toolchain)
-    assert status(folder).running
-    assert down(folder, purge=True)
-    assert not folder.exists()
-    assert not down(folder, purge=True)
-
-
 def test_a_component_that_fails_is_named_with_its_log(tmp_path: Path, toolchain: Toolchain) -> None:
     folder = tmp_path / "broken"
     broken = dataclasses.replace(toolchain.control_plane, stages=(tmp_path / "no-such-stage.yaml",))
@@ -155,6 +192,30 @@ def test_a_component_that_fails_is_named_with_its_log(tmp_path: Path, toolchain:
     assert "no-such-stage.yaml" in caught.value.message
     assert str(folder / "logs" / "kwok.log") in caught.value.fix
     assert _running(folder) == []
+
+
+def test_an_add_on_that_ends_is_named_with_its_log(tmp_path: Path, toolchain: Toolchain) -> None:
+    shell = shutil.which("sh")
+    assert shell is not None
+    binary = tmp_path / "part" / "bin" / "jobset"
+    binary.parent.mkdir(parents=True)
+    binary.write_text(f"#!{shell}\necho 'no such flag: --config'\nexit 2\n")
+    binary.chmod(0o755)
+    addon = ADDONS["jobset"]
+    folder = tmp_path / "sandbox"
+    layout = Layout(folder)
+    layout.make()
+    state = State(small_settings(folder), toolchain.pulumi, pick_ports([*PORTS, *addon.ports], {}))
+    started: list[Process] = []
+    start = Start(
+        layout, state, toolchain.control_plane, [Installed(addon, BuiltPart(tmp_path / "part"))], started.extend
+    )
+    with pytest.raises(SandboxError) as caught:
+        start.run(time.monotonic() + 60, Recording())
+    assert caught.value.message.startswith("jobset-controller-manager ended\n")
+    assert "no such flag: --config" in caught.value.message
+    assert str(folder / "logs" / "jobset-controller-manager.log") in caught.value.fix
+    assert not any(map(is_running, started))
 
 
 def test_a_folder_of_something_else_is_refused(tmp_path: Path, toolchain: Toolchain) -> None:

@@ -67,10 +67,13 @@ hosts() {
   done
 }
 
-# A file by the host's name is there until it answers, and holds what the last attempt said.
+# A file by the host's name is there until it answers, and holds what the last attempt said. Only this shell itself writes it: a
+# program that it started would outlive it.
 attend() {
-  until answers "$1" >/dev/null 2>"$state/.$1"; do
-    mv "$state/.$1" "$state/$1"
+  before=
+  until said=$(answers "$1" 2>&1 >/dev/null); do
+    [ "$said" = "$before" ] || echo "$said" >"$state/$1"
+    before=$said
     sleep 1
   done
   rm -f "$state/$1"

@@ -19,6 +19,8 @@ from trainform.sandbox.certificates import Certificates
 from trainform.sandbox.ports import LOOPBACK
 
 MANAGER = "trainform-sandbox"
+# Seconds for one answer: a machine with more to do than it has cores is slow to take a large definition.
+PATIENCE = 60.0
 # The API server ends a connection after 90 s without a request.
 IDLE_SECONDS = 60.0
 APPLY = "application/apply-patch+yaml"
@@ -37,7 +39,7 @@ class RequestError(SandboxError):
 class Api:
     """One API server. Network trouble is an `OSError` or `http.client.HTTPException`, an answer that is no success a `RequestError`."""
 
-    def __init__(self, port: int, certificates: Certificates, timeout: float = 15.0) -> None:
+    def __init__(self, port: int, certificates: Certificates, timeout: float = PATIENCE) -> None:
         self._port = port
         self._timeout = timeout
         self._tls = ssl.create_default_context(cafile=str(certificates.authority))

@@ -14,6 +14,10 @@ from trainform.toolchain.model import ControlPlane, PulumiTools, Toolchain
 from trainform.toolchain.oserrors import toolchain_edge
 from trainform.toolchain.parts import CONTROL_PLANE_PARTS
 
+# Percent of growth at which Go collects garbage, 100 by default. A preview lives for three seconds and spends a fifth of its processor
+# time on that; with this it needs 15 MB more of 340.
+COLLECT_AT = "400"
+
 
 @toolchain_edge
 def ensure(progress: Progress = SILENT) -> Toolchain:
@@ -55,4 +59,5 @@ def environment(tools: PulumiTools) -> dict[str, str]:
         "PULUMI_HOME": str(tools.home),
         "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
         "PULUMI_SKIP_UPDATE_CHECK": "true",
+        "GOGC": os.environ.get("GOGC", COLLECT_AT),
     }
