@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.addons import addons, addons_exports
-from tests.scheduling import pytest_xdist_make_scheduler
+from tests.scheduling import pytest_collection_modifyitems, pytest_xdist_make_scheduler
 
-__all__ = ["addons", "addons_exports", "pytest_xdist_make_scheduler"]
+__all__ = ["addons", "addons_exports", "pytest_collection_modifyitems", "pytest_xdist_make_scheduler"]
 
 ROOT = Path(__file__).parent.parent
 

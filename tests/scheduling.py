@@ -1,4 +1,4 @@
-"""How tests are shared out where several run at a time (`-n 2`)."""
+"""How tests are shared out where several run at a time (`-n 3`)."""
 
 from __future__ import annotations
 
@@ -6,30 +6,50 @@ import pytest
 from xdist.remote import Producer  # type: ignore[import-untyped]
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
-# One process runs these, so that there is one sandbox with every add-on.
-ON_ADDONS = frozenset(
-    [
+# What one process runs: what shares a sandbox. A file that is not here is a scope of its own.
+SCOPES = {
+    "add-ons": (
         "tests/engine/test_admission.py",
         "tests/engine/test_backends.py",
         "tests/engine/test_named_runtimes.py",
         "tests/engine/test_rehearsals_of_operators.py",
         "tests/engine/test_updates_of_operators.py",
         "tests/sandbox/test_addons.py",
-    ]
-)
-# And one these, which share the sandbox of that folder.
-ON_SANDBOX = frozenset(f"tests/sandbox/{name}.py" for name in ("test_down", "test_exports", "test_up"))
-SCOPES = {**dict.fromkeys(ON_ADDONS, "add-ons"), **dict.fromkeys(ON_SANDBOX, "sandbox")}
+    ),
+    "engine": (
+        "tests/engine/test_changes.py",
+        "tests/engine/test_claims.py",
+        "tests/engine/test_components.py",
+        "tests/engine/test_contract.py",
+        "tests/engine/test_documents.py",
+        "tests/engine/test_environment_stack.py",
+        "tests/engine/test_failure.py",
+        "tests/engine/test_interruptions.py",
+        "tests/engine/test_life.py",
+        "tests/engine/test_refusals.py",
+        "tests/engine/test_ssh_identity.py",
+    ),
+    # with a sandbox of its own: it takes as long as all of `engine`
+    "rehearsals": ("tests/engine/test_rehearsals.py",),
+    "sandbox": ("tests/sandbox/test_down.py", "tests/sandbox/test_exports.py", "tests/sandbox/test_up.py"),
+}
+SCOPE_OF = {file: scope for scope, files in SCOPES.items() for file in files}
 
 
 class Scheduling(LoadScopeScheduling):  # type: ignore[misc] # without types of its own
-    """A file goes to one process, since its tests share what they made."""
+    """A scope goes to one process, since its tests share what they made."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
-        return SCOPES.get(file, file)
+        return SCOPE_OF.get(file, file)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The scopes of the table take longest: begun last, one of them would run alone at the end."""
+    items.sort(key=lambda item: item.location[0] not in SCOPE_OF)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduling:
     """Called by pytest-xdist."""
+    config.option.loadscopereorder = False  # it would begin with the scopes of most tests, which are the quickest
     return Scheduling(config, log)

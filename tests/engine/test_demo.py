@@ -16,14 +16,16 @@ from tests.engine.live import until
 from tests.engine.project import REPOSITORY, Project
 from trainform.sandbox.exports import WITHOUT_SIDECARS
 from trainform.sandbox.folder import Layout
+from trainform.toolchain.ensure import environment
+from trainform.toolchain.model import Toolchain
 
 TRAINFORM = (sys.executable, "-m", "trainform")
 
 
 @pytest.fixture
-def clone(tmp_path: Path, sandbox_exports: dict[str, str]) -> Iterator[Project]:
+def clone(tmp_path: Path, toolchain: Toolchain) -> Iterator[Project]:
     """The repository's stacks in a folder of their own, with a sandbox of their own."""
-    project = Project(tmp_path / "clone", sandbox_exports, "ai-namespace")
+    project = Project(tmp_path / "clone", environment(toolchain.pulumi), "ai-namespace")
     shutil.rmtree(project.folder / "stacks")
     shutil.copytree(REPOSITORY / "stacks", project.folder / "stacks", ignore=shutil.ignore_patterns("__pycache__"))
     project.environ["TRAINFORM_SANDBOX"] = str(tmp_path / "sandbox")
@@ -79,8 +81,8 @@ def test_the_demo_begins_anew_after_stop_goes_on_when_interrupted_and_does_nothi
     assert again.count("Running") == 4
 
 
-def test_the_demo_outside_a_clone_says_so(tmp_path: Path, sandbox_exports: dict[str, str]) -> None:
-    project = Project(tmp_path / "clone", sandbox_exports, "ai-namespace")
+def test_the_demo_outside_a_clone_says_so(tmp_path: Path, toolchain: Toolchain) -> None:
+    project = Project(tmp_path / "clone", environment(toolchain.pulumi), "ai-namespace")
     (project.folder / "Pulumi.yaml").unlink()
     output = project.run(*TRAINFORM, "demo").failed()
     assert "there is no Pulumi.yaml here or above" in output

@@ -14,18 +14,19 @@ from tests.engine.pods import pods_of
 from tests.engine.programs import stack_of
 from tests.engine.project import Project
 
-ONE_NODE = {"kubernetes.io/hostname": "a800-7"}  # so that there are whole nodes for the reference job
 
-
-def without_shared_claim(data: dict[str, Any]) -> None:
-    """sdxl-lora mounts a claim of the environment's stack, which these tests do not bring up."""
+def beside_others(data: dict[str, Any]) -> None:
+    """sdxl-lora mounts a claim of the environment's stack, which these tests do not bring up, and wants four whole nodes, while the others
+    have pods on them."""
     del data["storage"]["models"]
+    for role in data["roles"].values():
+        role["accelerators"] = {"a800": 4}
 
 
 EXPERIMENTS: dict[str, Callable[[dict[str, Any]], object]] = {
-    "sdxl-lora": without_shared_claim,
-    "extras": lambda data: data.update(node_selector=ONE_NODE),
-    "elastic": lambda data: data.update(node_selector=ONE_NODE),
+    "sdxl-lora": beside_others,
+    "extras": lambda data: None,
+    "elastic": lambda data: None,
     "hello": lambda data: None,
     "mnist": lambda data: data["network"].update(addresses="service"),
 }

@@ -11,7 +11,7 @@ import pytest
 from tests.engine.conftest import own_project
 from tests.engine.live import Live
 from tests.engine.rehearsing import Rehearsals, brought_up
-from tests.engine.test_rehearsals import APART, MPI_WORKERS, TRAIN, TWO_SLOTS, Case, formed
+from tests.engine.test_rehearsals import APART, TRAIN, TWO_SLOTS, Case, formed
 from tests.rehearsal.conftest import docker_daemon, image
 
 __all__ = ["docker_daemon", "image"]
@@ -37,10 +37,10 @@ ON: dict[str, tuple[str, Case]] = {
         Case(
             {
                 "launcher": {"mpi": {"command": ["/app/train"]}},
-                "roles": {"first": {**MPI_WORKERS, "replicas": 1}, "worker": NODE},
+                "roles": {"first": NODE, "worker": NODE},
             },
-            formed(3, 2),
-            3,
+            formed(2, 2),
+            2,
         ),
     ),
     "trainjob": ("trainer", TORCHRUN),

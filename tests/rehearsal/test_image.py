@@ -1,4 +1,5 @@
-"""What the rehearsals take for granted of their image: users, commands, and launchers that form a world on CPUs."""
+"""What the rehearsals take for granted of their image: users, commands, versions. That its launchers form worlds on CPUs is what
+tests/engine/test_rehearsals.py is about."""
 
 from __future__ import annotations
 
@@ -11,36 +12,6 @@ import pytest
 
 TRAINER = "1000:1000"
 SCRATCH = "/tmp"  # noqa: S108 - of a container
-GLOO = """
-import torch, torch.distributed as dist
-dist.init_process_group("gloo")
-total = torch.tensor([dist.get_rank() + 1.0])
-dist.all_reduce(total)
-print(f"world {dist.get_world_size()} sum {total.item():.0f}", flush=True)
-dist.destroy_process_group()
-"""
-ACCELERATE = """
-import torch
-from accelerate import Accelerator
-accelerator = Accelerator()
-total = accelerator.reduce(torch.tensor([accelerator.process_index + 1.0]))
-print(f"world {accelerator.num_processes} sum {total.item():.0f} by {torch.distributed.get_backend()}", flush=True)
-accelerator.end_training()
-"""
-DEEPSPEED = """
-import torch, deepspeed
-deepspeed.init_distributed()
-total = torch.ones(1)
-deepspeed.comm.all_reduce(total)
-print(f"world {deepspeed.comm.get_world_size()} sum {total.item():.0f} by {torch.distributed.get_backend()}", flush=True)
-torch.distributed.destroy_process_group()
-"""
-TENSORFLOW = """
-import tensorflow as tf
-server = tf.distribute.Server(tf.train.ClusterSpec({"worker": ["localhost:2222"]}), job_name="worker", task_index=0)
-print(server.target)
-"""
-
 Shell = Callable[..., str]
 
 
@@ -80,28 +51,3 @@ def test_versions(shell: Shell) -> None:
     found = shell("/usr/bin/mpirun --version | head -1; /opt/openmpi4/bin/mpirun --version | head -1")
     assert [line.split(") ")[1][0] for line in found.splitlines()] == ["5", "4"]
     assert shell("python -c 'import torch; print(torch.__file__)'").startswith("/usr/lib/python3/dist-packages/")
-
-
-def test_torchrun_takes_the_store_that_debians_torch_has(shell: Shell) -> None:
-    output = shell(f"cat > gloo.py <<'END'\n{GLOO}\nEND\ntorchrun --nproc-per-node 2 gloo.py", user=TRAINER)
-    assert output.count("world 2 sum 3") == 2
-
-
-def test_accelerate_takes_gloo(shell: Shell) -> None:
-    launch = "accelerate launch --multi_gpu --num_machines 1 --num_processes 2 --mixed_precision no --dynamo_backend no"
-    script = f"cat > accelerated.py <<'END'\n{ACCELERATE}\nEND\n{launch} accelerated.py"
-    assert shell(script, ACCELERATE_USE_CPU="true").count("world 2 sum 3 by gloo") == 2
-
-
-def test_deepspeed_needs_no_compiler(shell: Shell) -> None:
-    script = f"cat > deep.py <<'END'\n{DEEPSPEED}\nEND\ndeepspeed --num_gpus 2 deep.py"
-    assert shell(script).count("world 2 sum 2 by gloo") == 2
-
-
-def test_tensorflow_has_its_server(shell: Shell) -> None:
-    assert "grpc://localhost:2222" in shell(f"python -c '{TENSORFLOW}'", TF_CPP_MIN_LOG_LEVEL="3")
-
-
-@pytest.mark.parametrize("folder", ["/usr", "/opt/openmpi4"])
-def test_mpirun(shell: Shell, folder: str) -> None:
-    assert shell(f"{folder}/bin/mpirun --oversubscribe -np 2 echo here", user=TRAINER).count("here") == 2

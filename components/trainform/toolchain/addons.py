@@ -15,16 +15,18 @@ from trainform.toolchain.build import build_parts, missing_parts
 from trainform.toolchain.cache import cache_folder
 from trainform.toolchain.model import BuiltPart
 from trainform.toolchain.oserrors import toolchain_edge
-from trainform.toolchain.parts import FORMAT, KUBERNETES_STAMP, PINS, ModuleFiles, Part, digest
+from trainform.toolchain.parts import FORMAT, KUBERNETES_STAMP, PINS, UNOPTIMISED, ModuleFiles, Part, digest
 
 _TRAINING_OPERATOR = "github.com/kubeflow/training-operator"
 _TRAINER = "github.com/kubeflow/trainer/v2"
 _JOBSET = "sigs.k8s.io/jobset"
 _KUEUE = "sigs.k8s.io/kueue"
+_GCFLAGS = (f"all={UNOPTIMISED}",)  # a sandbox asks little of these controllers
 
 # What is shipped goes to `<add-on>-crds` and `<add-on>-webhooks`: one part may serve two add-ons.
 TRAINING_OPERATOR = Part(
     folder="training-operator",
+    gcflags=_GCFLAGS,
     binaries=("training-operator",),
     minutes=3,
     # A main package of ours around the module's controllers: the module's own listens on every interface.
@@ -36,6 +38,7 @@ TRAINING_OPERATOR = Part(
 )
 TRAINER = Part(
     folder="trainer",
+    gcflags=_GCFLAGS,
     binaries=("trainer-controller-manager", "jobset"),
     minutes=4,
     shipped=(
@@ -47,6 +50,7 @@ TRAINER = Part(
 )
 KUEUE = Part(
     folder="kueue",
+    gcflags=_GCFLAGS,
     binaries=("kueue",),
     minutes=7,
     shipped=(
@@ -56,6 +60,7 @@ KUEUE = Part(
 )
 KUBEDL = Part(
     folder="kubedl",
+    gcflags=_GCFLAGS,
     binaries=("kubedl",),
     minutes=2,
     shipped=(ModuleFiles("github.com/alibaba/kubedl", "config/crd/bases/*.yaml", "kubedl-crds"),),

@@ -103,7 +103,7 @@ def _build_arguments(part: Part, folder: Path) -> list[str]:
     output = f"{folder}/" if part.target == "tool" else str(folder / part.binaries[0])
     arguments = ["build", "-v", "-ldflags", f"-w -s {part.ldflags}".strip(), "-o", output]
     arguments += ["-tags", part.tags] if part.tags else []
-    arguments += [f"-gcflags={part.gcflags}"] if part.gcflags else []
+    arguments += [f"-gcflags={flags}" for flags in part.gcflags]
     return [*arguments, part.target]
 
 
