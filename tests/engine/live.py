@@ -149,4 +149,4 @@ def until(condition: Callable[[], Found | None], what: str, seconds: float = 60.
         if found is not None and found is not False:
             return found
         assert time.monotonic() < deadline, f"waited {seconds:.0f} s for {what}"
-        time.sleep(0.1)
+        time.sleep(0.25)  # each look costs the server, the test and a core that others need

@@ -1,5 +1,5 @@
-"""What the probes name under launchers that start them over SSH: DeepSpeed, and mpirun of Open MPI 4 and 5. That worlds form there is
-tested from the cluster, by tests/engine/test_rehearsals.py."""
+"""What the probe names under mpirun of Open MPI 4 and 5. That worlds form there, and DeepSpeed's, is tested from the cluster, by
+tests/engine/test_rehearsals.py; slots on the wrong hosts by test_worlds.py."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.rehearsal.probed_pods import PORT, Cluster, Clusters, Ended, made_clusters
+from tests.rehearsal.probed_pods import Cluster, Clusters, Ended, made_clusters
 from trainform.plan.model import Pod
 from trainform.rehearsal.probe import MOUNT
 
@@ -64,26 +64,8 @@ MIXED: dict[str, Any] = {
 }
 
 
-DEEPSPEED: dict[str, Any] = {"deepspeed": {"script": "/app/train.py"}}
 MPI: dict[str, Any] = {"mpi": {"command": ["/app/train"]}}
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-
-
-def deepspeed(cluster: Cluster, slots: list[int]) -> Ended:
-    master = cluster.pods[0].address
-    command = f"deepspeed --hostfile /ssh/hostfile --master_addr {master} --master_port {PORT}"
-    return cluster.ended(
-        over_ssh(cluster, slots, f"{command} {MOUNT}/probe_torch.py --with deepspeed", DS_ACCELERATOR="cpu")
-    )
-
-
-def test_wrong_slots_of_a_hostfile_are_named(clusters: Clusters) -> None:
-    """The same size, but on the wrong hosts: no variable tells."""
-    cluster = clusters(launcher=DEEPSPEED, roles=MIXED)
-    ended = deepspeed(cluster, [1, 2])
-    assert ended.code != 0
-    master, worker = (pod.name for pod in cluster.pods)
-    assert set(ended.said) == {f"{master} runs 1 process, the plan says 2; {worker} runs 2 processes, the plan says 1"}
 
 
 def mpi(cluster: Cluster, slots: list[int], mpirun: str) -> Ended:

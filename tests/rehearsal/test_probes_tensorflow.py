@@ -23,46 +23,38 @@ TENSORFLOW: dict[str, Any] = {"tensorflow": {"command": ["python3", "/app/train.
 TASKS: dict[str, Any] = {"ps": {"replicas": 1}, "worker": {"replicas": 2}}
 
 
-def tensorflow(cluster: Cluster, place: int, ports: dict[int, int] | None = None, **env: str) -> Pod:
-    """Start a task. ports: of places that do not listen on 2222, as replicas on the host network do."""
+def tensorflow(cluster: Cluster, place: int, **env: str) -> Pod:
+    """Start a task."""
     cluster_spec: dict[str, list[str]] = {}
-    own = {} if ports is None else ports
-    for other, pod in enumerate(cluster.pods):
+    for pod in cluster.pods:
         if pod.role != "evaluator":
-            cluster_spec.setdefault(pod.role, []).append(f"{pod.address}:{own.get(other, 2222)}")
+            cluster_spec.setdefault(pod.role, []).append(f"{pod.address}:2222")
     pod = cluster.pods[place]
     config = json.dumps({"cluster": cluster_spec, "task": {"type": pod.role, "index": pod.index}})
     return cluster.start(place, ["python3", f"{MOUNT}/probe_tensorflow.py"], **{"TF_CONFIG": config, **env})
 
 
-def test_tensorflow(clusters: Clusters) -> None:
-    """Parameter servers stay, as real ones do; the workers end when worker 0 has had its sum; the evaluator is outside."""
+def test_an_evaluator_is_outside(clusters: Clusters) -> None:
     cluster = clusters(launcher=TENSORFLOW, roles={**TASKS, "evaluator": {"replicas": 1}})
-    server, first, second, evaluator = (tensorflow(cluster, place, {1: 2301, 2: 2302}) for place in range(4))
-    ended = cluster.ended(first)
-    assert ended.code == 0, ended.output
-    assert ended.said[-1] == "cluster formed: 1 ps, 2 worker: sum 3 = 3"
-    ended = cluster.ended(second)
-    assert (ended.code, ended.said[-1]) == (0, "worker 1 was reached by the coordinator"), ended.output
-    ended = cluster.ended(evaluator)
+    ended = cluster.ended(tensorflow(cluster, 3))
     assert (ended.code, ended.said) == (0, ["evaluator 0 is outside of the cluster of 3 tasks"]), ended.output
-    assert cluster.runs(server)
 
 
 def test_the_coordinator_stays_until_every_worker_has_found_every_task(clusters: Clusters) -> None:
-    """Worker 1 sees the parameter server long after worker 0 has its sum."""
+    """Worker 1 sees the parameter server long after worker 0 has its sum. Parameter servers stay, as real ones do."""
     cluster = clusters(launcher=TENSORFLOW, roles={**TASKS, "evaluator": {"replicas": 1}})
     late = cluster.start(3, ["sh", "-c", "sleep 15; exec python3 -m http.server 2222"])
     config = {
         "cluster": {"ps": [f"{late.address}:2222"], "worker": [f"{pod.address}:2222" for pod in cluster.pods[1:3]]},
         "task": {"type": "worker", "index": 1},
     }
-    tensorflow(cluster, 0)
+    server = tensorflow(cluster, 0)
     first, second = tensorflow(cluster, 1), tensorflow(cluster, 2, TF_CONFIG=json.dumps(config))
     for pod, last in ((second, "worker 1 was reached by the coordinator"), (first, "cluster formed: 1 ps, 2 worker")):
         ended = cluster.ended(pod)
         assert ended.code == 0, ended.output
         assert ended.said[-1].startswith(last)
+    assert cluster.runs(server)
 
 
 def test_a_missing_task_is_named(clusters: Clusters) -> None:

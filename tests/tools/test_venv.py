@@ -1,0 +1,52 @@
+"""How `make venv` fills the environment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tools import venv
+
+LOCK = """\
+tornado==6.5.2 \\
+    --hash=sha256:06ceb1300fd70cb20e43b1ad8aaee0266e69e7ced38fa910ad2e03285009ce7c
+uv==0.13.8 \\
+    --hash=sha256:0b3e8b1a4f5e405e31e2ff33de8af4744831e9f7338539671efbd8c3c94e791d \\
+    --hash=sha256:0ec33661a14e38dea8dfb18167d2a4a5c7fe3d476c62dd8eb6acf5f378727201
+uvloop==0.21.0 \\
+    --hash=sha256:10d66943def5fcb6e7b37310eb6b5639fd2ccbc38df1177262b0640c3ca68c1f
+"""
+
+
+def test_the_lines_of_one_package() -> None:
+    assert venv.locked(LOCK, "uv") == "".join(LOCK.splitlines(keepends=True)[2:5]).rstrip()
+    assert venv.locked(LOCK, "uvloop") == "".join(LOCK.splitlines(keepends=True)[5:])
+    assert venv.locked((venv.ROOT / "requirements.txt").read_text(), "uv").startswith("uv==")
+
+
+def test_uv_asks_where_pip_would(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `pip config list` says it; what the user says to uv itself goes before."""
+    for name in venv.OF_PIP.values():
+        monkeypatch.delenv(name, raising=False)
+    listed = (
+        ":env:.disable-pip-version-check='1'\n"
+        "global.cert='/etc/ssl/certs/ca-certificates.crt'\n"
+        "global.extra-index-url='https://a.example.com/simple\\nhttps://b.example.com/simple'\n"
+        "global.index-url='https://pypi.example.com/simple?a=b'\n"
+    )
+    assert venv.of_pip(listed) == {
+        "SSL_CERT_FILE": "/etc/ssl/certs/ca-certificates.crt",
+        "UV_INDEX": "https://a.example.com/simple https://b.example.com/simple",
+        "UV_DEFAULT_INDEX": "https://pypi.example.com/simple?a=b",
+    }
+    monkeypatch.setenv("UV_DEFAULT_INDEX", "https://mine.example.com/simple")
+    assert "UV_DEFAULT_INDEX" not in venv.of_pip(listed)
+
+
+def test_an_installer_that_fails_is_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as told:
+        venv.run("[1/3] .venv, uv", ["sh", "-c", "echo no route to host; exit 1"], {"PATH": "/usr/bin:/bin"})
+    assert "no route to host" in str(told.value)
+    assert "is a package registry reachable?" in str(told.value)
+    assert "[1/3] .venv, uv …" in capfd.readouterr().err
