@@ -25,6 +25,7 @@ SERVE = ["/bin/sh", "-c", ssh_scripts.SERVE]
 LAUNCH = ["/bin/sh", "-c", f"set -e\n{ssh_scripts.START_SSHD}exec sleep 600"]
 # of sshd and the shells; LC_CTYPE is Python's own doing
 ONLY_A_SESSION = re.compile(r"SSH_.*|USER|LOGNAME|SHELL|MAIL|PWD|OLDPWD|SHLVL|_|LC_CTYPE")
+TIMED_OUT = 124  # what `timeout` ends with
 NASTY = {
     "PATH": "/opt/some tool/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     "NCCL_DEBUG": "INFO",
@@ -136,13 +137,14 @@ def test_variables_are_for_their_user_alone(pair: Pair) -> None:
 def test_mpirun_reaches_every_pod(pair: Pair) -> None:
     both = [f"{pod.name}.{pair.names.service}" for pod in (pair.launcher, pair.worker)]
     done = pair.launcher.run(
-        'printf "%s" "$HOSTS" >/tmp/mpi; mpirun --hostfile /tmp/mpi -np 4 /bin/sh -c \'echo $OMPI_COMM_WORLD_RANK $(hostname) $RANK\'',
+        'printf "%s" "$HOSTS" >/tmp/mpi; timeout 60 mpirun --hostfile /tmp/mpi -np 4 /bin/sh -c \'echo $OMPI_COMM_WORLD_RANK $(hostname) $RANK\'',
         HOSTS="".join(f"{host} slots=2\n" for host in both),
         OMPI_ALLOW_RUN_AS_ROOT="1",
         OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
         OMPI_MCA_orte_keep_fqdn_hostnames="true",
     )
-    assert done.returncode == 0, done
+    # Open MPI 5 at times does not end when all its processes have (open-mpi/ompi#12064)
+    assert done.returncode in (0, TIMED_OUT), done
     first, second = pair.launcher.name, pair.worker.name
     assert sorted(done.stdout.splitlines()) == [f"0 {first} 0", f"1 {first} 0", f"2 {second} 1", f"3 {second} 1"]
 

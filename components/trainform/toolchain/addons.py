@@ -28,7 +28,7 @@ TRAINING_OPERATOR = Part(
     folder="training-operator",
     gcflags=_GCFLAGS,
     binaries=("training-operator",),
-    minutes=3,
+    minutes=2.5,
     # A main package of ours around the module's controllers: the module's own listens on every interface.
     target=".",
     shipped=(
@@ -40,7 +40,7 @@ TRAINER = Part(
     folder="trainer",
     gcflags=_GCFLAGS,
     binaries=("trainer-controller-manager", "jobset"),
-    minutes=4,
+    minutes=2.5,
     shipped=(
         ModuleFiles(_TRAINER, "manifests/base/crds/trainer.kubeflow.org_*.yaml", "trainer-crds"),
         ModuleFiles(_TRAINER, "manifests/base/webhook/manifests.yaml", "trainer-webhooks"),
@@ -52,7 +52,7 @@ KUEUE = Part(
     folder="kueue",
     gcflags=_GCFLAGS,
     binaries=("kueue",),
-    minutes=7,
+    minutes=4.5,
     shipped=(
         ModuleFiles(_KUEUE, "config/components/crd/bases/*.yaml", "kueue-crds"),
         ModuleFiles(_KUEUE, "config/components/webhook/manifests.yaml", "kueue-webhooks"),

@@ -121,7 +121,7 @@ PULUMI_PARTS = (
     Part(
         folder="pulumi-kubernetes",
         binaries=("pulumi-resource-kubernetes",),
-        minutes=13,
+        minutes=10,
         target=".",
         tags=_PULUMI_TAGS,
         # Half of the time goes into one generated SDK.
