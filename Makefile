@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
+# Where it is set, each of the many processes of a test run compiles the project anew.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 .PHONY: help venv setup demo stop addons test rehearse image docker lint types bench golden schemas lock clean
 

@@ -79,7 +79,8 @@ def make(lock: Path) -> None:
         first.write(locked(lock.read_text(), "uv"))
         first.flush()
         run("[1/3] .venv, uv", [*pip, "install", "--no-deps", "--require-hashes", "-r", first.name], environ)
-    install = [uv, "pip", "install", "--python", python, "--no-progress"]
+    # compiled here, once: with PYTHONDONTWRITEBYTECODE every process would do it again
+    install = [uv, "pip", "install", "--python", python, "--no-progress", "--compile-bytecode"]
     run("[2/3] .venv, locked packages", [*install, "--require-hashes", "-r", str(lock)], environ)
     run("[3/3] .venv, trainform itself", [*install, "--no-deps", "--no-build-isolation", "-e", "."], environ)
 
