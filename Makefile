@@ -28,7 +28,7 @@ addons: setup ## The controllers of the sandbox's add-ons.
 	@$(BIN)/trainform toolchain ensure --with kubeflow,trainer,jobset,kueue,kubedl
 
 test: addons lint types ## Lint, types and every test.
-	@$(BIN)/python -m pytest -n 3
+	@$(BIN)/python -m pytest -n 2
 
 rehearse: setup image ## Real launchers in the pods that the real controller made, as containers.
 	@$(BIN)/python -m pytest tests/engine/test_rehearsals.py tests/rehearsal/test_worlds.py

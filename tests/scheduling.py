@@ -1,4 +1,4 @@
-"""How tests are shared out where several run at a time (`-n 3`)."""
+"""How tests are shared out where several run at a time (`-n 2`)."""
 
 from __future__ import annotations
 
