@@ -181,7 +181,7 @@ class Project:
 
     def unchanged(self, stack: str) -> None:
         """Fail where a preview shows any change."""
-        self.pulumi("preview", "--expect-no-changes", "-s", stack).succeeded()
+        self.pulumi("preview", "--expect-no-changes", "--diff", "-s", stack).succeeded()
 
     def _write(self, folder: str, name: str, data: Mapping[str, Any]) -> None:
         (self.folder / "stacks" / folder / f"{name}.yaml").write_text(yaml.safe_dump(dict(data), sort_keys=False))

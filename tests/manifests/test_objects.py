@@ -86,6 +86,14 @@ def test_services_of_replicas() -> None:
     }
 
 
+def test_nobody_waits_behind_a_service() -> None:
+    """Its pods come later; and the provider's watch may be older than what it has just written."""
+    made = plan(**TENSORFLOW, network=HOST)
+    services = [found.body for found in job_manifests(made) if found.body["kind"] == "Service"]
+    assert len(services) == 4
+    assert all(body["metadata"]["annotations"]["pulumi.com/skipAwait"] == "true" for body in services)
+
+
 def test_a_service_selects_exactly_its_replica() -> None:
     """By the operator's label where replicas share a template, by ours where each has one: a task's only pod has the index 0."""
     for ports in ("shared", "per-replica"):

@@ -7,10 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import platformdirs
 import pytest
 
 from trainform.catalog import defaults
 from trainform.rehearsal.display import Recorded
+from trainform.rehearsal.engine import OWNER_LABEL
 from trainform.rehearsal.fields import Place, Sources
 from trainform.rehearsal.run import Options, Outcome, Rehearsal, rehearse
 from trainform.rehearsal.stage import Stage
@@ -82,19 +84,22 @@ def until(running: Rehearsal, met: Callable[[], bool]) -> None:
 
 
 def made(**labels: str) -> list[str]:
-    """Containers, volumes and networks of Docker's that belong to a rehearsal of these labels."""
+    """Containers, volumes and networks of Docker's that belong to a rehearsal of this test with these labels."""
     import docker
 
+    # other tests run beside this one, and killed ones leave things
+    ours = str(platformdirs.user_state_path("trainform"))
     filters = {
         "label": ["trainform.rehearsal", *(f"trainform.rehearsal.{key}={value}" for key, value in labels.items())]
     }
     client = docker.APIClient()
     try:
         volumes = client.volumes(filters=filters)["Volumes"]
-        return [
-            *(found["Names"][0] for found in client.containers(all=True, filters=filters)),
-            *(found["Name"] for found in (volumes if volumes is not None else [])),
-            *(found["Name"] for found in client.networks(filters=filters)),
+        found = [
+            *client.containers(all=True, filters=filters),
+            *(volumes if volumes is not None else []),
+            *client.networks(filters=filters),
         ]
+        return [str(each.get("Name", each.get("Names"))) for each in found if ours in each["Labels"][OWNER_LABEL]]
     finally:
         client.close()

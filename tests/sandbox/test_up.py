@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import os
 import stat
 
 import lightkube
@@ -56,6 +57,11 @@ def test_every_component_listens_on_loopback_only(sandbox: Sandbox) -> None:
     assert len(addresses) == len(COMPONENTS)
     assert set().union(*addresses.values()) == {"127.0.0.1"}
     assert {name for name, found in addresses.items() if found} == {row.name for row in COMPONENTS if row.port}
+
+
+def test_the_collector_of_every_component_can_be_set(sandbox: Sandbox) -> None:
+    environments = [psutil.Process(process.pid).environ() for process in state_of(sandbox.folder).processes]
+    assert {environ["GOGC"] for environ in environments} == {os.environ["GOGC"]}
 
 
 def test_files_are_for_this_user_only(sandbox: Sandbox) -> None:

@@ -28,6 +28,11 @@ def claim(plan: ClaimPlan, namespace: str, labels: dict[str, str]) -> Manifest:
     return Manifest(f"claim-{plan.key}", body, keep=plan.request.keep)
 
 
+# Nothing is to wait for: the pods come with the job, which comes after the Service. Pulumi's provider would look for them for ten seconds,
+# and might note the Service as its watch saw it before an update, so that every preview after it shows the update again.
+WITHOUT_WAITING = {"pulumi.com/skipAwait": "true"}
+
+
 def rendezvous_service(name: str, namespace: str, selector: dict[str, str], labels: dict[str, str]) -> Manifest:
     """A headless Service that gives each pod the name `<pod>.<service>`, ready or not: peers meet before any is ready.
 
@@ -36,14 +41,10 @@ def rendezvous_service(name: str, namespace: str, selector: dict[str, str], labe
     body = {
         "apiVersion": "v1",
         "kind": "Service",
-        "metadata": {"name": name, "namespace": namespace, "labels": labels},
+        "metadata": {"name": name, "namespace": namespace, "labels": labels, "annotations": WITHOUT_WAITING},
         "spec": {"clusterIP": "None", "publishNotReadyAddresses": True, "selector": selector},
     }
     return Manifest("service", body)
-
-
-# Its pod comes with the job, which comes after it: Pulumi's provider would look for pods behind it for ten seconds, in vain.
-WITHOUT_WAITING = {"pulumi.com/skipAwait": "true"}
 
 
 def replica_service(service: ReplicaService, plan: Plan, index_label: str) -> Manifest:
