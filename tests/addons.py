@@ -13,23 +13,33 @@ from pathlib import Path
 
 import pytest
 
+from tests.scheduling import scope_of
 from trainform.sandbox import Sandbox, down, exports, from_environment, up
 from trainform.sandbox.addons import ADDONS
 from trainform.spec.load import load_environment
 from trainform.toolchain import ensure
 
 ROOT = Path(__file__).parent.parent
+FOLDER = pytest.StashKey[Path]()
 NODES = 16  # of each pool: all teaching experiments fit at once
 
 
 @pytest.fixture(scope="session")
-def addons(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    """A control plane with the real controllers of every add-on."""
-    folder = tmp_path_factory.mktemp("sandbox") / "addons"
+def addons(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Iterator[Sandbox]:
+    """A control plane with the real controllers of every add-on. It ends with its scope: also an idle one costs time."""
+    folder = pytestconfig.stash[FOLDER] = tmp_path_factory.mktemp("sandbox") / "addons"
     settings = from_environment(load_environment("dev", ROOT).checked(), folder)
     pools = tuple(dataclasses.replace(pool, count=NODES) for pool in settings.pools)
     yield up(dataclasses.replace(settings, pools=pools, addons=tuple(ADDONS)), ensure())
     down(folder)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """The folders of its tests are several, so that no scope of pytest's ends with the last of them."""
+    if nextitem is not None and scope_of(item.nodeid) != scope_of(nextitem.nodeid) and FOLDER in item.config.stash:
+        down(item.config.stash[FOLDER])
+        del item.config.stash[FOLDER]
 
 
 @pytest.fixture(scope="session")

@@ -10,10 +10,16 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.addons import addons, addons_exports
+from tests.addons import addons, addons_exports, pytest_runtest_teardown
 from tests.scheduling import pytest_collection_modifyitems, pytest_xdist_make_scheduler
 
-__all__ = ["addons", "addons_exports", "pytest_collection_modifyitems", "pytest_xdist_make_scheduler"]
+__all__ = [
+    "addons",
+    "addons_exports",
+    "pytest_collection_modifyitems",
+    "pytest_runtest_teardown",
+    "pytest_xdist_make_scheduler",
+]
 
 ROOT = Path(__file__).parent.parent
 

@@ -6,7 +6,7 @@ import pytest
 from xdist.remote import Producer  # type: ignore[import-untyped]
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
-# What one process runs: what shares a sandbox. A file that is not here is a scope of its own.
+# What one process runs, without another scope's tests in between: what shares a sandbox. A file that is not here is a scope of its own.
 SCOPES = {
     "add-ons": (
         "tests/engine/test_admission.py",
@@ -36,17 +36,23 @@ SCOPES = {
 SCOPE_OF = {file: scope for scope, files in SCOPES.items() for file in files}
 
 
+def scope_of(nodeid: str) -> str:
+    """What a test shares a process with."""
+    file = nodeid.partition("::")[0]
+    return SCOPE_OF.get(file, file)
+
+
 class Scheduling(LoadScopeScheduling):  # type: ignore[misc] # without types of its own
     """A scope goes to one process, since its tests share what they made."""
 
     def _split_scope(self, nodeid: str) -> str:
-        file = nodeid.partition("::")[0]
-        return SCOPE_OF.get(file, file)
+        return scope_of(nodeid)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The scopes of the table take longest: begun last, one of them would run alone at the end."""
-    items.sort(key=lambda item: item.location[0] not in SCOPE_OF)
+    """One scope after the other, first those of the table: they take longest, and the last begun would run alone at the end."""
+    order = [*SCOPES, *dict.fromkeys(item.location[0] for item in items)]
+    items.sort(key=lambda item: order.index(scope_of(item.nodeid)))
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduling:

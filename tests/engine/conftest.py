@@ -34,15 +34,15 @@ def _start(folder: Path, toolchain: Toolchain) -> Sandbox:
     return up(from_environment(dev, folder), toolchain)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def sandbox(tmp_path_factory: pytest.TempPathFactory, toolchain: Toolchain) -> Iterator[Sandbox]:
-    """A control plane that offers what the environment `dev` says."""
+    """A control plane that offers what the environment `dev` says. It ends with the tests of this folder: also an idle one costs time."""
     folder = tmp_path_factory.mktemp("sandbox") / "cluster"
     yield _start(folder, toolchain)
     down(folder)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def sandbox_exports(sandbox: Sandbox, toolchain: Toolchain) -> dict[str, str]:
     """The variables with which `pulumi` works on the sandbox."""
     return {**environment(toolchain.pulumi), "KUBECONFIG": str(sandbox.kubeconfig)}
@@ -52,7 +52,7 @@ def _live(sandbox: Sandbox) -> Live:
     return Live(sandbox.url, Certificates(Layout(sandbox.folder).pki))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def live(sandbox: Sandbox) -> Iterator[Live]:
     """The live cluster."""
     live = _live(sandbox)
@@ -113,6 +113,7 @@ def own_project(folder: Path, exports: dict[str, str], live: Live) -> Iterator[P
     for name in own_namespace(live):
         project = Project(folder / "project", exports, name)
         project.environment()
+        project.environ["PULUMI_SKIP_CHECKPOINTS"] = "true"  # a state after each step is for those that are killed
         yield project
 
 

@@ -17,7 +17,7 @@ def start_up(project: Project, stack: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         words,
         cwd=project.folder,
-        env=project.environ,
+        env={**project.environ, "PULUMI_SKIP_CHECKPOINTS": "false"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -58,7 +58,7 @@ def toolchain() -> Toolchain:
 
 @pytest.fixture(scope="package")
 def sandbox(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    """A sandbox that is up. It ends with the tests of this folder: a control plane is never idle."""
+    """A sandbox that is up. It ends with the tests of this folder: also an idle one costs time."""
     folder = tmp_path_factory.mktemp("sandbox") / "shared"
     yield up(small_settings(folder), toolchain)
     down(folder)
