@@ -21,7 +21,7 @@ from trainform.toolchain import ensure
 
 ROOT = Path(__file__).parent.parent
 FOLDER = pytest.StashKey[Path]()
-NODES = 16  # of each pool: all teaching experiments fit at once
+NODES = 40  # of each pool: all teaching experiments of every operator fit at once
 
 
 @pytest.fixture(scope="session")

@@ -39,7 +39,7 @@ def pytest_configure() -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write golden files anew instead of comparing")
-    parser.addoption("--examples", type=int, default=300, help="generated experiments for the engine tests")
+    parser.addoption("--examples", type=int, default=200, help="generated experiments for the engine tests")
 
 
 @pytest.fixture(autouse=True)

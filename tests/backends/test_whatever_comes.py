@@ -37,7 +37,7 @@ def test_whatever_comes() -> None:
     """One experiment for all operators: to draw it takes longer than to plan it."""
     parsed: set[str] = set()
 
-    @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
     @given(experiments(), MANGLED)
     def check(data: dict[str, Any], how: str) -> None:
         for backend in BACKENDS:

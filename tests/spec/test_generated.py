@@ -44,7 +44,7 @@ def test_the_environment_is_right() -> None:
 def test_problems_or_a_plan_of_which_two_builds_give_equal_bytes() -> None:
     seen: Counter[str] = Counter()
 
-    @settings(max_examples=150)
+    @settings(max_examples=100)
     @given(experiments())
     def check(data: dict[str, Any]) -> None:
         plan, problems = outcome(data)
@@ -67,7 +67,7 @@ def test_problems_or_a_plan_of_which_two_builds_give_equal_bytes() -> None:
     assert seen["accepted"] > seen["refused"], f"a generator whose data is refused proves nothing: {seen}"
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(wild_experiments())
 def test_whatever_comes(data: dict[str, Any]) -> None:
     before = repr(data)
