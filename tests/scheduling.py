@@ -33,6 +33,7 @@ SCOPES = {
     "rehearsals": ("tests/engine/test_rehearsals.py",),
     "sandbox": ("tests/sandbox/test_down.py", "tests/sandbox/test_exports.py", "tests/sandbox/test_up.py"),
 }
+LONG = ("tests/engine/", "tests/rehearsal/")
 SCOPE_OF = {file: scope for scope, files in SCOPES.items() for file in files}
 
 
@@ -50,9 +51,10 @@ class Scheduling(LoadScopeScheduling):  # type: ignore[misc] # without types of 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """One scope after the other, first those of the table: they take longest, and the last begun would run alone at the end."""
-    order = [*SCOPES, *dict.fromkeys(item.location[0] for item in items)]
-    items.sort(key=lambda item: order.index(scope_of(item.nodeid)))
+    """One scope after the other, first those of the table, then those with containers: what takes long and begins last runs alone."""
+    files = sorted({item.location[0] for item in items}, key=lambda file: (not file.startswith(LONG), file))
+    order = {scope: place for place, scope in enumerate([*SCOPES, *files])}
+    items.sort(key=lambda item: order[scope_of(item.nodeid)])
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduling:

@@ -11,13 +11,14 @@ import pytest
 from tests.engine.conftest import own_project
 from tests.engine.live import Live
 from tests.engine.rehearsing import Rehearsals, brought_up
-from tests.engine.test_rehearsals import APART, TRAIN, TWO_SLOTS, Case, formed
+from tests.engine.test_rehearsals import APART, TRAIN, Case, formed
 from tests.rehearsal.conftest import docker_daemon, image
 
 __all__ = ["docker_daemon", "image"]
 
 NODE: dict[str, Any] = {"replicas": 1, "accelerators": {"a800": 1}}
 TORCHRUN = Case({"launcher": {"torchrun": TRAIN}, "roles": {"master": NODE, "worker": NODE}}, formed(2, 2), 2)
+MPIRUN = Case({"launcher": {"mpi": {"command": ["/app/train"], "role": "launcher"}}, "roles": APART}, formed(4, 2), 4)
 # Of two nodes each: worlds of full size form on the pods of Volcano.
 ON: dict[str, tuple[str, Case]] = {
     "pytorchjob": ("kubeflow", TORCHRUN),
@@ -44,24 +45,21 @@ ON: dict[str, tuple[str, Case]] = {
         ),
     ),
     "trainjob": ("trainer", TORCHRUN),
-    "mpi-trainjob": (
-        "trainer",
-        Case({"launcher": {"mpi": {"command": ["/app/train"], "role": "launcher"}}, "roles": APART}, formed(4, 2), 4),
-    ),
+    "mpi-trainjob": ("trainer", MPIRUN),
     "kubedl-pytorchjob": ("kubedl", TORCHRUN),
     "kubedl-tfjob": (
         "kubedl",
         Case(
             {
                 "launcher": {"tensorflow": {"command": ["python", "/app/mnist.py"]}},
-                "roles": {"ps": {"replicas": 1}, "worker": {"replicas": 2}},
+                "roles": {"ps": {"replicas": 1}, "worker": {"replicas": 1}},
                 "network": {"host": True},
             },
-            "cluster formed: 1 ps, 2 worker",
+            "cluster formed: 1 ps, 1 worker",
             0,
         ),
     ),
-    "jobset": ("jobset", Case({"launcher": {"deepspeed": TRAIN}, "roles": TWO_SLOTS}, formed(3, 2), 3)),
+    "mpi-jobset": ("jobset", MPIRUN),
 }
 
 

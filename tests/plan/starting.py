@@ -20,7 +20,7 @@ from trainform.backends.volcano_pods import controller_objects
 from trainform.catalog import defaults
 from trainform.plan import Plan
 
-SAY = f"""#!{sys.executable}
+SAY = f"""#!{sys.executable} -IS
 import json, os, sys
 print(json.dumps([sys.argv, dict(os.environ)]))
 """

@@ -108,17 +108,22 @@ def test_a_tensorflow_worker_that_was_made_anew_is_found_at_its_old_port(image: 
     def answers() -> int:
         return display.of(asks).count("worker 1 answered True")
 
+    def served() -> list[str]:
+        return [line for line in display.of(asked) if line.startswith("serves at")]
+
     with rehearsal(
         from_plan(made), Options(image=image, timeout=150, claims={"checkpoints": tmp_path}), display
     ) as runs:
         until(runs, lambda: answers() > 0)
         runs.recreate(asked)
+        # else an answer of the pod that is gone, still under way, would count, and the new one would end before it is asked
+        until(runs, lambda: len(served()) == 2)
         before = answers()
         until(runs, lambda: answers() > before)
         (tmp_path / "enough").touch()
         outcome = runs.wait()
     assert outcome.succeeded, (outcome.problem, display.lines)
-    first, second = (line for line in display.of(asked) if line.startswith("serves at"))
+    first, second = served()
     assert first == second
 
 

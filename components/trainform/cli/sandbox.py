@@ -159,7 +159,7 @@ def _number(value: int | None) -> str:
 def env_command(folder: FolderOption = None) -> None:
     """Print the exports for a shell: `eval "$(trainform sandbox env)"`.
 
-    KUBECONFIG, PATH and PULUMI_*: in that shell kubectl and pulumi work in the sandbox. Stacks keep their state in its folder, and
+    KUBECONFIG, PATH, PULUMI_* and GOGC: in that shell kubectl and pulumi work in the sandbox. Stacks keep their state in its folder, and
     their secrets under a passphrase that is made once and lies in a file there.
     """
     from trainform.sandbox import chosen_folder, exports

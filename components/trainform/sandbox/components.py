@@ -18,8 +18,8 @@ from trainform.sandbox.webhooks import ADMISSION_PATHS
 
 SERVICE_RANGE = "10.0.0.0/16"
 POD_RANGE = "10.128.0.0/9"
-# Longer than a laptop's short sleep, short enough that a lost kwok shows as nodes that are not ready within a minute.
-LEASE_SECONDS = 40
+# kwok renews after a quarter of it, which is all that an idle sandbox has to do. Kubernetes waits 50 s for a node's word.
+LEASE_SECONDS = 100
 
 
 @dataclasses.dataclass(frozen=True)
