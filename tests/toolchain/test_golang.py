@@ -13,7 +13,9 @@ import pytest
 
 from tests.toolchain.recording import Recording
 from trainform.errors import ToolchainError
+from trainform.toolchain.ensure import environment
 from trainform.toolchain.golang import find_go, go_environment
+from trainform.toolchain.model import PulumiTools
 
 
 def _fake_go(folder: Path, version: str) -> Path:
@@ -103,8 +105,21 @@ def test_flags_of_the_user_stay_and_the_pins_have_the_last_word(monkeypatch: pyt
     compiler = shutil.which("go")
     if compiler is None:
         pytest.fail("the tests of the tool chain need Go on PATH")
-    environment = go_environment(Path(compiler))
-    assert environment["GOFLAGS"] == "-p=1 -mod=mod -mod=readonly -trimpath -buildvcs=false"
-    assert environment["GOPROXY"] == "off"
-    assert environment["GOTOOLCHAIN"] == "local"
-    assert "GOOS" not in environment
+    made = go_environment(Path(compiler))
+    assert made["GOFLAGS"] == "-p=1 -mod=mod -mod=readonly -trimpath -buildvcs=false"
+    assert made["GOPROXY"] == "off"
+    assert made["GOTOOLCHAIN"] == "local"
+    assert "GOOS" not in made
+
+
+@pytest.mark.parametrize(("set_by_the_user", "used"), [(None, "400"), ("off", "off")])
+def test_compilers_and_pulumi_collect_garbage_seldom_unless_the_user_says_otherwise(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, set_by_the_user: str | None, used: str
+) -> None:
+    monkeypatch.delenv("GOGC", raising=False)
+    if set_by_the_user is not None:
+        monkeypatch.setenv("GOGC", set_by_the_user)
+    compiler = shutil.which("go")
+    assert compiler is not None
+    assert go_environment(Path(compiler))["GOGC"] == used
+    assert environment(PulumiTools(tmp_path, tmp_path, "system"))["GOGC"] == used

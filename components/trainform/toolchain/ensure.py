@@ -10,13 +10,10 @@ from trainform.progress import SILENT, Progress
 from trainform.toolchain import pulumi
 from trainform.toolchain.build import build_parts
 from trainform.toolchain.cache import toolchain_folder
+from trainform.toolchain.golang import COLLECT_AT
 from trainform.toolchain.model import ControlPlane, PulumiTools, Toolchain
 from trainform.toolchain.oserrors import toolchain_edge
 from trainform.toolchain.parts import CONTROL_PLANE_PARTS
-
-# Percent of growth at which Go collects garbage, 100 by default. A preview lives for three seconds and spends a fifth of its processor
-# time on that; with this it needs 15 MB more of 340.
-COLLECT_AT = "400"
 
 
 @toolchain_edge

