@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.addons import addons, addons_exports, pytest_runtest_teardown
 from tests.scheduling import pytest_collection_modifyitems, pytest_xdist_make_scheduler
+from trainform.toolchain.golang import COLLECT_AT
 
 __all__ = [
     "addons",
@@ -34,7 +35,7 @@ def pytest_configure() -> None:
     """For all that is started here."""
     # Ctrl-C as in a terminal: a shell starts background jobs with it ignored, and what is tested inherits that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    os.environ.setdefault("GOGC", "400")  # control planes take a fifth less of the processor
+    os.environ.setdefault("GOGC", COLLECT_AT)  # control planes take a fifth less of the processor
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -18,7 +18,7 @@ from trainform.sandbox.webhooks import ADMISSION_PATHS
 
 SERVICE_RANGE = "10.0.0.0/16"
 POD_RANGE = "10.128.0.0/9"
-# kwok renews after a quarter of it, which is all that an idle sandbox has to do. Kubernetes waits 50 s for a node's word.
+# kwok renews after a quarter of it, for each node: most of what an idle API server is asked. Kubernetes waits 50 s for a node's word.
 LEASE_SECONDS = 100
 
 
