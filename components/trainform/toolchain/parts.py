@@ -80,7 +80,7 @@ CONTROL_PLANE_PARTS = (
             "scheduler",
             "webhook-manager",
         ),
-        minutes=7,
+        minutes=9,
         ldflags=KUBERNETES_STAMP,
         shipped=(
             ModuleFiles("volcano.sh/volcano", "config/crd/volcano/bases/*.yaml", "crds"),
@@ -121,7 +121,7 @@ PULUMI_PARTS = (
     Part(
         folder="pulumi-kubernetes",
         binaries=("pulumi-resource-kubernetes",),
-        minutes=10,
+        minutes=9,
         target=".",
         tags=_PULUMI_TAGS,
         # Half of the time goes into one generated SDK.
