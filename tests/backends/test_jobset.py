@@ -8,7 +8,7 @@ import pytest
 
 from tests.samples import WITH_EXTRAS, environment, job, plan, reasons
 from trainform.backends import job_manifests
-from trainform.backends.jobset import pods, replanned, templates
+from trainform.backends.jobset import pods, templates
 from trainform.backends.replicated_jobs import ENDLESS
 from trainform.plan import Plan
 
@@ -181,20 +181,6 @@ def test_what_changes_in_place() -> None:
     assert body["spec"]["ttlSecondsAfterFinished"] == 43200
     assert plan(**JOBSET, ttl="12h").revision == plan(**JOBSET).revision
     assert plan(**JOBSET, restart="on-failure").revision != plan(**JOBSET).revision
-
-
-def test_patches_may_not_change_what_was_planned() -> None:
-    made = plan(**JOBSET)
-    body = job(made)
-    spec = body["spec"]["replicatedJobs"][0]["template"]["spec"]
-    bigger = {**body["spec"]["replicatedJobs"][0], "template": {"spec": {**spec, "parallelism": 3}}}
-    patched = {**body, "spec": {**body["spec"], "replicatedJobs": [bigger]}}
-    assert list(replanned("job", body, patched)) == [
-        ("spec.replicatedJobs.template.spec.parallelism", "would be [3], and the plan says [2]")
-    ]
-    assert list(replanned("job", body, body)) == []
-    gone = {**body, "spec": {**body["spec"], "replicatedJobs": []}}
-    assert [path for path, _ in replanned("job", body, gone)] == ["spec.replicatedJobs.name"]
 
 
 def test_limits_see_every_role() -> None:

@@ -10,6 +10,7 @@ BODY = {
     "tasks": [{"name": "worker", "replicas": 7}, {"replicas": 1}, "none"],
     "roles": {"Worker": {"replicas": 7}, "Master": {}},
     "volumes": None,
+    "metadata": {"labels": {"example.com/team.name": "vision"}, "annotations": None},
 }
 
 
@@ -23,6 +24,10 @@ BODY = {
         ("volumes.*.image", []),
         ("tasks.worker", []),
         ("suspend", []),
+        ("metadata.labels.example.com/team.name", ["metadata.labels.example.com/team.name"]),
+        ("metadata.labels.team", []),
+        ("metadata.annotations.example.com/team", []),
+        ("metadata.labels", ["metadata.labels"]),
     ],
 )
 def test_places(path: str, found: list[str]) -> None:

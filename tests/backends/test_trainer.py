@@ -253,11 +253,11 @@ def test_extras_have_no_mounts_of_trainers(mount: str) -> None:
     ("key", "patch", "reason"),
     [
         ("job", {"spec": {"trainer": {"numNodes": 5}}}, "would be 5, and the plan says 4"),
-        ("job", {"spec": {"trainer": {"numProcPerNode": None}}}, "would be None, and the plan says 8"),
+        ("job", {"spec": {"trainer": {"numProcPerNode": None}}}, "would be gone, and the plan says 8"),
         ("job", {"spec": {"runtimeRef": {"kind": "ClusterTrainingRuntime"}}}, "would be ClusterTrainingRuntime"),
         ("runtime", {"spec": {"template": {"spec": {"replicatedJobs": {"node": None}}}}}, "has no replicated job `node`, and with runLauncherAsNode 4 nodes need both"),
         ("runtime", {"spec": {"template": {"spec": {"replicatedJobs": {"launcher": None}}}}}, "has no replicated job `launcher`"),
-        ("runtime", {"spec": {"template": {"spec": {"replicatedJobs": {"node": {"template": {"spec": {"parallelism": 7}}}}}}}}, "would be [1, 7], and the plan says [1, 3]"),
+        ("runtime", {"spec": {"template": {"spec": {"replicatedJobs": {"node": {"template": {"spec": {"parallelism": 7}}}}}}}}, "would be 7, and the plan says 3"),
         ("runtime", {"spec": {"mlPolicy": {"numNodes": 4}}}, "counts the labelled replicated job"),
         ("runtime", {"spec": {"template": {"spec": {"replicatedJobs": {"node": {"dependsOn": [{"name": "launcher", "status": "Ready"}]}}}}}}, "has dependsOn"),
     ],

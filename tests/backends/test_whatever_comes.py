@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
+from tests.backends.trainer_samples import MPI, MPI_APART, ON_MPI, TORCH, told_on, with_pods, with_spec
 from tests.generators import ENVIRONMENT, experiments
-from trainform.backends.job import BACKENDS, job_problems
+from tests.samples import environment, experiment, plan
+from trainform.backends.job import BACKENDS, job_manifests, job_problems
+from trainform.backends.patches import override_key
+from trainform.manifests.merge_patch import merge_patch
 from trainform.spec import Environment, Experiment
 from trainform.spec.load import parse
 
@@ -31,6 +38,87 @@ def mangled(data: dict[str, Any], how: str) -> dict[str, Any]:
         if how == "no overrides":
             role["pod_overrides"] = {"spec": None}
     return data
+
+
+Way = tuple[str, ...]
+
+
+def ways(body: Any, way: Way = ()) -> Iterator[Way]:
+    """Where a merge patch may lead to in the body: keys, and names of items."""
+    named = isinstance(body, list) and all(isinstance(item, dict) and "name" in item for item in body)
+    entries = {item["name"]: item for item in body} if named else body if isinstance(body, dict) else {}
+    for key, value in entries.items():
+        yield (*way, key)
+        yield from ways(value, (*way, key))
+
+
+def patch_at(way: Way, value: Any) -> Any:
+    return value if not way else {way[0]: patch_at(way[1:], value)}
+
+
+VALUES: st.SearchStrategy[Any] = st.sampled_from(
+    [None, "", "mine", 0, -1, 2.5, True, [], ["mine"], [{}], [{"name": "mine"}], {}, {"mine": None}]
+)
+
+
+@pytest.mark.parametrize("backend", list(BACKENDS))
+def test_whatever_is_patched(backend: str) -> None:
+    """A merge patch on any field of any object: kept, or told, and never an exception of ours."""
+    said: dict[str, Any] = {
+        "backend": backend,
+        "storage": {"checkpoints": {"size": "2Ti", "mount": "/mnt/output"}},
+        "queue": {"weight": 2},
+        "roles": {"master": {"replicas": 1}, "worker": {"replicas": 2, "shared_memory": "20Gi"}},
+    }
+    objects = {override_key(made): made.body for made in job_manifests(plan(**said))}
+    places = [(key, *way) for key, body in objects.items() for way in ways(body)]
+    told = {True: 0, False: 0}
+
+    @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(st.lists(st.tuples(st.sampled_from(places), VALUES), min_size=1, max_size=2))
+    def check(patches: list[tuple[Way, Any]]) -> None:
+        overrides: dict[str, Any] = {}
+        for way, value in patches:
+            overrides = merge_patch(overrides, patch_at(way, value))
+        try:
+            patched = experiment(**said, manifest_overrides=overrides)
+        except ValidationError:
+            return
+        told[bool(job_problems(patched, environment()))] += 1
+
+    check()
+    assert min(told.values()) > 0
+
+
+POD: dict[str, Any] = {
+    "volumes": [{"name": "data", "emptyDir": {}}],
+    "initContainers": [{"name": "fetch", "image": "busybox:1.37"}],
+    "containers": {
+        "node": {
+            "resources": {"limits": {"cpu": "4"}},
+            "volumeMounts": [{"name": "data", "mountPath": "/data"}],
+            "env": [{"name": "NCCL_DEBUG", "value": "INFO"}],
+        }
+    },
+}
+TEMPLATE = {"network": {"subdomain": "shared"}, "coordinator": {"replicatedJob": "node"}}
+WHOLE = {
+    "podGroupPolicy": {"volcano": {"networkTopology": {"mode": "hard", "highestTierAllowed": 1}}},
+    "template": {"metadata": {"annotations": {"example.com/team": "vision"}}, "spec": TEMPLATE},
+}
+
+
+@pytest.mark.parametrize(("content", "parts"), [(TORCH, {}), (MPI, ON_MPI), (MPI_APART, ON_MPI)])
+def test_whatever_stands_in_the_file_of_a_runtime(content: dict[str, Any], parts: dict[str, Any]) -> None:
+    whole = with_pods(with_spec(content, WHOLE), POD)
+    places = [*ways(whole)]
+
+    @settings(max_examples=100, deadline=None)
+    @given(st.sampled_from(places), VALUES)
+    def check(way: Way, value: Any) -> None:
+        told_on(merge_patch(whole, patch_at(way, value)), **parts)
+
+    check()
 
 
 def test_whatever_comes() -> None:

@@ -49,6 +49,10 @@ experiment = Experiment.model_validate(
     }}
 )
 role = RoleGroup("bert-node", experiment, environment, "node")
+elsewhere = {{
+    backend: RoleGroup(f"bert-{{backend}}", experiment.model_copy(update={{"backend": backend}}), environment, "node")
+    for backend in ("jobset", "trainer", "kubeflow")
+}}
 job = TrainingJob("bert", experiment, environment)
 pulumi.export("queue", queue.queue)
 pulumi.export("claim", storage.claims["wiki"])
@@ -57,6 +61,7 @@ pulumi.export("secret", identity.secret)
 pulumi.export("script", role.template["spec"]["volumes"][0]["configMap"]["name"])
 pulumi.export("image", role.template["spec"]["containers"][0]["image"])
 pulumi.export("replicas", role.replicas)
+pulumi.export("containers", {{backend: group.template["spec"]["containers"][0]["name"] for backend, group in elsewhere.items()}})
 pulumi.export("job", job.job)
 pulumi.export("processes", job.processes)
 """
@@ -88,6 +93,7 @@ def test_each_component_works_by_itself(project: Project, live: Live, tmp_path: 
         "secret": "bert-keys",
         "image": "registry.example.com/ai/bert:1.0",
         "replicas": 2,
+        "containers": {"jobset": "main", "trainer": "node", "kubeflow": "pytorch"},
         "processes": 16,
     }
     assert live.get("queues", "team-nlp")["spec"]["weight"] == 2
@@ -115,7 +121,7 @@ def _files(live: Live, namespace: str) -> dict[str, str]:
 WRONG = """\
 import pulumi
 
-from trainform import RoleGroup, SharedStorage, SshIdentity, TrainingQueue
+from trainform import Experiment, RoleGroup, SharedStorage, SshIdentity, TrainingQueue
 from trainform.spec.queues import QueueRequest
 from trainform.spec.storage import ClaimRequest
 
@@ -129,7 +135,15 @@ for component in (
         told.append(str(error))
 raise pulumi.RunError("".join(told))
 """
+EXPERIMENT = {
+    "name": "paused",
+    "image": "python:3.12",
+    "launcher": {"torchrun": {"script": "train.py"}},
+    "roles": {"node": {"replicas": 1}, "watcher": {"replicas": 0, "ranked": False, "command": ["watch"]}},
+}
 MESSAGES = {
+    f'RoleGroup("watcher", Experiment.model_validate({EXPERIMENT | {"backend": "trainer"}}), "dev", "watcher")': "has no replicas, and a job of the backend trainer",
+    f'RoleGroup("node", Experiment.model_validate({EXPERIMENT | {"network": {"ports": "per-replica"}}}), "dev", "node")': "has a template for each of its replicas",
     'TrainingQueue("team-nlp", QueueRequest(capability={"a8000": 8}), "dev")': "did you mean a800?",
     'SharedStorage("corpora", {"wiki": ClaimRequest(size="1Ti", storage_class="fastt")}, "dev")': "did you mean fast?",
     'RoleGroup("hello", "hello", "dev", "master")': "is not a role of hello",

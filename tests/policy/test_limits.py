@@ -95,6 +95,17 @@ def test_registries(image: str, allowed: bool) -> None:
     assert (reasons(cluster, **right, manifest_overrides=sidecar) == {}) is allowed
 
 
+def test_an_image_is_told_by_the_step_it_was_written_in() -> None:
+    """Steps of `prepare` and a role's own init containers stand in one list of the pod."""
+    steps = [{"name": "code", "image": "localhost:5000/git", "command": ["true"], "roles": ["chief"]}]
+    steps += [{"name": "warm-up", "image": "python:3.12", "command": ["true"]}]
+    init = [{"name": "data", "image": "localhost:5000/data", "command": ["true"]}]
+    init += [{"name": "fetch", "image": "busybox:1.37", "command": ["true"]}]
+    roles = {"chief": {"replicas": 1}, "worker": {"replicas": 1, "init": init}}
+    found = reasons(limited(registries=REGISTRIES), image="localhost:5000/pytorch", prepare=steps, roles=roles)
+    assert found.keys() == {"prepare[1].image", "roles.worker.init[1].image"}
+
+
 def test_each_wrong_image_is_told_once() -> None:
     roles = {name: {"replicas": 1} for name in ("master", "worker", "chief")}
     assert reasons(limited(registries=REGISTRIES), image="python:3.12", roles=roles).keys() == {"image"}

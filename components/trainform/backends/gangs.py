@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from trainform.backends.decided import follows, overwritten
 from trainform.backends.queues import API_VERSION
 from trainform.catalog import defaults
 from trainform.errors import Problem
@@ -14,7 +15,8 @@ from trainform.plan.model import Plan
 
 SCHEDULER = "volcano"
 GROUP_ANNOTATION = "scheduling.k8s.io/group-name"
-QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
+QUEUE_LABEL = "kueue.x-k8s.io/queue-name"  # Kueue's; the annotation is Volcano's
+QUEUE_ANNOTATION = "scheduling.volcano.sh/queue-name"
 PODGROUP_CRDS = ("podgroups.scheduling.volcano.sh",)
 KUEUE_CRDS = ("localqueues.kueue.x-k8s.io",)
 
@@ -25,9 +27,15 @@ def admission_crds(plan: Plan) -> tuple[str, ...]:
 
 
 def gang_problems(plan: Plan) -> Iterator[Problem]:
-    """What Kueue has no word for."""
+    """What Kueue has no word for, and what names another gang or queue than the plan."""
     if plan.admission != defaults.KUEUE:
+        yield from overwritten(plan, "trainform", [GROUP_ANNOTATION])
+        if QUEUE_LABEL in plan.labels:
+            reason = "hands the job to Kueue, and the environment admits by Volcano"
+            fix = "remove it, or use an environment with Kueue's admission"
+            yield Problem(f"labels.{QUEUE_LABEL}", plan.labels[QUEUE_LABEL], reason, fix)
         return
+    yield from follows(plan, "labels", QUEUE_LABEL, "`queue`")
     fix = "name a LocalQueue of the namespace"
     if plan.queue.request is not None:
         yield Problem("queue", None, "declares a queue of Volcano's, and the environment admits by Kueue", fix)

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from trainform.backends.gangs import admission_crds, gang_problems, pod_group, queue_labels
+from trainform.backends.decided import changes, labels_of, overwritten
+from trainform.backends.gangs import QUEUE_LABEL, admission_crds, gang_problems, pod_group, queue_labels
 from trainform.backends.replicated_jobs import INDEX_LABEL as INDEX
-from trainform.backends.replicated_jobs import INDEX_VARIABLE, SHAPE, SUFFIX, replicated_jobs_spec
+from trainform.backends.replicated_jobs import INDEX_VARIABLE, OWN_KEYS, SHAPE, SUFFIX, replicated_jobs_spec
 from trainform.backends.replicated_jobs import templates as replicated_templates
 from trainform.backends.replicated_pods import controller_pods
 from trainform.backends.runtimes import OF_TRAINER
@@ -32,6 +33,17 @@ ADDS = f"`{INDEX_VARIABLE}`; hostname and subdomain of every pod, as planned"
 MAKES = "JobSet (`jobset.x-k8s.io/v1alpha2`), with Volcano's admission a PodGroup"
 ADMISSIONS = (defaults.VOLCANO, defaults.KUEUE)
 IN_PLACE = ("spec.suspend", "spec.ttlSecondsAfterFinished")
+DECIDED = {
+    "job": (
+        f"metadata.labels.{QUEUE_LABEL}",
+        "spec.network.subdomain",
+        "spec.replicatedJobs.*.replicas",
+        "spec.replicatedJobs.*.template.spec.parallelism",
+        "spec.replicatedJobs.*.template.spec.completions",
+        *labels_of("spec.replicatedJobs.*.template.spec.template"),
+    ),
+    "pod-group": ("spec.minMember", "spec.queue"),
+}
 
 _POLICIES = refused("are lifecycle policies of Volcano, and JobSet has none", "remove them, and say it in `restart`")
 FIELDS: Fields = {
@@ -58,13 +70,15 @@ def crds(plan: Plan) -> tuple[str, ...]:
 
 
 def shapes(plan: Plan) -> dict[str, Any]:
-    """The JobSet's."""
-    return {"job": {"metadata!": METADATA, "spec!": SHAPE}}
+    """The JobSet's, and the gang's."""
+    group = {"metadata!": METADATA, "spec!": {"minMember!": int, "queue!": str}}
+    return {"job": {"metadata!": METADATA, "spec!": SHAPE}, "pod-group": group}
 
 
 def problems(plan: Plan) -> Iterator[Problem]:
-    """Names: JobSet's webhook counts the random end of pod names too."""
+    """Labels of its own, and names: JobSet's webhook counts the random end of pod names too."""
     yield from gang_problems(plan)
+    yield from overwritten(plan, "JobSet", OWN_KEYS)
     for role in plan.roles:
         group = list(role.groups())[-1]
         longest = plan.naming.pod_name(plan.job, group.name, max(group.replicas - 1, 0))
@@ -112,13 +126,5 @@ def pods(plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]
 
 
 def replanned(key: str, rendered: dict[str, Any], patched: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Numbers of pods: limits, totals, ranks and the gang were worked out from them."""
-    old, new = rendered["spec"], patched["spec"]
-    before, after = ([job["name"] for job in spec["replicatedJobs"]] for spec in (old, new))
-    if before != after:
-        yield "spec.replicatedJobs.name", f"would be {after}, and the plan says {before}"
-        return
-    for field in ("parallelism", "completions"):
-        counts, others = ([job["template"]["spec"][field] for job in spec["replicatedJobs"]] for spec in (old, new))
-        if counts != others:
-            yield f"spec.replicatedJobs.template.spec.{field}", f"would be {others}, and the plan says {counts}"
+    """Queue, names and numbers of pods."""
+    return changes(DECIDED[key], rendered, patched)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from trainform.backends.decided import changes, follows
 from trainform.backends.gangs import GROUP_ANNOTATION, PODGROUP_CRDS
 from trainform.backends.kubedl_fields import RELEASE, dropped
 from trainform.backends.kubedl_pods import HOST, NETWORK_ANNOTATION, OWN_LABELS, appended, controller_pods
@@ -41,6 +42,11 @@ INDEX_LABEL = INDEX
 MAKES = f"PyTorchJob or TFJob (`{API_VERSION}`)"
 ADMISSIONS = (defaults.VOLCANO,)
 IN_PLACE = ("spec.ttlSecondsAfterFinished",)  # PodGroups and pods are never brought up to date
+_DECIDED = (
+    f"metadata.annotations.{NETWORK_ANNOTATION}",
+    "spec.schedulingPolicy.queue",
+    "spec.schedulingPolicy.minAvailable",
+)
 ADDS = (
     "PyTorchJob: `PYTHONUNBUFFERED`, and `MASTER_ADDR`, `MASTER_PORT`, `WORLD_SIZE` and `RANK`, in which a process sees the plan's values; on the host "
     "network the first two are KubeDL's, with the port that it draws. TFJob: `TF_CONFIG`, which the plan's own replaces, but not on the host network"
@@ -108,11 +114,7 @@ def problems(plan: Plan) -> Iterator[Problem]:
     """Roles without a replica type, a PyTorchJob without a Master, which KubeDL reads without looking, an evaluator, which it never makes, and
     fields that the API server would drop."""
     yield from replica_problems(plan, MAKER)
-    said = plan.annotations.get(NETWORK_ANNOTATION)
-    if said is not None:
-        yield Problem(
-            f"annotations.{NETWORK_ANNOTATION}", said, "is set by trainform itself", "remove it; write `network: {host: true}`"
-        )  # fmt: skip
+    yield from follows(plan, "annotations", NETWORK_ANNOTATION, "`network: {host: true}`")
     static = plan.launches is None and plan.world.bounds is None  # the others are refused as such
     if static and "master" in kind_of(plan).types and plan.ranked[0].group != "master":
         reason = f"is the first role and has {plan.ranked[0].replicas} replicas, and a PyTorchJob of KubeDL's must have a Master of one"
@@ -192,11 +194,8 @@ def pods(plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]
 
 
 def replanned(key: str, rendered: dict[str, Any], patched: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Queue and numbers of pods: limits, totals, ranks and the gang were worked out from them."""
-    old, new = (body["spec"]["schedulingPolicy"] for body in (rendered, patched))
-    for field in ("queue", "minAvailable"):
-        if old[field] != new[field]:
-            yield f"spec.schedulingPolicy.{field}", f"would be {new[field]}, and the plan says {old[field]}"
+    """Queue, numbers of pods and who draws their ports, and fields that the API server would drop."""
+    yield from changes(_DECIDED, rendered, patched)
     yield from replica_changes(rendered, patched)
     before, after = ([*_dropped(body)] for body in (rendered, patched))
     yield from ((where, UNKNOWN) for where in after if where not in before)

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from trainform.backends.gangs import GROUP_ANNOTATION, PODGROUP_CRDS
+from trainform.backends.decided import changes, follows
+from trainform.backends.gangs import GROUP_ANNOTATION, PODGROUP_CRDS, QUEUE_ANNOTATION
 from trainform.backends.kubeflow_pods import GPU, INIT_CONTAINERS, OWN_LABELS, VOLUMES, appended, controller_objects
 from trainform.backends.kubeflow_pods import INDEX_LABEL as INDEX
 from trainform.backends.kubeflow_replicas import (
@@ -37,7 +38,6 @@ from trainform.plan.model import Plan, RolePlan
 from trainform.policy.templates import Template
 
 API_VERSION = "kubeflow.org/v1"
-QUEUE_ANNOTATION = "scheduling.volcano.sh/queue-name"
 INDEX_LABEL = INDEX
 MAKES = f"PyTorchJob, TFJob or MPIJob (`{API_VERSION}`)"
 ADMISSIONS = (defaults.VOLCANO,)
@@ -47,6 +47,11 @@ IN_PLACE = (
     "spec.runPolicy.ttlSecondsAfterFinished",
     "spec.runPolicy.schedulingPolicy.minAvailable",
     "spec.pytorchReplicaSpecs.*.replicas",
+)
+_DECIDED = (
+    f"metadata.annotations.{QUEUE_ANNOTATION}",
+    "spec.runPolicy.schedulingPolicy.queue",
+    "spec.runPolicy.schedulingPolicy.minAvailable",
 )
 ADDS = (
     "PyTorchJob: `PYTHONUNBUFFERED`, `PET_NNODES`, `PET_NPROC_PER_NODE`; with a Master `MASTER_ADDR`, `MASTER_PORT`, `WORLD_SIZE` and `RANK`, in which "
@@ -116,9 +121,7 @@ def shapes(plan: Plan) -> dict[str, Any]:
 def problems(plan: Plan) -> Iterator[Problem]:
     """Roles without a replica type, restarts that there is no word for, what an MPIJob cannot do."""
     yield from replica_problems(plan, MAKER)
-    said = plan.annotations.get(QUEUE_ANNOTATION)
-    if said is not None:
-        yield Problem(f"annotations.{QUEUE_ANNOTATION}", said, "is set by trainform itself", "remove it; write `queue`")
+    yield from follows(plan, "annotations", QUEUE_ANNOTATION, "`queue`")
     if plan.naming.agent is not None:
         yield from _mpi_problems(plan)
 
@@ -174,12 +177,8 @@ def pods(plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]
 
 
 def replanned(key: str, rendered: dict[str, Any], patched: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Queue and numbers of pods: limits, totals, ranks and the gang were worked out from them."""
-    old, new = (body["spec"]["runPolicy"]["schedulingPolicy"] for body in (rendered, patched))
-    for field in ("queue", "minAvailable"):
-        if old[field] != new[field]:
-            where = f"spec.runPolicy.schedulingPolicy.{field}"
-            yield where, f"would be {new[field]}, and the plan says {old[field]}"
+    """Queue and numbers of pods."""
+    yield from changes(_DECIDED, rendered, patched)
     yield from replica_changes(rendered, patched)
 
 

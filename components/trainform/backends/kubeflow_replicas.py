@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from trainform.backends.decided import changes, labels_of, overwritten
 from trainform.backends.gangs import SCHEDULER
 from trainform.catalog import defaults
 from trainform.errors import Problem
@@ -94,13 +95,9 @@ def shape(plan: Plan, run_policy: Mapping[str, Any]) -> dict[str, Any]:
 def templates(plan: Plan, job: dict[str, Any]) -> list[Template]:
     """Pods of each replica type."""
     least = {role.name: role.min_available for role in plan.roles}
-    found = []
-    for name, spec in job["spec"][kind_of(plan).field].items():
-        template = spec["template"]
-        role = template["metadata"]["labels"].get(defaults.ROLE_LABEL, name)
-        annotations = template["metadata"].get("annotations", {})
-        found.append(Template(role, spec["replicas"], least.get(role, spec["replicas"]), annotations, template["spec"]))
-    return found
+    specs = job["spec"][kind_of(plan).field].values()
+    found = [Template(spec["replicas"], spec["replicas"], spec["template"]) for spec in specs]
+    return [dataclasses.replace(template, min_available=least[template.role]) for template in found]
 
 
 def backoff_limit(plan: Plan) -> int | None:
@@ -124,8 +121,9 @@ def replica_problems(plan: Plan, maker: Maker) -> Iterator[Problem]:
     """What a job of replica specs cannot express, and what the operator would overwrite."""
     yield from _places(plan)
     yield from _restarts(plan)
+    yield from overwritten(plan, maker.name, maker.own_keys)
     for role in plan.roles:
-        yield from _overwritten(plan, role, maker)
+        yield from _named_alike(role, maker)
 
 
 def replica_changes(rendered: dict[str, Any], patched: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -136,12 +134,8 @@ def replica_changes(rendered: dict[str, Any], patched: dict[str, Any]) -> Iterat
     if list(old) != list(new):
         yield f"spec.{field}", f"would have {', '.join(new)}, and the plan says {', '.join(old)}"
         return
+    yield from changes([f"spec.{field}.*.replicas", *labels_of(f"spec.{field}.*.template")], rendered, patched)
     for name, spec in new.items():
-        if spec["replicas"] != old[name]["replicas"]:
-            yield (
-                f"spec.{field}.{name}.replicas",
-                f"would be {spec['replicas']}, and the plan says {old[name]['replicas']}",
-            )
         before, after = (_containers(each["template"]) for each in (old[name], spec))
         if kind.container in before and kind.container not in after:
             yield f"spec.{field}.{name}.template.spec.containers", f"would have none called {kind.container}"
@@ -215,11 +209,7 @@ def _restarts(plan: Plan) -> Iterator[Problem]:
         yield Problem(path, "all-when-evicted", reason, "write on-failure, or use the backend volcano or jobset")
 
 
-def _overwritten(plan: Plan, role: RolePlan, maker: Maker) -> Iterator[Problem]:
-    path = f"roles.{role.name}"
-    for field, keys in (("labels", role.labels), ("annotations", role.annotations)):
-        for key in sorted(maker.own_keys & keys.keys()):
-            yield Problem(f"{path}.{field}.{key}", keys[key], f"is set by {maker.name} itself", "choose another key")
+def _named_alike(role: RolePlan, maker: Maker) -> Iterator[Problem]:
     for where, name in _init_names(role):
         if name in maker.adds:
             yield Problem(where, name, f"is an init container that {maker.name} adds", "rename it")
@@ -228,8 +218,5 @@ def _overwritten(plan: Plan, role: RolePlan, maker: Maker) -> Iterator[Problem]:
 
 
 def _init_names(role: RolePlan) -> Iterator[tuple[str, str]]:
-    """Field and name of each init container; steps of `prepare` come first."""
-    before = len(role.prepared)
-    for index, init in enumerate(role.init):
-        step = f"prepare[{role.prepared[index]}]" if index < before else f"roles.{role.name}.init[{index - before}]"
-        yield f"{step}.name", init.name
+    """Field and name of each init container."""
+    yield from ((f"{role.init_path(index)}.name", init.name) for index, init in enumerate(role.init))

@@ -1,4 +1,5 @@
-"""Places in a body that a path leads to: names with dots between them, `*` for each item of a list or value of a mapping."""
+"""Places in a body that a path leads to: names with dots between them, `*` for each item of a list or value of a mapping. What follows
+`labels` or `annotations` is one name, since it has dots of its own."""
 
 from __future__ import annotations
 
@@ -10,7 +11,15 @@ EACH = "*"
 
 def places(body: Any, path: str) -> Iterator[tuple[dict[str, Any], str, str]]:
     """The mapping that holds it, its key there, and where that is; an item of a list is called by its `name`, else by its index."""
-    yield from _places(body, path.split("."), ())
+    yield from _places(body, _words(path), ())
+
+
+def _words(path: str) -> list[str]:
+    for keys in ("labels", "annotations"):
+        above, found, key = path.partition(f"{keys}.")
+        if found:
+            return [*above.split(".")[:-1], keys, key]
+    return path.split(".")
 
 
 def _places(body: Any, words: Sequence[str], above: tuple[str, ...]) -> Iterator[tuple[dict[str, Any], str, str]]:

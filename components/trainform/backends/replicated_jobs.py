@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 from trainform.backends.gangs import in_gang
-from trainform.catalog import defaults
 from trainform.manifests.env import Operator
 from trainform.manifests.manifest import without_empty
 from trainform.manifests.pods import pod_template
@@ -20,11 +19,18 @@ from trainform.policy.templates import Template
 INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
 INDEX_VARIABLE = "JOB_COMPLETION_INDEX"
 SUFFIX = 6  # characters that Kubernetes puts after the name of a Job's pod: `-x7k2p`
+# Labels and annotations of pods: JobSet writes its own over what stands there, and the API server refuses a Job whose pods have others than
+# its own, so that none is ever made. https://kubernetes.io/docs/reference/labels-annotations-taints/
+OWN_KEYS = ("job-name", "controller-uid", "batch.kubernetes.io/", "jobset.sigs.k8s.io/")
 ENDLESS = 2**31 - 1  # restarts of what must never fail the job
 
 JOB_SHAPE = {
     "name!": str,
-    "template!": {"spec!": {"parallelism!": int, "completions!": int, "template!": POD_TEMPLATE}},
+    "replicas": int,
+    "template!": {
+        "metadata": {"labels": {"*": str}},
+        "spec!": {"parallelism!": int, "completions!": int, "template!": POD_TEMPLATE},
+    },
 }
 SHAPE = {"network!": {"subdomain": str}, "replicatedJobs!": [JOB_SHAPE]}
 
@@ -54,10 +60,7 @@ def templates(spec: dict[str, Any]) -> list[Template]:
     found = []
     for job in spec["replicatedJobs"]:
         pods = job["template"]["spec"]
-        template, count = pods["template"], pods["parallelism"]
-        role = template["metadata"]["labels"].get(defaults.ROLE_LABEL, job["name"])
-        annotations = template["metadata"].get("annotations", {})
-        found.append(Template(role, count, count, annotations, template["spec"]))
+        found.append(Template(pods["parallelism"], pods["parallelism"], pods["template"]))
     return found
 
 

@@ -12,14 +12,21 @@ from typing import Any
 
 from trainform.backends.gangs import SCHEDULER
 from trainform.backends.support import refused
-from trainform.backends.trainer_runtime import ANCESTOR_LABEL, LAUNCHER, MPI, NODE, TRAINER
+from trainform.backends.trainer_runtime import ANCESTOR_LABEL, LAUNCHER, MPI, NODE, TORCH, TRAINER
 
 # Container that a replicated job with the label must have, by the label's value.
 CONTAINERS = {TRAINER: NODE, "dataset-initializer": "dataset-initializer", "model-initializer": "model-initializer"}
 OF_TRAINER = refused(
     "is Kubeflow Trainer's", "remove it, or write `backend: trainer`"
 )  # for the fields of the other backends
-POLICIES = ("torch", MPI, "jax", "xgboost", "flux")
+POLICIES = (TORCH, MPI, "jax", "xgboost", "flux")
+# Shapes (`manifests.shape`) of what the rules read.
+ML_POLICY = {
+    "numNodes": int,
+    MPI: {"numProcPerNode": int, "runLauncherAsNode": bool, "sshAuthMountPath": str},
+    TORCH: {},
+}
+POD_GROUP_POLICY: dict[str, Any] = {SCHEDULER: {"networkTopology": {}}}
 
 
 @dataclasses.dataclass(frozen=True)

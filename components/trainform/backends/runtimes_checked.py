@@ -10,6 +10,8 @@ from typing import Any
 
 from trainform.backends.gangs import SCHEDULER
 from trainform.backends.runtimes import (
+    ML_POLICY,
+    POD_GROUP_POLICY,
     Finding,
     Wanted,
     ancestor,
@@ -22,23 +24,35 @@ from trainform.backends.runtimes_named import counted, expected, patch
 from trainform.backends.trainer_runtime import MPI, MPI_VOLUMES, NODE, TORCH, TRAINER, num_nodes
 from trainform.catalog import defaults
 from trainform.errors import Problem
-from trainform.manifests.shape import misshapen
+from trainform.manifests.shape import CONTAINER, misshapen
 from trainform.plan.model import Plan, RolePlan, RuntimePlan
 from trainform.spec.quantities import amount
 
 LAUNCHERS = ("torchrun", "accelerate", "command", MPI)
 PULL_POLICY = "IfNotPresent"
 
-_POD = {"spec!": {"containers!": [{"name!": str}]}}
+_POD = {
+    "metadata": {"labels": {"*": str}, "annotations": {"*": str}},
+    "spec!": {
+        "containers!": [{**{key: shape for key, shape in CONTAINER.items() if key != "image!"}, "image": str}],
+        "volumes": [{"name!": str}],
+        "hostNetwork": bool,
+    },
+}
+_JOB = {
+    "name!": str,
+    "replicas": int,
+    "template!": {"metadata": {"labels": {"*": str}}, "spec!": {"parallelism": int, "template!": _POD}},
+}
 SHAPE = {
     "kind!": str,
     "metadata!": {"name!": str},
     "spec!": {
-        "mlPolicy": {MPI: {}, TORCH: {}},
-        "podGroupPolicy": {SCHEDULER: {}},
-        "template!": {"spec!": {"network": {}, "replicatedJobs!": [{"name!": str, "template!": {"spec!": {"template!": _POD}}}]}},
+        "mlPolicy": ML_POLICY,
+        "podGroupPolicy": POD_GROUP_POLICY,
+        "template!": {"spec!": {"network": {"subdomain": str}, "replicatedJobs!": [_JOB]}},
     },
-}  # fmt: skip
+}
 
 
 def named_problems(plan: Plan, runtime: RuntimePlan) -> Iterator[Problem]:

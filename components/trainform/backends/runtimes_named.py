@@ -8,11 +8,11 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from trainform.backends.gangs import QUEUE_ANNOTATION
 from trainform.backends.trainer_runtime import (
     LAUNCHER,
     MPI,
     NODE,
-    QUEUE_ANNOTATION,
     num_nodes,
     operator_of,
     rendezvous_words,
@@ -55,12 +55,7 @@ def named_spec(plan: Plan, runtime: RuntimePlan) -> dict[str, Any]:
 
 def named_templates(plan: Plan) -> list[Template]:
     """The pods of each role as far as they are the experiment's."""
-    found = []
-    for role in plan.roles:
-        template = _template(plan, role)
-        annotations = template["metadata"].get("annotations", {})
-        found.append(Template(role.name, role.replicas, role.min_available, annotations, template["spec"]))
-    return found
+    return [Template(role.replicas, role.min_available, _template(plan, role)) for role in plan.roles]
 
 
 def expected(plan: Plan) -> dict[str, str]:

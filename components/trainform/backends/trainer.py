@@ -10,11 +10,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from trainform.backends import jobset
-from trainform.backends.gangs import queue_labels
+from trainform.backends.decided import changes, labels_of
+from trainform.backends.gangs import QUEUE_ANNOTATION, QUEUE_LABEL, queue_labels
 from trainform.backends.replicated_jobs import INDEX_LABEL as INDEX
 from trainform.backends.replicated_jobs import SHAPE
 from trainform.backends.replicated_jobs import templates as replicated_templates
-from trainform.backends.runtimes import Wanted, runtime_findings
+from trainform.backends.runtimes import ML_POLICY, POD_GROUP_POLICY, Wanted, runtime_findings
 from trainform.backends.runtimes_checked import named_problems
 from trainform.backends.runtimes_named import named_spec, named_templates
 from trainform.backends.support import Fields, done_by, noted, refused
@@ -38,7 +39,7 @@ from trainform.manifests.env import Operator
 from trainform.manifests.manifest import Manifest, job_body, without_empty
 from trainform.manifests.objects import experiment_labels, job_metadata
 from trainform.manifests.shape import METADATA
-from trainform.plan.model import Plan, RolePlan
+from trainform.plan.model import Plan
 from trainform.policy.templates import Template
 
 GROUP = "trainer.kubeflow.org"
@@ -54,6 +55,22 @@ ADDS = (
 MAKES = f"TrainingRuntime and TrainJob (`{API_VERSION}`)"
 ADMISSIONS = (defaults.VOLCANO, defaults.KUEUE)
 IN_PLACE = ("spec.suspend",)
+_PATCHED = "spec.runtimePatches.*.trainingRuntimeSpec.template"
+_DECIDED = {
+    "job": (
+        f"metadata.labels.{QUEUE_LABEL}",
+        "spec.runtimeRef.kind",
+        "spec.runtimeRef.name",
+        "spec.trainer.numNodes",
+        "spec.trainer.numProcPerNode",
+        f"{_PATCHED}.metadata.annotations.{QUEUE_ANNOTATION}",
+        *labels_of(f"{_PATCHED}.spec.replicatedJobs.*.template.spec.template"),
+    ),
+    "runtime": (
+        f"spec.template.metadata.annotations.{QUEUE_ANNOTATION}",
+        *(f"spec.template.{path}" for path in jobset.DECIDED["job"] if path.startswith("spec.")),
+    ),
+}
 JOB_SHAPE = {"runtimeRef!": {"name!": str, "kind!": str}, "trainer!": {"numNodes!": int, "numProcPerNode": int}}
 
 _POLICIES = refused("are lifecycle policies of Volcano, and Trainer has none", "remove them, and say it in `restart`")
@@ -94,7 +111,8 @@ def crds(plan: Plan) -> tuple[str, ...]:
 
 def shapes(plan: Plan) -> dict[str, Any]:
     """The TrainJob's and the runtime's."""
-    runtime = {"mlPolicy!": {"numNodes!": int}, "template!": {"spec!": SHAPE}}
+    template = {"metadata": {"annotations": {"*": str}}, "spec!": SHAPE}
+    runtime = {"mlPolicy!": ML_POLICY, "podGroupPolicy": POD_GROUP_POLICY, "template!": template}
     own = {} if plan.runtime is not None else {"runtime": {"metadata!": METADATA, "spec!": runtime}}
     return {"job": {"metadata!": METADATA, "spec!": JOB_SHAPE}, **own}
 
@@ -161,20 +179,14 @@ def pods(plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]
 
 
 def replanned(key: str, rendered: dict[str, Any], patched: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Counts of the TrainJob, and in the runtime what the controller would refuse or silently leave out, then numbers of pods."""
+    """Queue, counts and runtime of the TrainJob; in the runtime what the controller would refuse or silently leave out, then as `jobset`."""
+    yield from changes(_DECIDED[key], rendered, patched)
     if key == "job":
-        for field, names in (("runtimeRef", ("kind", "name")), ("trainer", ("numNodes", "numProcPerNode"))):
-            old, new = rendered["spec"][field], patched["spec"][field]
-            for name in names:
-                if old.get(name) != new.get(name):
-                    yield f"spec.{field}.{name}", f"would be {new.get(name)}, and the plan says {old.get(name)}"
         return
     wanted = Wanted(of_rendered(rendered["spec"]))
     before = {*runtime_findings(rendered["spec"], wanted)}
     found = [finding for finding in runtime_findings(patched["spec"], wanted) if finding not in before]
     yield from ((f"spec.{finding.path}", finding.text) for finding in found)
-    old, new = ({"spec": body["spec"]["template"]["spec"]} for body in (rendered, patched))
-    yield from ((f"spec.template.{path}", reason) for path, reason in jobset.replanned(key, old, new))
 
 
 def of_rendered(spec: dict[str, Any]) -> int:
@@ -198,15 +210,8 @@ def _group_problems(plan: Plan) -> Iterator[Problem]:
             yield Problem(f"roles.{role.name}", None, reason, "rename it")
         for index, init in enumerate(role.init):
             if init.name == NODE:
-                path = _init_path(role, index)
+                path = f"{role.init_path(index)}.name"
                 yield Problem(path, init.name, "is what Trainer calls the main container", "rename it")
-
-
-def _init_path(role: RolePlan, index: int) -> str:
-    prepared = len(role.prepared)
-    if index < prepared:
-        return f"prepare[{role.prepared[index]}].name"
-    return f"roles.{role.name}.init[{index - prepared}].name"
 
 
 def _gang_problems(plan: Plan) -> Iterator[Problem]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from trainform.backends.gangs import SCHEDULER, topology
+from trainform.backends.gangs import QUEUE_ANNOTATION, SCHEDULER, topology
 from trainform.backends.replicated_jobs import INDEX_LABEL, INDEX_VARIABLE, replicated_jobs_spec
 from trainform.catalog import defaults
 from trainform.manifests.env import Operator
@@ -18,7 +18,6 @@ from trainform.plan.model import Group, Plan
 ANCESTOR_LABEL = "trainer.kubeflow.org/trainjob-ancestor-step"
 TRAINER = "trainer"  # value of the label on the replicated job that `spec.trainer` of the TrainJob speaks of
 NODE, LAUNCHER = "node", "launcher"  # names of replicated jobs; `node` is the name of the main container of both
-QUEUE_ANNOTATION = "scheduling.volcano.sh/queue-name"
 
 TORCH, MPI, PLAIN = "torch", "mpi", "plain"
 TORCH_PORT = 29500

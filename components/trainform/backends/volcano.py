@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from trainform.backends.gangs import SCHEDULER, topology
+from trainform.backends.decided import changes, labels_of, overwritten
+from trainform.backends.gangs import GROUP_ANNOTATION, SCHEDULER, topology
 from trainform.backends.runtimes import OF_TRAINER
 from trainform.backends.support import Fields
 from trainform.backends.volcano_pods import HOSTS_MOUNT, controller_objects, host_variables
@@ -57,8 +58,15 @@ OWN_KEYS = frozenset(
     [
         *(f"volcano.sh/{name}" for name in ("task-index", "task-spec", "job-name", "job-namespace", "job-version")),
         *(f"volcano.sh/{name}" for name in ("job-retry-count", "queue-name", "template-uid")),
-        "scheduling.k8s.io/group-name",
+        GROUP_ANNOTATION,
     ]
+)
+_DECIDED = (
+    "spec.queue",
+    "spec.minAvailable",
+    "spec.tasks.*.replicas",
+    "spec.tasks.*.minAvailable",
+    *labels_of("spec.tasks.*.template"),
 )
 
 
@@ -68,7 +76,8 @@ def problems(plan: Plan) -> Iterator[Problem]:
     yield from _policy_problems("policies", plan.policies)
     for role in plan.roles:
         yield from _policy_problems(f"roles.{role.name}.policies", role.policies)
-        yield from _overwritten(plan, role)
+        yield from _mounted_over(role)
+    yield from overwritten(plan, "Volcano", OWN_KEYS)
 
 
 def crds(plan: Plan) -> tuple[str, ...]:
@@ -107,13 +116,7 @@ def job(plan: Plan) -> Manifest:
 def templates(plan: Plan, manifests: Sequence[Manifest]) -> list[Template]:
     """Of each task."""
     return [
-        Template(
-            task["template"]["metadata"]["labels"].get(defaults.ROLE_LABEL, task["name"]),
-            task["replicas"],
-            task["minAvailable"],
-            task["template"]["metadata"].get("annotations", {}),
-            task["template"]["spec"],
-        )
+        Template(task["replicas"], task["minAvailable"], task["template"])
         for task in job_body(manifests)["spec"]["tasks"]
     ]
 
@@ -124,15 +127,8 @@ def pods(plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]
 
 
 def replanned(key: str, rendered: dict[str, Any], patched: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Queue and numbers of pods: limits, totals, ranks and the gang were worked out from them."""
-    old, new = rendered["spec"], patched["spec"]
-    for field in ("queue", "minAvailable"):
-        if old[field] != new[field]:
-            yield f"spec.{field}", f"would be {new[field]}, and the plan says {old[field]}"
-    for field in ("name", "replicas", "minAvailable"):
-        before, after = ([task[field] for task in spec["tasks"]] for spec in (old, new))
-        if before != after:
-            yield f"spec.tasks.{field}", f"would be {after}, and the plan says {before}"
+    """Queue and numbers of pods."""
+    return changes(_DECIDED, rendered, patched)
 
 
 def operator(plan: Plan) -> Operator:
@@ -180,7 +176,7 @@ def _policy(policy: Policy) -> dict[str, Any]:
     return without_empty(fields)
 
 
-def _overwritten(plan: Plan, role: RolePlan) -> Iterator[Problem]:
+def _mounted_over(role: RolePlan) -> Iterator[Problem]:
     for mount in role.mounts:
         if mount.path.rstrip("/") == HOSTS_MOUNT:
             yield Problem(
@@ -188,11 +184,6 @@ def _overwritten(plan: Plan, role: RolePlan) -> Iterator[Problem]:
                 mount.path,
                 "is where Volcano mounts its own files",
                 "choose another path",
-            )
-    for field, keys in (("labels", role.labels), ("annotations", role.annotations)):
-        for key in OWN_KEYS & keys.keys():
-            yield Problem(
-                f"roles.{role.name}.{field}.{key}", keys[key], "is set by Volcano itself", "choose another key"
             )
 
 

@@ -230,6 +230,11 @@ class RolePlan:
         """Rank of the pod with this index, None where the plan gives none."""
         return None if self.rank_offset is None else self.rank_offset + index
 
+    def init_path(self, index: int) -> str:
+        """The field from which the init container with this index came; steps of `prepare` are the first ones."""
+        steps = len(self.prepared)
+        return f"prepare[{self.prepared[index]}]" if index < steps else f"roles.{self.name}.init[{index - steps}]"
+
     def groups(self) -> Iterator[Group]:
         """The pods by template."""
         if not self.per_replica:

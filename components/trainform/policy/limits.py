@@ -116,12 +116,7 @@ def _image_path(plan: Plan, role_name: str, index: int | None, image: str) -> st
     if role is None:
         return "manifest_overrides.job"
     if index is not None and index < len(role.init) and role.init[index].image == image:
-        prepared = len(role.prepared)
-        return (
-            f"prepare[{role.prepared[index]}].image"
-            if index < prepared
-            else f"roles.{role_name}.init[{index - prepared}].image"
-        )
+        return f"{role.init_path(index)}.image"
     if image == role.image:
         return role.image_origin
     return f"roles.{role_name}.pod_overrides"

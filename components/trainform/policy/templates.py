@@ -7,18 +7,34 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
+from trainform.catalog import defaults
 from trainform.spec.quantities import amount
 
 
 @dataclasses.dataclass(frozen=True)
 class Template:
-    """The pods of one role."""
+    """The pods of one role, or of one replica that has a template of its own. `body`: metadata and spec."""
 
-    role: str
     replicas: int
     min_available: int
-    annotations: dict[str, str]
-    spec: dict[str, Any]
+    body: dict[str, Any]
+
+    @property
+    def role(self) -> str:
+        """The role, by the label that no merge patch may change."""
+        return str(self.body["metadata"]["labels"][defaults.ROLE_LABEL])
+
+    @property
+    def annotations(self) -> dict[str, str]:
+        """Annotations of the pods."""
+        found: dict[str, str] = self.body["metadata"].get("annotations", {})
+        return found
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """The pods' spec."""
+        found: dict[str, Any] = self.body["spec"]
+        return found
 
     @property
     def path(self) -> str:

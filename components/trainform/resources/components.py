@@ -129,17 +129,18 @@ class RoleGroup(pulumi.ComponentResource):
                 known = ", ".join(experiment.roles)
                 raise InputError([Problem("role", role, f"is not a role of {experiment.name}", f"known: {known}")])
             plan = plan_job(experiment, environment)
-            if next(planned.per_replica for planned in plan.roles if planned.name == role):
+            backend = BACKENDS[plan.backend]
+            pods = [made for made in backend.templates(plan, job_manifests(plan)) if made.role == role]
+            if len(pods) > 1:
                 reason = "has a template for each of its replicas (network.ports: per-replica)"
                 raise InputError([Problem("role", role, reason, "use `TrainingJob`, or `ports: shared`")])
-            job = next(manifest.body for manifest in job_manifests(plan) if manifest.key == "job")
-            task = next(task for task in job["spec"]["tasks"] if task["name"] == role)
-            script = stamped(
-                _renamed(launch_files(plan, BACKENDS[plan.backend].files(plan)), f"{name}-{plan.revision}")
-            )
+            if not pods:
+                reason = f"has no replicas, and a job of the backend {plan.backend} holds no template for it"
+                raise InputError([Problem("role", role, reason, "give it replicas")])
+            script = stamped(_renamed(launch_files(plan, backend.files(plan)), f"{name}-{plan.revision}"))
             check_objects(Cluster(environment.cluster.context), [script])
         super().__init__("trainform:index:RoleGroup", name, None, opts)
-        template = task["template"]
+        template = pods[0].body
         volumes = template["spec"].get("volumes", [])
         mounting = [
             volume["name"] for volume in volumes if volume.get("configMap", {}).get("name") == plan.launch_files
@@ -149,7 +150,7 @@ class RoleGroup(pulumi.ComponentResource):
             made = {"configMap": {"name": resource.id.apply(lambda _: script.body["metadata"]["name"])}}
             template = merge_patch(template, {"spec": {"volumes": dict.fromkeys(mounting, made)}})
         self.template = pulumi.Output.from_input(template)
-        self.replicas = pulumi.Output.from_input(task["replicas"])
+        self.replicas = pulumi.Output.from_input(pods[0].replicas)
         self.register_outputs({"template": self.template, "replicas": self.replicas})
 
 
