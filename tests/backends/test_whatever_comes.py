@@ -16,7 +16,9 @@ from tests.generators import ENVIRONMENT, experiments
 from tests.samples import environment, experiment, plan
 from trainform.backends.job import BACKENDS, job_manifests, job_problems
 from trainform.backends.patches import override_key
+from trainform.manifests.env import Operator
 from trainform.manifests.merge_patch import merge_patch
+from trainform.manifests.pods import pod_template
 from trainform.spec import Environment, Experiment
 from trainform.spec.load import parse
 
@@ -40,6 +42,7 @@ def mangled(data: dict[str, Any], how: str) -> dict[str, Any]:
     return data
 
 
+HOSTS = environment(limits={"host_network": True})
 Way = tuple[str, ...]
 
 
@@ -74,7 +77,7 @@ def test_whatever_is_patched(backend: str) -> None:
     places = [(key, *way) for key, body in objects.items() for way in ways(body)]
     told = {True: 0, False: 0}
 
-    @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
     @given(st.lists(st.tuples(st.sampled_from(places), VALUES), min_size=1, max_size=2))
     def check(patches: list[tuple[Way, Any]]) -> None:
         overrides: dict[str, Any] = {}
@@ -88,6 +91,34 @@ def test_whatever_is_patched(backend: str) -> None:
 
     check()
     assert min(told.values()) > 0
+
+
+TENSORFLOW = {
+    "launcher": {"tensorflow": {"command": ["python", "/app/mnist.py"]}},
+    "roles": {"ps": {"replicas": 1}, "worker": {"replicas": 2}},
+}
+HOST = {"network": {"host": True}, "roles": {"master": {"replicas": 1}, "worker": {"replicas": 2}}}
+
+
+@pytest.mark.parametrize("backend", list(BACKENDS))
+@pytest.mark.parametrize("parts", [TENSORFLOW, HOST])
+def test_whatever_is_patched_in_pods(parts: dict[str, Any], backend: str) -> None:
+    made = plan(cluster=HOSTS, backend=backend, **parts)
+    (role,) = [role for role in made.roles if role.name == "worker"]
+    # to a patch the main container is called as everywhere
+    template = pod_template(made, role, next(role.groups()), Operator(""))
+    places = [*ways(template)]
+
+    @settings(max_examples=30, deadline=None)
+    @given(st.lists(st.tuples(st.sampled_from(places), VALUES), min_size=1, max_size=2))
+    def check(patches: list[tuple[Way, Any]]) -> None:
+        overrides: dict[str, Any] = {}
+        for way, value in patches:
+            overrides = merge_patch(overrides, patch_at(way, value))
+        patched = {**parts["roles"], "worker": {"replicas": 2, "pod_overrides": overrides}}
+        job_problems(experiment(backend=backend, **{**parts, "roles": patched}), HOSTS)
+
+    check()
 
 
 POD: dict[str, Any] = {
@@ -113,7 +144,7 @@ def test_whatever_stands_in_the_file_of_a_runtime(content: dict[str, Any], parts
     whole = with_pods(with_spec(content, WHOLE), POD)
     places = [*ways(whole)]
 
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=40, deadline=None)
     @given(st.sampled_from(places), VALUES)
     def check(way: Way, value: Any) -> None:
         told_on(merge_patch(whole, patch_at(way, value)), **parts)

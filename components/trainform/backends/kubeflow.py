@@ -34,6 +34,7 @@ from trainform.errors import Problem
 from trainform.manifests.env import Operator
 from trainform.manifests.manifest import Manifest, job_body, without_empty
 from trainform.manifests.objects import job_metadata
+from trainform.manifests.shape import intact
 from trainform.plan.model import Plan, RolePlan
 from trainform.policy.templates import Template
 
@@ -223,16 +224,15 @@ def _listening(plan: Plan, template: dict[str, Any]) -> dict[str, Any]:
     """The template with the operator's port, which it would otherwise declare by a number of its own; on the host network that is a host
     port, and the same one in every such job."""
     kind = kind_of(plan)
-    spec = template.get("spec")
-    containers = spec.get("containers") if isinstance(spec, dict) else None
-    if not isinstance(spec, dict) or not isinstance(containers, list):
-        return template  # a patch that has wrecked it is told elsewhere
-    made = [_with_ports(each, kind, plan.rendezvous.own_port) for each in containers]
+    if not intact(template):
+        return template
+    spec = template["spec"]
+    made = [_with_ports(each, kind, plan.rendezvous.own_port) for each in spec["containers"]]
     return {**template, "spec": {**spec, "containers": made}}
 
 
-def _with_ports(container: Any, kind: JobKind, number: int) -> Any:
-    if not isinstance(container, dict) or container.get("name") != kind.container:
+def _with_ports(container: dict[str, Any], kind: JobKind, number: int) -> dict[str, Any]:
+    if container["name"] != kind.container:
         return container
     ports = container.get("ports", [])
     missing = [name for name in kind.ports.values() if name not in [port.get("name") for port in ports]]

@@ -16,7 +16,7 @@ from trainform.catalog import defaults
 from trainform.errors import Problem
 from trainform.manifests.env import Operator
 from trainform.manifests.pods import RESTART_POLICIES, pod_template
-from trainform.manifests.shape import METADATA, POD_TEMPLATE
+from trainform.manifests.shape import METADATA, POD_TEMPLATE, intact
 from trainform.plan.model import Plan, RolePlan
 from trainform.plan.ports import RENDEZVOUS, TENSORFLOW
 from trainform.policy.templates import Template
@@ -145,9 +145,9 @@ def _replica_spec(plan: Plan, role: RolePlan, operator: Operator) -> dict[str, A
     """The pod's restart policy stands beside the template, where a word of the operator's own (ExitCode) may be patched in too: it would
     overwrite that of the template and warn."""
     template = pod_template(plan, role, next(role.groups()), operator)
-    spec = template.get("spec")
     restart = RESTART_POLICIES[role.restart]
-    if isinstance(spec, dict):  # a patch that has wrecked it is told elsewhere
+    if intact(template):
+        spec = template["spec"]
         restart = spec.get("restartPolicy", restart)
         template = {**template, "spec": {"schedulerName": SCHEDULER, **spec}}
         template["spec"].pop("restartPolicy", None)
@@ -187,12 +187,10 @@ def _patched(plan: Plan, role: RolePlan, kind: JobKind) -> dict[str, Any]:
 
 
 def _containers(template: dict[str, Any]) -> list[str]:
-    """Names of the containers; the wanted one where a patch has wrecked the list, which is told elsewhere."""
-    spec = template.get("spec")
-    containers = spec.get("containers") if isinstance(spec, dict) else None
-    if not isinstance(containers, list) or not all(isinstance(each, dict) for each in containers):
+    """Names of the containers; the wanted one where a patch has wrecked the template."""
+    if not intact(template):
         return [kind.container for kind in _BY_NAME.values()]
-    return [str(each.get("name")) for each in containers]
+    return [container["name"] for container in template["spec"]["containers"]]
 
 
 def _restarts(plan: Plan) -> Iterator[Problem]:

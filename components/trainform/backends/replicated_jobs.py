@@ -12,7 +12,7 @@ from trainform.backends.gangs import in_gang
 from trainform.manifests.env import Operator
 from trainform.manifests.manifest import without_empty
 from trainform.manifests.pods import pod_template
-from trainform.manifests.shape import POD_TEMPLATE, misshapen
+from trainform.manifests.shape import POD_TEMPLATE, intact
 from trainform.plan.model import Group, Plan, RolePlan
 from trainform.policy.templates import Template
 
@@ -67,13 +67,12 @@ def templates(spec: dict[str, Any]) -> list[Template]:
 def _replicated_job(plan: Plan, role: RolePlan, group: Group, operator: Operator) -> dict[str, Any]:
     """Completion number i is pod i, whoever made it: a pod that is lost is made anew under its name."""
     template = pod_template(plan, role, group, operator)
-    wrecked = any(misshapen(template, POD_TEMPLATE))  # by a patch of the user's, which is told elsewhere
     job = {
         "parallelism": group.replicas,
         "completions": group.replicas,
         "completionMode": "Indexed",
         "backoffLimit": _backoff(plan, role),
-        "template": template if wrecked else in_gang(plan, template),
+        "template": in_gang(plan, template) if intact(template) else template,
     }
     return {"name": group.name, "replicas": 1, "groupName": "default", "template": {"spec": job}}
 

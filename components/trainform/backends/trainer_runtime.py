@@ -13,6 +13,7 @@ from trainform.backends.replicated_jobs import INDEX_LABEL, INDEX_VARIABLE, repl
 from trainform.catalog import defaults
 from trainform.manifests.env import Operator
 from trainform.manifests.manifest import without_empty
+from trainform.manifests.shape import intact
 from trainform.plan.model import Group, Plan
 
 ANCESTOR_LABEL = "trainer.kubeflow.org/trainjob-ancestor-step"
@@ -142,13 +143,13 @@ def rendezvous_words() -> list[str]:
 
 
 def _with_rendezvous(spec: dict[str, Any]) -> dict[str, Any]:
-    """The Job whose nodes see the plan's rendezvous. A patch of the user's that has wrecked the pods is told elsewhere."""
-    pod = spec["template"].get("spec")
-    if not isinstance(pod, dict) or not isinstance(pod.get("containers"), list):
+    """The Job whose nodes see the plan's rendezvous."""
+    if not intact(spec["template"]):
         return spec
+    pod = spec["template"]["spec"]
     containers = [
         {**container, "command": [*rendezvous_words(), *container["command"]]}
-        if isinstance(container, dict) and container.get("name") == NODE and isinstance(container.get("command"), list)
+        if container["name"] == NODE and "command" in container
         else container
         for container in pod["containers"]
     ]

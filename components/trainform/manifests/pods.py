@@ -8,6 +8,7 @@ from trainform.catalog import defaults
 from trainform.manifests.env import Operator, container_env, kept_words, override_env, own_words
 from trainform.manifests.manifest import without_empty
 from trainform.manifests.merge_patch import merge_patch
+from trainform.manifests.shape import intact
 from trainform.manifests.volumes import key_mounts, volume_mounts, volumes
 from trainform.plan.model import Group, Plan, RolePlan
 from trainform.spec.roles import Toleration
@@ -22,21 +23,18 @@ def pod_template(plan: Plan, role: RolePlan, group: Group, operator: Operator) -
         "spec": _pod_spec(plan, role, group, operator),
     }
     patched: dict[str, Any] = merge_patch(template, role.overrides)
-    return _in_words_of(operator, patched)
+    return _in_words_of(operator, patched) if not role.overrides or intact(patched) else patched
 
 
 def _in_words_of(operator: Operator, template: dict[str, Any]) -> dict[str, Any]:
     """The template with the operator's own names for the main container and its ports."""
-    spec = template.get("spec")
-    if operator.container == defaults.MAIN_CONTAINER or not isinstance(spec, dict) or not spec.get("containers"):
-        return template  # a patch that has wrecked it is told elsewhere
+    if operator.container == defaults.MAIN_CONTAINER:
+        return template
     containers = [
-        _called(operator, container)
-        if isinstance(container, dict) and container.get("name") == defaults.MAIN_CONTAINER
-        else container
-        for container in spec["containers"]
+        _called(operator, container) if container["name"] == defaults.MAIN_CONTAINER else container
+        for container in template["spec"]["containers"]
     ]
-    return {**template, "spec": {**spec, "containers": containers}}
+    return {**template, "spec": {**template["spec"], "containers": containers}}
 
 
 def _called(operator: Operator, container: dict[str, Any]) -> dict[str, Any]:

@@ -27,7 +27,7 @@ CONTAINER = {
     "command": [str],
     "args": [str],
     "env": [{"name!": str}],
-    "ports": [{"containerPort!": int}],
+    "ports": [{"containerPort!": int, "name": str}],
     "resources": {"limits": {"*": quantity}, "requests": {"*": quantity}},
     "securityContext": {"capabilities": {"add": [str]}},
     "volumeMounts": [{"name!": str, "mountPath!": str}],
@@ -60,6 +60,11 @@ _WORDS = {
     list: "a list",
     quantity: "a quantity",
 }
+
+
+def intact(template: Any) -> bool:
+    """Whether a pod template is one still: what a merge patch has wrecked is told once, and left as it is by all who work on it."""
+    return not any(misshapen(template, POD_TEMPLATE))
 
 
 def misshapen(value: Any, shape: Any, path: str = "") -> Iterator[tuple[str, str]]:
