@@ -137,13 +137,15 @@ raise pulumi.RunError("".join(told))
 """
 EXPERIMENT = {
     "name": "paused",
-    "image": "python:3.12",
+    "image": "registry.example.com/ai/train:1.0",
     "launcher": {"torchrun": {"script": "train.py"}},
-    "roles": {"node": {"replicas": 1}, "watcher": {"replicas": 0, "ranked": False, "command": ["watch"]}},
+    "roles": {"node": {"replicas": 2}, "watcher": {"replicas": 0, "ranked": False, "command": ["watch"]}},
 }
+PAUSED = {**EXPERIMENT, "backend": "trainer"}
+SPREAD = {**EXPERIMENT, "network": {"host": True, "ports": "per-replica"}}
 MESSAGES = {
-    f'RoleGroup("watcher", Experiment.model_validate({EXPERIMENT | {"backend": "trainer"}}), "dev", "watcher")': "has no replicas, and a job of the backend trainer",
-    f'RoleGroup("node", Experiment.model_validate({EXPERIMENT | {"network": {"ports": "per-replica"}}}), "dev", "node")': "has a template for each of its replicas",
+    f'RoleGroup("watcher", Experiment.model_validate({PAUSED}), "dev", "watcher")': "has no replicas, and a job of the backend trainer",
+    f'RoleGroup("node", Experiment.model_validate({SPREAD}), "dev", "node")': "has a template for each of its replicas",
     'TrainingQueue("team-nlp", QueueRequest(capability={"a8000": 8}), "dev")': "did you mean a800?",
     'SharedStorage("corpora", {"wiki": ClaimRequest(size="1Ti", storage_class="fastt")}, "dev")': "did you mean fast?",
     'RoleGroup("hello", "hello", "dev", "master")': "is not a role of hello",

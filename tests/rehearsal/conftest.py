@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Iterator
+
 import pytest
 
 from tools import docker_daemon as daemon
 from tools.debian import NotHereError
 from trainform.progress import SILENT
+from trainform.rehearsal.interrupts import ENDING
 
 
 @pytest.fixture(scope="session")
@@ -14,6 +18,17 @@ def docker_daemon() -> None:
     """A daemon that answers. `make rehearse` and `.ci/run` see to one; here nothing is started."""
     if daemon.version() is None:
         pytest.skip("no Docker daemon answers: `make rehearse` starts one and runs these tests")
+
+
+@pytest.fixture
+def heard() -> Iterator[None]:
+    """Signals as in a terminal: `nohup make test` ignores the hangup, and what is tested inherits that."""
+    before = {
+        number: signal.signal(number, signal.SIG_DFL) for number in ENDING if signal.getsignal(number) == signal.SIG_IGN
+    }
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture(scope="session")

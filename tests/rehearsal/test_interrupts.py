@@ -42,7 +42,7 @@ def experiment(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def start(experiment: Path, image: str) -> Iterator[Starter]:
+def start(experiment: Path, image: str, heard: None) -> Iterator[Starter]:
     starter = Starter(experiment, image)
     yield starter
     starter.end()

@@ -13,7 +13,7 @@ from trainform.rehearsal.interrupts import ENDING, endings_as_interrupts, uninte
 
 
 @pytest.fixture(autouse=True)
-def handlers() -> Iterator[None]:
+def handlers(heard: None) -> Iterator[None]:
     before = {number: signal.getsignal(number) for number in ENDING}
     yield
     assert {number: signal.getsignal(number) for number in ENDING} == before
