@@ -23,8 +23,17 @@ def test_changes() -> None:
     patched = {"spec": {"queue": "night", "tasks": [{"name": "worker", "replicas": 7}, {"name": "log", "replicas": 1}]}}
     assert [*changes(["spec.queue", "spec.tasks.*.replicas", "spec.suspend"], rendered, patched)] == [
         ("spec.queue", "would be night, and the plan says team"),
+        ("spec.tasks.ps", "would be gone, and the plan has it"),
+        ("spec.tasks.log", "would be new, and the plan has none"),
+    ]
+    bare: dict[str, Any] = {"spec": {"tasks": [{"name": "ps"}]}}
+    assert [*changes(["spec.queue", "spec.tasks.*.replicas"], rendered, bare)] == [
+        ("spec.queue", "would be gone, and the plan says team"),
         ("spec.tasks.ps.replicas", "would be gone, and the plan says 2"),
-        ("spec.tasks.log.replicas", "would be 1, and the plan says nothing of it"),
+        ("spec.tasks.worker", "would be gone, and the plan has it"),
+    ]
+    assert [*changes(["spec.queue"], bare, rendered)] == [
+        ("spec.queue", "would be team, and the plan says nothing of it")
     ]
     assert [*changes(["spec.queue", "spec.tasks.*.replicas"], rendered, rendered)] == []
 
@@ -89,8 +98,7 @@ def test_the_queue_of_a_job_on_a_named_runtime() -> None:
     }
     gone = {"job": {"spec": {"runtimePatches": None}}}
     found = reasons(**said, roles={"node": {"replicas": 2}}, manifest_overrides=gone)
-    patches = "manifest_overrides.job.spec.runtimePatches.0.trainingRuntimeSpec.template"
-    assert found[f"{patches}.metadata.annotations.{VOLCANOS_QUEUE}"] == "would be gone, and the plan says default"
+    assert found == {"manifest_overrides.job.spec.runtimePatches.0": "would be gone, and the plan has it"}
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def test_every_object_can_be_patched() -> None:
         ("job", {"spec": {"queue": "night"}}, "manifest_overrides.job.spec.queue"),
         ("job", {"spec": {"minAvailable": 1}}, "manifest_overrides.job.spec.minAvailable"),
         ("job", {"spec": {"tasks": {"worker": {"replicas": 9}}}}, "manifest_overrides.job.spec.tasks.worker.replicas"),
-        ("job", {"spec": {"tasks": {"worker": None}}}, "manifest_overrides.job.spec.tasks.worker.replicas"),
+        ("job", {"spec": {"tasks": {"worker": None}}}, "manifest_overrides.job.spec.tasks.worker"),
         ("claim-checkpoints", {"spec": {"resources": None}}, "manifest_overrides.claim-checkpoints.spec.resources"),
         ("launch-script", {"data": {"launch.sh": 1}}, "manifest_overrides.launch-script.data.launch.sh"),
     ],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from trainform.backends.paths import places
+from trainform.backends.paths import has, items, places, written
 
 BODY = {
     "tasks": [{"name": "worker", "replicas": 7}, {"replicas": 1}, "none"],
@@ -31,8 +31,40 @@ BODY = {
     ],
 )
 def test_places(path: str, found: list[str]) -> None:
-    assert [where for _, _, where in places(BODY, path)] == found
+    assert [written(where) for _, _, where in places(BODY, path)] == found
 
 
 def test_nothing_is_found_in_what_is_no_mapping() -> None:
     assert [*places(None, "spec.replicas")] == []
+
+
+@pytest.mark.parametrize(
+    ("path", "place", "found"),
+    [
+        ("tasks.*.template.image", ("tasks", "worker", "template", "image"), [("tasks", "worker")]),
+        (
+            "roles.*.tasks.*.image",
+            ("roles", "a", "tasks", "b", "image"),
+            [("roles", "a"), ("roles", "a", "tasks", "b")],
+        ),
+        ("spec.queue", ("spec", "queue"), []),
+    ],
+)
+def test_items(path: str, place: tuple[str, ...], found: list[tuple[str, ...]]) -> None:
+    assert [*items(path, place)] == found
+
+
+@pytest.mark.parametrize(
+    ("place", "there"),
+    [
+        (("tasks", "worker", "replicas"), True),
+        (("tasks", "1"), True),
+        ((), True),
+        (("tasks", "ps"), False),
+        (("roles", "Master", "replicas"), False),
+        (("volumes",), True),
+        (("volumes", "data"), False),
+    ],
+)
+def test_has(place: tuple[str, ...], there: bool) -> None:
+    assert has(BODY, place) is there

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
-from trainform.backends.paths import places
+from trainform.backends.paths import Place, has, items, places, written
 from trainform.catalog import defaults
 from trainform.errors import Problem
 from trainform.plan.model import Plan, RolePlan
@@ -27,18 +27,23 @@ def labels_of(template: str) -> tuple[str, ...]:
 
 
 def changes(decided: Iterable[str], rendered: dict[str, Any], patched: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Place and reason of everything at these paths (`places`) that a merge patch makes another."""
+    """Place and reason of everything at these paths (`places`) that a merge patch makes another, once where it takes or adds a whole item."""
+    found: dict[Place, str] = {}
     for path in decided:
         before, after = (
             {where: holder[key] for holder, key, where in places(body, path)} for body in (rendered, patched)
         )
         for where in before | after:
-            if where not in after:
-                yield where, f"would be gone, and the plan says {before[where]}"
-            elif where not in before:
-                yield where, f"would be {after[where]}, and the plan says nothing of it"
-            elif before[where] != after[where]:
-                yield where, f"would be {after[where]}, and the plan says {before[where]}"
+            gone, new = ([part for part in items(path, where) if not has(body, part)] for body in (patched, rendered))
+            if gone:
+                found[gone[0]] = "would be gone, and the plan has it"
+            elif new:
+                found[new[0]] = "would be new, and the plan has none"
+            elif before.get(where) != after.get(where):
+                found[where] = (
+                    f"would be {after.get(where, 'gone')}, and the plan says {before.get(where, 'nothing of it')}"
+                )
+    yield from ((written(where), reason) for where, reason in found.items())
 
 
 def overwritten(plan: Plan, operator: str, own: Iterable[str]) -> Iterator[Problem]:
@@ -48,7 +53,7 @@ def overwritten(plan: Plan, operator: str, own: Iterable[str]) -> Iterator[Probl
     for role in plan.roles:
         for path, said in _said_of_pods(role):
             for key in said:
-                if key in keys or str(key).startswith(prefixes):
+                if key in keys or key.startswith(prefixes):
                     yield Problem(f"{path}.{key}", said[key], f"is set by {operator} itself", "choose another key")
 
 

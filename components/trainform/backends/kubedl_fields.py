@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from trainform.backends.paths import places
+from trainform.backends.paths import places, written
 
 RELEASE = "1.22"
 _OF_CONTAINERS = (
@@ -64,4 +64,4 @@ NEWER = (
 def dropped(spec: Any) -> Iterator[str]:
     """Where a pod's spec has such fields."""
     for path in NEWER:
-        yield from (where for _, _, where in places(spec, path))
+        yield from (written(where) for _, _, where in places(spec, path))

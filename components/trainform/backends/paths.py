@@ -7,11 +7,33 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 EACH = "*"
+Place = tuple[str, ...]
+"""Names from the top on; an item of a list is called by its `name`, else by its index."""
 
 
-def places(body: Any, path: str) -> Iterator[tuple[dict[str, Any], str, str]]:
-    """The mapping that holds it, its key there, and where that is; an item of a list is called by its `name`, else by its index."""
+def places(body: Any, path: str) -> Iterator[tuple[dict[str, Any], str, Place]]:
+    """The mapping that holds it, its key there, and where that is."""
     yield from _places(body, _words(path), ())
+
+
+def written(place: Place) -> str:
+    """The place as a path."""
+    return ".".join(place)
+
+
+def items(path: str, place: Place) -> Iterator[Place]:
+    """The items and values for which the path has a `*`, on the way to a place at it."""
+    return (place[:depth] for depth, word in enumerate(_words(path), 1) if word == EACH)
+
+
+def has(body: Any, place: Place) -> bool:
+    """Whether the body has something there."""
+    for word in place:
+        below = dict(_items(body))
+        if word not in below:
+            return False
+        body = below[word]
+    return True
 
 
 def _words(path: str) -> list[str]:
@@ -22,7 +44,7 @@ def _words(path: str) -> list[str]:
     return path.split(".")
 
 
-def _places(body: Any, words: Sequence[str], above: tuple[str, ...]) -> Iterator[tuple[dict[str, Any], str, str]]:
+def _places(body: Any, words: Sequence[str], above: Place) -> Iterator[tuple[dict[str, Any], str, Place]]:
     word, *rest = words
     if word == EACH:
         for name, item in _items(body):
@@ -31,7 +53,7 @@ def _places(body: Any, words: Sequence[str], above: tuple[str, ...]) -> Iterator
         if rest:
             yield from _places(body[word], rest, (*above, word))
         else:
-            yield body, word, ".".join((*above, word))
+            yield body, word, (*above, word)
 
 
 def _items(body: Any) -> Iterator[tuple[str, Any]]:
