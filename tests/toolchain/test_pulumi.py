@@ -15,7 +15,7 @@ from trainform.progress import SILENT
 from trainform.toolchain import ensure_pulumi, environment
 from trainform.toolchain.cache import toolchain_folder
 from trainform.toolchain.model import PulumiTools
-from trainform.toolchain.system import find_system_pulumi, parse_version
+from trainform.toolchain.system import find_system_pulumi
 from trainform.toolchain.whereabouts import whereabouts
 
 # Resources ask the engine for the plugin of exactly this version.
@@ -172,14 +172,6 @@ def test_a_wrong_mode_is_the_users_mistake(monkeypatch: pytest.MonkeyPatch) -> N
     assert caught.value.exit_code == 2
     assert "TRAINFORM_TOOLCHAIN = fast" in str(caught.value)
     assert "auto, system, download, build" in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("text", "version"),
-    [("v3.259.0\n", (3, 259)), ("3.260.0-alpha.x", (3, 260)), ("", None), ("pulumi", None)],
-)
-def test_versions_are_read(text: str, version: tuple[int, int] | None) -> None:
-    assert parse_version(text) == version
 
 
 def test_the_environment_puts_these_tools_first_and_only_once(machine: Path) -> None:

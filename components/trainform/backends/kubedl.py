@@ -12,14 +12,13 @@ from typing import Any
 
 from trainform.backends.decided import changes, follows
 from trainform.backends.gangs import GROUP_ANNOTATION, PODGROUP_CRDS
+from trainform.backends.job_kinds import kind_of, rendered_kind, rendered_specs
 from trainform.backends.kubedl_fields import RELEASE, dropped
 from trainform.backends.kubedl_pods import HOST, NETWORK_ANNOTATION, OWN_LABELS, appended, controller_pods
 from trainform.backends.kubedl_pods import INDEX_LABEL as INDEX
 from trainform.backends.kubeflow_replicas import (
     Maker,
     backoff_limit,
-    kind_of,
-    rendered_kind,
     replica_changes,
     replica_problems,
     replica_specs,
@@ -203,7 +202,7 @@ def replanned(key: str, rendered: dict[str, Any], patched: dict[str, Any]) -> It
 
 def _dropped(job: dict[str, Any]) -> Iterator[str]:
     field = rendered_kind(job).field
-    for name, replicas in job["spec"][field].items():
+    for name, replicas in rendered_specs(job).items():
         for where in dropped(replicas["template"].get("spec")):
             yield f"spec.{field}.{name}.template.spec.{where}"
 

@@ -12,13 +12,12 @@ from typing import Any
 
 from trainform.backends.decided import changes, follows
 from trainform.backends.gangs import GROUP_ANNOTATION, PODGROUP_CRDS, QUEUE_ANNOTATION
+from trainform.backends.job_kinds import JobKind, kind_of
 from trainform.backends.kubeflow_pods import GPU, INIT_CONTAINERS, OWN_LABELS, VOLUMES, appended, controller_objects
 from trainform.backends.kubeflow_pods import INDEX_LABEL as INDEX
 from trainform.backends.kubeflow_replicas import (
-    JobKind,
     Maker,
     backoff_limit,
-    kind_of,
     processes_per_node,
     replica_changes,
     replica_problems,

@@ -7,11 +7,12 @@ Source: training-operator 1.9.3, pkg/controller.v1 (`createNewPod`, `setPodEnv`,
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import Collection, Iterator
 from typing import Any
 
 from trainform.backends.gangs import GROUP_ANNOTATION
+from trainform.backends.job_kinds import JobKind, declared_port, rendered_kind, rendered_specs, tf_config
+from trainform.manifests.pods import made_pod
 from trainform.plan.naming import KUBEXEC
 
 PREFIX = "training.kubeflow.org/"
@@ -25,8 +26,6 @@ VOLUMES = ("mpi-job-config", "mpi-job-kubectl")
 GPU = "gpu"  # a launcher with a limit on a resource whose name holds this is in the hostfile
 
 _MASTER, _WORKER, _LAUNCHER = "Master", "Worker", "Launcher"
-_PORTS = {"PyTorchJob": ("pytorch", "pytorchjob-port", 23456), "TFJob": ("tensorflow", "tfjob-port", 2222)}
-_FIELDS = {"PyTorchJob": "pytorchReplicaSpecs", "TFJob": "tfReplicaSpecs", "MPIJob": "mpiReplicaSpecs"}
 _MPI_FOLDER, _KUBECTL_FOLDER = (path.rpartition("/")[0] for path in (KUBEXEC.hostfile, KUBEXEC.client))
 _OF_MASTER = ("MASTER_PORT", "PET_MASTER_PORT", "MASTER_ADDR", "PET_MASTER_ADDR", "WORLD_SIZE", "RANK", "PET_NODE_RANK")
 _OF_ELASTIC = ("PET_RDZV_ENDPOINT", "PET_RDZV_BACKEND", "PET_MAX_RESTARTS")
@@ -52,35 +51,25 @@ def appended(kind: str, pods: int, types: Collection[str], elastic: bool) -> fro
 
 def controller_objects(job: dict[str, Any]) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
     """Pods in the order of replica types, and an MPIJob's ConfigMap by its name."""
-    specs = job["spec"][_FIELDS[job["kind"]]]
+    specs = rendered_specs(job)
     pods = [_pod(job, name, index) for name, spec in specs.items() for index in range(spec["replicas"])]
     return pods, ({f"{job['metadata']['name']}-config": _mpi_files(job)} if job["kind"] == "MPIJob" else {})
 
 
 def _pod(job: dict[str, Any], name: str, index: int) -> dict[str, Any]:
-    metadata, spec = job["metadata"], job["spec"][_FIELDS[job["kind"]]][name]
+    metadata, spec = job["metadata"], rendered_specs(job)[name]
     template = copy.deepcopy(spec["template"])
     kind, made = name.lower(), template["spec"]
     made["restartPolicy"] = "Never" if spec["restartPolicy"] == "ExitCode" else spec["restartPolicy"]
-    _declare_port(job["kind"], made)
+    _declare_port(rendered_kind(job), made)
     _ADDITIONS[job["kind"]](job, name, index, made)
     group = {GROUP_ANNOTATION: metadata["name"], "volcano.sh/task-spec": kind}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {
-            "name": _pod_name(job, name, index),
-            "namespace": metadata["namespace"],
-            "labels": {**template["metadata"].get("labels", {}), **_labels(job, name, index)},
-            "annotations": {**template["metadata"].get("annotations", {}), **group},
-        },
-        "spec": made,
-    }
+    return made_pod(_pod_name(job, name, index), metadata["namespace"], template, _labels(job, name, index), group)
 
 
 def _labels(job: dict[str, Any], name: str, index: int) -> dict[str, str]:
     """The launcher of an MPIJob has no index. `job-role`: the pod by whose end the job is done."""
-    specs = job["spec"][_FIELDS[job["kind"]]]
+    specs = rendered_specs(job)
     speaking = next((each for each in (_MASTER, _LAUNCHER, "Chief") if each in specs), _WORKER)
     values = {
         "job-name": job["metadata"]["name"],
@@ -99,14 +88,14 @@ def _pod_name(job: dict[str, Any], name: str, index: int) -> str:
     return stem if name == _LAUNCHER else f"{stem}-{index}"
 
 
-def _declare_port(kind: str, spec: dict[str, Any]) -> None:
+def _declare_port(kind: JobKind, spec: dict[str, Any]) -> None:
     """The port that the operator takes for granted."""
-    if kind not in _PORTS:
+    if not kind.port:
         return
-    container, port, number = _PORTS[kind]
     for each in spec["containers"]:
-        if each["name"] == container and port not in [declared.get("name") for declared in each.get("ports", [])]:
-            each.setdefault("ports", []).append({"name": port, "containerPort": number})
+        declared = [port.get("name") for port in each.get("ports", [])]
+        if each["name"] == kind.container and kind.port_name not in declared:
+            each.setdefault("ports", []).append({"name": kind.port_name, "containerPort": kind.port})
 
 
 def _append(container: dict[str, Any], values: dict[str, str]) -> None:
@@ -118,16 +107,16 @@ def _append(container: dict[str, Any], values: dict[str, str]) -> None:
 def _pytorch(job: dict[str, Any], name: str, index: int, spec: dict[str, Any]) -> None:
     for container in spec["containers"]:
         _append(container, _torch_values(job, name, index))
-    if name == _WORKER and _MASTER in job["spec"]["pytorchReplicaSpecs"]:
+    if name == _WORKER and _MASTER in rendered_specs(job):
         spec.setdefault("initContainers", []).append(_waiting_for(_pod_name(job, _MASTER, 0)))
 
 
 def _torch_values(job: dict[str, Any], name: str, index: int) -> dict[str, str]:
-    specs, per_node = job["spec"]["pytorchReplicaSpecs"], job["spec"].get("nprocPerNode", "auto")
+    specs, per_node = rendered_specs(job), job["spec"].get("nprocPerNode", "auto")
     total = sum(spec["replicas"] for spec in specs.values())
     values = {"PYTHONUNBUFFERED": "1"}
     if _MASTER in specs:
-        address, port = _pod_name(job, _MASTER, 0), str(_port_of(job, _MASTER))
+        address, port = _pod_name(job, _MASTER, 0), str(declared_port(job, _MASTER))
         rank = str(index + (name == _WORKER))
         world = total * (int(per_node) if per_node.isdecimal() else 1)
         values |= dict(zip(_OF_MASTER, (port, port, address, address, str(world), rank, rank), strict=True))
@@ -135,16 +124,9 @@ def _torch_values(job: dict[str, Any], name: str, index: int) -> dict[str, str]:
     elastic = job["spec"].get("elasticPolicy")
     if elastic is None:
         return {**values, "PET_NNODES": str(total)}
-    values["PET_RDZV_ENDPOINT"] = f"{_pod_name(job, _WORKER, 0)}:{_port_of(job, _WORKER)}"
+    values["PET_RDZV_ENDPOINT"] = f"{_pod_name(job, _WORKER, 0)}:{declared_port(job, _WORKER)}"
     values |= {"PET_RDZV_BACKEND": "c10d", "PET_NNODES": f"{elastic['minReplicas']}:{elastic['maxReplicas']}"}
     return values | ({"PET_MAX_RESTARTS": str(elastic["maxRestarts"])} if "maxRestarts" in elastic else {})
-
-
-def _port_of(job: dict[str, Any], name: str) -> int:
-    container, port, number = _PORTS[job["kind"]]
-    spec = job["spec"][_FIELDS[job["kind"]]][name]["template"]["spec"]
-    ports = [each for made in spec["containers"] if made["name"] == container for each in made.get("ports", [])]
-    return next((int(each["containerPort"]) for each in ports if each.get("name") == port), number)
 
 
 def _waiting_for(master: str) -> dict[str, Any]:
@@ -159,21 +141,10 @@ def _waiting_for(master: str) -> dict[str, Any]:
 
 
 def _tensorflow(job: dict[str, Any], name: str, index: int, spec: dict[str, Any]) -> None:
-    """TF_CONFIG with all types in the cluster, also the evaluator; not for a single pod."""
-    specs, namespace = job["spec"]["tfReplicaSpecs"], job["metadata"]["namespace"]
-    if sum(each["replicas"] for each in specs.values()) == 1:
-        return
-    cluster = {
-        kind.lower(): [
-            f"{_pod_name(job, kind, number)}.{namespace}.svc:{_port_of(job, kind)}"
-            for number in range(each["replicas"])
-        ]
-        for kind, each in sorted(specs.items(), key=lambda item: item[0].lower())
-    }
-    config = {"cluster": cluster, "task": {"type": name.lower(), "index": index}, "environment": "cloud"}
+    config = tf_config(job, (name, index), lambda kind, _: declared_port(job, kind))
     for container in spec["containers"]:
-        if container["name"] == "tensorflow":
-            _append(container, {"TF_CONFIG": json.dumps(config, separators=(",", ":"))})
+        if container["name"] == rendered_kind(job).container and config is not None:
+            _append(container, {"TF_CONFIG": config})
 
 
 def _mpi(job: dict[str, Any], name: str, index: int, spec: dict[str, Any]) -> None:
@@ -217,7 +188,7 @@ def _delivering(namespace: str) -> dict[str, Any]:
 
 def _mpi_files(job: dict[str, Any]) -> dict[str, str]:
     """`discover_hosts.sh` as it is when all workers run."""
-    specs, slots = job["spec"]["mpiReplicaSpecs"], job["spec"].get("slotsPerWorker", 1)
+    specs, slots = rendered_specs(job), job["spec"].get("slotsPerWorker", 1)
     main = job["spec"].get("mainContainer")
     hosts = list(_hosts(job, specs))
     container = "" if main is None else f" --container {main}"

@@ -12,50 +12,16 @@ from typing import Any
 
 from trainform.backends.decided import changes, labels_of, overwritten
 from trainform.backends.gangs import SCHEDULER
+from trainform.backends.job_kinds import KINDS, JobKind, kind_of, rendered_kind, rendered_specs
 from trainform.catalog import defaults
 from trainform.errors import Problem
 from trainform.manifests.env import Operator
 from trainform.manifests.pods import RESTART_POLICIES, pod_template
 from trainform.manifests.shape import METADATA, POD_TEMPLATE, intact
 from trainform.plan.model import Plan, RolePlan
-from trainform.plan.ports import RENDEZVOUS, TENSORFLOW
 from trainform.policy.templates import Template
 
 ON_FAILURE = "on-failure"
-
-
-@dataclasses.dataclass(frozen=True)
-class JobKind:
-    """A kind of job. `field`: where its replica specs stand; `types`: its words for our groups, in the order in which they are shown;
-    `container` and `ports`: the names that it asks for, ports by purpose."""
-
-    kind: str
-    plural: str
-    field: str
-    types: Mapping[str, str]
-    container: str
-    ports: Mapping[str, str]
-
-
-_PYTORCH = JobKind(
-    "PyTorchJob",
-    "pytorchjobs",
-    "pytorchReplicaSpecs",
-    {"master": "Master", "worker": "Worker"},
-    "pytorch",
-    {RENDEZVOUS: "pytorchjob-port"},
-)
-_TENSORFLOW = JobKind(
-    "TFJob",
-    "tfjobs",
-    "tfReplicaSpecs",
-    {"chief": "Chief", "ps": "PS", "worker": "Worker", "evaluator": "Evaluator"},
-    "tensorflow",
-    {TENSORFLOW: "tfjob-port"},
-)
-_MPI = JobKind("MPIJob", "mpijobs", "mpiReplicaSpecs", {"launcher": "Launcher", "worker": "Worker"}, "mpi", {})
-_BY_LAUNCHER = {"tensorflow": _TENSORFLOW, "mpi": _MPI}
-_BY_NAME = {kind.kind: kind for kind in (_PYTORCH, _TENSORFLOW, _MPI)}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,16 +32,6 @@ class Maker:
     name: str
     own_keys: frozenset[str]
     adds: frozenset[str] = frozenset()
-
-
-def kind_of(plan: Plan) -> JobKind:
-    """The kind of job that the plan's launcher needs."""
-    return _BY_LAUNCHER.get(plan.launcher, _PYTORCH)
-
-
-def rendered_kind(job: dict[str, Any]) -> JobKind:
-    """The kind of a rendered job."""
-    return _BY_NAME[job["kind"]]
 
 
 def replica_specs(plan: Plan, operator: Operator) -> dict[str, Any]:
@@ -95,8 +51,7 @@ def shape(plan: Plan, run_policy: Mapping[str, Any]) -> dict[str, Any]:
 def templates(plan: Plan, job: dict[str, Any]) -> list[Template]:
     """Pods of each replica type."""
     least = {role.name: role.min_available for role in plan.roles}
-    specs = job["spec"][kind_of(plan).field].values()
-    found = [Template(spec["replicas"], spec["replicas"], spec["template"]) for spec in specs]
+    found = [Template(spec["replicas"], spec["replicas"], spec["template"]) for spec in rendered_specs(job).values()]
     return [dataclasses.replace(template, min_available=least[template.role]) for template in found]
 
 
@@ -130,7 +85,7 @@ def replica_changes(rendered: dict[str, Any], patched: dict[str, Any]) -> Iterat
     """Path and reason of what a merge patch changes although the plan decides it: types and numbers of pods, and the container's name."""
     kind = rendered_kind(rendered)
     field = kind.field
-    old, new = rendered["spec"][field], patched["spec"][field]
+    old, new = rendered_specs(rendered), rendered_specs(patched)
     if list(old) != list(new):
         yield f"spec.{field}", f"would have {', '.join(new)}, and the plan says {', '.join(old)}"
         return
@@ -164,11 +119,15 @@ def _places(plan: Plan) -> Iterator[Problem]:
         if not role.ranked and role.name != plan.launches:
             reason = f"is an extra, and a {kind.kind} has none: its replica types are {names}"
             yield Problem(f"{path}.ranked", False, reason, "remove the role, or use the backend volcano or jobset")
-        elif other is not None and kind is not _TENSORFLOW:
+        elif other is not None and kind.kind != "TFJob":
             reason = (
                 f"would be {kind.types[role.group]} of the {kind.kind}, as {other} is: its replica types are {names}"
             )
-            alone = " or begin with a role of one replica," if kind is _PYTORCH and plan.world.bounds is None else ""
+            alone = (
+                " or begin with a role of one replica,"
+                if kind.kind == "PyTorchJob" and plan.world.bounds is None
+                else ""
+            )
             yield Problem(path, None, reason, f"make the two one role,{alone} or use the backend volcano or jobset")
         else:
             owners[role.group] = role.name
@@ -189,7 +148,7 @@ def _patched(plan: Plan, role: RolePlan, kind: JobKind) -> dict[str, Any]:
 def _containers(template: dict[str, Any]) -> list[str]:
     """Names of the containers; the wanted one where a patch has wrecked the template."""
     if not intact(template):
-        return [kind.container for kind in _BY_NAME.values()]
+        return [kind.container for kind in KINDS.values()]
     return [container["name"] for container in template["spec"]["containers"]]
 
 

@@ -10,6 +10,7 @@ import copy
 from typing import Any
 
 from trainform.backends.replicated_jobs import INDEX_LABEL, INDEX_VARIABLE
+from trainform.manifests.pods import made_pod
 
 
 def controller_pods(metadata: dict[str, Any], spec: dict[str, Any]) -> list[dict[str, Any]]:
@@ -37,14 +38,4 @@ def _pod(metadata: dict[str, Any], spec: dict[str, Any], job: dict[str, Any], in
         "jobset.sigs.k8s.io/replicatedjob-name": job["name"],
         "jobset.sigs.k8s.io/job-index": "0",
     }
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {
-            "name": f"{name}-{index}",
-            "namespace": metadata["namespace"],
-            "labels": {**template["metadata"].get("labels", {}), **labels},
-            "annotations": template["metadata"].get("annotations", {}),
-        },
-        "spec": made,
-    }
+    return made_pod(f"{name}-{index}", metadata["namespace"], template, labels)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+from trainform.manifests.pods import made_pod
+
 HOSTS_MOUNT = "/etc/volcano"
 
 
@@ -47,17 +49,7 @@ def _pod(job: dict[str, Any], task: dict[str, Any], index: int, hosts: str) -> d
         )
         container.setdefault("volumeMounts", []).append({"name": hosts, "mountPath": HOSTS_MOUNT})
     spec.setdefault("volumes", []).append({"name": hosts, "configMap": {"name": hosts}})
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {
-            "name": name,
-            "namespace": metadata["namespace"],
-            "labels": {**template["metadata"].get("labels", {}), **labels},
-            "annotations": template["metadata"].get("annotations", {}),
-        },
-        "spec": spec,
-    }
+    return made_pod(name, metadata["namespace"], template, labels)
 
 
 def _pod_name(job: dict[str, Any], task: dict[str, Any], index: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from trainform.catalog import defaults
@@ -44,6 +45,24 @@ def _called(operator: Operator, container: dict[str, Any]) -> dict[str, Any]:
         for port in container.get("ports", [])
     ]
     return {**container, "name": operator.container, **({"ports": ports} if ports else {})}
+
+
+def made_pod(
+    name: str,
+    namespace: str,
+    template: dict[str, Any],
+    labels: Mapping[str, str],
+    annotations: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """The pod that a controller makes of a template, whose labels and annotations its own go over."""
+    said = template["metadata"]
+    metadata = {
+        "name": name,
+        "namespace": namespace,
+        "labels": {**said.get("labels", {}), **labels},
+        "annotations": {**said.get("annotations", {}), **({} if annotations is None else annotations)},
+    }
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]}
 
 
 def pod_labels(plan: Plan, role: RolePlan, group: Group) -> dict[str, str]:

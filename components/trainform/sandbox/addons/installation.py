@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from trainform.sandbox.addons.model import AddOn, Webhooks
+from trainform.sandbox.addons.model import AddOn, Webhooks, config_file
 from trainform.sandbox.api import Api
 from trainform.sandbox.certificates import WebhookCertificates
 from trainform.sandbox.components import Context, Program
@@ -54,7 +54,7 @@ class Installed:
         """Write the file that its arguments name. JSON is YAML."""
         if self.addon.configuration is not None:
             content = json.dumps(self.addon.configuration(context), indent=2)
-            write_private(context.layout.config / f"{self.addon.name}.yaml", content.encode())
+            write_private(config_file(context.layout, self.addon.name), content.encode())
 
     def prepare(self, api: Api, ports: Mapping[str, int], certificates: WebhookCertificates) -> None:
         """Make what it expects to find, after its CRDs."""

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from trainform.sandbox.addons.model import AddOn, Webhooks, admits
+from trainform.sandbox.addons.model import AddOn, Webhooks, admits, configuration, health, reads_file
 from trainform.sandbox.certificates import WebhookCertificates
 from trainform.sandbox.components import LAST_WAVE, Component, Context
-from trainform.sandbox.ports import LOOPBACK
 from trainform.toolchain.addons import TRAINER
 
 NAME = "jobset-controller-manager"
-HEALTH = f"{NAME}-health"
+HEALTH = health(NAME)
 # Its webhooks for pods are for pods of JobSets alone.
 _PODS = {"matchExpressions": [{"key": "jobset.sigs.k8s.io/jobset-name", "operator": "Exists"}]}
 _POD = {"spec": {"containers": [{"name": "probe", "image": "probe"}]}}
@@ -22,21 +21,10 @@ _PROBE = {
 }
 
 
-def _arguments(context: Context) -> list[str]:
-    return [f"--config={context.layout.config / 'jobset.yaml'}", f"--kubeconfig={context.layout.kubeconfig}"]
-
-
 def _configuration(context: Context) -> dict[str, Any]:
+    certificates = WebhookCertificates(context.layout.pki).folder
     return {
-        "apiVersion": "config.jobset.x-k8s.io/v1alpha1",
-        "kind": "Configuration",
-        "health": {"healthProbeBindAddress": f"{LOOPBACK}:{context.ports[HEALTH]}"},
-        "metrics": {"bindAddress": "0"},
-        "webhook": {
-            "host": LOOPBACK,
-            "port": context.ports[NAME],
-            "certDir": str(WebhookCertificates(context.layout.pki).folder),
-        },
+        **configuration("config.jobset.x-k8s.io/v1alpha1", context, NAME, certificates),
         "leaderElection": {"leaderElect": False},
         "internalCertManagement": {"enable": False},
     }
@@ -45,7 +33,7 @@ def _configuration(context: Context) -> dict[str, Any]:
 JOBSET = AddOn(
     name="jobset",
     part=TRAINER,
-    component=Component(NAME, "jobset", LAST_WAVE, _arguments, NAME),
+    component=Component(NAME, "jobset", LAST_WAVE, reads_file("jobset"), NAME),
     ports=(NAME, HEALTH),
     needs=("kube-scheduler",),
     ready=admits("/apis/jobset.x-k8s.io/v1alpha2/namespaces/default/jobsets", _PROBE),

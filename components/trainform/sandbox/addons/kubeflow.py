@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from trainform.sandbox.addons.model import AddOn, Webhooks, admits
+from trainform.sandbox.addons.model import AddOn, Webhooks, admits, health
 from trainform.sandbox.certificates import WebhookCertificates
 from trainform.sandbox.components import LAST_WAVE, Component, Context
 from trainform.sandbox.ports import LOOPBACK
 from trainform.toolchain.addons import TRAINING_OPERATOR
 
 NAME = "training-operator"
-HEALTH = f"{NAME}-health"
+HEALTH = health(NAME)
 # In this order: MPIJob has no webhook (1.9), and who can make the last one can make them all.
 KINDS = ("mpijob", "pytorchjob", "tfjob")
 _CONTAINER = {"name": "tensorflow", "image": "probe"}

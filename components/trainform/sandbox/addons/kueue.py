@@ -5,36 +5,24 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from trainform.sandbox.addons.model import AddOn, Manifest, Webhooks, admits
+from trainform.sandbox.addons.model import AddOn, Manifest, Webhooks, admits, configuration, health, reads_file
 from trainform.sandbox.certificates import WebhookCertificates
 from trainform.sandbox.components import LAST_WAVE, Component, Context
-from trainform.sandbox.ports import LOOPBACK
 from trainform.toolchain.addons import KUEUE as PART
 
 NAME = "kueue-controller-manager"
-HEALTH = f"{NAME}-health"
+HEALTH = health(NAME)
 NAMESPACE = "kueue-system"
 CERTIFICATES = "kueue-webhook-server-cert"
 FRAMEWORKS = ("batch/job", "jobset.x-k8s.io/jobset", "trainer.kubeflow.org/trainjob")
 _PROBE = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ResourceFlavor"}
 
 
-def _arguments(context: Context) -> list[str]:
-    return [f"--config={context.layout.config / 'kueue.yaml'}", f"--kubeconfig={context.layout.kubeconfig}"]
-
-
 def _configuration(context: Context) -> dict[str, Any]:
+    certificates = WebhookCertificates(context.layout.pki).folder
     return {
-        "apiVersion": "config.kueue.x-k8s.io/v1beta2",
-        "kind": "Configuration",
+        **configuration("config.kueue.x-k8s.io/v1beta2", context, NAME, certificates),
         "namespace": NAMESPACE,
-        "health": {"healthProbeBindAddress": f"{LOOPBACK}:{context.ports[HEALTH]}"},
-        "metrics": {"bindAddress": "0"},
-        "webhook": {
-            "host": LOOPBACK,
-            "port": context.ports[NAME],
-            "certDir": str(WebhookCertificates(context.layout.pki).folder),
-        },
         "leaderElection": {"leaderElect": False},
         # Without it Kueue (0.19) wants files below /etc; with it it takes the certificates that it finds in its Secret.
         "internalCertManagement": {"enable": True, "webhookSecretName": CERTIFICATES},
@@ -68,7 +56,7 @@ def _objects(certificates: WebhookCertificates) -> dict[str, Manifest]:
 KUEUE = AddOn(
     name="kueue",
     part=PART,
-    component=Component(NAME, "kueue", LAST_WAVE, _arguments, NAME),
+    component=Component(NAME, "kueue", LAST_WAVE, reads_file("kueue"), NAME),
     ports=(NAME, HEALTH),
     needs=("kube-scheduler",),
     ready=admits("/apis/kueue.x-k8s.io/v1beta2/resourceflavors", _PROBE),

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from trainform.sandbox.addons.model import AddOn, Webhooks, admits
+from trainform.sandbox.addons.model import AddOn, Webhooks, admits, configuration, health, reads_file
 from trainform.sandbox.components import LAST_WAVE, Component, Context
-from trainform.sandbox.ports import LOOPBACK
 from trainform.toolchain.addons import TRAINER as PART
 
 NAME = "trainer-controller-manager"
-HEALTH = f"{NAME}-health"
+HEALTH = health(NAME)
 # As its installation has it: who labels a runtime so wants no validation.
 _VALIDATED = {
     "matchExpressions": [
@@ -31,30 +30,20 @@ _PROBE = {
 }
 
 
-def _arguments(context: Context) -> list[str]:
-    return [f"--config={context.layout.config / 'trainer.yaml'}", f"--kubeconfig={context.layout.kubeconfig}"]
-
-
 def _environment(context: Context) -> dict[str, str]:
     # No option names the folder of its webhooks' certificates (2.3): it is looked for below the one for temporary files.
     return {"TMPDIR": str(context.layout.pki)}
 
 
 def _configuration(context: Context) -> dict[str, Any]:
-    return {
-        "apiVersion": "config.trainer.kubeflow.org/v1alpha1",
-        "kind": "Configuration",
-        "health": {"healthProbeBindAddress": f"{LOOPBACK}:{context.ports[HEALTH]}"},
-        "metrics": {"bindAddress": "0"},
-        "webhook": {"host": LOOPBACK, "port": context.ports[NAME]},
-        "certManagement": {"enable": False},
-    }
+    own = {"certManagement": {"enable": False}}
+    return configuration("config.trainer.kubeflow.org/v1alpha1", context, NAME) | own
 
 
 TRAINER = AddOn(
     name="trainer",
     part=PART,
-    component=Component(NAME, "trainer-controller-manager", LAST_WAVE, _arguments, NAME, _environment),
+    component=Component(NAME, "trainer-controller-manager", LAST_WAVE, reads_file("trainer"), NAME, _environment),
     ports=(NAME, HEALTH),
     ready=admits("/apis/trainer.kubeflow.org/v1alpha1/namespaces/default/trainingruntimes", _PROBE),
     # It watches JobSets and ends where their CRD is not served.
