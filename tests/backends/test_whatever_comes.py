@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -64,6 +65,12 @@ VALUES: st.SearchStrategy[Any] = st.sampled_from(
 )
 
 
+def patches_at(places: list[Way]) -> st.SearchStrategy[dict[str, Any]]:
+    """Merge patches of one place or two."""
+    single = st.builds(patch_at, st.sampled_from(places), VALUES)
+    return st.lists(single, min_size=1, max_size=2).map(lambda patches: functools.reduce(merge_patch, patches))
+
+
 @pytest.mark.parametrize("backend", list(BACKENDS))
 def test_whatever_is_patched(backend: str) -> None:
     """A merge patch on any field of any object: kept, or told, and never an exception of ours."""
@@ -78,11 +85,8 @@ def test_whatever_is_patched(backend: str) -> None:
     told = {True: 0, False: 0}
 
     @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-    @given(st.lists(st.tuples(st.sampled_from(places), VALUES), min_size=1, max_size=2))
-    def check(patches: list[tuple[Way, Any]]) -> None:
-        overrides: dict[str, Any] = {}
-        for way, value in patches:
-            overrides = merge_patch(overrides, patch_at(way, value))
+    @given(patches_at(places))
+    def check(overrides: dict[str, Any]) -> None:
         try:
             patched = experiment(**said, manifest_overrides=overrides)
         except ValidationError:
@@ -110,11 +114,8 @@ def test_whatever_is_patched_in_pods(parts: dict[str, Any], backend: str) -> Non
     places = [*ways(template)]
 
     @settings(max_examples=30, deadline=None)
-    @given(st.lists(st.tuples(st.sampled_from(places), VALUES), min_size=1, max_size=2))
-    def check(patches: list[tuple[Way, Any]]) -> None:
-        overrides: dict[str, Any] = {}
-        for way, value in patches:
-            overrides = merge_patch(overrides, patch_at(way, value))
+    @given(patches_at(places))
+    def check(overrides: dict[str, Any]) -> None:
         patched = {**parts["roles"], "worker": {"replicas": 2, "pod_overrides": overrides}}
         job_problems(experiment(backend=backend, **{**parts, "roles": patched}), HOSTS)
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from trainform.backends.decided import changes, labels_of, overwritten
+from trainform.backends.decided import changes, overwritten
 from trainform.backends.gangs import QUEUE_LABEL, admission_crds, gang_problems, pod_group, queue_labels
+from trainform.backends.replicated_jobs import DECIDED, INDEX_VARIABLE, OWN_KEYS, SHAPE, SUFFIX, replicated_jobs_spec
 from trainform.backends.replicated_jobs import INDEX_LABEL as INDEX
-from trainform.backends.replicated_jobs import INDEX_VARIABLE, OWN_KEYS, SHAPE, SUFFIX, replicated_jobs_spec
 from trainform.backends.replicated_jobs import templates as replicated_templates
 from trainform.backends.replicated_pods import controller_pods
 from trainform.backends.runtimes import OF_TRAINER
@@ -33,15 +33,8 @@ ADDS = f"`{INDEX_VARIABLE}`; hostname and subdomain of every pod, as planned"
 MAKES = "JobSet (`jobset.x-k8s.io/v1alpha2`), with Volcano's admission a PodGroup"
 ADMISSIONS = (defaults.VOLCANO, defaults.KUEUE)
 IN_PLACE = ("spec.suspend", "spec.ttlSecondsAfterFinished")
-DECIDED = {
-    "job": (
-        f"metadata.labels.{QUEUE_LABEL}",
-        "spec.network.subdomain",
-        "spec.replicatedJobs.*.replicas",
-        "spec.replicatedJobs.*.template.spec.parallelism",
-        "spec.replicatedJobs.*.template.spec.completions",
-        *labels_of("spec.replicatedJobs.*.template.spec.template"),
-    ),
+_DECIDED = {
+    "job": (f"metadata.labels.{QUEUE_LABEL}", *(f"spec.{path}" for path in DECIDED)),
     "pod-group": ("spec.minMember", "spec.queue"),
 }
 
@@ -127,4 +120,4 @@ def pods(plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]
 
 def replanned(key: str, rendered: dict[str, Any], patched: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Queue, names and numbers of pods."""
-    return changes(DECIDED[key], rendered, patched)
+    return changes(_DECIDED[key], rendered, patched)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from trainform.backends.decided import labels_of
 from trainform.backends.gangs import in_gang
 from trainform.manifests.env import Operator
 from trainform.manifests.manifest import without_empty
@@ -32,6 +33,14 @@ JOB_SHAPE = {
         "spec!": {"parallelism!": int, "completions!": int, "template!": POD_TEMPLATE},
     },
 }
+# Paths in the spec of what the plan has decided (`decided`).
+DECIDED = (
+    "network.subdomain",
+    "replicatedJobs.*.replicas",
+    "replicatedJobs.*.template.spec.parallelism",
+    "replicatedJobs.*.template.spec.completions",
+    *labels_of("replicatedJobs.*.template.spec.template"),
+)
 SHAPE = {"network!": {"subdomain": str}, "replicatedJobs!": [JOB_SHAPE]}
 
 

@@ -12,8 +12,8 @@ from typing import Any
 from trainform.backends import jobset
 from trainform.backends.decided import changes, labels_of
 from trainform.backends.gangs import QUEUE_ANNOTATION, QUEUE_LABEL, queue_labels
+from trainform.backends.replicated_jobs import DECIDED, SHAPE
 from trainform.backends.replicated_jobs import INDEX_LABEL as INDEX
-from trainform.backends.replicated_jobs import SHAPE
 from trainform.backends.replicated_jobs import templates as replicated_templates
 from trainform.backends.runtimes import ML_POLICY, POD_GROUP_POLICY, Wanted, runtime_findings
 from trainform.backends.runtimes_checked import named_problems
@@ -68,7 +68,7 @@ _DECIDED = {
     ),
     "runtime": (
         f"spec.template.metadata.annotations.{QUEUE_ANNOTATION}",
-        *(f"spec.template.{path}" for path in jobset.DECIDED["job"] if path.startswith("spec.")),
+        *(f"spec.template.spec.{path}" for path in DECIDED),
     ),
 }
 JOB_SHAPE = {"runtimeRef!": {"name!": str, "kind!": str}, "trainer!": {"numNodes!": int, "numProcPerNode": int}}
@@ -179,7 +179,7 @@ def pods(plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]
 
 
 def replanned(key: str, rendered: dict[str, Any], patched: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Queue, counts and runtime of the TrainJob; in the runtime what the controller would refuse or silently leave out, then as `jobset`."""
+    """Queue, counts and runtime of the TrainJob; in the runtime what the controller would refuse or silently leave out, then as in a JobSet."""
     yield from changes(_DECIDED[key], rendered, patched)
     if key == "job":
         return
