@@ -88,6 +88,15 @@ def test_what_is_wrong_with_a_world(members: list[Member], expected: Expected, p
     assert probe_world.world_problems(members, expected, "WORLD_SIZE") == problems
 
 
+def test_ranks_that_several_processes_have() -> None:
+    assert probe_world.rank_clashes(RIGHT, "RANK") == []
+    found = [member("b", 1), *RIGHT, member("a", 2), member("c", 2)]
+    assert probe_world.rank_clashes(found, "RANK") == [
+        "RANK is 1 in 2 processes: on a and on b",
+        "RANK is 2 in 3 processes: on a and on b and on c",
+    ]
+
+
 def test_a_line_tells_the_first_few_problems() -> None:
     assert probe_world.in_one_line([]) is None
     assert probe_world.in_one_line([str(number) for number in range(10)]) == "0; 1; 2; 3; 4; 5; 6; 7; and 2 more"

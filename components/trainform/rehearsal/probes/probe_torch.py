@@ -59,30 +59,28 @@ class RollCall:
                 self.let_all_come("heard", self.store.add("joined", 0))
             raise world.ProbeError(verdict)
 
+    def members(self) -> list[world.Member]:
+        """Who has signed in so far, in order of arrival."""
+        places = range(1, self.store.add("joined", 0) + 1)
+        return [world.Member(**json.loads(self.store.get(f"member/{place}"))) for place in places]
+
     def _sign_in(self) -> None:
-        rank = self.member.rank
-        if self.store.add(f"seat/{rank}", 1) > 1:
-            first = json.loads(self.store.get(f"member/{rank}"))["host"]
-            self.store.set("clash", f"RANK is {rank} twice: on {first} and on {self.member.host}")
-            self.store.add("clashes", 1)
-        else:
-            self.store.set(f"member/{rank}", json.dumps(vars(self.member)))
-        self.store.add("joined", 1)
+        place = self.store.add("joined", 1)
+        self.store.set(f"member/{place}", json.dumps(vars(self.member)))
 
     def _judge(self, deadline: float) -> str | None:
-        """Rank 0 alone: what is wrong, None if nothing is. Not more than the plan's processes can come."""
+        """Rank 0 alone: what is wrong, None if nothing is. Not more than the plan's processes can come; it waits for them all even
+        where it sees at once what is wrong: who comes later would find nobody, and say that instead."""
         size = self.member.world
         awaited = size if self.expected.processes is None else min(size, self.expected.processes)
         while self.store.add("joined", 0) < awaited and time.monotonic() < deadline:
-            if self.store.add("clashes", 0) > 0:
-                break
             time.sleep(0.05)
-        if self.store.add("clashes", 0) > 0:
-            return str(self.store.get("clash").decode())
-        joined = [rank for rank in range(size) if self.store.add(f"seat/{rank}", 0) > 0]
-        members = [world.Member(**json.loads(self.store.get(f"member/{rank}"))) for rank in joined]
-        if len(joined) < awaited:
-            missing = world.missing_ranks(joined, awaited, self.expected)
+        members = self.members()
+        clashes = world.rank_clashes(members, "RANK")
+        if clashes:
+            return world.in_one_line(clashes)
+        if len(members) < awaited:
+            missing = world.missing_ranks([member.rank for member in members], awaited, self.expected)
             wrong = sorted({member.world for member in members} - {self.expected.processes})
             if self.expected.processes is not None and wrong:
                 missing += f"; WORLD_SIZE is {wrong[0]}, the plan says {self.expected.processes}"
@@ -238,7 +236,7 @@ def main(framework: str) -> None:
     found, wanted = check_sum(member, all_reduce)
     world.say(f"rank {member.rank} of {member.world} on {member.host}: all-reduce {found} = {wanted}")
     if member.rank == 0:
-        hosts = {json.loads(store.get(f"member/{rank}"))["host"] for rank in range(member.world)}
+        hosts = {each.host for each in roll_call.members()}
         world.say(f"world formed: {world.processes(member.world)} on {world.nodes(len(hosts))}")
     store.add("done", 1)
     if member.rank == 0:

@@ -128,6 +128,18 @@ def world_problems(members: Sequence[Member], expected: Expected, size_variable:
     return [*_node_problems(counts, expected), *_local_problems(members, counts), *_order_problems(members, expected)]
 
 
+def rank_clashes(members: Sequence[Member], rank_variable: str) -> list[str]:
+    """Ranks that more than one process has, with their hosts."""
+    hosts: dict[int, list[str]] = {}
+    for member in members:
+        hosts.setdefault(member.rank, []).append(member.host)
+    return [
+        f"{rank_variable} is {rank} in {processes(len(found))}: on {' and on '.join(sorted(found))}"
+        for rank, found in sorted(hosts.items())
+        if len(found) > 1
+    ]
+
+
 def _count_problems(counts: Mapping[str, int], expected: Expected) -> list[str]:
     """Hosts with another number of processes than the plan's. In an elastic job a host may be out of the world."""
     problems = []
