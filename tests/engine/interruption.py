@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import signal
+import contextlib
 import subprocess
 
 import psutil
@@ -27,11 +26,10 @@ def start_up(project: Project, stack: str) -> subprocess.Popen[bytes]:
 
 def kill_all(process: subprocess.Popen[bytes]) -> None:
     """SIGKILL to the engine and all that it started, as a machine that loses power would."""
-    try:
-        family = [*psutil.Process(process.pid).children(recursive=True), psutil.Process(process.pid)]
-    except psutil.NoSuchProcess:
-        return
-    for member in family:
-        if member.is_running():
-            os.kill(member.pid, signal.SIGKILL)
+    with contextlib.suppress(psutil.NoSuchProcess):
+        engine = psutil.Process(process.pid)
+        engine.suspend()  # it must not see that its children are gone, and tidy up
+        for member in [*engine.children(recursive=True), engine]:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                member.kill()
     process.wait()

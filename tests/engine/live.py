@@ -141,7 +141,7 @@ def _collection(body: dict[str, Any]) -> str:
     return "/".join([group, *(["namespaces", namespace] if namespace is not None else []), plural])
 
 
-def until(condition: Callable[[], Found | None], what: str, seconds: float = 60.0) -> Found:
+def until(condition: Callable[[], Found | None], what: str, seconds: float = 240.0) -> Found:
     """The condition's first answer that is neither None nor False; fails the test where none comes in time."""
     deadline = time.monotonic() + seconds
     while True:

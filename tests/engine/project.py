@@ -19,7 +19,7 @@ from trainform.plan import Plan
 from trainform.sandbox.exports import WITHOUT_SIDECARS
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-PATIENCE = 120.0
+PATIENCE = 600.0
 PARTS_OF_REPLACE = ("create-replacement", "delete-replaced")  # beside the step `replace` itself
 SSH_SECRET = "a secret of thirty-two characters"  # noqa: S105 - of the tests' stacks
 

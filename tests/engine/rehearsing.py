@@ -12,7 +12,7 @@ from tests.engine.pods import pods_of
 from tests.engine.programs import stack_of
 from tests.engine.project import Project, Ran
 
-PATIENCE = 240.0
+PATIENCE = 660.0
 IMAGE = "registry.example.com/ai/training:latest"
 
 
@@ -28,7 +28,7 @@ class Rehearsals:
         """Rehearse the pods that the controller made of one of them, once all run."""
         pods_of(self.live, self.project.plan(name))
         return self.project.run(
-            sys.executable, "-m", "trainform", "rehearse", name, "-e", "dev", "--from-cluster", "--image", self.image, "--timeout", "3m", *words,
+            sys.executable, "-m", "trainform", "rehearse", name, "-e", "dev", "--from-cluster", "--image", self.image, "--timeout", "10m", *words,
             timeout=PATIENCE,
         )  # fmt: skip
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.engine.live import Live
+from tests.engine.live import Live, until
 from tests.engine.pods import pods_of
 from tests.engine.programs import stack_of
 from tests.engine.project import Project, Step
@@ -98,12 +98,27 @@ def version(live: Live, namespace: str) -> str:
     return found
 
 
-def made_and_deleted(live: Live, namespace: str, since: str) -> dict[str, list[str]]:
+def jobs(live: Live, namespace: str) -> set[str]:
+    """Those that are there, by uid: a job of the same name that was made anew is another."""
+    return {job["metadata"]["uid"] for job in live.find_all("jobs", namespace)}
+
+
+def made_and_deleted(live: Live, namespace: str, since: str, before: set[str]) -> dict[str, list[str]]:
     """What came and went since then, in order, for each experiment."""
     path = f"{live.path('jobs', namespace)}?watch=true&timeoutSeconds=1&resourceVersion={since}"
+
+    def whole_history() -> list[dict[str, Any]] | None:
+        """A watch that ends in time may end early: it must lead from the jobs before to those that are there."""
+        events = [json.loads(line) for line in live.request("GET", path).text.splitlines()]
+        assert not [event for event in events if event["type"] == "ERROR"]
+        there = set(before)
+        for event in events:
+            uid = event["object"]["metadata"]["uid"]
+            there = there - {uid} if event["type"] == "DELETED" else there | {uid}
+        return events if there == jobs(live, namespace) else None
+
     found: dict[str, list[str]] = {name: [] for name in CHANGES}
-    for line in live.request("GET", path).text.splitlines():
-        event = json.loads(line)
+    for event in until(whole_history, "the history of the jobs"):
         if event["type"] in ("ADDED", "DELETED"):
             found[event["object"]["metadata"]["labels"]["app.kubernetes.io/name"]].append(event["type"])
     return found
@@ -119,9 +134,9 @@ def changed(shared_project: Project, live: Live) -> Changed:
     for name, change in CHANGES.items():
         write(shared_project, name, change)
     steps = shared_project.steps(stack)
-    since = version(live, shared_project.namespace)
+    since, before = version(live, shared_project.namespace), jobs(live, shared_project.namespace)
     shared_project.up(stack)
-    return Changed(shared_project, stack, steps, made_and_deleted(live, shared_project.namespace, since))
+    return Changed(shared_project, stack, steps, made_and_deleted(live, shared_project.namespace, since, before))
 
 
 def steps_of(changed: Changed, name: str) -> list[Step]:

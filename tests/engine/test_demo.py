@@ -57,9 +57,9 @@ def interrupted_demo(clone: Project, log: Path) -> str:
             stderr=output,
             start_new_session=True,
         )
-    until(lambda: "sdxl-lora-service creat" in log.read_text().partition("$ pulumi up -s sdxl-lora.dev")[2], "up")
+    until(lambda: "sdxl-lora-service creat" in log.read_text().partition("$ pulumi up -s sdxl-lora.dev")[2], "up", 400)
     os.killpg(demo.pid, signal.SIGINT)  # as a terminal does: to all of the foreground
-    assert demo.wait(timeout=60) == 130
+    assert demo.wait(timeout=180) == 130
     return log.read_text()
 
 

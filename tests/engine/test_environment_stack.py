@@ -54,3 +54,22 @@ def test_a_namespace_of_somebody_else_is_refused_and_destroy_leaves_the_shared_q
     assert live.find("queues", "team-vision") is None
     assert live.find("priorityclasses", "deadline") is None
     assert live.names("persistentvolumeclaims", project.namespace) == {"datasets"}
+
+
+def test_a_queue_below_another_comes_after_it_and_goes_before_it(project: Project, live: Live) -> None:
+    """Volcano refuses a queue whose parent is not there, and to delete one that has children."""
+    queues: dict[str, dict[str, Any]] = {
+        "team-audio-asr": {"parent": "team-audio", "deserved": {"a800": 8}},
+        "team-audio": {"deserved": {"a800": 16}},
+    }
+    project.environment(queues=queues)
+    stack = project.stack()
+    project.pulumi("preview", "-s", stack).succeeded()
+    project.up(stack)
+    assert live.get("queues", "team-audio-asr")["spec"]["parent"] == "team-audio"
+    project.unchanged(stack)
+    queues["team-audio"]["weight"] = 2
+    project.environment(queues=queues)
+    assert [(step.op, step.name) for step in project.applied(stack)] == [("update", "dev-queue-team-audio")]
+    project.destroy(stack)
+    assert not {"team-audio", "team-audio-asr"} & live.names("queues")

@@ -226,7 +226,8 @@ def test_a_pod_whose_containers_may_fail_comes_back_after_an_eviction(training: 
     job.evict("worker-0")
     before = job.came_back(before, "worker-0")
     until(lambda: job.phase == "Running", "the job to count its pods again")
-    stays(lambda: job.phase == "Running" and job.restarts == 0, 3)
+    stays(lambda: job.phase not in DONE and job.restarts == 0, 3)
+    until(lambda: job.phase == "Running", "the job to run on")
     assert uids(job.running(4)) == before
 
 

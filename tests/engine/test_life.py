@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from tests.engine.live import Live
+from tests.engine.live import Live, until
 from tests.engine.pods import pods_of
 from tests.engine.programs import stack_of
 from tests.engine.project import Project
@@ -94,7 +94,7 @@ def test_first_preview_up_as_rendered_a_second_preview_without_change_and_destro
     project.unchanged(stack)
     project.destroy(stack)
     assert live.find_all("jobs", project.namespace) == []
-    assert live.names("services", project.namespace) == set()
+    until(lambda: live.names("services", project.namespace) == set(), "what the jobs owned to go")
     assert live.find("queues", "extras") is None
     assert live.names("persistentvolumeclaims", project.namespace) == {"sdxl-lora-checkpoints"}
 

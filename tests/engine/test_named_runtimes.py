@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 from tests.backends.trainer_samples import MPI, TORCH, with_jobs
@@ -65,32 +64,3 @@ def test_jobs_on_runtimes_that_are_there(addons_project: Project, addons_live: L
         assert main["image"] == SWEEP["image"], "the TrainJob's, not the runtime's"
         assert main["command"][-2:] == ["/bin/sh", "/etc/trainform/launch.sh"]
     project.unchanged(stack)
-
-
-LATE = """\
-import pulumi
-from trainform.manifests.manifest import Manifest
-from trainform.resources.apply import register
-
-settings = pulumi.Config("trainform")
-parent = pulumi.ComponentResource("test:index:Late", "late")
-register(Manifest("job", settings.require_object("body")), parent, None)
-"""
-
-
-def test_webhooks_may_learn_of_a_runtime_later(addons_project: Project, addons_live: Live) -> None:
-    """They have caches of their own, and deny a TrainJob whose runtime they do not know yet."""
-    project, live = addons_project, addons_live
-    (project.folder / "stacks" / "__main__.py").write_text(LATE)
-    body = {
-        "apiVersion": "trainer.kubeflow.org/v1alpha1",
-        "kind": "TrainJob",
-        "metadata": {"name": "late", "namespace": project.namespace},
-        "spec": {"runtimeRef": {"name": "shared", "kind": KIND}, "trainer": {"numNodes": 1}},
-    }
-    stack = project.program_stack("late", {"trainform:body": body})
-    late = threading.Timer(9, offer, (live, project, "shared", TORCH))
-    late.start()
-    project.up(stack)
-    assert not late.is_alive()
-    assert live.names("trainjobs", project.namespace) == {"late"}

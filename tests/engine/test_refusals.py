@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 import sys
 import time
@@ -15,13 +16,13 @@ import pytest
 import yaml
 
 from tests.engine.live import Live, until
-from tests.engine.project import Project
+from tests.engine.project import REPOSITORY, Project
 from trainform.backends.job import needed_crds
 from trainform.catalog import defaults
 from trainform.cluster.preflight import PROJECTS
 
 WITHIN = 60.0
-SOON = 10  # in place of QUEUE_OPEN_SECONDS
+SOON = 15  # in place of QUEUE_OPEN_SECONDS
 IMPATIENT = f"""\
 from trainform.catalog import defaults
 
@@ -171,6 +172,7 @@ def test_a_queue_that_never_opens_and_a_second_up_that_meets_the_lock(
         assert told in message_of(project, *up)
     finally:
         volcano_controller.resume()
+    shutil.copy(REPOSITORY / "stacks" / "__main__.py", project.folder / "stacks")
     project.up(stack)
 
 

@@ -47,7 +47,11 @@ class Cluster:
     def start(self, place: int, command: Sequence[str], **env: str) -> Pod:
         """Start the pod at a place in the plan with its expectations; `env` wins over them."""
         pod = self.pods[place]
-        told = {**expectations(self.plan)[pod.role], "TRAINFORM_EXPECT_NAME": pod.name, "TRAINFORM_PROBE_TIMEOUT": "60"}
+        told = {
+            **expectations(self.plan)[pod.role],
+            "TRAINFORM_EXPECT_NAME": pod.name,
+            "TRAINFORM_PROBE_TIMEOUT": "150",
+        }
         name, _, service = pod.address.partition(".")
         docker(
             "run", "--detach", "--init", "--name", self._container(pod), "--network", self.network,
@@ -58,7 +62,7 @@ class Cluster:
         )  # fmt: skip
         return pod
 
-    def ended(self, pod: Pod, seconds: int = 180) -> Ended:
+    def ended(self, pod: Pod, seconds: int = 400) -> Ended:
         """Wait for a pod's end."""
         container = self._container(pod)
         try:

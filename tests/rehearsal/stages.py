@@ -19,7 +19,7 @@ from trainform.rehearsal.stage import Stage
 
 NAMESPACE = "team-vision"
 SERVICE = "resnet"
-PATIENCE = 90.0  # launchers import for many seconds where two cores have other work
+PATIENCE = 240.0  # launchers import for many seconds where two cores have other work
 PLACE = Place("gpu-node-7", "10.42.0.17")
 
 
@@ -61,7 +61,7 @@ def sources(asked: dict[str, Any], **parts: Any) -> Sources:
 def play(asked: Stage, image: str, **options: Any) -> tuple[Outcome, Recorded]:
     """A whole rehearsal, all pods in one image: how it ended, and what was said."""
     display = Recorded()
-    return rehearse(asked, Options(**{"image": image, "timeout": 60, **options}), display), display
+    return rehearse(asked, Options(**{"image": image, "timeout": 240, **options}), display), display
 
 
 def played(asked: Stage, image: str, **options: Any) -> Recorded:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.rehearsal.stages import full, made, play, played, pod, stage, state_apart, until
 from trainform.errors import InputError, TrainformError
 from trainform.rehearsal.display import Recorded
+from trainform.rehearsal.engine import Engine
+from trainform.rehearsal.ground import Ground
 from trainform.rehearsal.records import PodRecord
 from trainform.rehearsal.run import Options, rehearsal
 from trainform.rehearsal.stage import Stage
@@ -27,7 +32,7 @@ def ends(asked: Stage, image: str, **options: object) -> tuple[str, dict[str, Po
 @docker
 def test_a_pod_that_fails_ends_the_others(image: str) -> None:
     asked = stage(
-        pod("worker-0", "echo no module torch >&2; exit 3"), pod("worker-1", "sleep 60"), pod("worker-2", "sleep 60")
+        pod("worker-0", "echo no module torch >&2; exit 3"), pod("worker-1", "sleep 600"), pod("worker-2", "sleep 600")
     )
     problem, pods, _ = ends(asked, image, grace=0.5)
     assert problem == "worker-0 failed, exit code 3: no module torch"
@@ -40,7 +45,7 @@ def test_a_pod_that_fails_ends_the_others(image: str) -> None:
 @docker
 def test_what_the_others_say_about_a_failure_is_still_seen(image: str) -> None:
     asked = stage(pod("worker-0", "exit 1"), pod("worker-1", "sleep 1.5; echo lost worker-0; exit 7"))
-    problem, pods, display = ends(asked, image)
+    problem, pods, display = ends(asked, image, grace=60)
     assert display.of(full("worker-1")) == ["lost worker-0"]
     assert problem == "worker-0 failed, exit code 1\nworker-1 failed, exit code 7: lost worker-0"
     assert pods["worker-1"].exit_code == 7
@@ -81,7 +86,7 @@ def test_containers_that_may_be_restarted(image: str) -> None:
 @docker
 def test_the_job_ends_with_some_of_its_pods(image: str) -> None:
     asked = stage(
-        pod("launcher-0", "sleep 0.5"), pod("worker-0", "sleep 60"), ends_with=frozenset({full("launcher-0")})
+        pod("launcher-0", "sleep 0.5"), pod("worker-0", "sleep 600"), ends_with=frozenset({full("launcher-0")})
     )
     problem, pods, _ = ends(asked, image)
     assert problem == ""
@@ -89,23 +94,74 @@ def test_the_job_ends_with_some_of_its_pods(image: str) -> None:
 
 
 @docker
-def test_a_job_that_does_not_end(image: str) -> None:
+def test_what_fails_when_the_job_is_complete_is_no_failure(image: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its peers may fail since it has left."""
+    asked = stage(pod("launcher-0"), pod("worker-0", "sleep 600"), ends_with=frozenset({full("launcher-0")}))
+    with rehearsal(asked, Options(image=image), Recorded()) as running:
+        wait = running.records.wait
+
+        def fails_meanwhile(*words: Any) -> bool:
+            met = wait(*words)
+            running.records.end(full("worker-0"), "Failed", 1, "exit code 1")
+            return met
+
+        monkeypatch.setattr(running.records, "wait", fails_meanwhile)
+        assert running.wait().succeeded
+
+
+@docker
+def test_a_pod_is_made_anew_while_its_container_is_being_made(image: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Docker may have the container only after all that were there have been removed: it must not live on beside the new one."""
+    begun, removed = threading.Event(), threading.Event()
+    make, remove = Ground.make_container, Engine.remove_containers
+
+    def slow(ground: Ground, *words: Any) -> str:
+        if not begun.is_set():
+            begun.set()
+            removed.wait(60)
+        return make(ground, *words)
+
+    def told(engine: Engine, **labels: str) -> None:
+        remove(engine, **labels)
+        removed.set()
+
+    monkeypatch.setattr(Ground, "make_container", slow)
+    monkeypatch.setattr(Engine, "remove_containers", told)
+    asked = stage(pod("worker-0", "echo up; sleep 600"))
+    display = Recorded()
+    with (
+        ThreadPoolExecutor() as threads,
+        rehearsal(asked, Options(image=image, timeout=600), display) as running,
+    ):
+        assert begun.wait(60)
+        threads.submit(running.recreate, full("worker-0")).result(timeout=60)
+        until(running, lambda: display.of(full("worker-0")) == ["up"])
+        assert len(made(pod=full("worker-0"))) == 1
+
+
+@docker
+def test_a_job_that_does_not_end(image: str, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = stage(
-        pod("worker-0", "echo waiting for worker-1; sleep 60"), pod("worker-1", "true"), pod("worker-2", "sleep 60")
+        pod("worker-0", "echo waiting for worker-1; sleep 600"), pod("worker-1", "true"), pod("worker-2", "sleep 600")
     )
-    problem, pods, _ = ends(asked, image, timeout=2)
-    assert problem.splitlines() == [
-        "worker-0 still runs after 2 s; its last line: waiting for worker-1",
-        "worker-2 still runs after 2 s; it wrote nothing",
+    display = Recorded()
+    with rehearsal(asked, Options(image=image, timeout=600), display) as running:
+        until(running, lambda: running.records.get(full("worker-1")).phase == "Succeeded")
+        until(running, lambda: display.of(full("worker-0")) == ["waiting for worker-1"])
+        monkeypatch.setattr(running, "_deadline", 0.0)
+        outcome = running.wait()
+    assert outcome.problem.splitlines() == [
+        "worker-0 still runs after 600 s; its last line: waiting for worker-1",
+        "worker-2 still runs after 600 s; it wrote nothing",
     ]
-    assert [pods[name].phase for name in ("worker-0", "worker-1", "worker-2")] == ["Stopped", "Succeeded", "Stopped"]
+    assert [record.phase for record in outcome.pods] == ["Stopped", "Succeeded", "Stopped"]
 
 
 @docker
 def test_a_killed_container(image: str) -> None:
     display = Recorded()
-    asked = stage(pod("worker-0", "echo up; sleep 60"))
-    with rehearsal(asked, Options(image=image, timeout=60), display) as running:
+    asked = stage(pod("worker-0", "echo up; sleep 600"))
+    with rehearsal(asked, Options(image=image, timeout=600), display) as running:
         until(running, lambda: display.of(full("worker-0")) == ["up"])
         running.kill(full("worker-0"))
         assert running.wait().problem == "worker-0 failed, exit code 137: up"

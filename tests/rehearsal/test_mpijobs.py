@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from trainform.errors import MASK
 from trainform.plan import Plan
 from trainform.plan.naming import KUBEXEC
 from trainform.rehearsal.display import Recorded
+from trainform.rehearsal.kubexec import bridge
 from trainform.rehearsal.probe import probed
 from trainform.rehearsal.run import Options, rehearsal
 from trainform.rehearsal.sources import from_plan
@@ -59,7 +61,7 @@ def with_probe(parts: dict[str, Any]) -> tuple[Plan, Stage]:
 def test_the_world_forms(name: str, image: str) -> None:
     parts, formed, processes = WORLDS[name]
     planned, asked = with_probe(parts)
-    display = played(asked, image, timeout=150)
+    display = played(asked, image, timeout=300)
     said = [line.partition("probe: ")[2] for line in display.of(f"{planned.job}-launcher") if "probe: " in line]
     assert formed in said
     assert len([line for line in said if line.startswith("rank ")]) == processes
@@ -113,11 +115,20 @@ code {LOCAL} {WORKER} -- echo hunter2-hunter2
 PATH=/nowhere:$PATH PYTHONHOME=/nowhere {LOCAL} {WORKER} -- echo isolated
 """
 
+UNTIL_DONE = f"until {LOCAL} {full('done-0')} -- true 2>&1 | grep -q completed; do sleep 0.2; done"
 
+
+@pytest.fixture
+def no_word_of_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that is busy for seconds makes workers late."""
+    monkeypatch.setattr(bridge, "QUIET_SECONDS", 600.0)
+
+
+@pytest.mark.usefixtures("no_word_of_waiting")
 def test_the_stand_in_behaves_like_kubectl(image: str) -> None:
-    worker = pod("worker-0", "sleep 60", main={"env": [{"name": "RANK", "value": "5"}]})
+    worker = pod("worker-0", "sleep 600", main={"env": [{"name": "RANK", "value": "5"}]})
     asked = dataclasses.replace(
-        calling(f"sleep 2\n{CALLS}", worker), secrets={"account": {"password": b"hunter2-hunter2"}}
+        calling(f"{UNTIL_DONE}\n{CALLS}", worker), secrets={"account": {"password": b"hunter2-hunter2"}}
     )
     asked = dataclasses.replace(asked, pods=(*asked.pods, pod("done-0", "true")))
     said = played(asked, image).of(full("launcher"))
@@ -142,36 +153,57 @@ def test_the_stand_in_behaves_like_kubectl(image: str) -> None:
     ]
 
 
-def test_a_worker_that_is_late_is_waited_for_and_named(image: str) -> None:
-    slow = {"name": "slow", "image": "registry.example.com/slow:1", "command": ["sleep", "4"]}
-    late = pod("worker-0", "sleep 60", initContainers=[slow])
-    said = played(calling(f"{LOCAL} {WORKER} -- echo there", late), image).of(full("launcher"))
-    assert said == ["[waits for pods of the hostfile that do not run: worker-0 (Init)]", "there"]
-    slow["command"] = ["sleep", "60"]
-    outcome, _ = play(calling("true", late), image, timeout=5)
-    assert "its last line: [waits for pods of the hostfile that do not run: worker-0 (Init)]" in outcome.problem
+def test_a_worker_that_is_late_is_waited_for_and_named(
+    image: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = {
+        "name": "slow", "image": "registry.example.com/slow:1", "volumeMounts": [{"name": "out", "mountPath": "/out"}],
+        "command": ["sh", "-c", "until [ -e /out/go ]; do sleep 0.1; done"],
+    }  # fmt: skip
+    volumes = [{"name": "out", "persistentVolumeClaim": {"claimName": "out"}}]
+    late = pod("worker-0", "sleep 600", initContainers=[slow], volumes=volumes)
+    asked = calling(f"{LOCAL} {WORKER} -- echo there", late)
+    told = "[waits for pods of the hostfile that do not run: worker-0 (Init)]"
+    display = Recorded()
+    options = Options(image=image, timeout=600, claims={"out": tmp_path})
+
+    def waits() -> bool:
+        return display.of(full("launcher")) == [told]
+
+    with rehearsal(asked, options, display) as running:
+        until(running, waits)
+        (tmp_path / "go").touch()
+        assert running.wait().succeeded
+    assert display.of(full("launcher")) == [told, "there"]
+    (tmp_path / "go").unlink()
+    display = Recorded()
+    with rehearsal(asked, options, display) as running:
+        until(running, waits)
+        monkeypatch.setattr(running, "_deadline", 0.0)
+        assert f"its last line: {told}" in running.wait().problem
 
 
 def test_an_image_without_python_is_told(image: str) -> None:
-    asked = calling("true", pod("worker-0", "sleep 60"), env=[{"name": "PATH", "value": "/nowhere"}])
+    asked = calling("true", pod("worker-0", "sleep 600"), env=[{"name": "PATH", "value": "/nowhere"}])
     outcome, _ = play(asked, image)
     assert "the stand-in for kubectl, which needs `python3` in the image, did not start: " in outcome.problem
     assert "executable file not found" in outcome.problem
 
 
 def test_what_runs_by_kubectl_ends_with_the_rehearsal(image: str) -> None:
-    asked = calling(f"{LOCAL} {WORKER} -- sh -c 'echo began; sleep 60'", pod("worker-0", "sleep 60"))
+    asked = calling(f"{LOCAL} {WORKER} -- sh -c 'echo began; sleep 600'", pod("worker-0", "sleep 600"))
     display = Recorded()
-    with rehearsal(asked, Options(image=image, timeout=60), display) as running:
+    with rehearsal(asked, Options(image=image, timeout=600), display) as running:
         until(running, lambda: "began" in display.of(full("launcher")))
     assert made(experiment=asked.experiment) == []
     assert [thread.name for thread in threading.enumerate() if thread is not threading.main_thread()] == []
 
 
+@pytest.mark.usefixtures("no_word_of_waiting")
 def test_a_caller_that_is_made_anew_has_kubectl_again(image: str) -> None:
-    asked = calling(f"{LOCAL} {WORKER} -- echo there; sleep 60", pod("worker-0", "sleep 60"))
+    asked = calling(f"{LOCAL} {WORKER} -- echo there; sleep 600", pod("worker-0", "sleep 600"))
     display = Recorded()
-    with rehearsal(asked, Options(image=image, timeout=60), display) as running:
+    with rehearsal(asked, Options(image=image, timeout=600), display) as running:
         until(running, lambda: display.of(full("launcher")) == ["there"])
         running.recreate(WORKER)
         running.recreate(full("launcher"))

@@ -72,7 +72,7 @@ def on_host(name: str, port: int, script: str) -> dict[str, Any]:
 
 def test_host_network(image: str) -> None:
     """Two share a node and its ports; a third wants a port that is taken and gets a node of its own."""
-    ps = on_host("ps-0", 20001, f"{serving(20001)} echo $NODE $(hostname); sleep 60")
+    ps = on_host("ps-0", 20001, f"{serving(20001)} echo $NODE $(hostname); sleep 600")
     near = on_host("worker-0", 20002, f"{connecting('127.0.0.1', 20001)}; echo $NODE $(hostname)")
     # the same port on another node, found under the other's name
     meets = connecting(f"{full('ps-0')}.{SERVICE}", 20001)
@@ -88,7 +88,7 @@ def test_a_pod_that_is_made_anew_is_found_again(image: str, tmp_path: Path) -> N
     """Failover: same name, another address, its own volumes new and its claims the same."""
     volumes = [{"name": "own", "emptyDir": {}}, {"name": "out", "persistentVolumeClaim": {"claimName": "checkpoints"}}]
     mounts = [{"name": "own", "mountPath": "/own"}, {"name": "out", "mountPath": "/out"}]
-    script = f"echo $(ls /own /out | wc -l); touch /own/a /out/a; hostname -i; {serving(8000)} sleep 60"
+    script = f"echo $(ls /own /out | wc -l); touch /own/a /out/a; hostname -i; {serving(8000)} sleep 600"
     worker = pod("worker-0", script, volumes=volumes, main={"volumeMounts": mounts})
     peer = f"{full('worker-0')}.{SERVICE}"
     meets = pod(
@@ -101,7 +101,7 @@ def test_a_pod_that_is_made_anew_is_found_again(image: str, tmp_path: Path) -> N
     )
     display = Recorded()
     asked = stage(worker, meets, ends_with=frozenset({full("master-0")}))
-    with rehearsal(asked, Options(image=image, timeout=60, claims={"checkpoints": tmp_path}), display) as running:
+    with rehearsal(asked, Options(image=image, timeout=600, claims={"checkpoints": tmp_path}), display) as running:
         until(running, lambda: display.of(full("master-0")) != [])
         running.recreate(full("worker-0"))
         (tmp_path / "again").touch()
@@ -116,12 +116,12 @@ def test_a_pod_that_is_made_anew_is_found_again(image: str, tmp_path: Path) -> N
 
 def test_a_pod_on_a_shared_node_keeps_its_address_and_port(image: str) -> None:
     """What a replica on the host network must find after a failover: itself at the same port."""
-    stays = on_host("ps-0", 20001, "sleep 60")
+    stays = on_host("ps-0", 20001, "sleep 600")
     again = on_host(
-        "worker-0", 20002, f"hostname -i; {serving(20002)} {connecting('127.0.0.1', 20002)}; echo listens; sleep 60"
+        "worker-0", 20002, f"hostname -i; {serving(20002)} {connecting('127.0.0.1', 20002)}; echo listens; sleep 600"
     )
     display = Recorded()
-    with rehearsal(stage(stays, again), Options(image=image, timeout=60), display) as running:
+    with rehearsal(stage(stays, again), Options(image=image, timeout=600), display) as running:
         until(running, lambda: display.of(full("worker-0")).count("listens") == 1)
         running.recreate(full("worker-0"))
         until(running, lambda: display.of(full("worker-0")).count("listens") == 2)
@@ -152,11 +152,11 @@ def test_services_with_ports_of_their_own(image: str) -> None:
         "  except (OSError, AssertionError): time.sleep(0.1)\n"
         "print('answered', flush=True)"
     )
-    script = f'python3 -c "$ASK" ps; python3 -c "$ASK" ps.{NAMESPACE}.svc.cluster.local; sleep 60'
+    script = f'python3 -c "$ASK" ps; python3 -c "$ASK" ps.{NAMESPACE}.svc.cluster.local; sleep 600'
     asks = pod("worker-0", script, main={"env": [{"name": "ASK", "value": ask}]})
     asked = stage(serves, asks, services=(service("ps", port=2222, targetPort="grpc"),))
     display = Recorded()
-    with rehearsal(asked, Options(image=image, timeout=60), display) as running:
+    with rehearsal(asked, Options(image=image, timeout=600), display) as running:
         until(running, lambda: len(display.of(full("worker-0"))) == 2)
         running.recreate(full("ps-0"))
         running.recreate(full("worker-0"))
@@ -165,14 +165,14 @@ def test_services_with_ports_of_their_own(image: str) -> None:
 
 
 def test_a_service_that_cannot_listen(image: str) -> None:
-    asked = stage(pod("ps-0", "sleep 60"), services=(service("ps", port=70_000),))
+    asked = stage(pod("ps-0", "sleep 600"), services=(service("ps", port=70_000),))
     with pytest.raises(TrainformError, match="the Service ps cannot be rehearsed in the image"):
         play(asked, image)
 
 
 def test_the_name_of_an_address_is_there_for_pods_with_long_names(image: str) -> None:
     """Launchers ask for it at every connection, and wait ten seconds each time where no answer comes."""
-    asks, asked = (pod(f"{'node-' * 8}{index}", "sleep 60") for index in range(2))
+    asks, asked = (pod(f"{'node-' * 8}{index}", "sleep 600") for index in range(2))
     name = pod_name(asked)
     program = f"import socket; print(socket.gethostbyaddr(socket.gethostbyname('{name}.{SERVICE}'))[0])"
     asks["spec"]["containers"][0]["command"] = ["python3", "-c", program]

@@ -93,13 +93,13 @@ def test_wrong_slots_are_named_with_their_host(clusters: Clusters) -> None:
 def test_missing_peers_are_named(clusters: Clusters) -> None:
     """One is there and hangs, one is not."""
     cluster = clusters(roles={"worker": {"replicas": 4}})
-    hangs, gone = cluster.start(2, ["sleep", "60"]), cluster.pods[3]
-    pods = [plain(cluster, 1), plain(cluster, 0, TRAINFORM_PROBE_TIMEOUT="10")]
+    hangs, gone = cluster.start(2, ["sleep", "600"]), cluster.pods[3]
+    pods = [plain(cluster, 1), plain(cluster, 0, TRAINFORM_PROBE_TIMEOUT="20")]
     second, first = (cluster.ended(pod) for pod in pods)
     assert (first.code, second.code) == (1, 1)
     assert len(first.said) == 1
     assert first.said == second.said
-    assert first.said[0].startswith(f"the world did not form within 10 s: missing: rank 2 ({hangs.name}: ")
+    assert first.said[0].startswith(f"the world did not form within 20 s: missing: rank 2 ({hangs.name}: ")
     assert first.said[0].endswith(f" did not join), rank 3 ({gone.name}: the name {gone.address} does not resolve)")
 
 
@@ -108,10 +108,10 @@ def test_a_node_that_torchrun_waits_for_is_named(clusters: Clusters) -> None:
     cluster = clusters(launcher=TORCHRUN, roles={"worker": {"replicas": 4}})
     env = {"MASTER_ADDR": cluster.pods[0].address, "MASTER_PORT": str(PORT), "TRAINFORM_PROBE_TIMEOUT": "120"}
     first, second = (cluster.start(place, torchrun(cluster, place), **env) for place in range(2))
-    hangs, gone = cluster.start(2, ["sleep", "60"]), cluster.pods[3]
+    hangs, gone = cluster.start(2, ["sleep", "600"]), cluster.pods[3]
     connected(cluster, second)
     # a second watch in the same pod, whose time is over at once: how long an agent needs to get here, a busy machine decides
-    watch = ["env", "TRAINFORM_PROBE_TIMEOUT=0", "python3", f"{MOUNT}/probe_watch.py", "sleep", "60"]
+    watch = ["env", "TRAINFORM_PROBE_TIMEOUT=0", "python3", f"{MOUNT}/probe_watch.py", "sleep", "600"]
     ended = cluster.run(first, *watch)
     assert (ended.code, len(ended.said)) == (1, 1)
     assert ended.said[0].startswith(f"the world did not form within 0 s: missing: {hangs.name} (")
@@ -123,7 +123,7 @@ def test_a_node_that_torchrun_waits_for_is_named(clusters: Clusters) -> None:
 
 def test_a_launcher_that_never_starts_is_ended(clusters: Clusters) -> None:
     cluster = clusters(launcher=TORCHRUN, roles=TWO_NODES)
-    command = ["python3", f"{MOUNT}/probe_watch.py", "sleep", "60"]
+    command = ["python3", f"{MOUNT}/probe_watch.py", "sleep", "600"]
     master = {"MASTER_ADDR": cluster.pods[0].address, "MASTER_PORT": str(PORT)}
     pod = cluster.start(0, command, **master, TRAINFORM_PROBE_TIMEOUT="1")
     ended = cluster.ended(pod, seconds=30)
@@ -147,7 +147,7 @@ def test_a_rank_that_is_given_twice_is_named(clusters: Clusters) -> None:
 def test_a_second_rank_0_is_named(clusters: Clusters) -> None:
     """It would open a store of its own and wait there for ever."""
     cluster = clusters(roles=TWO_NODES)
-    cluster.start(0, ["sleep", "60"])
+    cluster.start(0, ["sleep", "600"])
     second = plain(cluster, 1, RANK="0")
     ended = cluster.ended(second)
     assert ended.code == 1
@@ -167,7 +167,7 @@ def test_a_master_whose_name_does_not_resolve_is_named(clusters: Clusters) -> No
 
 def test_a_master_port_on_which_nothing_listens_is_named(clusters: Clusters) -> None:
     cluster = clusters(roles=TWO_NODES)
-    cluster.start(0, ["sleep", "60"])
+    cluster.start(0, ["sleep", "600"])
     ended = cluster.ended(plain(cluster, 1, TRAINFORM_PROBE_TIMEOUT="3"))
     assert ended.code == 1
     assert ended.said[0].endswith(f"where nothing listens on port {PORT}")

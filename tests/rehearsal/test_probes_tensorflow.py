@@ -60,7 +60,7 @@ def test_the_coordinator_stays_until_every_worker_has_found_every_task(clusters:
 def test_a_missing_task_is_named(clusters: Clusters) -> None:
     cluster = clusters(launcher=TENSORFLOW, roles=TASKS)
     first = tensorflow(cluster, 1, TRAINFORM_PROBE_TIMEOUT="5")
-    hangs = cluster.start(2, ["sleep", "60"])
+    hangs = cluster.start(2, ["sleep", "600"])
     ended = cluster.ended(first)
     assert ended.code == 1
     absent = f"missing: ps 0 (the name {cluster.pods[0].address} does not resolve), worker 1 ({hangs.address} is "

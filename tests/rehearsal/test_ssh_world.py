@@ -196,6 +196,8 @@ def test_the_missing_are_named_with_their_reasons(cluster: Cluster, there: Pod) 
     refusing = cluster.start(NAMES, SERVE, {**files, "authorized_keys": other["authorized_keys"]})
     launcher = cluster.start(NAMES, LAUNCH, options=("--add-host", f"{DEAD}:203.0.113.7"))
     hosts = [f"{pod.name}.{NAMES.service}" for pod in (there, silent, stranger, refusing)]
+    for pod in (there, stranger, refusing):  # port 22
+        assert pod.run("until grep -q ':0016 .* 0A ' /proc/net/tcp*; do sleep 0.1; done").returncode == 0
     verification = "(host key verification failed)"
     assert missing(launcher, [*hosts, "gone.sdxl-lora", DEAD]) == {
         hosts[1]: "no sshd answers (connection refused)",
@@ -238,7 +240,7 @@ def test_a_pod_that_waits_ends_when_it_is_told_to(cluster: Cluster, waits: str) 
     script = hosts.replace(f"{defaults.LAUNCH_MOUNT}/{defaults.HOSTFILE}", "/etc/hosts.of.job")
     env = {"MASTER_ADDR": "gone.sdxl-lora", "TRAINFORM_WAIT_SECONDS": "60"}
     launcher = cluster.start(NAMES, ["/bin/sh", "-c", f"set -eu; {script}"], env=env)
-    assert launcher.run("until pgrep -f wait.sh; do sleep 0.1; done").returncode == 0
+    assert launcher.run("until pgrep -P 1 -f wait.sh; do sleep 0.1; done").returncode == 0
     docker("kill", "--signal", "TERM", launcher.container)
     assert docker("wait", launcher.container).stdout == "143\n"
 

@@ -53,7 +53,7 @@ def test_an_elastic_world_finds_a_pod_again_that_was_made_anew(image: str, tmp_p
         return lambda: all([line for line in display.of(pod) if "world" in line][-1:] == [whole(size)] for pod in pods)
 
     with rehearsal(
-        from_plan(made), Options(image=image, timeout=150, claims={"checkpoints": tmp_path}), display
+        from_plan(made), Options(image=image, timeout=600, claims={"checkpoints": tmp_path}), display
     ) as runs:
         until(runs, worlds(3))
         before = len(display.of(pods[0]))
@@ -69,7 +69,7 @@ def whole(size: int) -> str:
     return f"a world of {size}"
 
 
-# Worker 0 asks worker 1 for a number again and again; the others serve.
+# Worker 0 asks worker 1 for a number again and again; the others serve. Worker 1 leaves last: a session waits for every worker.
 ASKS = """
 import json, os, time, tensorflow as tf
 config = json.loads(os.environ["TF_CONFIG"])
@@ -78,10 +78,10 @@ server = tf.distribute.Server(tf.train.ClusterSpec(config["cluster"]), job_name=
 print("serves at", config["cluster"][kind][index], flush=True)
 if kind == "ps":
     server.join()
-while not os.path.exists("/out/enough"):
+while index == 1 and not os.path.exists("/out/left"):
     time.sleep(0.2)
-    if index == 1:
-        continue
+while index == 0 and not os.path.exists("/out/enough"):
+    time.sleep(0.2)
     try:
         with tf.Graph().as_default(), tf.device("/job:worker/task:1/device:CPU:0"):
             number = tf.random.uniform([])
@@ -89,6 +89,7 @@ while not os.path.exists("/out/enough"):
                 print("worker 1 answered", bool(session.run(number) < 1), flush=True)
     except tf.errors.OpError as error:
         print("worker 1 is away", flush=True)
+open("/out/left", "w").close()
 os._exit(0)
 """
 
@@ -112,7 +113,7 @@ def test_a_tensorflow_worker_that_was_made_anew_is_found_at_its_old_port(image: 
         return [line for line in display.of(asked) if line.startswith("serves at")]
 
     with rehearsal(
-        from_plan(made), Options(image=image, timeout=150, claims={"checkpoints": tmp_path}), display
+        from_plan(made), Options(image=image, timeout=600, claims={"checkpoints": tmp_path}), display
     ) as runs:
         until(runs, lambda: answers() > 0)
         runs.recreate(asked)
@@ -133,7 +134,6 @@ DEEPSPEED: dict[str, Any] = {
         "master": {"replicas": 1, "accelerators": {"a800": 2}},
         "worker": {"replicas": 2, "accelerators": {"a800": 1}},
     },
-    "network": {"wait": "10s"},
     "shared_memory": "64Mi",
 }
 
@@ -144,6 +144,7 @@ class Broken:
 
     breaks: Callable[[Stage, Plan], Stage]
     says: str
+    wait: str = "20s"  # used up where a host never answers
 
 
 def without_host_keys(stage: Stage, made: Plan) -> Stage:
@@ -171,17 +172,18 @@ def without_last_pod(stage: Stage, made: Plan) -> Stage:
 
 BROKEN = {
     "no host key": Broken(without_host_keys, "{worker-1}.sdxl-lora: its host key is not in known_hosts"),
-    "wrong slots": Broken(with_other_slots, "{master-0} runs 1 process, the plan says 2"),
+    "wrong slots": Broken(with_other_slots, "{master-0} runs 1 process, the plan says 2", wait="2m"),
     "missing peer": Broken(without_last_pod, "{worker-1}.sdxl-lora: its name is not in DNS; its pod has not been made"),
 }
 
 
 @pytest.mark.parametrize("case", BROKEN)
 def test_what_is_wrong_is_named(case: str, image: str) -> None:
-    made = plan(**DEEPSPEED)
-    stage = probed(from_plan(made), made, experiment(**DEEPSPEED).launcher)
+    parts = {**DEEPSPEED, "network": {"wait": BROKEN[case].wait}}
+    made = plan(**parts)
+    stage = probed(from_plan(made), made, experiment(**parts).launcher)
     display = Recorded()
-    outcome = rehearse(BROKEN[case].breaks(stage, made), Options(image=image, timeout=150), display)
+    outcome = rehearse(BROKEN[case].breaks(stage, made), Options(image=image, timeout=600), display)
     assert not outcome.succeeded
     names = {f"{pod.role}-{pod.index}": pod.name for pod in made.pods()}
     expected = re.sub(r"{(.*?)}", lambda found: names[found[1]], BROKEN[case].says)

@@ -42,7 +42,7 @@ def api_of(folder: Path) -> Api:
     return Api(state_of(folder).ports["kube-apiserver"], Certificates(Layout(folder).pki))
 
 
-def until(met: Callable[[], bool], seconds: float = 20) -> None:
+def until(met: Callable[[], bool], seconds: float = 90) -> None:
     """Wait for something that the cluster does in its own time."""
     end = time.monotonic() + seconds
     while not met():

@@ -103,7 +103,7 @@ def test_a_second_process_waits_and_says_for_what(cache: Path, pins: Path) -> No
     with hold(folder / "lock", "building the tool chain", SILENT):
         thread = threading.Thread(target=build_parts, args=([TINY], folder, progress, pins))
         thread.start()
-        end = time.monotonic() + 10
+        end = time.monotonic() + 60
         while not progress.lines and time.monotonic() < end:
             time.sleep(0.01)
         assert progress.lines[0].startswith(f"waiting: process {os.getpid()} (building the tool chain)")
@@ -132,16 +132,18 @@ def test_pins_that_name_a_module_without_its_hash_are_refused(cache: Path, pins:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_ends_the_whole_group(tmp_path: Path, number: signal.Signals) -> None:
     runner = subprocess.Popen([sys.executable, "-c", WAITING, tmp_path], stderr=subprocess.PIPE)
-    end = time.monotonic() + 10
+    end = time.monotonic() + 60
     while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text().strip():
         assert time.monotonic() < end
         time.sleep(0.01)
     group = int((tmp_path / "pid").read_text())
     assert len(_members(group)) >= 1
     runner.send_signal(number)
-    runner.communicate(timeout=20)
+    runner.communicate(timeout=60)
     assert runner.returncode != 0
-    assert _members(group) == []
+    while _members(group):  # it has been signalled; the kernel takes its time
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 def _members(group: int) -> list[int]:

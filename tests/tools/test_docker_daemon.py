@@ -12,6 +12,7 @@ import socketserver
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -66,7 +67,6 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _own_settings(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", f"unix://{place}/sock")
     monkeypatch.setenv("TRAINFORM_CACHE", str(place / "cache"))
-    monkeypatch.setattr(docker_daemon, "ANSWER_SECONDS", 0.3)
 
 
 @contextlib.contextmanager
@@ -74,9 +74,11 @@ def daemon(path: Path) -> Iterator[None]:
     with socketserver.UnixStreamServer(str(path), Answers) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
-        yield
-        server.shutdown()
-        thread.join()
+        try:
+            yield
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 @contextlib.contextmanager
@@ -112,7 +114,8 @@ def test_no_daemon_and_a_dead_ones_socket(place: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_a_daemon_that_hangs_is_not_replaced(place: Path) -> None:
+def test_a_daemon_that_hangs_is_not_replaced(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(docker_daemon, "ANSWER_SECONDS", 0.3)
     with silent_daemon(place / "sock"):
         assert docker_daemon.version() is None
         gc.collect()  # docker-py leaves the socket of a question without an answer open: it warns here, not in a later test
@@ -168,6 +171,8 @@ def test_a_daemon_that_ends_says_why(place: Path) -> None:
 
 def test_a_daemon_that_never_answers_is_ended(place: Path) -> None:
     process = started(place, "echo waiting for containerd; while :; do sleep 0.1; done")
+    while not (place / "dockerd.log").read_text():
+        time.sleep(0.01)
     with pytest.raises(TrainformError, match=r"does not answer after 1 s.*\n +waiting for containerd"):
         docker_daemon.wait(process, lambda: False, 1)
     assert not is_running(process)

@@ -17,7 +17,8 @@ from trainform.rehearsal.stage import init_containers, pod_name
 NEVER = "Never"
 CANNOT_START = 128  # what a container's exit code is where its program could not be started
 RESTART_SECONDS = 1.0  # a kubelet begins with ten
-LOG_SECONDS = 5.0  # the last lines come with the end of a container, or not at all
+LOG_SECONDS = 30.0  # the last lines come with the end of a container, or not at all; a busy machine hands them on late
+JOIN_SECONDS = 30.0
 LONGEST_LINE = 16_384
 
 
@@ -52,11 +53,19 @@ class Life:
 
     def end(self, reason: str | None = None) -> None:
         """Kill the pod's containers. With a reason the pod is stopped; without one its record is left to its next incarnation."""
-        self._over.set()
+        self.leave()
         self._around.engine.remove_containers(pod=self.name)
         self._thread.join()
         if reason is not None:
             self._around.records.end(self.name, STOPPED, None, reason)
+
+    def leave(self) -> None:
+        """From now on nothing is begun, and nothing that ends is a failure: whoever calls this removes the containers."""
+        self._over.set()
+
+    def join(self) -> None:
+        """Wait for the pod's thread, whose containers have been removed."""
+        self._thread.join(JOIN_SECONDS)
 
     def kill(self) -> None:
         """SIGKILL to the main container, as the out-of-memory killer does it."""
@@ -90,7 +99,7 @@ class Life:
     def _prepared(self, container: dict[str, Any]) -> tuple[int, str]:
         """Run an init container; exit code and reason."""
         if self._around.bridge.brings(container):
-            return self._around.bridge.deliver(self._pod, container, self._over)
+            return self._around.bridge.deliver(self._pod, container, self._make, self._over)
         return self._until_done(container)
 
     def _ended(self, phase: str, code: int, reason: str) -> None:
@@ -134,7 +143,7 @@ class Life:
 
     def _once(self, container: dict[str, Any], main: bool) -> tuple[int, str]:
         try:
-            identity = self._around.ground.make_container(self._pod, container)
+            identity = self._make(container)
             if main:
                 self._main = identity
             self._around.engine.start(identity)
@@ -148,14 +157,24 @@ class Life:
             raise RemovedError(self.name)
         return code, "" if code == 0 else f"exit code {code}"
 
+    def _make(self, container: dict[str, Any]) -> str:
+        """A container that does not run yet; its id. RemovedError where the pod is over: whoever ended it may have looked before the
+        container was there."""
+        identity = self._around.ground.make_container(self._pod, container)
+        if self._over.is_set():
+            self._around.engine.remove_container(identity)
+            raise RemovedError(self.name)
+        return identity
+
     def _read(self, identity: str) -> None:
         try:
             for line in lines(self._around.engine.output(identity)):
                 self._around.say(self.name, line)
         except RemovedError:
             pass
-        except Exception as error:
-            self._around.records.fail(error)
+        except Exception as error:  # Docker has several words for a container that is just being removed
+            if not self._over.is_set():
+                self._around.records.fail(error)
 
 
 def lines(pieces: Iterable[bytes]) -> Iterator[str]:

@@ -106,7 +106,7 @@ class Rehearsal:
         self._engine = engine
         self._ground = ground
         self._masked = Masker(stage.secrets)
-        self._bridge = Bridge(engine, ground, self.records, stage, self._say)
+        self._bridge = Bridge(engine, self.records, stage, self._say)
         self._around = Surroundings(engine, ground, self.records, stage.restarts, self._say, self._bridge)
         self._lives: dict[str, Life] = {}
         self._deadline = 0.0
@@ -131,29 +131,34 @@ class Rehearsal:
 
     def wait(self) -> Outcome:
         """Until the job is complete, a pod has failed, or time is up; what still runs is stopped."""
-        met = self.records.wait(lambda records: self._complete(records) or _failed(records) != [], self._deadline)
+        self.records.wait(lambda records: self._complete(records) or _failed(records) != [], self._deadline)
         records = self.records.all()
-        failed = _failed(records)
-        if failed:
+        if self._complete(
+            records
+        ):  # first: of a job that is complete, the other pods may fail since their peers have left
+            return self._ended("stopped with the job", "")
+        if _failed(records):
             self.records.wait(_all_ended, min(self._deadline, time.monotonic() + self._options.grace))
             return self._ended(
                 "stopped since another pod failed", "\n".join(map(self._failure, _failed(self.records.all())))
             )
-        if met:
-            return self._ended("stopped with the job", "")
         late = [record for record in records if record.phase not in ENDED]
         problem = "\n".join(map(self._lateness, late))
         return self._ended("stopped when time was up", problem)
 
     def stop(self) -> None:
         """Remove everything."""
+        for life in self._lives.values():
+            life.leave()
         self._engine.remove_all()
+        for life in self._lives.values():
+            life.join()
         self._bridge.join()
 
     def _begin(self, name: str) -> None:
         life = Life(self._around, self.stage.pod(name))
-        self._lives[name] = life
         life.start()
+        self._lives[name] = life
 
     def _complete(self, records: Sequence[PodRecord]) -> bool:
         needed = self.stage.ends_with if self.stage.ends_with else {record.pod for record in records}

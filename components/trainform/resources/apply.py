@@ -88,5 +88,11 @@ def register(
     )
 
 
+def once_made(resource: pulumi.CustomResource, value: str) -> pulumi.Output[str]:
+    """The value, unknown until the resource is there: the first preview then does not ask webhooks about what refers to it, and `up` and
+    `destroy` keep the order."""
+    return resource.id.apply(lambda _: value)
+
+
 def _stem(parent: pulumi.Resource) -> str:
     return str(parent._name)

@@ -27,23 +27,34 @@ def hooks_of(manifest: Manifest) -> pulumi.ResourceHookBinding | None:
     return pulumi.ResourceHookBinding(on_error=[hook])
 
 
-def _closed_queue(name: str, failed: pulumi.ErrorHookArgs) -> bool:
+def _unmade_queue(name: str, failed: pulumi.ErrorHookArgs) -> bool:
     """The provider calls a wait that ran out "timed out waiting for the condition"; this says what was waited for."""
     if any("timed out" in error for error in failed.errors):
         pulumi.log.error(
             f"the queue {name} has not opened within {defaults.QUEUE_OPEN_SECONDS} s; "
             "Volcano's controller does that: look at the volcano-controllers deployment and its log, then run this again"
         )
-    return False
+    return _late_parent(name, failed)
 
 
-def _late_runtime(name: str, failed: pulumi.ErrorHookArgs) -> bool:
-    """Trainer's webhook, and Kueue's, look for the runtime in caches of their own, which learn of it a moment after it was made."""
-    late = "untime" in failed.errors[0] and "not found" in failed.errors[0]
-    if not late or len(failed.errors) >= ATTEMPTS:
-        return False
-    time.sleep(AGAIN_SECONDS)
-    return True
+def _late(*refusals: tuple[str, ...]) -> Answer:
+    """Webhooks look for what an object refers to in caches of their own, which learn of it a moment after it was made. refusals: words
+    of theirs; those of a tuple come together."""
+
+    def answer(name: str, failed: pulumi.ErrorHookArgs) -> bool:
+        late = any(all(word in failed.errors[0] for word in words) for words in refusals)
+        if not late or len(failed.errors) >= ATTEMPTS:
+            return False
+        time.sleep(AGAIN_SECONDS)
+        return True
+
+    return answer
 
 
-_ANSWERS: dict[str, Answer] = {"Queue": _closed_queue, "TrainJob": _late_runtime}
+# Words of Volcano's, but for those of a TrainJob: they are Trainer's and Kueue's
+_late_parent = _late(("failed to get parent queue", "not found"))
+_ANSWERS: dict[str, Answer] = {
+    "Queue": _unmade_queue,
+    "Job": _late(("unable to find job queue",), ("can only submit job to queue with state `Open`",)),
+    "TrainJob": _late(("untime", "not found")),
+}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import pulumi
 
 from trainform.backends import platform_manifests
@@ -9,7 +12,8 @@ from trainform.backends.queues import CRDS
 from trainform.cluster.preflight import check_objects
 from trainform.cluster.read import Cluster
 from trainform.examine import resolve_environment
-from trainform.resources.apply import cluster_provider, register, told
+from trainform.manifests.manifest import Manifest
+from trainform.resources.apply import cluster_provider, once_made, register, told
 from trainform.spec.environment import Environment
 
 
@@ -28,10 +32,15 @@ class Platform(pulumi.ComponentResource):
             check_objects(Cluster(environment.cluster.context), manifests, CRDS)
         super().__init__("trainform:index:Platform", name, None, opts)
         provider = cluster_provider(self, environment)
-        namespace: list[pulumi.Resource] = []
+        registered: dict[str, pulumi.CustomResource] = {}
         for manifest in manifests:
-            resource = register(manifest, self, provider, namespace)
-            namespace += [resource] if manifest.key == "namespace" else []
+            registered[manifest.key] = register(
+                manifest,
+                self,
+                provider,
+                [registered[key] for key in ("namespace",) if key in registered],
+                _parent_queue(manifest, registered),
+            )
         outputs = {
             "namespace": environment.namespace.name,
             "queues": list(environment.queues),
@@ -40,3 +49,12 @@ class Platform(pulumi.ComponentResource):
         for key, value in outputs.items():
             setattr(self, key, pulumi.Output.from_input(value))
         self.register_outputs(outputs)
+
+
+def _parent_queue(
+    manifest: Manifest, registered: Mapping[str, pulumi.CustomResource]
+) -> Mapping[str, pulumi.Input[Any]]:
+    """The parent's name, where the parent is made here too: the manifests have parents first."""
+    name = manifest.body.get("spec", {}).get("parent")
+    parent = registered.get(f"queue-{name}")
+    return {} if parent is None else {"parent": once_made(parent, name)}

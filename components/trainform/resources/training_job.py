@@ -15,7 +15,7 @@ from trainform.examine import resolve
 from trainform.manifests.manifest import Manifest
 from trainform.manifests.ssh import identity
 from trainform.plan.model import Plan
-from trainform.resources.apply import cluster_provider, register, told
+from trainform.resources.apply import cluster_provider, once_made, register, told
 from trainform.resources.ssh import is_identity, private_files
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
@@ -95,12 +95,11 @@ class TrainingJob(pulumi.ComponentResource):
 def _own_queue(
     plan: Plan, manifest: Manifest, registered: Mapping[str, pulumi.CustomResource]
 ) -> Mapping[str, pulumi.Input[Any]]:
-    """The queue as an output where it is made here too, so that the first preview does not ask Volcano's webhooks about a queue that is not
-    there yet."""
+    """The queue's name, where the queue is made here too."""
     queue = next((registered[key] for key in registered if key.startswith("queue-")), None)
     if queue is None or manifest.body.get("spec", {}).get("queue") != plan.queue.name:
         return {}
-    return {"queue": queue.id.apply(lambda _: plan.queue.name)}
+    return {"queue": once_made(queue, plan.queue.name)}
 
 
 def _identity_secrets(plan: Plan) -> Mapping[str, pulumi.Input[Any]] | None:

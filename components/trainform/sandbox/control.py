@@ -116,7 +116,7 @@ class Run:
         running = {process.name: process.binary for process in state.processes if is_running(process)}
         if not state.complete or running != expected:
             return False
-        with Api(state.ports["kube-apiserver"], Certificates(self.layout.pki), timeout=5) as api:
+        with Api(state.ports["kube-apiserver"], Certificates(self.layout.pki)) as api:
             return api.healthy("/readyz")
 
     def adjust(self, state: State) -> State:

@@ -22,6 +22,7 @@ from trainform.errors import SandboxError
 GATE = 'read -r _ || exit 1; exec "$@" </dev/null'
 # A step of the system's clock moves the start time that the kernel's counter is converted to.
 CLOCK_SLACK = 5.0
+KILL_SECONDS = 30.0
 POLL_SECONDS = 0.02
 TAIL_LINES = 15
 
@@ -122,9 +123,11 @@ def _find(process: Process) -> psutil.Process | None:
 
 
 def stop(processes: Iterable[Process], grace: float = 5.0) -> None:
-    """End these processes and nothing else: TERM, and KILL for those that still run after `grace` seconds."""
+    """End these processes and nothing else: TERM, and KILL for those that still run after `grace` seconds.
+
+    SandboxError where one survives even that for KILL_SECONDS: the kernel does not let go of it."""
     remaining = list(processes)
-    for number, seconds in ((signal.SIGTERM, grace), (signal.SIGKILL, grace)):
+    for number, seconds in ((signal.SIGTERM, grace), (signal.SIGKILL, KILL_SECONDS)):
         for process in remaining:
             _send(process, number)
         end = time.monotonic() + seconds

@@ -62,7 +62,7 @@ def status(folder: Path) -> SandboxStatus:
     running = state.complete and all(row.running for row in rows)
     if running:
         try:
-            with Api(state.ports["kube-apiserver"], Certificates(layout.pki), timeout=5) as api:
+            with Api(state.ports["kube-apiserver"], Certificates(layout.pki)) as api:
                 ready, total = nodes.count_nodes(api)
         except (OSError, http.client.HTTPException, RequestError):
             running = False

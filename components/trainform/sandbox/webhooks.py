@@ -13,6 +13,7 @@ from typing import Any
 from trainform.sandbox.ports import LOOPBACK
 
 # The chart leaves out kube-system and its own namespace.
+WEBHOOK_SECONDS = 30  # the most that Kubernetes allows: the machine has other work
 EXCLUDED_NAMESPACES = ["volcano-system", "kube-system"]
 
 
@@ -70,7 +71,7 @@ def webhook_configuration(admission: Admission, port: int, authority: Path) -> d
         "failurePolicy": "Fail",
         "matchPolicy": "Equivalent",
         "sideEffects": "NoneOnDryRun",
-        "timeoutSeconds": 10,
+        "timeoutSeconds": WEBHOOK_SECONDS,
         "namespaceSelector": {"matchExpressions": [excluded]},
         "rules": [
             {

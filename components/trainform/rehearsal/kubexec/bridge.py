@@ -12,13 +12,12 @@ from typing import Any
 
 from trainform.errors import TrainformError
 from trainform.rehearsal.engine import STDERR, STDOUT, Attached, Engine, RemovedError
-from trainform.rehearsal.ground import Ground
 from trainform.rehearsal.records import FAILED, RUNNING, STOPPED, SUCCEEDED, Records
 from trainform.rehearsal.stage import Stage, pod_name, short_name
 
 POLL_SECONDS = 0.2
 QUIET_SECONDS = 2.0  # pods are late by so much without a word
-JOIN_SECONDS = 5.0
+JOIN_SECONDS = 30.0
 NOT_FOUND = 'Error from server (NotFound): pods "{pod}" not found'
 COMPLETED = "error: cannot exec into a container in a completed pod; current phase is {phase}"
 NO_SUCH_CONTAINER = "Error from server (BadRequest): container {container} is not valid for pod {pod}"
@@ -50,11 +49,8 @@ def chosen_container(request: Request, pod: dict[str, Any]) -> str:
 class Bridge:
     """The relays of one rehearsal, each served in a thread. say: a line in the name of a pod."""
 
-    def __init__(
-        self, engine: Engine, ground: Ground, records: Records, stage: Stage, say: Callable[[str, str], None]
-    ) -> None:
+    def __init__(self, engine: Engine, records: Records, stage: Stage, say: Callable[[str, str], None]) -> None:
         self._engine = engine
-        self._ground = ground
         self._records = records
         self._stage = stage
         self._say = say
@@ -64,12 +60,18 @@ class Bridge:
         """Whether the init container is a relay."""
         return self._stage.agent is not None and container["name"] == self._stage.agent.delivery
 
-    def deliver(self, pod: dict[str, Any], container: dict[str, Any], over: threading.Event) -> tuple[int, str]:
+    def deliver(
+        self,
+        pod: dict[str, Any],
+        container: dict[str, Any],
+        make: Callable[[dict[str, Any]], str],
+        over: threading.Event,
+    ) -> tuple[int, str]:
         """Start the relay, and wait until the pods of the hostfile run; exit code and reason. The relay stays when this returns.
 
-        RemovedError when `over` is set."""
+        make: a container of the pod that does not run yet; its id. RemovedError when `over` is set."""
         found: queue.SimpleQueue[list[str] | TrainformError | None] = queue.SimpleQueue()
-        self._start(self._serve, pod, container, found)
+        self._start(self._serve, container, make, found)
         hosts = found.get()
         if over.is_set() or hosts is None:
             raise RemovedError(pod_name(pod))
@@ -108,11 +110,13 @@ class Bridge:
         first = self._stage.pod(name)["spec"]["containers"][0]["name"]
         return self._records.get(name).phase == RUNNING and self._engine.running(pod=name, container=first) is not None
 
-    def _serve(self, pod: dict[str, Any], container: dict[str, Any], found: queue.SimpleQueue[Any]) -> None:
+    def _serve(
+        self, container: dict[str, Any], make: Callable[[dict[str, Any]], str], found: queue.SimpleQueue[Any]
+    ) -> None:
         """From the relay's start to its end. found: gets the hosts of its hostfile, else why there are none; None where it was removed."""
         said: list[bytes] = []
         try:
-            identity = self._ground.make_container(pod, container)
+            identity = make(container)
             with self._engine.attached(identity) as stream:
                 self._engine.start(identity)
                 lock = threading.Lock()

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import datetime
 import json
 import os
@@ -24,7 +25,7 @@ else:  # inside the container both files stand in one folder, which is not a pac
     import probe_world as world
 
 GRACE = 15.0  # seconds that the others wait longer than rank 0, so that its word comes first
-LINGER = 5.0  # seconds that rank 0 stays at most for those that still read its word
+LINGER = 30.0  # seconds that a process stays at most for those that still read rank 0's word
 # How each launcher tells a process the number of those on its node; a plain command starts one.
 LOCAL_SIZES = ("LOCAL_WORLD_SIZE", "LOCAL_SIZE")  # torchrun and accelerate, deepspeed
 
@@ -55,7 +56,8 @@ class RollCall:
         verdict = self._hear(deadline + GRACE)
         self.store.add("heard", 1)
         if verdict is not None:
-            if self.member.rank == 0:
+            # every rank waits: the first that fails makes its launcher end the others on its node, and rank 0 may be there
+            with contextlib.suppress(RuntimeError):  # the store is gone, so all have heard
                 self.let_all_come("heard", self.store.add("joined", 0))
             raise world.ProbeError(verdict)
 
@@ -238,7 +240,8 @@ def main(framework: str) -> None:
     if member.rank == 0:
         hosts = {each.host for each in roll_call.members()}
         world.say(f"world formed: {world.processes(member.world)} on {world.nodes(len(hosts))}")
-    store.add("done", 1)
+    with contextlib.suppress(RuntimeError):  # the store is gone: rank 0 has waited for long enough
+        store.add("done", 1)
     if member.rank == 0:
         roll_call.let_all_come("done", member.world)
     timer.cancel()

@@ -22,6 +22,7 @@ from trainform.sandbox.components import Context, Program
 from trainform.sandbox.folder import write_private
 from trainform.sandbox.ports import LOOPBACK
 from trainform.sandbox.waiting import Condition
+from trainform.sandbox.webhooks import WEBHOOK_SECONDS
 from trainform.toolchain.model import BuiltPart
 
 _CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -102,6 +103,7 @@ def _on_loopback(
     return {
         **webhook,
         "clientConfig": _client(port, webhook["clientConfig"]["service"]["path"], certificates),
+        "timeoutSeconds": WEBHOOK_SECONDS,
         **({} if selector is None else {"objectSelector": selector}),
     }
 
