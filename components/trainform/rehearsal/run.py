@@ -133,9 +133,8 @@ class Rehearsal:
         """Until the job is complete, a pod has failed, or time is up; what still runs is stopped."""
         self.records.wait(lambda records: self._complete(records) or _failed(records) != [], self._deadline)
         records = self.records.all()
-        if self._complete(
-            records
-        ):  # first: of a job that is complete, the other pods may fail since their peers have left
+        # first: of a job that is complete, the other pods may fail since their peers have left
+        if self._complete(records):
             return self._ended("stopped with the job", "")
         if _failed(records):
             self.records.wait(_all_ended, min(self._deadline, time.monotonic() + self._options.grace))

@@ -101,7 +101,7 @@ class RollCall:
         return verdict
 
     def let_all_come(self, where: str, count: int) -> None:
-        """The store may live in this process: end after the others."""
+        """The store may live in this process, or in another that ends with it: end after the others."""
         end = time.monotonic() + LINGER
         while self.store.add(where, 0) < count and time.monotonic() < end:
             time.sleep(0.05)
