@@ -22,7 +22,7 @@ from trainform.catalog import defaults
 from trainform.cluster.preflight import PROJECTS
 
 WITHIN = 60.0
-SOON = 15  # in place of QUEUE_OPEN_SECONDS
+SOON = 10  # in place of QUEUE_OPEN_SECONDS
 IMPATIENT = f"""\
 from trainform.catalog import defaults
 

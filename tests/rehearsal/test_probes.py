@@ -94,12 +94,12 @@ def test_missing_peers_are_named(clusters: Clusters) -> None:
     """One is there and hangs, one is not."""
     cluster = clusters(roles={"worker": {"replicas": 4}})
     hangs, gone = cluster.start(2, ["sleep", "600"]), cluster.pods[3]
-    pods = [plain(cluster, 1), plain(cluster, 0, TRAINFORM_PROBE_TIMEOUT="20")]
+    pods = [plain(cluster, 1), plain(cluster, 0, TRAINFORM_PROBE_TIMEOUT="12")]
     second, first = (cluster.ended(pod) for pod in pods)
     assert (first.code, second.code) == (1, 1)
     assert len(first.said) == 1
     assert first.said == second.said
-    assert first.said[0].startswith(f"the world did not form within 20 s: missing: rank 2 ({hangs.name}: ")
+    assert first.said[0].startswith(f"the world did not form within 12 s: missing: rank 2 ({hangs.name}: ")
     assert first.said[0].endswith(f" did not join), rank 3 ({gone.name}: the name {gone.address} does not resolve)")
 
 

@@ -48,6 +48,23 @@ from trainform.toolchain.running import run_logged
 folder = Path(sys.argv[1])
 run_logged(["sh", "-c", "echo $$ > pid; sleep 60 & wait"], folder, {"PATH": "/usr/bin:/bin"}, folder / "log")
 """
+# Is interrupted while the process starts, as early as anybody can know its number.
+INTERRUPTED = """
+import os, subprocess, sys
+from pathlib import Path
+from trainform.toolchain.running import run_logged
+
+folder, number = Path(sys.argv[1]), int(sys.argv[2])
+
+class Interrupted(subprocess.Popen):
+    def __init__(self, *words, **options):
+        super().__init__(*words, **options)
+        (folder / "pid").write_text(str(self.pid))
+        os.kill(os.getpid(), number)
+
+subprocess.Popen = Interrupted
+run_logged(["sleep", "60"], folder, {"PATH": "/usr/bin:/bin"}, folder / "log")
+"""
 
 
 def _greeting(folder: Path) -> str:
@@ -141,7 +158,20 @@ def test_an_interrupt_ends_the_whole_group(tmp_path: Path, number: signal.Signal
     runner.send_signal(number)
     runner.communicate(timeout=60)
     assert runner.returncode != 0
-    while _members(group):  # it has been signalled; the kernel takes its time
+    _gone(group)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_while_it_starts_ends_it_too(tmp_path: Path, number: signal.Signals) -> None:
+    words = [sys.executable, "-c", INTERRUPTED, tmp_path, str(int(number))]
+    assert subprocess.run(words, stderr=subprocess.PIPE, timeout=60, check=False).returncode != 0
+    _gone(int((tmp_path / "pid").read_text()))
+
+
+def _gone(group: int) -> None:
+    """It has been signalled; the kernel takes its time."""
+    end = time.monotonic() + 20
+    while _members(group):
         assert time.monotonic() < end
         time.sleep(0.01)
 

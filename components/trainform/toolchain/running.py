@@ -46,18 +46,21 @@ def run_logged(
     with log.open("ab") as output, log.open(errors="replace") as lines, _terminable():
         start = output.seek(0, os.SEEK_END)
         lines.seek(start)
-        # Its own session: Ctrl-C reaches only us, and we end the whole group.
-        process = subprocess.Popen(
-            command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
-            start_new_session=True,
-        )  # fmt: skip
+        process: subprocess.Popen[bytes] | None = None
         try:
+            with _held():
+                # Its own session: Ctrl-C reaches only us, and we end the whole group.
+                process = subprocess.Popen(
+                    command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+                    start_new_session=True,
+                )  # fmt: skip
             while process.poll() is None:
                 _pass_on(lines.readlines(), watch)
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(POLL_SECONDS)
         except BaseException:
-            _end(process)
+            if process is not None:
+                _end(process)
             raise
     if process.returncode != 0:
         raise _failure(command, log, start)
@@ -92,6 +95,28 @@ def _terminable() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+@contextlib.contextmanager
+def _held() -> Iterator[None]:
+    """Ctrl-C and TERM wait for the end of the block: in the middle of starting a process they would leave one that nobody knows."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    early: list[int] = []
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    held = {
+        number: old for number, old in before.items() if old != signal.SIG_IGN
+    }  # `nohup` holds for the process as well
+    for number in held:
+        signal.signal(number, lambda number, frame: early.append(number))
+    try:
+        yield
+    finally:
+        for number, old in held.items():
+            signal.signal(number, old)
+    for number in early[:1]:
+        signal.raise_signal(number)
 
 
 def _failure(command: Sequence[str], log: Path, start: int) -> ToolchainError:
