@@ -163,7 +163,7 @@ def test_an_interrupt_ends_the_whole_group(tmp_path: Path, number: signal.Signal
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_while_it_starts_ends_it_too(tmp_path: Path, number: signal.Signals) -> None:
-    words = [sys.executable, "-c", INTERRUPTED, tmp_path, str(int(number))]
+    words = [sys.executable, "-c", INTERRUPTED, str(tmp_path), str(int(number))]
     assert subprocess.run(words, stderr=subprocess.PIPE, timeout=60, check=False).returncode != 0
     _gone(int((tmp_path / "pid").read_text()))
 

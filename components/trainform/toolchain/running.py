@@ -115,8 +115,8 @@ def _held() -> Iterator[None]:
     finally:
         for number, old in held.items():
             signal.signal(number, old)
-    for number in early[:1]:
-        signal.raise_signal(number)
+    if early:
+        signal.raise_signal(early[0])
 
 
 def _failure(command: Sequence[str], log: Path, start: int) -> ToolchainError:
