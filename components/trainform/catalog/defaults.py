@@ -34,7 +34,7 @@ DEEPSPEED_MOUNT = "/job"  # DeepSpeed looks for /job/hostfile by itself
 
 MAX_RETRY = 3  # what Volcano's webhook writes for 0; said explicitly, since its update check compares literally
 QUEUE_OPEN_SECONDS = 40  # a Queue opens in about a second; later than this its controller is not there
-CONNECT_SECONDS = 10
+CONNECT_SECONDS = 5
 REVISION_DIGITS = 6
 
 NODE_CPU = "128"
