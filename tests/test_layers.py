@@ -28,7 +28,8 @@ ORDER = [
 BESIDE = {
     "progress": {"errors"},
     "locking": {"errors", "progress"},
-    "toolchain": {"errors", "catalog", "progress", "locking"},
+    "signals": set(),
+    "toolchain": {"errors", "catalog", "progress", "locking", "signals"},
     # what a backend's controller would do, without it: it needs plans and live reads, and nothing needs it but the command line
     "rehearsal": {
         "errors",
@@ -43,6 +44,7 @@ BESIDE = {
         "cluster",
         "progress",
         "locking",
+        "signals",
     },
     "sandbox": {"errors", "catalog", "spec", "progress", "locking", "toolchain"},
 }

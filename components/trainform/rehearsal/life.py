@@ -10,7 +10,7 @@ from typing import Any
 from trainform.errors import TrainformError
 from trainform.rehearsal.engine import Engine, RemovedError
 from trainform.rehearsal.ground import Ground
-from trainform.rehearsal.kubexec.bridge import Bridge
+from trainform.rehearsal.kubexec.bridge import JOIN_SECONDS, Bridge
 from trainform.rehearsal.records import FAILED, PREPARING, RUNNING, STOPPED, SUCCEEDED, Records
 from trainform.rehearsal.stage import init_containers, pod_name
 
@@ -18,7 +18,6 @@ NEVER = "Never"
 CANNOT_START = 128  # what a container's exit code is where its program could not be started
 RESTART_SECONDS = 1.0  # a kubelet begins with ten
 LOG_SECONDS = 30.0  # the last lines come with the end of a container, or not at all; a busy machine hands them on late
-JOIN_SECONDS = 30.0
 LONGEST_LINE = 16_384
 
 

@@ -38,7 +38,7 @@ class Platform(pulumi.ComponentResource):
                 manifest,
                 self,
                 provider,
-                [registered[key] for key in ("namespace",) if key in registered],
+                [resource for key, resource in registered.items() if key == "namespace"],
                 _parent_queue(manifest, registered),
             )
         outputs = {

@@ -12,8 +12,8 @@ from typing import Any
 
 from trainform.sandbox.ports import LOOPBACK
 
-# The chart leaves out kube-system and its own namespace.
 WEBHOOK_SECONDS = 30  # the most that Kubernetes allows: the machine has other work
+# The chart leaves out kube-system and its own namespace.
 EXCLUDED_NAMESPACES = ["volcano-system", "kube-system"]
 
 

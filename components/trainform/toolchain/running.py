@@ -6,12 +6,12 @@ import contextlib
 import os
 import signal
 import subprocess
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 
 from trainform.errors import ToolchainError
+from trainform.signals import handled
 
 POLL_SECONDS = 0.25
 GRACE_SECONDS = 5.0
@@ -83,38 +83,20 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 @contextlib.contextmanager
 def _terminable() -> Iterator[None]:
     """TERM (`timeout`, a CI system) unwinds like Ctrl-C, so that the compiler does not go on without us."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
 
     def unwind(number: int, frame: FrameType | None) -> None:
         raise SystemExit(128 + number)
 
-    before = signal.signal(signal.SIGTERM, unwind)
-    try:
+    with handled([signal.SIGTERM], unwind):
         yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 @contextlib.contextmanager
 def _held() -> Iterator[None]:
     """Ctrl-C and TERM wait for the end of the block: in the middle of starting a process they would leave one that nobody knows."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
     early: list[int] = []
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    held = {
-        number: old for number, old in before.items() if old != signal.SIG_IGN
-    }  # `nohup` holds for the process as well
-    for number in held:
-        signal.signal(number, lambda number, frame: early.append(number))
-    try:
+    with handled([signal.SIGINT, signal.SIGTERM], lambda number, frame: early.append(number)):
         yield
-    finally:
-        for number, old in held.items():
-            signal.signal(number, old)
     if early:
         signal.raise_signal(early[0])
 

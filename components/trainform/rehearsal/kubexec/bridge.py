@@ -17,7 +17,7 @@ from trainform.rehearsal.stage import Stage, pod_name, short_name
 
 POLL_SECONDS = 0.2
 QUIET_SECONDS = 2.0  # pods are late by so much without a word
-JOIN_SECONDS = 30.0
+JOIN_SECONDS = 30.0  # for threads whose containers have been removed
 NOT_FOUND = 'Error from server (NotFound): pods "{pod}" not found'
 COMPLETED = "error: cannot exec into a container in a completed pod; current phase is {phase}"
 NO_SUCH_CONTAINER = "Error from server (BadRequest): container {container} is not valid for pod {pod}"
