@@ -11,18 +11,18 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.addons import addons, addons_exports, pytest_runtest_teardown
+from tests.repository import ROOT
 from tests.scheduling import pytest_collection_modifyitems, pytest_xdist_make_scheduler
 from trainform.toolchain.golang import COLLECT_AT
 
 __all__ = [
+    "ROOT",
     "addons",
     "addons_exports",
     "pytest_collection_modifyitems",
     "pytest_runtest_teardown",
     "pytest_xdist_make_scheduler",
 ]
-
-ROOT = Path(__file__).parent.parent
 
 # Shared machines stall: a deadline per example would fail for reasons that are not the code's.
 settings.register_profile("explore", deadline=None, suppress_health_check=[HealthCheck.too_slow])

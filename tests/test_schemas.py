@@ -12,13 +12,12 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from tests.conftest import ROOT
+from tests.repository import tracked
 from trainform.spec.schema import FILES, schema
 
 FOLDER = ROOT / "stacks" / "schemas"
 KINDS = {"experiments": "experiment.schema.json", "environments": "environment.schema.json"}
-WRITTEN = [
-    (path, KINDS[path.parent.name]) for folder in KINDS for path in sorted((ROOT / "stacks" / folder).glob("*.yaml"))
-]
+WRITTEN = [(path, KINDS[folder]) for folder in KINDS for path in tracked(f"{folder}/*.yaml")]
 # What only the two files together, or the rules on the whole, can tell.
 BY_FORM = [
     "claims", "durations", "env-reserved-and-wrong-names", "image-not-a-reference", "missing-fields", "mount-not-a-path",

@@ -6,14 +6,15 @@ import pytest
 import yaml
 
 from tests.conftest import ROOT, Golden
+from tests.repository import names
 from trainform.backends import job_manifests, plan_job, platform_manifests
 from trainform.backends.job import BACKENDS, job_problems
 from trainform.cli.main import main
 from trainform.examine import examine, examine_environment
 from trainform.manifests.documents import to_yaml
 
-EXPERIMENTS = sorted(path.stem for path in (ROOT / "stacks" / "experiments").glob("*.yaml"))
-ENVIRONMENTS = sorted(path.stem for path in (ROOT / "stacks" / "environments").glob("*.yaml"))
+EXPERIMENTS = names("experiments")
+ENVIRONMENTS = names("environments")
 GOLDEN = ROOT / "tests" / "golden"
 
 

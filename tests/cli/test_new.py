@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.conftest import ROOT
+from tests.repository import ROOT, copy_stacks
 from trainform.cli.main import main
 from trainform.examine import examine
 
@@ -17,7 +17,7 @@ from trainform.examine import examine
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project with one environment and no experiments."""
     shutil.copy(ROOT / "Pulumi.yaml", tmp_path)
-    shutil.copytree(ROOT / "stacks" / "environments", tmp_path / "stacks" / "environments")
+    copy_stacks(tmp_path / "stacks", "environments/*")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -10,7 +10,8 @@ import psutil
 import pytest
 
 from tests.engine.live import Live, until
-from tests.engine.project import REPOSITORY, Project
+from tests.engine.project import Project
+from tests.repository import ROOT
 from trainform.sandbox.certificates import Certificates
 from trainform.sandbox.control import Sandbox, down, up
 from trainform.sandbox.folder import Layout
@@ -30,7 +31,7 @@ def toolchain() -> Toolchain:
 
 
 def _start(folder: Path, toolchain: Toolchain) -> Sandbox:
-    dev = load_environment("dev", REPOSITORY).checked()
+    dev = load_environment("dev", ROOT).checked()
     return up(from_environment(dev, folder), toolchain)
 
 

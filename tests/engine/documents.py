@@ -6,7 +6,7 @@ import dataclasses
 import re
 from pathlib import Path
 
-from tests.engine.project import REPOSITORY
+from tests.repository import ROOT
 
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -34,11 +34,11 @@ class Block:
 def blocks(document: Path) -> list[Block]:
     """All blocks of a document, in order."""
     found = _BLOCK.findall(document.read_text())
-    name = str(document.relative_to(REPOSITORY))
+    name = str(document.relative_to(ROOT))
     return [Block(name, number, language, text) for number, (language, text) in enumerate(found)]
 
 
 def all_blocks(language: str) -> list[Block]:
     """The blocks of one language in every document that a user reads."""
-    documents = [REPOSITORY / "README.md", REPOSITORY / "CONTRIBUTING.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
+    documents = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
     return [block for document in documents for block in blocks(document) if block.language == language]

@@ -8,17 +8,17 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from tests.repository import ROOT, read
 from trainform.examine import examine
 from trainform.plan import Plan
 from trainform.sandbox.exports import WITHOUT_SIDECARS
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 PATIENCE = 600.0
 PARTS_OF_REPLACE = ("create-replacement", "delete-replaced")  # beside the step `replace` itself
 SSH_SECRET = "a secret of thirty-two characters"  # noqa: S105 - of the tests' stacks
@@ -59,6 +59,22 @@ class Step:
         return self.type.rpartition(":")[2]
 
 
+def run(words: Sequence[str], folder: Path, environ: Mapping[str, str], timeout: float = PATIENCE) -> Ran:
+    """Run a command to its end, without a terminal."""
+    done = subprocess.run(
+        words,
+        cwd=folder,
+        env=environ,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        stdin=subprocess.DEVNULL,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
+    return Ran(done.returncode, done.stdout)
+
+
 class Project:
     """One Pulumi project. `namespace` is its own, so that tests never meet in the cluster."""
 
@@ -74,16 +90,16 @@ class Project:
             "PULUMI_CONFIG_PASSPHRASE": "correct horse battery staple",
         }
         self.environ.pop("PULUMI_CONFIG_PASSPHRASE_FILE", None)
-        definition = yaml.safe_load((REPOSITORY / "Pulumi.yaml").read_text())
+        definition = yaml.safe_load((ROOT / "Pulumi.yaml").read_text())
         definition["runtime"]["options"]["virtualenv"] = sys.prefix
         (folder / "Pulumi.yaml").write_text(yaml.safe_dump(definition))
         (folder / "stacks" / "experiments").mkdir(parents=True)
         (folder / "stacks" / "environments").mkdir()
-        shutil.copy(REPOSITORY / "stacks" / "__main__.py", folder / "stacks")
+        shutil.copy(ROOT / "stacks" / "__main__.py", folder / "stacks")
 
     def environment(self, **changes: Any) -> None:
         """Write the environment `dev`: that of the repository in this project's namespace, with changes."""
-        data = yaml.safe_load((REPOSITORY / "stacks" / "environments" / "dev.yaml").read_text())
+        data = read("environments", "dev")
         data |= {"namespace": {"name": self.namespace, "create": False}, "queues": {}, "claims": {}}
         self._write("environments", "dev", data | changes)
 
@@ -95,7 +111,7 @@ class Project:
         self, name: str, edit: Callable[[dict[str, Any]], object] = lambda data: None, called: str | None = None
     ) -> None:
         """Write a teaching experiment of the repository, edited, under its own name or another."""
-        data = yaml.safe_load((REPOSITORY / "stacks" / "experiments" / f"{name}.yaml").read_text())
+        data = read("experiments", name)
         edit(data)
         written = name if called is None else called
         self._write("experiments", written, data | {"name": written})
@@ -136,18 +152,7 @@ class Project:
 
     def run(self, *words: str, timeout: float = PATIENCE, **environ: str) -> Ran:
         """Run any command with the project's environment."""
-        done = subprocess.run(
-            words,
-            cwd=self.folder,
-            env={**self.environ, **environ},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            stdin=subprocess.DEVNULL,
-            text=True,
-            timeout=timeout,
-            check=False,
-        )
-        return Ran(done.returncode, done.stdout)
+        return run(words, self.folder, {**self.environ, **environ}, timeout)
 
     def up(self, stack: str, *words: str) -> str:
         """`pulumi up` without asking; its output."""

@@ -19,8 +19,8 @@ from hypothesis import HealthCheck, given, settings
 from tests.engine.admission import not_kept, offered
 from tests.engine.differences import changed
 from tests.engine.live import Live
-from tests.engine.project import REPOSITORY
 from tests.generators import experiments
+from tests.repository import ROOT
 from trainform.backends import plan_job, platform_manifests
 from trainform.backends.job import BACKENDS
 from trainform.errors import InputError, Problem
@@ -108,6 +108,6 @@ def test_what_check_accepts_the_server_accepts_and_keeps(
 
 
 def test_the_teaching_environment_is_admitted(addons_live: Live) -> None:
-    for manifest in platform_manifests(load_environment("dev", REPOSITORY).checked()):
+    for manifest in platform_manifests(load_environment("dev", ROOT).checked()):
         if not manifest.patch and manifest.body["kind"] != "PersistentVolumeClaim":
             assert list(changed(manifest.body, addons_live.make(manifest.body, dry_run=True))) == []

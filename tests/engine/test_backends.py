@@ -6,35 +6,30 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.engine.admission import not_kept
 from tests.engine.live import Live, until
 from tests.engine.pods import as_planned, pods_of
 from tests.engine.programs import stack_of
-from tests.engine.project import REPOSITORY, Project
+from tests.engine.project import Project
+from tests.repository import ROOT, names, read
 from trainform.backends.job import BACKENDS, job_problems
 from trainform.spec import Experiment
 from trainform.spec.load import load_environment
 
-EXPERIMENTS = sorted(path.stem for path in (REPOSITORY / "stacks" / "experiments").glob("*.yaml"))
+EXPERIMENTS = names("experiments")
 OTHERS = [name for name in BACKENDS if name != "volcano"]
 CLAIM = "cloud-ai-test-pvc-1"  # of the environment's stack
 
 
 def able(backend: str) -> list[str]:
     """The teaching experiments that the operator can run."""
-    environment = load_environment("dev", REPOSITORY).checked()
+    environment = load_environment("dev", ROOT).checked()
     return [name for name in EXPERIMENTS if not job_problems(on_backend(name, backend), environment)]
 
 
 def on_backend(name: str, backend: str) -> Experiment:
-    return Experiment.model_validate({**written(name), "backend": backend})
-
-
-def written(name: str) -> dict[str, Any]:
-    data: dict[str, Any] = yaml.safe_load((REPOSITORY / "stacks" / "experiments" / f"{name}.yaml").read_text())
-    return data
+    return Experiment.model_validate({**read("experiments", name), "backend": backend})
 
 
 def small(data: dict[str, Any]) -> None:

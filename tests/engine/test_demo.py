@@ -1,8 +1,9 @@
-"""`trainform demo`, which is what `make demo` runs after the set-up."""
+"""`trainform demo`, which is what `make demo` runs after the set-up, and what may come between it and `make test` in one clone."""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -13,41 +14,74 @@ from pathlib import Path
 import pytest
 
 from tests.engine.live import until
-from tests.engine.project import REPOSITORY, Project
-from trainform.sandbox.exports import WITHOUT_SIDECARS
-from trainform.sandbox.folder import Layout
+from tests.engine.project import SSH_SECRET, Project, Ran, run
+from tests.repository import ROOT, copy_stacks
+from trainform.sandbox.folder import FOLDER_VARIABLE
+from trainform.sandbox.salts import SALT
 from trainform.toolchain.ensure import environment
 from trainform.toolchain.model import Toolchain
 
 TRAINFORM = (sys.executable, "-m", "trainform")
+IN_SANDBOX = 'set -e; eval "$(trainform sandbox env)"'
+USERS_STACK = "stacks/Pulumi.resnet.dev.yaml"
+EXPERIMENT = "stacks/experiments/sdxl-lora.yaml"
+
+
+class Clone:
+    """A clone of the repository, and a user's shell in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.copy = folder / ".trainform" / "sandbox-demo"
+        foreign = ("PULUMI_", "KUBECONFIG", FOLDER_VARIABLE)
+        self.environ = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
+        self.environ["PATH"] = f"{Path(sys.prefix) / 'bin'}:{os.environ['PATH']}"
+        ignored = [line.rstrip("/") for line in (ROOT / ".gitignore").read_text().splitlines()]
+        shutil.copytree(ROOT, folder, symlinks=True, ignore=shutil.ignore_patterns(".git", "stacks", *ignored))
+        copy_stacks(folder / "stacks")
+        (folder / ".venv").symlink_to(sys.prefix)  # as `make venv` makes it, but for the kind
+        self.shell("git init --quiet && echo .venv >> .git/info/exclude && git add --all")
+        self.shell("git -c user.name=tests -c user.email=tests@example.com commit --quiet --message everything")
+
+    def shell(self, script: str) -> str:
+        """What a script prints that must succeed."""
+        return self.run("bash", "-c", script).succeeded()
+
+    def run(self, *words: str) -> Ran:
+        """Run a command in the clone."""
+        return run(words, self.folder, self.environ)
+
+    def demo(self) -> str:
+        """`make demo` after its set-up."""
+        return self.run(*TRAINFORM, "demo").succeeded()
+
+    def changed(self) -> str:
+        """What git sees."""
+        return self.shell("git status --porcelain")
 
 
 @pytest.fixture
-def clone(tmp_path: Path, toolchain: Toolchain) -> Iterator[Project]:
-    """The repository's stacks in a folder of their own, with a sandbox of their own."""
-    project = Project(tmp_path / "clone", environment(toolchain.pulumi), "ai-namespace")
-    shutil.rmtree(project.folder / "stacks")
-    shutil.copytree(REPOSITORY / "stacks", project.folder / "stacks", ignore=shutil.ignore_patterns("__pycache__"))
-    project.environ["TRAINFORM_SANDBOX"] = str(tmp_path / "sandbox")
-    yield project
-    project.run(*TRAINFORM, "sandbox", "down", "--purge").succeeded()
+def clone(tmp_path: Path, toolchain: Toolchain) -> Iterator[Clone]:
+    """A clone, whose sandbox ends with the test."""
+    clone = Clone(tmp_path / "clone")
+    yield clone
+    clone.run(*TRAINFORM, "sandbox", "down", "--purge").succeeded()
 
 
-def stop_an_earlier_one(clone: Project) -> None:
-    """As `make stop` leaves a project: the state of its stacks is gone, in their files are its salts."""
-    layout = Layout(Path(clone.environ["TRAINFORM_SANDBOX"]))
-    layout.make()
-    url, passphrase = f"file://{layout.pulumi_state}?{WITHOUT_SIDECARS}", layout.passphrase.read_text()
-    for stack in ("dev", "sdxl-lora.dev"):
-        init = clone.pulumi("stack", "init", stack, PULUMI_BACKEND_URL=url, PULUMI_CONFIG_PASSPHRASE=passphrase)
-        init.succeeded()
-        assert "encryptionsalt" in (clone.folder / "stacks" / f"Pulumi.{stack}.yaml").read_text()
-    clone.run(*TRAINFORM, "sandbox", "down").succeeded()
-    assert not layout.pulumi_state.exists()
+def pasted(clone: Clone, demo: str) -> str:
+    """What the commands print that the demo offers at its end, typed into a new shell elsewhere."""
+    _, _, text = demo.partition("Now yours")
+    lines = [line.strip() for line in text.splitlines()]
+    first = next(line for line in lines if line.startswith("cd "))
+    parts = [part for line in lines for part in re.split(r" {2,}", line)]
+    commands = [part for part in parts if re.match(r"(trainform|pulumi) ", part)]
+    assert len(commands) == 5, commands
+    asked = [re.sub(r"^pulumi (up|destroy)", r"pulumi \1 --yes", command) for command in commands]
+    return run(["bash", "-c", "\n".join(["set -e", first, *asked])], clone.folder.parent, clone.environ).succeeded()
 
 
-def interrupted_demo(clone: Project, log: Path) -> str:
-    """What it says that is interrupted in the middle of the experiment's `up`."""
+def interrupted_demo(clone: Clone, log: Path) -> str:
+    """What a demo prints that is interrupted in the middle of the experiment's `up`."""
     with log.open("w") as output:
         demo = subprocess.Popen(
             [*TRAINFORM, "demo"],
@@ -63,26 +97,74 @@ def interrupted_demo(clone: Project, log: Path) -> str:
     return log.read_text()
 
 
-def test_the_demo_begins_anew_after_stop_goes_on_when_interrupted_and_does_nothing_twice(
-    clone: Project, tmp_path: Path
+def test_the_demo_changes_nothing_in_the_clone_whatever_comes_before_it(
+    clone: Clone, tmp_path: Path, toolchain: Toolchain
 ) -> None:
-    stop_an_earlier_one(clone)
-    said = interrupted_demo(clone, tmp_path / "demo.log")
-    assert "+ 7 to create" in said
-    assert "interrupted; to go on, run the same command again" in said
-    assert "Traceback" not in said
-    resumed = clone.run(*TRAINFORM, "demo").succeeded()
-    assert resumed.count("Running") == 4
-    assert {"a800-0", "a800-1", "a800-2", "a800-3", "a800-4", "a800-5", "a800-6", "a800-7"} & set(resumed.split())
-    for word in ("change", "review", "apply", "destroy", "stop"):
-        assert f"\n  {word} " in resumed
-    again = clone.run(*TRAINFORM, "demo").succeeded()
+    first = clone.demo()
+    assert "+ 7 created" in first
+    assert first.count("Running") == 4
+    assert {"a800-0", "a800-1", "a800-2", "a800-3", "a800-4", "a800-5", "a800-6", "a800-7"} & set(first.split())
+    assert clone.changed() == ""
+    assert SALT in (clone.copy / "stacks" / "Pulumi.sdxl-lora.dev.yaml").read_text()
+
+    edited = clone.copy / EXPERIMENT
+    edited.write_text(edited.read_text().replace("pytorch-training", "own-training"))
+    answers = pasted(clone, first)
+    assert re.search(r'image *: ".*pytorch-training.*" => ".*own-training', answers)
+    assert "sandbox down: " in answers
+    assert "its logs stay, and the passphrase of its stacks" in answers
+    assert f"the demo's copy of the project stays: {clone.copy}" in answers
+
+    interrupted = interrupted_demo(clone, tmp_path / "demo.log")
+    assert f"you have edited {EXPERIMENT} in {clone.copy}" in interrupted
+    assert "+ 7 to create" in interrupted
+    assert "interrupted; to go on, run the same command again" in interrupted
+    assert "Traceback" not in interrupted
+    assert clone.demo().count("Running") == 4
+    assert "own-training" in edited.read_text()
+    assert clone.changed() == ""
+
+    a_users_own_up(clone)
+    again = clone.demo()
     assert "7 unchanged" in again
     assert again.count("Running") == 4
+    assert clone.changed() == f" M {USERS_STACK}\n", "which pulumi changed that the user called"
+    stacks_can_be_copied(clone, tmp_path, toolchain)
+
+    clone.run(*TRAINFORM, "sandbox", "down", "--purge").succeeded()
+    renewed = clone.demo()
+    assert f"the salt in {USERS_STACK} is of another one" in renewed
+    assert renewed.count("Running") == 4
+    the_way_out_of_an_incorrect_passphrase(clone)
 
 
-def test_the_demo_outside_a_clone_says_so(tmp_path: Path, toolchain: Toolchain) -> None:
-    project = Project(tmp_path / "clone", environment(toolchain.pulumi), "ai-namespace")
-    (project.folder / "Pulumi.yaml").unlink()
-    output = project.run(*TRAINFORM, "demo").failed()
+def a_users_own_up(clone: Clone) -> None:
+    """Of a teaching stack, in the clone itself."""
+    clone.shell(
+        f"{IN_SANDBOX}; pulumi stack init resnet.dev; pulumi config set --secret trainform:sshSecret '{SSH_SECRET}' -s "
+        "resnet.dev; pulumi up -s resnet.dev --yes --skip-preview --non-interactive"
+    )
+    assert SALT in (clone.folder / USERS_STACK).read_text()
+
+
+def stacks_can_be_copied(clone: Clone, tmp_path: Path, toolchain: Toolchain) -> None:
+    """What the tests of this folder begin with; it failed where a stack's file brought its salt."""
+    project = Project(tmp_path / "project", environment(toolchain.pulumi), "ai-namespace")
+    copy_stacks(project.folder / "stacks", repository=clone.folder)
+    for stack in ("dev", "sdxl-lora.dev", "resnet.dev"):
+        project.pulumi("stack", "init", stack).succeeded()
+
+
+def the_way_out_of_an_incorrect_passphrase(clone: Clone) -> None:
+    """After `sandbox down --purge` the salt in the clone is of a passphrase that is gone, as the demo has noted."""
+    init = ("bash", "-c", f"{IN_SANDBOX}; pulumi stack init resnet.dev --non-interactive")
+    assert "incorrect passphrase" in clone.run(*init).failed()
+    clone.shell(f"sed -i.old /^{SALT}:/d {USERS_STACK}")
+    clone.run(*init).succeeded()
+    clone.shell(f"{IN_SANDBOX}; pulumi config set --secret trainform:sshSecret '{SSH_SECRET}' -s resnet.dev")
+    clone.shell(f"{IN_SANDBOX}; pulumi preview -s resnet.dev --non-interactive")
+
+
+def test_the_demo_outside_a_clone_says_so(tmp_path: Path) -> None:
+    output = run([*TRAINFORM, "demo"], tmp_path, os.environ).failed()
     assert "there is no Pulumi.yaml here or above" in output

@@ -13,14 +13,15 @@ import yaml
 
 from tests.engine.documents import Block, all_blocks, blocks
 from tests.engine.live import Live, until
-from tests.engine.project import REPOSITORY, Project
+from tests.engine.project import Project
 from tests.rehearsal.conftest import docker_daemon, image
+from tests.repository import ROOT, copy_stacks, read, stack_config, tracked
 from trainform.cli.new import STACK
 from trainform.spec import Experiment
 from trainform.spec.load import parse
 
 __all__ = ["docker_daemon", "image"]
-README = {(block.language, block.number): block for block in blocks(REPOSITORY / "README.md")}
+README = {(block.language, block.number): block for block in blocks(ROOT / "README.md")}
 
 
 @pytest.fixture(scope="module")
@@ -28,15 +29,11 @@ def clone(tmp_path_factory: pytest.TempPathFactory, sandbox_exports: dict[str, s
     """The project as a newcomer has it after `make demo`: the environment's stack is up, `resnet` has a stack."""
     folder = tmp_path_factory.mktemp("readme") / "clone"
     project = Project(folder, sandbox_exports, "ai-namespace")
-    shutil.rmtree(folder / "stacks")
-    shutil.copytree(REPOSITORY / "stacks", folder / "stacks", ignore=shutil.ignore_patterns("__pycache__"))
-    for path in (folder / "stacks").glob("Pulumi.*.yaml"):
-        content = yaml.safe_load(path.read_text())
-        path.write_text(yaml.safe_dump({"config": content["config"]}))
+    copy_stacks(folder / "stacks")
     # a rehearsal starts a process for each accelerator, which imports torch for seconds
     resnet = folder / "stacks" / "experiments" / "resnet.yaml"
     resnet.write_text(resnet.read_text().replace("{a800: 8}", "{a800: 2}"))
-    shutil.copy(REPOSITORY / "Makefile", folder)
+    shutil.copy(ROOT / "Makefile", folder)
     project.environ["PATH"] = f"{Path(sys.prefix) / 'bin'}:{project.environ['PATH']}"
     project.environ["TRAINFORM_SANDBOX"] = str(tmp_path_factory.mktemp("documents") / "sandbox")
     for stack in ("dev", "resnet.dev"):
@@ -66,9 +63,7 @@ def table(lines: Iterable[str]) -> set[tuple[str, ...]]:
 def test_the_readme_shows_an_experiment_that_is_there() -> None:
     text = README["yaml", 0].text
     path, _, shown = text.partition("\n")
-    kept = [
-        line for line in (REPOSITORY / path.removeprefix("# ")).read_text().splitlines() if not line.startswith("#")
-    ]
+    kept = [line for line in (ROOT / path.removeprefix("# ")).read_text().splitlines() if not line.startswith("#")]
     assert shown.splitlines() == kept
 
 
@@ -79,11 +74,11 @@ def test_the_readme_program_runs(clone: Project) -> None:
             (step.type, step.name) for step in clone.preview("resnet.dev")
         }
     finally:
-        shutil.copy(REPOSITORY / "stacks" / "__main__.py", clone.folder / "stacks")
+        shutil.copy(ROOT / "stacks" / "__main__.py", clone.folder / "stacks")
 
 
 def test_fragments_of_experiments_are_right() -> None:
-    whole = yaml.safe_load((REPOSITORY / "stacks" / "experiments" / "hello.yaml").read_text())
+    whole = read("experiments", "hello")
     for block in all_blocks("yaml"):
         parsed = parse(Experiment, whole | yaml.safe_load(block.text))
         assert parsed.model is not None, block
@@ -91,7 +86,7 @@ def test_fragments_of_experiments_are_right() -> None:
 
 
 def test_committed_stacks_are_those_of_new() -> None:
-    for path in (REPOSITORY / "stacks").glob("Pulumi.*.*.yaml"):
+    for path in tracked("Pulumi.*.*.yaml"):
         _, experiment, environment, _ = path.name.split(".")
         expected = yaml.safe_load(STACK.format(name=experiment, environment=environment))
-        assert yaml.safe_load(path.read_text())["config"] == expected["config"]
+        assert stack_config(path) == expected["config"]

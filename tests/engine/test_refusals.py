@@ -16,7 +16,8 @@ import pytest
 import yaml
 
 from tests.engine.live import Live, until
-from tests.engine.project import REPOSITORY, Project
+from tests.engine.project import Project
+from tests.repository import ROOT
 from trainform.backends.job import needed_crds
 from trainform.catalog import defaults
 from trainform.cluster.preflight import PROJECTS
@@ -172,7 +173,7 @@ def test_a_queue_that_never_opens_and_a_second_up_that_meets_the_lock(
         assert told in message_of(project, *up)
     finally:
         volcano_controller.resume()
-    shutil.copy(REPOSITORY / "stacks" / "__main__.py", project.folder / "stacks")
+    shutil.copy(ROOT / "stacks" / "__main__.py", project.folder / "stacks")
     project.up(stack)
 
 

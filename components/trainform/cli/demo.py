@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import time
 from pathlib import Path
@@ -20,7 +21,8 @@ from trainform.examine import examine
 from trainform.manifests.objects import pod_selector
 from trainform.plan.model import Plan
 from trainform.progress import Progress
-from trainform.sandbox import chosen_folder, exports, from_environment, up
+from trainform.sandbox import chosen_folder, copy_project, exports, from_environment, note_older_salts, up
+from trainform.sandbox.exports import UNSET
 from trainform.spec.load import load_environment, project_root
 from trainform.toolchain import ensure
 
@@ -29,36 +31,37 @@ STACK = f"{EXPERIMENT}.{ENVIRONMENT}"
 PATIENCE_SECONDS = 60.0
 
 NEXT = f"""
-Now yours. In this folder:
+Now yours, in a copy of the project; your clone stays as it is:
 
-  source .venv/bin/activate; eval "$(trainform sandbox env)"
+  cd {{folder}}; source .venv/bin/activate; eval "$(trainform sandbox env)"
 
-  change    edit stacks/experiments/{EXPERIMENT}.yaml, for instance the image
-  review    trainform plan {EXPERIMENT} -e {ENVIRONMENT}        ranks, ports, environment, names
-            pulumi preview -s {STACK} --diff    names the changed field, and says whether the job is replaced
+  change    edit stacks/experiments/{EXPERIMENT}.yaml there, for instance the image
+  review    trainform plan {EXPERIMENT} -e {ENVIRONMENT}          ranks, ports, environment, names
+            pulumi preview -s {STACK} --diff   names the changed field, and says whether the job is replaced
   apply     pulumi up -s {STACK}
-  destroy   pulumi destroy -s {STACK}           leaves the checkpoints' claim
-  stop      make stop                                ends the sandbox
-
-Pulumi has noted each stack's encryption salt in stacks/Pulumi.*.yaml; `git checkout stacks` forgets it.
+  destroy   pulumi destroy -s {STACK}          leaves the checkpoints' claim
+  stop      trainform sandbox down                   ends the sandbox, as `make stop` does in the clone; the copy stays
 """
 
 
 def command() -> None:
-    """Walk a four-node job through preview, up and its pods on the sandbox. Run again, it does nothing twice."""
+    """Walk a four-node job through preview, up and its pods on the sandbox. Run again, it does nothing twice.
+
+    It works in a copy of the project beside the sandbox (.trainform/sandbox-demo), since Pulumi writes into the stacks' files: the
+    project itself stays as it is. What you edit in the copy stays there, and the demo goes on with it.
+    """
     console = Console(highlight=False)
     root = project_root()
     if not (root / "Pulumi.yaml").is_file():
         raise TrainformError("there is no Pulumi.yaml here or above", "run this in a clone of trainform")
     progress = display()
-    folder = chosen_folder(None)
-    environment = load_environment(ENVIRONMENT, root).checked()
-    plan = examine(EXPERIMENT, ENVIRONMENT, root=root).plan()
-    up(from_environment(environment, folder), ensure(progress), progress)
-    variables = exports(folder)
-    os.environ["KUBECONFIG"] = variables["KUBECONFIG"]
-    shell = Shell(console, root, {**os.environ, **variables})
-    shell.environ.pop("PULUMI_CONFIG_PASSPHRASE", None)
+    sandbox = chosen_folder(None)
+    folder = copy_project(root, sandbox, progress)
+    note_older_salts(root, sandbox, progress)
+    environment = load_environment(ENVIRONMENT, folder).checked()
+    plan = examine(EXPERIMENT, ENVIRONMENT, root=folder).plan()
+    up(from_environment(environment, sandbox), ensure(progress), progress)
+    shell = _shell(console, folder, sandbox)
 
     console.print(Rule("The environment: namespace, queue and shared claims"))
     shell.run("pulumi", "stack", "select", "--create", "--non-interactive", ENVIRONMENT, quiet=True)
@@ -72,17 +75,25 @@ def command() -> None:
 
     console.print(Rule("Its pods, placed as a gang by Volcano"))
     console.print(_table(plan, _running_pods(plan, progress)))
-    console.print(NEXT, markup=False, soft_wrap=True)
+    console.print(NEXT.format(folder=shlex.quote(str(folder))), markup=False, soft_wrap=True)
+
+
+def _shell(console: Console, folder: Path, sandbox: Path) -> Shell:
+    """As after `eval "$(trainform sandbox env)"`, for this process too: its reads of the cluster go to the sandbox."""
+    variables = exports(sandbox)
+    os.environ["KUBECONFIG"] = variables["KUBECONFIG"]
+    environ = {**os.environ, **variables}
+    return Shell(console, folder, {name: value for name, value in environ.items() if name not in UNSET})
 
 
 class Shell:
-    """Runs commands in the project and shows them as a person would type them."""
+    """Runs commands in the copy of the project and shows them as a person would type them."""
 
-    def __init__(self, console: Console, root: Path, environ: dict[str, str]) -> None:
+    def __init__(self, console: Console, folder: Path, environ: dict[str, str]) -> None:
         self.console = console
         self.environ = environ
         self.color = "always" if console.is_terminal else "never"
-        self._root = root
+        self._folder = folder
 
     def run(self, *words: str, quiet: bool = False) -> None:
         """Run to the end; an error of the command ends the demo with what to do."""
@@ -90,17 +101,19 @@ class Shell:
         if not quiet:
             self.console.print(f"\n$ {shown}", style="bold", markup=False)
         pipe = subprocess.PIPE if quiet else None
-        process = subprocess.Popen(words, cwd=self._root, env=self.environ, stdout=pipe, stderr=pipe, text=True)
+        process = subprocess.Popen(words, cwd=self._folder, env=self.environ, stdout=pipe, stderr=pipe, text=True)
         try:
-            _, said = process.communicate()
+            _, errors = process.communicate()
         except KeyboardInterrupt:
             # The terminal has told pulumi too: it ends what it is doing, notes it and gives back the stack's lock. Killed, it could not.
             process.communicate()
             raise
         if process.returncode != 0:
             raise TrainformError(
-                f"`{shown}` ended with exit code {process.returncode}{f': {said.strip()}' if said else ''}",
-                "look at what it says; a lock of a killed pulumi: `pulumi cancel -s STACK`; `make stop` and `make demo` begin anew",
+                f"`{shown}` ended with exit code {process.returncode}{f': {errors.strip()}' if errors else ''}",
+                "look at what it says, and run the same command again to go on; a killed pulumi leaves a lock: "
+                f'`cd {shlex.quote(str(self._folder))}`, `eval "$(trainform sandbox env)"`, `pulumi cancel -s STACK`; '
+                "`make stop` and `make demo` begin anew",
             )
 
 

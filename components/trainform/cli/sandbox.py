@@ -61,7 +61,12 @@ WithOption = Annotated[
     ),
 ]
 PurgeOption = Annotated[
-    bool, typer.Option("--purge", "--delete", help="Remove the logs and the passphrase too, and the folder.")
+    bool,
+    typer.Option(
+        "--purge",
+        "--delete",
+        help="Remove the logs and the passphrase too, and the folder. Secrets in stack files cannot be read any more then.",
+    ),
 ]
 
 
@@ -79,12 +84,14 @@ def up_command(
     `sandbox.trainform.dev/exit-code: "1"` in a pod template end them by themselves.
     """
     from trainform.cli.progress import display
-    from trainform.sandbox import chosen_addons, chosen_folder, up
+    from trainform.sandbox import chosen_addons, chosen_folder, note_older_salts, up
+    from trainform.spec.load import project_root
     from trainform.toolchain import ensure
 
     progress = display()
     chosen = chosen_addons([] if addons is None else addons)  # a wrong name is told before anything is built
     settings = dataclasses.replace(_settings(environment, chosen_folder(folder)), addons=chosen)
+    note_older_salts(project_root(), settings.folder, progress)
     sandbox = up(settings, ensure(progress), progress, timeout)
     typer.echo(
         f"sandbox up: {sandbox.url}, context {sandbox.context}, {sum(pool.count for pool in settings.pools)} nodes"
@@ -109,14 +116,19 @@ def _settings(environment: str | None, folder: Path) -> SandboxSettings:
 def down_command(folder: FolderOption = None, purge: PurgeOption = False) -> None:
     """Stop what `up` started, and remove the cluster with all objects in it.
 
-    The state of Pulumi stacks made in the sandbox goes too: it describes objects that are gone. The logs stay, and the passphrase.
+    The state of Pulumi stacks made in the sandbox goes too: it describes objects that are gone. The logs stay, and the passphrase:
+    the salts that Pulumi wrote into stack files are of it. The demo's copy of the project is yours and stays always.
     """
     from trainform.cli.progress import display
-    from trainform.sandbox import chosen_folder, down
+    from trainform.sandbox import chosen_folder, copy_folder, down
 
     place = chosen_folder(folder)
     found = down(place, display(), purge)
     typer.echo(f"sandbox down: {place}" if found else f"there is no sandbox in {place}")
+    if not purge and place.exists():
+        typer.echo("its logs stay, and the passphrase of its stacks; `trainform sandbox down --purge` removes them")
+    if copy_folder(place).exists():
+        typer.echo(f"the demo's copy of the project stays: {copy_folder(place)}")
 
 
 @app.command("status")

@@ -6,6 +6,8 @@ from trainform.sandbox.addons import chosen_addons
 from trainform.sandbox.control import Sandbox, down, up
 from trainform.sandbox.exports import exports
 from trainform.sandbox.folder import chosen_folder
+from trainform.sandbox.project_copy import copy_folder, copy_project
+from trainform.sandbox.salts import note_older_salts
 from trainform.sandbox.settings import NodePool, SandboxSettings, Taint, default_pools, from_environment
 from trainform.sandbox.status import SandboxStatus, status
 
@@ -17,10 +19,13 @@ __all__ = [
     "Taint",
     "chosen_addons",
     "chosen_folder",
+    "copy_folder",
+    "copy_project",
     "default_pools",
     "down",
     "exports",
     "from_environment",
+    "note_older_salts",
     "status",
     "up",
 ]

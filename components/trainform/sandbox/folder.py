@@ -6,7 +6,7 @@ kubeconfig      the way in, for people and tools
 pki/ etcd/ config/          certificates, the cluster's data, files for the components
 logs/           one file for each component; the run before as *.previous.log
 pulumi-state/   state of the stacks that describe this cluster
-passphrase      of that state; kept, since the stacks' files in the project remember what was encrypted with it
+passphrase      of that state; kept, since the salts in the project's stack files are of it
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from trainform.toolchain.oserrors import translated
 
 FOLDER_VARIABLE = "TRAINFORM_SANDBOX"
 PROJECT_FILE = "Pulumi.yaml"
+PROJECT_STATE, SANDBOX = ".trainform", "sandbox"  # of a project: where its sandbox lies by default
 
 # What `down` removes, by name: the folder was chosen by the user and may hold other things.
 CLUSTER_FILES = ("state.json", "kubeconfig", "pki", "etcd", "config", "pulumi-state")
@@ -132,7 +133,8 @@ def chosen_folder(given: Path | None = None) -> Path:
     here = Path.cwd()
     for folder in (here, *here.parents):
         if (folder / PROJECT_FILE).is_file():
-            return folder / ".trainform" / "sandbox"
+            place = folder / PROJECT_STATE / SANDBOX
+            return place.resolve() if place.is_symlink() else place  # of the demo's copy: to the clone's sandbox
     import platformdirs  # only here: most callers are in a project
 
-    return platformdirs.user_state_path("trainform") / "sandbox"
+    return platformdirs.user_state_path("trainform") / SANDBOX

@@ -1,0 +1,246 @@
+"""The demo's copy of the project: it follows the project, and what the user writes in it stays."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.repository import ROOT, copy_stacks
+from tests.sandbox.test_salts import PASSPHRASE, PLAIN, SALTED, WITH_SECRET
+from tests.toolchain.recording import Recording
+from trainform.errors import SandboxError
+from trainform.progress import SILENT
+from trainform.sandbox import chosen_folder, copy_folder, copy_project
+from trainform.sandbox.folder import Layout
+from trainform.sandbox.project_copy import Changes, Files, changes
+
+STACK = "stacks/Pulumi.sdxl-lora.dev.yaml"
+EXPERIMENT = "stacks/experiments/sdxl-lora.yaml"
+PATHS = st.sampled_from([STACK, EXPERIMENT, "stacks/environments/dev.yaml", "Pulumi.yaml"])
+PROJECTS = st.dictionaries(PATHS, st.sampled_from(["one", "two", "three"]))
+EDITS = st.dictionaries(PATHS, st.sampled_from(["mine", "my own"]))
+
+
+def applied(change: Changes, copy: Files) -> dict[str, str]:
+    return {path: text for path, text in {**copy, **change.write}.items() if path not in change.remove}
+
+
+@given(st.lists(st.tuples(PROJECTS, EDITS), min_size=1, max_size=4))
+def test_it_follows_the_project_but_for_what_the_user_edited(
+    history: list[tuple[dict[str, str], dict[str, str]]],
+) -> None:
+    copy: dict[str, str] = {}
+    copied: dict[str, list[str]] = {}
+    edits: dict[str, str] = {}
+    for project, new_edits in history:
+        change = changes(project, copy, copied)
+        copy, copied = applied(change, copy), dict(change.copied)
+        assert copy == {**project, **edits}
+        assert set(change.edited) == edits.keys() & project.keys()
+        edits |= new_edits
+        copy |= new_edits
+
+
+@given(PROJECTS, PROJECTS, st.data())
+def test_interrupted_anywhere_it_goes_on(first: dict[str, str], then: dict[str, str], data: st.DataObject) -> None:
+    begun = changes(first, {}, {})
+    change = changes(then, first, begun.copied)
+    written = data.draw(st.integers(0, len(change.write)))
+    half = {**first, **dict(list(change.write.items())[:written])}
+    again = changes(then, half, change.copied)  # the hashes are written before the files
+    assert again.edited == ()
+    assert applied(again, half) == then
+    earlier = changes(then, first, begun.copied)  # not even they were written
+    assert applied(earlier, first) == then
+
+
+@given(PROJECTS)
+def test_what_the_user_makes_like_the_project_again_follows_it_again(project: dict[str, str]) -> None:
+    begun = changes(project, {}, {})
+    edited = dict.fromkeys(project, "mine")
+    assert set(changes(project, edited, begun.copied).edited) == project.keys()
+    back = changes(project, project, begun.copied)
+    newer = dict.fromkeys(project, "newer")
+    assert changes(newer, project, back.copied).write == newer
+
+
+def test_a_salt_is_no_edit_and_a_secret_is_one() -> None:
+    begun = changes({STACK: PLAIN}, {}, {})
+    salted = changes({STACK: PLAIN}, {STACK: SALTED}, begun.copied)
+    assert (salted.write, salted.edited) == ({}, ())
+    newer = changes({STACK: PLAIN + "# newer\n"}, {STACK: SALTED}, begun.copied)
+    assert newer.write == {STACK: PLAIN + "# newer\n"}
+    assert changes({STACK: PLAIN}, {STACK: WITH_SECRET}, begun.copied).edited == (STACK,)
+    elsewhere = changes({EXPERIMENT: PLAIN}, {EXPERIMENT: SALTED}, changes({EXPERIMENT: PLAIN}, {}, {}).copied)
+    assert elsewhere.edited == (EXPERIMENT,), "a file that is no stack's has no salt"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A clone of the repository, as far as the demo needs it."""
+    project = tmp_path / "clone"
+    copy_stacks(project / "stacks")
+    shutil.copy(ROOT / "Pulumi.yaml", project)
+    return project
+
+
+@pytest.fixture
+def sandbox(project: Path) -> Path:
+    """The folder of its sandbox, whose passphrase there is already."""
+    layout = Layout(project / ".trainform" / "sandbox")
+    layout.make()
+    layout.passphrase.write_text(PASSPHRASE)
+    return layout.root
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """The files of a project by path."""
+    files = [folder / "Pulumi.yaml", *(folder / "stacks").rglob("*")]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files if path.is_file()}
+
+
+def test_the_copy_is_like_the_project_and_the_project_stays(project: Path, sandbox: Path) -> None:
+    (project / "stacks" / "__pycache__").mkdir()
+    (project / "stacks" / "logo.png").write_bytes(b"\x89PNG\xff\r\n")
+    before = contents(project)
+    (project / "stacks" / "__pycache__" / "x.pyc").touch()
+    folder = copy_project(project, sandbox, SILENT)
+    assert folder == project / ".trainform" / "sandbox-demo" == copy_folder(sandbox)
+    assert contents(folder) == before
+    assert (folder / ".venv").resolve() == Path(sys.prefix).resolve()
+    (project / "stacks" / "__pycache__" / "x.pyc").unlink()
+    assert contents(project) == before
+
+
+def test_commands_in_the_copy_find_its_sandbox(project: Path, sandbox: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TRAINFORM_SANDBOX", raising=False)
+    folder = copy_project(project, sandbox, SILENT)
+    monkeypatch.chdir(folder / "stacks")
+    assert chosen_folder() == sandbox
+    shutil.rmtree(sandbox)
+    assert chosen_folder() == sandbox, "also where `down --purge` has removed it"
+
+
+def test_the_next_demo_keeps_what_the_user_edited_and_says_so(project: Path, sandbox: Path) -> None:
+    folder = copy_project(project, sandbox, SILENT)
+    (folder / EXPERIMENT).write_text("mine\n")
+    (folder / "stacks" / "experiments" / "new.yaml").write_text("mine too\n")
+    (folder / "stacks" / "experiments" / "hello.yaml").unlink()
+    (project / "stacks" / "experiments" / "mnist.yaml").write_text("pulled\n")
+    (project / "stacks" / "experiments" / "resnet.yaml").unlink()
+    notes = Recording()
+    assert copy_project(project, sandbox, notes) == folder
+    assert (folder / EXPERIMENT).read_text() == "mine\n"
+    assert (folder / "stacks" / "experiments" / "new.yaml").read_text() == "mine too\n"
+    assert (folder / "stacks" / "experiments" / "hello.yaml").exists()
+    assert (folder / "stacks" / "experiments" / "mnist.yaml").read_text() == "pulled\n"
+    assert not (folder / "stacks" / "experiments" / "resnet.yaml").exists()
+    (line,) = notes.lines
+    assert line.startswith(f"you have edited {EXPERIMENT} in {folder}: the demo goes on with that")
+    (folder / EXPERIMENT).unlink()
+    copy_project(project, sandbox, SILENT)
+    assert (folder / EXPERIMENT).read_bytes() == (project / EXPERIMENT).read_bytes()
+
+
+def test_salts_of_a_passphrase_that_is_gone_are_stripped_and_others_stay(project: Path, sandbox: Path) -> None:
+    folder = copy_project(project, sandbox, SILENT)
+    (folder / STACK).write_text(WITH_SECRET)
+    copy_project(project, sandbox, SILENT)
+    assert (folder / STACK).read_text() == WITH_SECRET, "`make stop` keeps the passphrase"
+    Layout(sandbox).remove_all()
+    notes = Recording()
+    copy_project(project, sandbox, notes)
+    assert (folder / STACK).read_text().replace("# a comment\n", "") == PLAIN.replace("# a comment\n", "")
+    assert any(f"secrets in {folder / STACK}" in line and "set them again" in line for line in notes.lines)
+    Layout(sandbox).make()
+    again = Recording()
+    copy_project(project, sandbox, again)
+    assert not any("secrets" in line for line in again.lines)
+
+
+def test_the_salts_of_a_clone_reach_the_copy_only_if_the_sandbox_reads_them(project: Path, sandbox: Path) -> None:
+    (project / STACK).write_text(WITH_SECRET)
+    Layout(sandbox).passphrase.write_text("another")
+    folder = copy_project(project, sandbox, SILENT)
+    assert "encryptionsalt" not in (folder / STACK).read_text()
+    assert "secure" not in (folder / STACK).read_text()
+    Layout(sandbox).passphrase.write_text(PASSPHRASE)
+    copy_project(project, sandbox, SILENT)
+    assert (folder / STACK).read_text() == WITH_SECRET
+    assert (project / STACK).read_text() == WITH_SECRET
+
+
+def test_called_in_the_copy_the_copy_is_not_copied(project: Path, sandbox: Path) -> None:
+    folder = copy_project(project, sandbox, SILENT)
+    (folder / EXPERIMENT).write_text("mine\n")
+    assert copy_project(folder, sandbox, SILENT) == folder
+    assert not (folder / ".trainform" / "sandbox-demo").exists()
+    copy_project(project, sandbox, SILENT)
+    assert (folder / EXPERIMENT).read_text() == "mine\n", "that call did not take the edit for the project's"
+
+
+def test_a_folder_that_holds_something_else_is_refused(project: Path, sandbox: Path) -> None:
+    folder = copy_folder(sandbox)
+    (folder / "stacks").mkdir(parents=True)
+    (folder / "stacks" / "__main__.py").write_text("mine\n")
+    with pytest.raises(SandboxError, match="is not the demo's copy of a project: it holds stacks") as caught:
+        copy_project(project, sandbox, SILENT)
+    assert "TRAINFORM_SANDBOX" in caught.value.fix
+    assert [path.name for path in folder.iterdir()] == ["stacks"]
+
+
+def test_a_copy_that_failed_half_way_has_no_edits_of_the_users(project: Path, sandbox: Path) -> None:
+    folder = copy_project(project, sandbox, SILENT)
+    first, last = project / "Pulumi.yaml", project / "stacks" / "z" / "last.yaml"
+    last.parent.mkdir()
+    last.touch()
+    first.write_text("second\n")
+    obstacle = folder / "stacks" / "z"
+    obstacle.touch()
+    with pytest.raises(SandboxError, match=str(obstacle)):
+        copy_project(project, sandbox, SILENT)
+    obstacle.unlink()
+    first.write_text("third\n")
+    notes = Recording()
+    copy_project(project, sandbox, notes)
+    assert notes.lines == []
+    assert contents(folder) == contents(project)
+
+
+@pytest.mark.parametrize("left", [[], [".trainform"]])
+def test_what_a_killed_first_copy_left_is_ours(project: Path, sandbox: Path, left: list[str]) -> None:
+    folder = copy_folder(sandbox)
+    for name in (".", *left):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    copy_project(project, sandbox, SILENT)
+    assert contents(folder) == contents(project)
+
+
+def test_where_the_hashes_are_damaged_nothing_is_overwritten(project: Path, sandbox: Path) -> None:
+    folder = copy_project(project, sandbox, SILENT)
+    (folder / EXPERIMENT).write_text("mine\n")
+    record = folder / ".trainform" / "copied.json"
+    record.write_text("{")
+    notes = Recording()
+    copy_project(project, sandbox, notes)
+    assert [line.partition(" in ")[0] for line in notes.lines] == [f"you have edited {EXPERIMENT}"]
+    assert (folder / EXPERIMENT).read_text() == "mine\n"
+    assert EXPERIMENT in json.loads(record.read_text())
+
+
+def test_links_follow_what_they_point_to_and_what_the_user_put_there_stays(project: Path, sandbox: Path) -> None:
+    folder = copy_project(project, sandbox, SILENT)
+    (folder / ".venv").unlink()
+    (folder / ".venv").symlink_to(project / "gone")
+    copy_project(project, sandbox, SILENT)
+    assert (folder / ".venv").readlink() == Path(sys.prefix)
+    (folder / ".venv").unlink()
+    (folder / ".venv").mkdir()
+    copy_project(project, sandbox, SILENT)
+    assert not (folder / ".venv").is_symlink()

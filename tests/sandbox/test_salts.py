@@ -1,0 +1,114 @@
+"""Salts in stack files: whose they are, and stack files without them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.toolchain.recording import Recording
+from trainform.sandbox import note_older_salts
+from trainform.sandbox.folder import Layout
+from trainform.sandbox.salts import is_salt_of, readable, without_salt
+
+PASSPHRASE = "correct horse battery staple"  # noqa: S105 - with it pulumi 3.259 wrote the file below
+SALT = "v1:L3jw4eYLX50=:v1:PjKGLDGs6BwFyMMF:6Rhg4Xd9EEgqD4jeQiUKOaXy0qYyCg=="
+PLAIN = """\
+# a comment
+config:
+  trainform:experiment: hello
+  trainform:environment: dev
+"""
+SALTED = f"{PLAIN}encryptionsalt: {SALT}\n"
+WITH_SECRET = SALTED.replace(
+    "encryptionsalt",
+    "  trainform:sshSecret:\n    secure: v1:iBnpg5xTksiNXgVG:wuWMC5BQnynGDbRSJFONASjNOD8=\nencryptionsalt",
+)
+
+
+def test_a_salt_is_of_the_passphrase_that_pulumi_made_it_with() -> None:
+    assert is_salt_of(PASSPHRASE, SALT)
+    assert not is_salt_of("incorrect", SALT)
+
+
+@pytest.mark.parametrize(
+    "salt", ["", "v1:abc", "v2" + SALT[2:], SALT.replace(":v1:", ":v2:"), "v1:%:v1:%:%", SALT + ":", "v1::v1::"]
+)
+def test_what_is_no_salt_is_of_no_passphrase(salt: str) -> None:
+    assert not is_salt_of(PASSPHRASE, salt)
+
+
+def test_a_stack_file_without_its_salt_is_the_one_that_was_committed() -> None:
+    assert without_salt(SALTED) == PLAIN
+    assert without_salt(PLAIN) == PLAIN
+    assert without_salt(f"secretsprovider: awskms://alias/x\nencryptedkey: AQI\n  DAH\n{PLAIN}") == PLAIN
+    assert without_salt(f"{PLAIN}encryptionsalt: {SALT}") == PLAIN, "also where the last line has no end"
+
+
+NAMES = st.from_regex(r"trainform:[a-z]{1,8}", fullmatch=True)
+VALUES = st.one_of(st.text("abc :#'\n", max_size=8), st.integers(), st.lists(st.text("ab", max_size=3), max_size=2))
+
+
+@given(st.dictionaries(NAMES, VALUES), st.sampled_from(["secretsprovider", "encryptedkey", "encryptionsalt"]))
+def test_the_config_stays_as_it_is(config: dict[str, object], key: str) -> None:
+    text = yaml.safe_dump({"config": config, key: SALT}, sort_keys=False)
+    assert yaml.safe_load(without_salt(text)) == {"config": config}
+    assert yaml.safe_load(without_salt(yaml.safe_dump({key: SALT, "config": config}, sort_keys=False))) == {
+        "config": config
+    }
+
+
+@pytest.mark.parametrize("text", [PLAIN, SALTED, WITH_SECRET])
+def test_what_the_passphrase_reads_is_left_alone(text: str) -> None:
+    assert readable(text, PASSPHRASE) == text
+
+
+@pytest.mark.parametrize("passphrase", ["incorrect", None])
+def test_what_the_passphrase_does_not_read_goes(passphrase: str | None) -> None:
+    assert readable(PLAIN, passphrase) == PLAIN
+    assert readable(SALTED, passphrase) == PLAIN
+    assert yaml.safe_load(readable(WITH_SECRET, passphrase)) == yaml.safe_load(PLAIN)
+
+
+def test_secrets_of_another_provider_go_wherever_they_are() -> None:
+    text = "secretsprovider: awskms://alias/x\nconfig:\n  a:list: [{secure: v1:x}, plain]\n  a:map: {one: {secure: v1:y}}\n"
+    assert yaml.safe_load(readable(text, PASSPHRASE)) == {"config": {"a:list": ["plain"], "a:map": {}}}
+
+
+def test_what_is_not_yaml_is_left_to_pulumi_to_refuse() -> None:
+    assert readable(f"config: [\nencryptionsalt: {SALT}\n", None) == "config: [\n"
+
+
+def test_up_names_them_before_anything_else(tmp_path: Path) -> None:
+    (tmp_path / "Pulumi.yaml").touch()
+    (tmp_path / "stacks").mkdir()
+    (tmp_path / "stacks" / "Pulumi.hello.dev.yaml").write_text(SALTED)
+    nothing = {"TRAINFORM_TOOLCHAIN": "system", "PATH": str(tmp_path)}  # so that nothing is started after the note
+    up = [sys.executable, "-m", "trainform", "sandbox", "up", "--folder", str(tmp_path / "sandbox")]
+    ended = subprocess.run(up, cwd=tmp_path, env={**os.environ, **nothing}, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert "the salt in stacks/Pulumi.hello.dev.yaml is of another one" in ended.stderr
+    assert "no pulumi can be had" in ended.stderr
+
+
+def test_before_a_new_passphrase_the_stacks_with_older_salts_are_named(tmp_path: Path) -> None:
+    stacks = tmp_path / "stacks"
+    stacks.mkdir()
+    (stacks / "Pulumi.hello.dev.yaml").write_text(SALTED)
+    (stacks / "Pulumi.mnist.dev.yaml").write_text(PLAIN)
+    layout = Layout(tmp_path / ".trainform" / "sandbox")
+    notes = Recording()
+    note_older_salts(tmp_path, layout.root, notes)
+    (line,) = notes.lines
+    assert "stacks/Pulumi.hello.dev.yaml" in line
+    assert "mnist" not in line
+    assert "delete the line `encryptionsalt`" in line
+    layout.make()
+    note_older_salts(tmp_path, layout.root, notes)
+    assert len(notes.lines) == 1, "the passphrase is there: the salts are of it"

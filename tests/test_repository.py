@@ -1,0 +1,59 @@
+"""What tests copy of the repository is what is committed, whatever was done in the clone."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.repository import ROOT, copy_stacks, names, tracked
+from tests.sandbox.test_salts import PLAIN, WITH_SECRET
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """A repository with the stacks of this one, in which somebody has worked."""
+    clone = tmp_path / "clone"
+    copy_stacks(clone / "stacks")
+    for words in (["init", "--quiet"], ["add", "stacks"]):
+        subprocess.run(["git", *words], cwd=clone, check=True)
+    (clone / "stacks" / "Pulumi.hello.dev.yaml").write_text(WITH_SECRET)
+    (clone / "stacks" / "Pulumi.bert.dev.yaml").write_text(PLAIN)
+    (clone / "stacks" / "experiments" / "bert.yaml").write_text("name: bert\n")
+    return clone
+
+
+def test_a_stack_file_with_salt_secret_and_settings_is_copied_without_them(clone: Path, tmp_path: Path) -> None:
+    stack = clone / "stacks" / "Pulumi.resnet.dev.yaml"
+    stack.write_text(stack.read_text() + "  trainform:run: 2\nencryptionsalt: v1:x\n")
+    copy_stacks(tmp_path / "copy", repository=clone)
+    for name in ("hello", "resnet"):
+        assert yaml.safe_load((tmp_path / "copy" / f"Pulumi.{name}.dev.yaml").read_text()) == {
+            "config": {"trainform:experiment": name, "trainform:environment": "dev"}
+        }
+
+
+def test_what_somebody_made_in_the_clone_is_not_copied(clone: Path, tmp_path: Path) -> None:
+    copy_stacks(tmp_path / "copy", repository=clone)
+    copied = {str(path.relative_to(tmp_path / "copy")) for path in (tmp_path / "copy").rglob("*") if path.is_file()}
+    assert copied == {str(path.relative_to(ROOT / "stacks")) for path in tracked("**/*")}
+    assert "experiments/hello.yaml" in copied
+
+
+def test_in_a_source_archive_all_files_are_of_the_repository(clone: Path) -> None:
+    shutil.rmtree(clone / ".git")
+    assert clone / "stacks" / "experiments" / "bert.yaml" in tracked("experiments/*", clone)
+
+
+def test_a_file_that_is_gone_is_not_looked_for(clone: Path) -> None:
+    path = clone / "stacks" / "experiments" / "hello.yaml"
+    path.unlink()
+    assert path not in tracked("experiments/*", clone)
+
+
+def test_the_teaching_examples_are_found() -> None:
+    assert {"hello", "resnet", "sdxl-lora"} <= set(names("experiments"))
+    assert "dev" in names("environments")
