@@ -239,9 +239,9 @@ ssh = some({"port": st.sampled_from([1025, 2222, 30022])}, rotation=st.sampled_f
 )
 checkouts = some(
     {},
-    repository=st.sampled_from(["https://git.example.com/vision/sdxl.git", "git@git.example.com:vision/sdxl.git", "/mnt/data/sdxl.git"]),
+    repository=st.sampled_from(["https://git.example.com/vision/sdxl.git", "git@git.example.com:vision/sdxl.git", "https://ada:$(TOKEN)@[2001:db8::1]:8443/a"]),
     commit=st.sampled_from(["0123456789" * 4, "f" * 64]),
-    path=st.sampled_from(["/code", "/workspace/src/", "/opt/d.e-f"]),
+    path=st.sampled_from(["/code", "/workspace/src/", "/opt/d.e-f", "/a;$(b)'\"\\"]),
 ) | some(
     {},
     repository=st.just("ssh://git@git.example.com:2222/vision/sdxl.git"),

@@ -111,6 +111,9 @@ def shorten(value: object) -> str:
         return "{…}" if isinstance(value, dict) else "[…]"
     text = str(value).lower() if isinstance(value, bool) else str(value)
     text = " ".join(text.split())
+    text = "".join(
+        letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text
+    )  # a terminal would obey it
     return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 1] + "…"
 
 

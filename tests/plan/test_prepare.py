@@ -9,6 +9,7 @@ import pytest
 from tests.samples import container, environment, experiment, plan, pod, reasons
 from trainform.backends.job import job_problems
 from trainform.plan.checkout import CHECKOUT
+from trainform.rehearsal.env import expanded
 
 GIT: dict[str, Any] = {
     "repository": "https://git.example.com/vision/sdxl.git",
@@ -68,6 +69,24 @@ def test_variables_of_a_checkout() -> None:
     assert {"name": "TRAINFORM_GIT_PATH", "value": "/code"} in code["env"]
     assert "TRAINFORM_GIT_KEY" not in {entry["name"] for entry in code["env"]}
     assert not [entry for entry in data["env"] if entry["name"].startswith("TRAINFORM_GIT_")]
+
+
+def test_variables_of_the_step_may_stand_in_the_address() -> None:
+    """Kubernetes puts in what comes before."""
+    token = {"TOKEN": {"secret": {"name": "git", "key": "token"}}}
+    git = {**GIT, "repository": "https://trainer:$(TOKEN)@git.example.com/sdxl.git"}
+    made = plan(prepare=[{"name": "code", "git": git, "env": token}])
+    names = [entry["name"] for entry in pod(made, "worker")["spec"]["initContainers"][0]["env"]]
+    assert names.index("TOKEN") < names.index("TRAINFORM_GIT_REPOSITORY")
+
+
+@pytest.mark.parametrize("path", ["/code$(RANK)", "/$$", "/$", "/a$$$(RANK)$b", "/${RANK}"])
+def test_the_path_is_where_the_volume_is(path: str) -> None:
+    """Kubernetes puts variables into those of a container, but not into the path of a mount."""
+    made = plan(prepare=[{"name": "code", "git": {**GIT, "path": path}}])
+    (step,) = pod(made, "worker")["spec"]["initContainers"]
+    (given,) = [entry["value"] for entry in step["env"] if entry["name"] == "TRAINFORM_GIT_PATH"]
+    assert expanded(given, {"RANK": "1"}) == mounts(step)["checkout-code"] == path
 
 
 def test_volumes_of_a_checkout() -> None:

@@ -36,7 +36,8 @@ def containers(experiment: Experiment, role: str, mount: str) -> tuple[InitConta
             name=step.name,
             image=step.image,
             command=step.command if step.command is not None else ["/bin/sh", f"{mount}/{CHECKOUT_SCRIPT}"],
-            env=_env(step) | step.env,
+            env=step.env
+            | _env(step),  # Kubernetes puts only variables into a value that stand before it: a token into the address
         )
         for step in steps(experiment, role)
     )
@@ -49,7 +50,7 @@ def _env(step: Step) -> dict[str, str | EnvSource]:
     env: dict[str, str | EnvSource] = {
         "TRAINFORM_GIT_REPOSITORY": git.repository,
         "TRAINFORM_GIT_COMMIT": git.commit,
-        "TRAINFORM_GIT_PATH": git.path.rstrip("/"),
+        "TRAINFORM_GIT_PATH": git.path.rstrip("/").replace("$", "$$"),  # the mount's path is taken as it stands
     }
     if git.key is not None:
         env |= {
@@ -60,27 +61,62 @@ def _env(step: Step) -> dict[str, str | EnvSource]:
 
 
 # One commit and nothing else of the repository, where its server gives single commits; else all of its branches and tags.
+# The address may come from a Secret, so that nobody has checked it: git gets it after `--`. The path stands in variables alone:
+# a shell and ssh would expand it.
 CHECKOUT = """\
 #!/bin/sh
-# Rendered by trainform: one commit of a repository into an empty volume of the pod. It may run again, as after a restart of the pod.
+# Rendered by trainform: one commit of a repository into an empty volume of the pod. It may run again, after a restart of the pod.
 set -eu
 repository=$TRAINFORM_GIT_REPOSITORY commit=$TRAINFORM_GIT_COMMIT
-command -v git >/dev/null || { echo "trainform: the image has no git; name one that has it in \\`image:\\` of the step" >&2; exit 1; }
+say() { printf 'trainform: %s\\n' "$*"; }
+fail() { say "$@" >&2; exit 1; }
+command -v git >/dev/null || fail 'the image has no git; name one that has it in `image:` of the step'
+
+# a password in the address stays out of the log
+shown=$repository
+case $repository in
+*[[:space:][:cntrl:]]*)
+  fail 'the address of the repository holds a space or a line break; does the value of a Secret end with one?'
+  ;;
+*://*@*)
+  scheme=${repository%%://*} authority=${repository#*://} user=
+  authority=${authority%%/*}
+  case $authority in
+  *@*)
+    user=${authority%@*}
+    shown=$scheme://${repository#*://"$user"@}
+    ;;
+  '['*) ;; # a number of IPv6
+  *:*[!0-9]*) fail 'the password in the address of the repository is not escaped: write %2F for /' ;;
+  esac
+  case $scheme:$user in
+  http:* | https:*) ;;
+  *:*:*) fail "the address of the repository holds a password, and $scheme takes none: write https://, or use a key" ;;
+  esac
+  ;;
+esac
+hide() { printf '%s\\n' "$1" | sed 's#://[^[:space:]]*@#://#g'; }
+
 cd "$TRAINFORM_GIT_PATH"
-# said, and not looked for: else git asks whose the folder is, and the kubelet makes it as root, whoever the containers run as
+# Git that looks for the folder by itself asks whose it is; the kubelet makes it as root, whoever the containers run as.
 export GIT_DIR="$PWD/.git" GIT_WORK_TREE="$PWD"
-git -c init.defaultBranch=main init -q
+export GIT_ALLOW_PROTOCOL="${GIT_ALLOW_PROTOCOL-https:http:ssh:git}" # others read files of the pod, or start programs
+if [ ${#commit} -gt 40 ]; then set -- --object-format=sha256; fi
+git -c init.defaultBranch=main init -q "$@"
 rm -f "$GIT_DIR"/*.lock # of one that was killed at work
 if [ -n "${TRAINFORM_GIT_KEY:-}" ]; then
   printf '%s\\n' "$TRAINFORM_GIT_KNOWN_HOSTS" >"$GIT_DIR/known_hosts"
-  export GIT_SSH_COMMAND="ssh -i $TRAINFORM_GIT_KEY -o IdentitiesOnly=yes -o UserKnownHostsFile=$GIT_DIR/known_hosts \\
--o StrictHostKeyChecking=yes -o BatchMode=yes"
+  # Git hands these words to a shell, and ssh expands names of files: this name is relative to where git starts ssh.
+  ssh='ssh -i "$TRAINFORM_GIT_KEY" -o IdentitiesOnly=yes -o StrictHostKeyChecking=yes -o BatchMode=yes'
+  export GIT_SSH_COMMAND="$ssh -o UserKnownHostsFile=.git/known_hosts -o GlobalKnownHostsFile=/dev/null"
 fi
 there() { git cat-file -e "$commit^{commit}" 2>/dev/null; }
-there || git fetch -q --depth 1 "$repository" "$commit" 2>/dev/null ||
-  git fetch -q "$repository" "+refs/heads/*:refs/remotes/origin/*" "+refs/tags/*:refs/tags/*"
-shown=$(printf '%s' "$repository" | sed 's#://[^/@]*@#://#') # a password stays out of the log
-there || { echo "trainform: $shown has no commit $commit" >&2; exit 1; }
+if ! there && ! git fetch -q --depth 1 -- "$repository" "$commit" 2>/dev/null; then
+  why=$(git fetch -q -- "$repository" "+refs/heads/*:refs/remotes/origin/*" "+refs/tags/*:refs/tags/*" 2>&1) ||
+    fail "$shown cannot be fetched:
+$(hide "$why")"
+fi
+there || fail "$shown has no commit $commit"
 git -c advice.detachedHead=false checkout -q --force "$commit"
-echo "trainform: $shown at $commit in $TRAINFORM_GIT_PATH"
+say "$shown at $commit in $TRAINFORM_GIT_PATH"
 """

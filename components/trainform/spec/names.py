@@ -31,14 +31,25 @@ ENV_NAME = rf"^[A-Za-z_][A-Za-z0-9_]*{END}"
 _EXTENDED = rf"(?!requests\.)(?![^/]*kubernetes\.io/)(?=[^/]{{1,244}}/){_DOMAIN}/{_WORD}"
 EXTENDED = rf"^{_EXTENDED}{END}"
 RESOURCE = rf"^(cpu|memory|ephemeral-storage|hugepages-[1-9][0-9]*[KMG]i|{_EXTENDED}){END}"
+_CONTROL = r"\x00-\x1f\x7f-\x9f"
 # One folder after the other, none of them empty, `.` or `..`; `/` alone would hide the image.
-ABSOLUTE_PATH = rf"^(/(?!\.\.?(/|$))[^\s:/\x00-\x1f]+)+/?{END}"
-RELATIVE_PATH = rf"^(?!/)(?!(.*/)?\.\.(/|$))[^\x00-\x1f]+{END}"
+ABSOLUTE_PATH = rf"^(/(?!\.\.?(/|$))[^\s:/{_CONTROL}]+)+/?{END}"
+RELATIVE_PATH = rf"^(?!/)(?!(.*/)?\.\.(/|$))[^{_CONTROL}]+{END}"
 ENTRY_KEY = rf"^(?!\.\.)(?!\.$)[-._a-zA-Z0-9]+{END}"
 PORT_RANGE = rf"^[0-9]{{1,5}}-[0-9]{{1,5}}{END}"
 CURRENCY = rf"^[A-Z]{{3}}{END}"
 CAPABILITY = rf"^[A-Z][A-Z_]*{END}"
 COMMIT = rf"^([0-9a-f]{{40}}|[0-9a-f]{{64}}){END}"
+# As git reads them, and no address of a program (ext::), of a local folder or of an option. `$(NAME)` is a variable of the pod's: alone it may be
+# a whole address. Only HTTP takes a password. No user, host or path begins with `-`, which ssh would take for an option.
+_VARIABLE = r"\$\([A-Za-z_][A-Za-z0-9_]*\)"
+_GIT_NAME = rf"(?!-)([-\w.+%~]|{_VARIABLE})+"
+_GIT_HOST = rf"({_GIT_NAME}|\[[0-9A-Fa-f:.]+\])(:([0-9]{{1,5}}|{_VARIABLE}))?"
+_GIT_PATH = rf"[^\s{_CONTROL}]+"
+REPOSITORY = (
+    rf"^({_VARIABLE}({_GIT_PATH})?|https?://({_GIT_NAME}(:[^\s/@{_CONTROL}]*)?@)?{_GIT_HOST}/{_GIT_PATH}"
+    rf"|(ssh|git)://({_GIT_NAME}@)?{_GIT_HOST}/{_GIT_PATH}|{_GIT_NAME}@{_GIT_NAME}:(?!-){_GIT_PATH}){END}"
+)
 RESTART = rf"^(never|on-failure|all-when-evicted|[1-9][0-9]{{0,8}} times?){END}"
 REGISTRY = rf"^[a-z0-9][-a-z0-9.:/_]*{END}"
 _PART = r"[a-z0-9]+((\.|__?|-+)[a-z0-9]+)*"
@@ -59,6 +70,7 @@ EntryKey = Annotated[str, Field(pattern=ENTRY_KEY, max_length=SUBDOMAIN_MAX)]
 AbsolutePath = Annotated[str, Field(pattern=ABSOLUTE_PATH)]
 RelativePath = Annotated[str, Field(pattern=RELATIVE_PATH)]
 Image = Annotated[str, Field(pattern=IMAGE)]
+Repository = Annotated[str, Field(pattern=REPOSITORY)]
 
 # What a pattern means, for the message; the pattern itself helps nobody at 2 a.m.
 MEANING = {
@@ -78,6 +90,7 @@ MEANING = {
     CAPABILITY: ("is not a Linux capability", "write it as Kubernetes does, without CAP_: IPC_LOCK"),
     RESTART: ("is not a way to restart", "write never, on-failure, `3 times` or all-when-evicted"),
     COMMIT: ("is not the full hash of a commit", "write its 40 (or 64) hex digits, as `git rev-parse HEAD` prints them"),
+    REPOSITORY: ("is not the address of a git repository on a server", "write https://HOST/PATH, ssh://USER@HOST/PATH, git://HOST/PATH or USER@HOST:PATH; escape other characters as in %20"),
     REGISTRY: ("is not a registry or a path in one", "write it as it stands in images: registry.example.com/ai"),
     IMAGE: ("is not an image reference", "write registry/path:tag or registry/path@sha256:<64 hex digits>; the path in lower case"),
 }  # fmt: skip

@@ -7,18 +7,19 @@ from typing import Annotated, Self
 from pydantic import ConfigDict, Field, model_validator
 
 from trainform.spec.model import Command, Model, NonEmpty, only_one
-from trainform.spec.names import COMMIT, AbsolutePath, Image, Label
+from trainform.spec.names import COMMIT, AbsolutePath, Image, Label, Repository
 from trainform.spec.roles import Env, KeyRef
 
 
 class GitCheckout(Model):
-    """One commit of a git repository in a folder of the pod, the same on every node."""
+    """One commit of a git repository in a folder of the pod, the same on every node, without submodules. Nothing of it runs in the step."""
 
-    repository: NonEmpty = Field(
-        description="Address of the repository, as git takes it. A change makes a new revision."
+    repository: Repository = Field(
+        description="Address of the repository on a server: https, http, ssh or git, or USER@HOST:PATH over SSH. Variables of the step stand in it as "
+        "$(NAME): a token from a Secret as https://USER:$(TOKEN)@HOST/PATH, percent-encoded. A change makes a new revision."
     )
     commit: Annotated[str, Field(pattern=COMMIT)] = Field(
-        description="Full hash of the commit: a branch would be another one tomorrow. A change makes a new revision."
+        description="Full hash of the commit, of 40 or 64 digits: a branch would be another one tomorrow. A change makes a new revision."
     )
     path: AbsolutePath = Field(
         description="Where the containers find the checkout, an absolute path; an empty volume of the pod. A change makes a new revision."
@@ -56,7 +57,9 @@ class Step(Model):
     image: Image | None = Field(default=None, description="Empty: the role's image. A change makes a new revision.")
     env: Env = Field(default={}, description="Further variables. Default none. A change makes a new revision.")
     roles: list[Label] | None = Field(
-        default=None, description="Roles whose pods run it. Empty: all ranked roles. A change makes a new revision."
+        default=None,
+        description="Roles whose pods run it, all at once. Empty: all ranked roles. What writes to a claim that the pods share belongs into one pod: "
+        "name a role of one replica. A change makes a new revision.",
     )
 
     @model_validator(mode="after")
