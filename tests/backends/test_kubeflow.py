@@ -286,6 +286,14 @@ def test_mpi_without_ssh() -> None:
     assert [pod.name for pod in made.pods()] == [f"{made.job}-launcher", f"{made.job}-worker-0", f"{made.job}-worker-1"]
 
 
+def test_a_step_in_the_master_alone() -> None:
+    step = {"name": "data", "command": ["fetch"]}
+    told = "prepare[0].roles: workers of a PyTorchJob wait 200 s at most for the name of the Master"
+    noted = [note for note in on_it(roles=POOL, prepare=[{**step, "roles": ["master"]}]).notes if note.startswith(told)]
+    assert len(noted) == 1
+    assert not [note for note in on_it(roles=POOL, prepare=[step]).notes if note.startswith(told)]
+
+
 def test_restarts() -> None:
     def policies(**parts: Any) -> tuple[dict[str, str], Any]:
         found = spec(roles=POOL, **parts)

@@ -25,6 +25,14 @@ def test_every_place_is_told() -> None:
     assert list(support_notes(made, WORDS)) == []
 
 
+def test_items_of_a_list() -> None:
+    steps = [{"name": "code", "command": ["a"]}, {"name": "data", "command": ["b"], "roles": ["worker"]}]
+    assert list(said(experiment(prepare=steps), "prepare.*.roles")) == [("prepare[1].roles", ["worker"])]
+    assert [path for path, _ in said(experiment(prepare=steps), "prepare.*.command")] == [
+        "prepare[0].command", "prepare[1].command"
+    ]  # fmt: skip
+
+
 def test_values_that_are_parts() -> None:
     torchrun = {"torchrun": {"script": "/app/train.py", "elastic": {"min_nodes": 1, "max_nodes": 2}}}
     assert [path for path, _ in said(experiment(launcher=torchrun), "launcher.torchrun.elastic")] == [

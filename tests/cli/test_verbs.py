@@ -33,6 +33,16 @@ def test_check(capsys: pytest.CaptureFixture[str]) -> None:
     assert second.startswith("hello: ok, 2 pods, 0 accelerators, revision ")
 
 
+def test_check_notes_what_may_surprise(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run("check", "extras", "elastic", "-e", "dev", capsys=capsys)
+    extras, elastic, *noted = out.splitlines()
+    assert (code, extras.split()[0], elastic.split()[0]) == (0, "extras:", "elastic:")
+    assert noted == [f"  note: {note}" for note in examine("elastic", "dev").plan().notes]
+    assert noted != []
+    _, out, _ = run("check", "elastic", "-e", "dev", "--json", capsys=capsys)
+    assert json.loads(out)["experiments"][0]["notes"] == [note.removeprefix("  note: ") for note in noted]
+
+
 def test_check_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run("check", "extras", "nowhere", "-e", "dev", "--json", capsys=capsys)
     answer: dict[str, Any] = json.loads(out)
@@ -41,7 +51,7 @@ def test_check_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     right, wrong = answer["experiments"]
     plan = examine("extras", "dev").plan()
     assert right == {
-        "name": "extras", "ok": True, "job": plan.job, "revision": plan.revision, "pods": 8, "accelerators": {"a800": 4}, "problems": [],
+        "name": "extras", "ok": True, "job": plan.job, "revision": plan.revision, "pods": 8, "accelerators": {"a800": 4}, "notes": [], "problems": [],
     }  # fmt: skip
     assert (wrong["name"], wrong["ok"], answer["ok"]) == ("nowhere", False, False)
     assert wrong["problems"][0].keys() == {"source", "line", "path", "value", "reason", "fix"}

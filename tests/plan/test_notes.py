@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.conftest import ROOT
 from tests.samples import WITH_EXTRAS, plan
+from trainform.examine import examine
 
 SHARED = "host network: every pod of the role of rank 0 declares the rendezvous port, so each needs its own node"
 
@@ -53,3 +56,81 @@ def test_restarts_of_replicas_with_templates_of_their_own() -> None:
     assert notes(network=network, restart="3 times") == [told]
     assert notes(network=network, restart="on-failure") == []
     assert notes(restart="3 times") == []
+
+
+FETCH: dict[str, Any] = {"name": "data", "command": ["fetch", "--to", "/mnt/data"]}
+CODE: dict[str, Any] = {
+    "name": "code",
+    "git": {"repository": "https://git.example.com/a.git", "commit": "a" * 40, "path": "/code"},
+}
+DATA: dict[str, Any] = {"size": "1Ti", "mount": "/mnt/data"}
+TWO_ROLES: dict[str, Any] = {"master": {}, "worker": {"replicas": 3}}
+WATCHER: dict[str, Any] = {"ranked": False, "command": ["python", "watch.py"]}
+APART: dict[str, Any] = {"worker": {"replicas": 3}, "watcher": WATCHER, "launcher": {"ranked": False}}
+MPI = {"mpi": {"command": ["/app/train"], "role": "launcher"}}
+STEP = "step data (prepare[0]) runs in 4 pods at once, and several of them can write to"
+IN_ONE_POD = "if it does, run it in one pod: write `roles: [{}]`"
+SPLIT = (
+    "if it does, split a role of one replica off, such as `master: {replicas: 1}`, and run it in one pod: "
+    "write `roles: [master]`"
+)
+ANY: dict[str, Any] = {"prepare": [FETCH], "roles": TWO_ROLES, "storage": {"data": DATA}}
+
+
+def written_at_once(**parts: Any) -> list[str]:
+    return [note for note in notes(**parts) if "at once" in note]
+
+
+@pytest.mark.parametrize(
+    ("parts", "told"),
+    [
+        ({}, f"{STEP} the claim sdxl-lora-data (/mnt/data); {IN_ONE_POD.format('master')}"),
+        ({"storage": {"data": {"claim": "models", "mount": "/mnt/data"}}}, f"{STEP} the claim models (/mnt/data); {IN_ONE_POD.format('master')}"),
+        ({"storage": {"data": DATA, "out": {"claim": "out", "mount": "/out"}, "models": {"claim": "m", "mount": "/m", "read_only": True}}},
+         f"{STEP} the claims sdxl-lora-data (/mnt/data), out (/out); {IN_ONE_POD.format('master')}"),
+        ({"roles": {"node": {"replicas": 4}}}, f"{STEP} the claim sdxl-lora-data (/mnt/data); {SPLIT}"),
+        ({"roles": TWO_ROLES, "prepare": [{**FETCH, "roles": ["worker"]}]},
+         f"{STEP.replace('4', '3')} the claim sdxl-lora-data (/mnt/data); {IN_ONE_POD.format('master')}"),
+        ({"roles": {"node": {"replicas": 4}, "watcher": WATCHER}}, f"{STEP} the claim sdxl-lora-data (/mnt/data); {SPLIT}"),
+        ({"launcher": MPI, "roles": APART}, f"{STEP.replace('4', '3')} the claim sdxl-lora-data (/mnt/data); {IN_ONE_POD.format('launcher')}"),
+        ({"storage": {"data": {**DATA, "roles": ["worker"]}}}, f"{STEP} the claim sdxl-lora-data (/mnt/data); {SPLIT}"),
+        ({"storage": {"a": {"claim": "c", "mount": "/a", "roles": ["master"]}, "b": {"claim": "c", "mount": "/b", "sub_path": "./x", "roles": ["worker"]}},
+          "roles": {"master": {}, "worker": {}}}, f"{STEP.replace('4', '2')} the claim c (/a); {IN_ONE_POD.format('master')}"),
+        ({"storage": {"a": {"claim": "c", "mount": "/a", "sub_path": "x/y", "roles": ["master"]}, "b": {"claim": "c", "mount": "/b", "sub_path": "./x//", "roles": ["worker"]}},
+          "roles": {"master": {}, "worker": {}}}, f"{STEP.replace('4', '2')} the claim c (/a); {IN_ONE_POD.format('master')}"),
+        ({"launcher": MPI, "roles": {"worker": {"replicas": 3}, "last": {}, **APART}},
+         f"{STEP} the claim sdxl-lora-data (/mnt/data); {IN_ONE_POD.format('launcher')}"),
+        ({"prepare": [], "roles": {"master": {}, "worker": {"replicas": 3, "init": [FETCH]}}},
+         "step data (roles.worker.init[0]) runs in 3 pods at once, and several of them can write to the claim sdxl-lora-data (/mnt/data); if it does, "
+         "make it a step of `prepare` that runs in one pod: write `roles: [master]`"),
+    ],
+)  # fmt: skip
+def test_a_step_of_several_pods_that_can_write_to_one_claim(parts: dict[str, Any], told: str) -> None:
+    assert written_at_once(**{**ANY, **parts}) == [told]
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"prepare": [CODE]},
+        {"prepare": [{**FETCH, "roles": ["master"]}]},
+        {"prepare": [{**FETCH, "roles": []}]},
+        {"roles": {"node": {}}},
+        {"roles": {"node": {"replicas": 4}}, "storage": {}},
+        {"storage": {"data": {**DATA, "read_only": True}}},
+        {"storage": {"data": {**DATA, "roles": ["master"]}}},
+        {"roles": {"master": {}, "worker": {"replicas": 3, "ranked": False, "command": ["w"]}}},
+        {"roles": {"master": {}, "worker": {}}, "storage": {
+            "a": {"claim": "c", "mount": "/a", "sub_path": "a", "roles": ["master"]}, "b": {"claim": "c", "mount": "/b", "sub_path": "ab", "roles": ["worker"]}}},
+        {"roles": {"master": {}, "worker": {"replicas": 3}}, "storage": {
+            "a": {"claim": "c", "mount": "/a", "roles": ["master"]}, "b": {"claim": "c", "mount": "/b", "roles": ["worker"], "read_only": True}}},
+        {"prepare": [], "roles": {"master": {"init": [FETCH]}, "worker": {"replicas": 3}}},
+    ],
+)  # fmt: skip
+def test_what_each_pod_has_for_itself_or_only_reads(parts: dict[str, Any]) -> None:
+    assert written_at_once(**{**ANY, **parts}) == []
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "stacks" / "experiments").glob("*.yaml")), ids=lambda path: path.stem)
+def test_no_teaching_experiment_writes_to_a_claim_from_several_pods(path: Path) -> None:
+    assert [note for note in examine(path.stem, "dev").plan().notes if "at once" in note] == []

@@ -225,11 +225,18 @@ def committed(folder: Path) -> str:
 def test_code_and_data_are_there_before_the_launcher(image: str, tmp_path: Path) -> None:
     """A checkout of a commit that is no branch's last, and a step that reads it and writes to a claim."""
     commit = committed(tmp_path / "code")
+    address = "https://git.example.com/code.git"
+    mirrored = {  # no server is in reach: git's own settings map the address to the claim, and allow that
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": "url.file:///out/code.insteadOf",
+        "GIT_CONFIG_VALUE_0": address,
+        "GIT_ALLOW_PROTOCOL": "file",
+    }
     made = plan(
         launcher={"command": ["sh", "-ec", "python /code/train.py; cat /out/data"]},
         roles={"worker": {"replicas": 1}},
         prepare=[
-            {"name": "code", "git": {"repository": "file:///out/code", "commit": commit, "path": "/code"}},
+            {"name": "code", "git": {"repository": address, "commit": commit, "path": "/code"}, "env": mirrored},
             {"name": "data", "command": ["sh", "-ec", "echo data of $SET for $(cat /code/train.py) >/out/data"]},
         ],
         env={"SET": "laion"},
@@ -237,4 +244,22 @@ def test_code_and_data_are_there_before_the_launcher(image: str, tmp_path: Path)
     )
     said = played(from_plan(made), image, claims={"checkpoints": tmp_path}).of(pod_name(from_plan(made).pods[0]))
     assert said[-2:] == ["the pinned state", "data of laion for print('the pinned state')"]
-    assert f"trainform: file:///out/code at {commit} in /code" in said
+    assert f"trainform: {address} at {commit} in /code" in said
+
+
+def test_a_step_in_the_launching_pod_alone(image: str, tmp_path: Path) -> None:
+    """The other pods serve while it runs, and wait for the launcher, so it may write to a claim that all of them share."""
+    wait = 'host=$(sed -n "2s/ .*//p" /etc/trainform/hostfile); until ssh $host true 2>/dev/null; do sleep 1; done'
+    made = plan(
+        launcher={"mpi": {"command": ["cat", "/out/data"]}},
+        roles={"master": {}, "worker": {}},
+        prepare=[
+            {"name": "data", "command": ["sh", "-ec", f"{wait}; echo data of $host >>/out/data"], "roles": ["master"]}
+        ],
+        **OUT,
+    )
+    said = played(from_plan(made), image, claims={"checkpoints": tmp_path})
+    master, worker = made.pods()
+    line = f"data of {worker.address}"
+    assert said.of(master.name).count(line) == made.world.processes == 2
+    assert (tmp_path / "data").read_text() == f"{line}\n"

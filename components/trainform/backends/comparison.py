@@ -17,7 +17,7 @@ HEADER = """\
 Written by `make golden` from the tables in `components/trainform/backends`, so it says what is rendered and refused.
 
 `backend:` in an experiment names the operator that runs the job; empty, it is the one of the environment. The experiment stays the same. What an operator
-cannot express is refused by `trainform check` where meaning would be lost, and noted in `trainform plan` where it would not.
+cannot express is refused by `trainform check` where meaning would be lost, and noted by it and by `trainform plan` where it would not.
 
 "yes" means: as [every field](fields.md) describes it.
 """

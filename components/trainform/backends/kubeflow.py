@@ -101,6 +101,10 @@ FIELDS: Fields = {
         "remove it; pods with the same host port then need nodes of their own",
     ),
     "network.wait": done_by("as described; workers beside a Master wait first, 200 s, in an init container of training-operator's"),
+    "prepare.*.roles": noted(
+        "workers of a PyTorchJob wait 200 s at most for the name of the Master, which is in DNS when its steps are done (the Service of "
+        "training-operator publishes ready pods alone): where a step of the Master alone takes longer, they fail"
+    ),
     "network.topology": refused(
         "is the PodGroup's, which training-operator makes without it", "remove it, or use the backend volcano or jobset"
     ),

@@ -70,6 +70,9 @@ def _said(value: Any, parts: list[str], path: str) -> Iterator[tuple[str, Any]]:
         for name in value if first == "*" else [first]:
             if name in value:
                 yield from _said(value[name], rest, f"{path}.{name}" if path else name)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _said(item, rest, f"{path}[{index}]")
     elif isinstance(value, BaseModel) and first in type(value).model_fields:
         given = getattr(value, first)
         default = type(value).model_fields[first].get_default(call_default_factory=True, validated_data={})

@@ -14,7 +14,8 @@ from trainform.examine import Examined, examine
 def command(experiments: ExperimentArguments, environment: EnvironmentOption, as_json: JsonOption = False) -> None:
     """Validate experiments for an environment, without a cluster.
 
-    Every problem of every file is told at once: where, what was given, why it is wrong, what to write. Exit code 2 if there is any.
+    Every problem of every file is told at once: where, what was given, why it is wrong, what to write. Exit code 2 if there is any. What is
+    allowed, but may surprise, is noted.
     """
     results = [_examine(experiment, environment) for experiment in experiments]
     problems = [problem for result in results for problem in result.problems]
@@ -29,6 +30,8 @@ def command(experiments: ExperimentArguments, environment: EnvironmentOption, as
             typer.echo(
                 f"{result.name}: ok, {plan.totals.pods} pods, {sum(plan.totals.accelerators.values())} accelerators, revision {plan.revision}"
             )
+            for note in plan.notes:
+                typer.echo(f"  note: {note}")
     if problems:
         raise InputError(problems)
 
@@ -51,5 +54,6 @@ def _as_dict(result: Examined) -> dict[str, object]:
             "revision": plan.revision,
             "pods": plan.totals.pods,
             "accelerators": plan.totals.accelerators,
+            "notes": list(plan.notes),
         }
     return described | {"problems": [problem.as_dict() for problem in problems]}

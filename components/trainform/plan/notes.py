@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from trainform.plan.model import RolePlan
+from collections.abc import Iterator
+
+from trainform.plan.model import Mount, RolePlan
 from trainform.plan.restart import restart_words, times
+from trainform.plan.world import launching_role
 from trainform.spec.experiment import Experiment
 from trainform.spec.quantities import amount
 
@@ -35,4 +38,65 @@ def plan_notes(experiment: Experiment, roles: tuple[RolePlan, ...]) -> tuple[str
         notes.append(
             "host network: every pod of the role of rank 0 declares the rendezvous port, so each needs its own node"
         )
+    notes += _written_at_once(experiment, roles)
     return tuple(notes)
+
+
+def _written_at_once(experiment: Experiment, roles: tuple[RolePlan, ...]) -> Iterator[str]:
+    """Commands that run before the start in several pods which share a claim: each pod would write the same files, all at the same time. A
+    note, because only the user knows whether the command writes there."""
+    for place, (step, running) in _commands_before_the_start(roles).items():
+        claims = _shared(running)
+        if claims:
+            pods = sum(role.replicas for role in running)
+            named = ", ".join(f"{claim} ({path})" for claim, path in claims.items())
+            yield (
+                f"step {step} ({place}) runs in {pods} pods at once, and several of them can write to the "
+                f"{'claim' if len(claims) == 1 else 'claims'} {named}; if it does, {_in_one_pod(experiment, roles, claims, place)}"
+            )
+
+
+def _commands_before_the_start(roles: tuple[RolePlan, ...]) -> dict[str, tuple[str, list[RolePlan]]]:
+    """By field path: the command's name, and the roles whose pods run it. A checkout goes into a volume of its own pod."""
+    found: dict[str, tuple[str, list[RolePlan]]] = {}
+    for role in roles:
+        checkouts = {checkout.step for checkout in role.checkouts}
+        for index, container in enumerate(role.init):
+            if container.name not in checkouts:
+                found.setdefault(role.init_path(index), (container.name, []))[1].append(role)
+    return found
+
+
+def _shared(roles: list[RolePlan]) -> dict[str, str]:
+    """Claims to which several of these pods can write in the same folder, and where the first of them mounts each."""
+    mounts = [(role.replicas, mount) for role in roles for mount in role.mounts if not mount.read_only]
+    claims: dict[str, str] = {}
+    for _, mount in mounts:
+        if sum(replicas for replicas, other in mounts if _overlap(mount, other)) > 1:
+            claims.setdefault(mount.claim, mount.path)
+    return claims
+
+
+def _overlap(one: Mount, other: Mount) -> bool:
+    """Whether the two mount the same folder of a claim, or one a folder inside that of the other."""
+    return one.claim == other.claim and all(
+        name == name_there for name, name_there in zip(_folders(one), _folders(other), strict=False)
+    )
+
+
+def _folders(mount: Mount) -> list[str]:
+    return [] if mount.sub_path is None else [name for name in mount.sub_path.split("/") if name not in ("", ".")]
+
+
+def _in_one_pod(experiment: Experiment, roles: tuple[RolePlan, ...], claims: dict[str, str], place: str) -> str:
+    """What to write instead. The pod must be one that the others wait for: the launching one, else one of the world."""
+    launching = launching_role(experiment)
+    single = [
+        role.name
+        for role in sorted(roles, key=lambda role: role.name != launching)
+        if role.replicas == 1 and (role.ranked or role.name == launching)
+        if claims.keys() <= {mount.claim for mount in role.mounts if not mount.read_only}
+    ]
+    split = "" if single else "split a role of one replica off, such as `master: {replicas: 1}`, and "
+    run = "run it in one pod" if place.startswith("prepare") else "make it a step of `prepare` that runs in one pod"
+    return f"{split}{run}: write `roles: [{single[0] if single else 'master'}]`"
