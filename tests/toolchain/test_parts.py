@@ -32,12 +32,13 @@ def test_versions_in_the_table_are_those_of_the_pins() -> None:
     assert f"github.com/pulumi/pulumi/pkg/v3 v{PULUMI_VERSION}" in text
 
 
-def test_another_pin_is_another_folder(tmp_path: Path) -> None:
+@pytest.mark.parametrize("changed", ["kwok/go.sum", "pulumi-kubernetes/sdk/go/kubernetes/untyped.go"])
+def test_another_pin_is_another_folder(tmp_path: Path, changed: str) -> None:
     copy = tmp_path / "pins"
     shutil.copytree(PINS, copy)
     assert fingerprint(copy) == fingerprint(PINS)
     fingerprint.cache_clear()
-    with (copy / "kwok" / "go.sum").open("a") as file:
+    with (copy / changed).open("a") as file:
         file.write("\n")
     assert fingerprint(copy) != fingerprint(PINS)
 

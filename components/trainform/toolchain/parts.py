@@ -124,8 +124,6 @@ PULUMI_PARTS = (
         minutes=9,
         target=".",
         tags=_PULUMI_TAGS,
-        # Half of the time goes into one generated SDK.
-        gcflags=(f"all={_QUICKLY}", f"github.com/pulumi/pulumi-kubernetes/sdk/v4/...={UNOPTIMISED}"),
         embedded=(
             ModuleFiles(
                 "github.com/pulumi/pulumi-kubernetes/provider/v4", "cmd/pulumi-resource-kubernetes/schema.json", "."
@@ -155,6 +153,6 @@ def digest(parts: Sequence[Part], versions: list[object], pins: Path) -> str:
     for row in rows:
         del row["minutes"]
     found = hashlib.sha256(json.dumps([versions, rows]).encode())
-    for path in sorted(path for part in parts for path in pins.glob(f"{part.folder}/*")):
+    for path in sorted(path for part in parts for path in pins.glob(f"{part.folder}/**/*") if path.is_file()):
         found.update(str(path.relative_to(pins)).encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
     return found.hexdigest()[:12]
