@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 import yaml
 
@@ -50,6 +52,17 @@ def test_what_render_prints(name: str, capsys: pytest.CaptureFixture[str]) -> No
 @pytest.mark.parametrize("name", ENVIRONMENTS)
 def test_environments(name: str, golden: Golden) -> None:
     golden(GOLDEN / name / "platform.yaml", to_yaml(platform_manifests(examine_environment(name).checked())))
+
+
+@pytest.mark.parametrize("document", ["README.md", "docs/how-it-works.md"])
+def test_documents_show_the_revision(document: str, golden: Golden) -> None:
+    """Names of objects in them are those that a reader gets."""
+    path = ROOT / document
+    written = path.read_text(encoding="utf-8")
+    pattern = r"\b(resnet(?:-launch-script)?)-[0-9a-f]{6}\b"
+    shown, count = re.subn(pattern, rf"\1-{examine('resnet', 'dev').plan().revision}", written)
+    assert count
+    golden(path, shown)
 
 
 def test_no_file_is_left_over() -> None:

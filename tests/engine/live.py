@@ -33,6 +33,8 @@ GROUPS = {
     "customresourcedefinitions": "/apis/apiextensions.k8s.io/v1",
 }
 
+PLURAL_ENDS = {"y": "ies", "s": "ses"}
+
 
 class Live:
     """Reads and small changes. `close` it at the end."""
@@ -71,10 +73,7 @@ class Live:
 
     def find_all(self, plural: str, namespace: str | None = None) -> list[dict[str, Any]]:
         """All objects of a kind."""
-        response = self.request("GET", self.path(plural, namespace))
-        assert response.status_code == 200, response.text
-        items: list[dict[str, Any]] = response.json()["items"]
-        return items
+        return self._items(self.path(plural, namespace))
 
     def names(self, plural: str, namespace: str | None = None) -> set[str]:
         """Names of all objects of a kind."""
@@ -93,6 +92,16 @@ class Live:
         assert response.status_code == 201, (body["kind"], response.text)
         kept: dict[str, Any] = response.json()
         return kept
+
+    def find_like(self, body: dict[str, Any]) -> list[dict[str, Any]]:
+        """All objects of the body's kind, in its namespace where it has one."""
+        return self._items(_collection(body))
+
+    def _items(self, path: str) -> list[dict[str, Any]]:
+        response = self.request("GET", path)
+        assert response.status_code == 200, response.text
+        items: list[dict[str, Any]] = response.json()["items"]
+        return items
 
     def remove(self, body: dict[str, Any]) -> None:
         """Delete the object of this body."""
@@ -136,7 +145,9 @@ def _collection(body: dict[str, Any]) -> str:
     """The REST path of the objects of this kind, in the body's namespace."""
     version, namespace = body["apiVersion"], body["metadata"].get("namespace")
     kind = body["kind"].lower()
-    plural = f"{kind}es" if kind.endswith("s") else f"{kind}s"
+    plural = next(
+        (kind.removesuffix(end) + ends for end, ends in PLURAL_ENDS.items() if kind.endswith(end)), f"{kind}s"
+    )
     group = f"/apis/{version}" if "/" in version else f"/api/{version}"
     return "/".join([group, *(["namespaces", namespace] if namespace is not None else []), plural])
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -71,12 +71,12 @@ WITH_OBJECTS_OF_THEIR_OWN = ("queue", "around")
 
 @dataclasses.dataclass(frozen=True)
 class Changed:
-    """The stack once every experiment has changed: what the preview said, and what happened to the jobs."""
+    """The stack once every experiment has changed: what the preview said, and what happened to jobs and ConfigMaps."""
 
     project: Project
     stack: str
     steps: list[Step]
-    events: dict[str, list[str]]
+    events: dict[str, list[tuple[str, str]]]
 
 
 def write(project: Project, name: str, change: Edit = lambda data: None) -> None:
@@ -92,35 +92,54 @@ def write(project: Project, name: str, change: Edit = lambda data: None) -> None
     project.copied(SOURCES.get(name, "extras"), edit, name)
 
 
-def version(live: Live, namespace: str) -> str:
-    """Where the history of the jobs stands."""
-    found: str = live.request("GET", live.path("jobs", namespace)).json()["metadata"]["resourceVersion"]
-    return found
+@dataclasses.dataclass(frozen=True)
+class History:
+    """What comes and goes of a kind in a namespace from now on."""
+
+    live: Live
+    plural: str
+    namespace: str
+    since: str
+    before: frozenset[str]
+
+    @classmethod
+    def begun(cls, live: Live, plural: str, namespace: str) -> History:
+        """Where the history stands now, and which objects are there."""
+        since: str = live.request("GET", live.path(plural, namespace)).json()["metadata"]["resourceVersion"]
+        return cls(live, plural, namespace, since, uids(live, plural, namespace))
+
+    def events(self) -> Iterator[tuple[int, str, dict[str, Any]]]:
+        """When (a number that counts over all kinds), what and which object: those that were made or deleted."""
+        path = f"{self.live.path(self.plural, self.namespace)}?watch=true&timeoutSeconds=1&resourceVersion={self.since}"
+
+        def whole() -> list[dict[str, Any]] | None:
+            """A watch that ends in time may end early: it must lead from the objects before to those that are there."""
+            events = [json.loads(line) for line in self.live.request("GET", path).text.splitlines()]
+            assert not [event for event in events if event["type"] == "ERROR"]
+            there = set(self.before)
+            for event in events:
+                uid = event["object"]["metadata"]["uid"]
+                there = there - {uid} if event["type"] == "DELETED" else there | {uid}
+            return events if there == uids(self.live, self.plural, self.namespace) else None
+
+        for event in until(whole, f"the history of the {self.plural}"):
+            if event["type"] in ("ADDED", "DELETED"):
+                yield int(event["object"]["metadata"]["resourceVersion"]), event["type"], event["object"]
 
 
-def jobs(live: Live, namespace: str) -> set[str]:
-    """Those that are there, by uid: a job of the same name that was made anew is another."""
-    return {job["metadata"]["uid"] for job in live.find_all("jobs", namespace)}
+def uids(live: Live, plural: str, namespace: str) -> frozenset[str]:
+    """The objects that are there: one of the same name that was made anew is another."""
+    return frozenset(found["metadata"]["uid"] for found in live.find_all(plural, namespace))
 
 
-def made_and_deleted(live: Live, namespace: str, since: str, before: set[str]) -> dict[str, list[str]]:
-    """What came and went since then, in order, for each experiment."""
-    path = f"{live.path('jobs', namespace)}?watch=true&timeoutSeconds=1&resourceVersion={since}"
-
-    def whole_history() -> list[dict[str, Any]] | None:
-        """A watch that ends in time may end early: it must lead from the jobs before to those that are there."""
-        events = [json.loads(line) for line in live.request("GET", path).text.splitlines()]
-        assert not [event for event in events if event["type"] == "ERROR"]
-        there = set(before)
-        for event in events:
-            uid = event["object"]["metadata"]["uid"]
-            there = there - {uid} if event["type"] == "DELETED" else there | {uid}
-        return events if there == jobs(live, namespace) else None
-
-    found: dict[str, list[str]] = {name: [] for name in CHANGES}
-    for event in until(whole_history, "the history of the jobs"):
-        if event["type"] in ("ADDED", "DELETED"):
-            found[event["object"]["metadata"]["labels"]["app.kubernetes.io/name"]].append(event["type"])
+def made_and_deleted(histories: Iterable[History]) -> dict[str, list[tuple[str, str]]]:
+    """What came and went, in order, for each experiment; but for what controllers made."""
+    found: dict[str, list[tuple[str, str]]] = {name: [] for name in CHANGES}
+    events = [(*event, history.plural) for history in histories for event in history.events()]
+    for _, what, made, plural in sorted(events, key=lambda event: event[0]):
+        experiment = made["metadata"].get("labels", {}).get("app.kubernetes.io/name")
+        if experiment in found:
+            found[experiment].append((what, plural))
     return found
 
 
@@ -134,9 +153,9 @@ def changed(shared_project: Project, live: Live) -> Changed:
     for name, change in CHANGES.items():
         write(shared_project, name, change)
     steps = shared_project.steps(stack)
-    since, before = version(live, shared_project.namespace), jobs(live, shared_project.namespace)
+    histories = [History.begun(live, plural, shared_project.namespace) for plural in ("jobs", "configmaps")]
     shared_project.up(stack)
-    return Changed(shared_project, stack, steps, made_and_deleted(live, shared_project.namespace, since, before))
+    return Changed(shared_project, stack, steps, made_and_deleted(histories))
 
 
 def steps_of(changed: Changed, name: str) -> list[Step]:
@@ -155,10 +174,20 @@ def test_a_new_revision_names_the_changed_field(changed: Changed, name: str) -> 
     assert any(NEW_REVISION[name][1] in path for path in step.paths), step.paths
 
 
-def test_the_old_job_is_gone_before_the_new_one_is_made(changed: Changed) -> None:
-    assert {name: changed.events[name] for name in NEW_REVISION} == {
-        name: ["DELETED", "ADDED"] for name in NEW_REVISION
-    }
+def test_the_old_job_is_gone_before_the_new_one_is_made_and_both_have_their_files_all_the_time(
+    changed: Changed,
+) -> None:
+    in_order = [("ADDED", "configmaps"), ("DELETED", "jobs"), ("ADDED", "jobs"), ("DELETED", "configmaps")]
+    assert {name: changed.events[name] for name in NEW_REVISION} == dict.fromkeys(NEW_REVISION, in_order)
+
+
+@pytest.mark.parametrize("name", NEW_REVISION)
+def test_the_launch_scripts_of_two_revisions_are_two_resources(changed: Changed, name: str) -> None:
+    """One that is replaced would be left to be deleted where an `up` fails."""
+    steps = [step for step in steps_of(changed, name) if step.kind == "ConfigMap"]
+    assert sorted(step.op for step in steps) == ["create", "delete"]
+    made = next(step.name for step in steps if step.op == "create")
+    assert made == f"{name}-launch-script-{changed.project.plan(name).revision}"
 
 
 @pytest.mark.parametrize("name", IN_PLACE)

@@ -36,7 +36,10 @@ def converges(project: Project, live: Live, stack: str) -> None:
     project.pulumi("cancel", "--yes", "-s", stack)
     project.up(stack)
     live.running_pods(project.namespace, 8)
-    live.only_job(project.namespace)
+    job = live.only_job(project.namespace)["metadata"]["name"]
+    assert {name for name in live.names("configmaps", project.namespace) if name.endswith("-launch")} == {
+        f"{job}-launch"
+    }
 
 
 @pytest.fixture

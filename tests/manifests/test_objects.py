@@ -76,7 +76,7 @@ def test_services_of_replicas() -> None:
     keys = [found.key for found in job_manifests(made)]
     assert keys == ["service", "service-ps-0", "service-worker-0", "service-worker-1", "launch-script", "job"]
     found = manifest(made, "service-worker-1")
-    assert not found.follows_revision
+    assert found.revision is None
     assert (found.body["metadata"]["name"], found.body["metadata"]["labels"]) == ("sdxl-lora-worker-1", OURS)
     (port,) = [port.number for port in made.roles[1].ports[0]]
     assert found.body["spec"] == {
@@ -119,7 +119,7 @@ def test_the_identity_keeps_its_keys_to_itself() -> None:
     found = manifest(made, "ssh")
     assert (found.body["kind"], found.body["metadata"]["name"]) == ("Secret", "sdxl-lora-ssh")
     assert found.body["metadata"]["labels"] == OURS
-    assert not found.follows_revision
+    assert found.revision is None
     assert "BEGIN OPENSSH" not in str(found.body)
     keys = [found.key for found in job_manifests(made)]
     assert keys.index("ssh") < keys.index("job")

@@ -61,7 +61,7 @@ def pod_group(plan: Plan) -> list[Manifest]:
     }
     metadata = {"name": plan.job, "namespace": plan.namespace, "labels": experiment_labels(plan)}
     body = {"apiVersion": API_VERSION, "kind": "PodGroup", "metadata": metadata, "spec": without_empty(spec)}
-    return [Manifest("pod-group", body, follows_revision=True)]
+    return [Manifest("pod-group", body, revision=plan.revision)]
 
 
 def topology(plan: Plan) -> dict[str, Any] | None:

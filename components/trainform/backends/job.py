@@ -116,7 +116,7 @@ def _rendered(plan: Plan) -> list[Manifest]:
 def _revision(plan: Plan) -> str:
     """Hash of what cannot change in place. It is taken under a draft revision, since addresses contain the name."""
     backend = BACKENDS[plan.backend]
-    following = {manifest.key: manifest.body for manifest in job_manifests(plan) if manifest.follows_revision}
+    following = {manifest.key: manifest.body for manifest in job_manifests(plan) if manifest.revision is not None}
     job = following.pop("job")
     static_world = None if plan.world.bounds is not None else {role.name: role.replicas for role in plan.ranked}
     identity = [

@@ -104,7 +104,7 @@ def job(plan: Plan) -> Manifest:
     """The JobSet."""
     spec = replicated_jobs_spec(plan, operator(plan))
     body = {"apiVersion": API_VERSION, "kind": KIND, "metadata": job_metadata(plan, queue_labels(plan)), "spec": spec}
-    return Manifest("job", body, follows_revision=True)
+    return Manifest("job", body, revision=plan.revision)
 
 
 def templates(plan: Plan, manifests: Sequence[Manifest]) -> list[Template]:

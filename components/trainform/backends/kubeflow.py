@@ -167,7 +167,7 @@ def job(plan: Plan) -> Manifest:
         "metadata": job_metadata(plan, annotations={QUEUE_ANNOTATION: plan.queue.name}),
         "spec": without_empty(spec),
     }
-    return Manifest("job", body, follows_revision=True)
+    return Manifest("job", body, revision=plan.revision)
 
 
 def templates(plan: Plan, manifests: Sequence[Manifest]) -> list[Template]:

@@ -144,7 +144,7 @@ def further(plan: Plan) -> list[Manifest]:
         return []
     metadata = {"name": plan.job, "namespace": plan.namespace, "labels": experiment_labels(plan)}
     body = {"apiVersion": API_VERSION, "kind": RUNTIME_KIND, "metadata": metadata, "spec": runtime_spec(plan)}
-    return [Manifest("runtime", body, follows_revision=True)]
+    return [Manifest("runtime", body, revision=plan.revision)]
 
 
 def job(plan: Plan) -> Manifest:
@@ -156,7 +156,7 @@ def job(plan: Plan) -> Manifest:
     }
     spec = own if plan.runtime is None else named_spec(plan, plan.runtime)
     body = {"apiVersion": API_VERSION, "kind": KIND, "metadata": job_metadata(plan, queue_labels(plan)), "spec": spec}
-    return Manifest("job", body, follows_revision=True)
+    return Manifest("job", body, revision=plan.revision)
 
 
 def templates(plan: Plan, manifests: Sequence[Manifest]) -> list[Template]:

@@ -110,7 +110,7 @@ def job(plan: Plan) -> Manifest:
         "tasks": [_task(plan, role, group) for role in plan.roles for group in role.groups()],
     }
     body = {"apiVersion": API_VERSION, "kind": KIND, "metadata": job_metadata(plan), "spec": without_empty(spec)}
-    return Manifest("job", body, follows_revision=True)
+    return Manifest("job", body, revision=plan.revision)
 
 
 def templates(plan: Plan, manifests: Sequence[Manifest]) -> list[Template]:

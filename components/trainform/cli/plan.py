@@ -146,7 +146,7 @@ def _objects(plan: Plan) -> Table:
     table = _table("Objects", "key", "kind", "name", "at a change")
     for manifest in job_manifests(plan):
         kept = "kept at destroy; grows in place" if manifest.keep else "updates in place"
-        life = "new revision" if manifest.follows_revision else kept
+        life = kept if manifest.revision is None else "new revision"
         table.add_row(override_key(manifest), manifest.body["kind"], manifest.body["metadata"]["name"], life)
     return table
 

@@ -51,7 +51,7 @@ def check_job(cluster: Cluster, plan: Plan, manifests: list[Manifest], crds: tup
             for claim in claims
             if ("PersistentVolumeClaim", claim) not in made_here
         ),
-        *(_bind(_ownership, cluster, manifest) for manifest in manifests if not manifest.follows_revision),
+        *(_bind(_ownership, cluster, manifest) for manifest in manifests if manifest.revision is None),
     ]
     _run(cluster, checks)
 
@@ -67,7 +67,7 @@ def check_objects(cluster: Cluster, manifests: list[Manifest], crds: tuple[str, 
     checks: list[Check] = [
         lambda: _crds(cluster, crds),
         *(_bind(_namespace, cluster, namespace, environment) for namespace, environment in sorted(needed)),
-        *(_bind(_ownership, cluster, manifest) for manifest in manifests if not manifest.follows_revision),
+        *(_bind(_ownership, cluster, manifest) for manifest in manifests if manifest.revision is None),
     ]
     _run(cluster, checks)
 

@@ -13,22 +13,40 @@ FIELD_MANAGER = {"pulumi.com/patchFieldManager": "trainform"}
 
 @dataclasses.dataclass(frozen=True)
 class Manifest:
-    """One object. `key` is its name for the user (`manifest_overrides`) and in Pulumi.
+    """One object. `key` is its name for the user (`manifest_overrides`).
 
     keep: stays at destroy and is adopted by the next up. patch: the object belongs to somebody else, and only the fields that
-    stand here are set (Volcano makes the queue `default` itself). follows_revision: the name contains the revision, so a change makes a new object.
+    stand here are set (Volcano makes the queue `default` itself). revision: the revision that the object's name contains, so that a
+    change makes a new object; None where the name stays.
     """
 
     key: str
     body: dict[str, Any]
     keep: bool = False
     patch: bool = False
-    follows_revision: bool = False
+    revision: str | None = None
+
+    @property
+    def is_job(self) -> bool:
+        """True for the job object itself."""
+        return self.key == "job"
+
+
+def resource_name(component: str, manifest: Manifest) -> str:
+    """What Pulumi calls the object of a component: `resnet-job`, `resnet-launch-script-1f3a9c`.
+
+    The job is one resource in all revisions: the preview shows its replacement with the changed field, and the old one is deleted
+    before the new one is made. Any other object that follows the revision is a resource of its own in each. As one resource it would be made
+    before the old one is deleted, so an `up` that fails in between leaves the old one to be deleted by the next `up`. If that goes back to
+    the old revision, it makes the object anew and then deletes it, by the same name.
+    """
+    name = f"{component}-{manifest.key}"
+    return name if manifest.revision is None or manifest.is_job else f"{name}-{manifest.revision}"
 
 
 def job_body(manifests: Iterable[Manifest]) -> dict[str, Any]:
     """The job object among all objects of a job."""
-    return next(manifest.body for manifest in manifests if manifest.key == "job")
+    return next(manifest.body for manifest in manifests if manifest.is_job)
 
 
 def ownership(name_label: str, *, environment: str) -> dict[str, str]:

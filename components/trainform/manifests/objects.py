@@ -84,7 +84,7 @@ def launch_files(plan: Plan, further: Mapping[str, str]) -> Manifest:
         "immutable": True,
         "data": {**plan.files, **further},
     }
-    return Manifest("launch-script", body, follows_revision=True)
+    return Manifest("launch-script", body, revision=plan.revision)
 
 
 def experiment_labels(plan: Plan) -> dict[str, str]:

@@ -14,7 +14,7 @@ from typing import Any
 import pulumi
 
 from trainform.errors import TrainformError
-from trainform.manifests.manifest import Manifest
+from trainform.manifests.manifest import Manifest, resource_name
 from trainform.resources.hooks import hooks_of
 from trainform.spec.environment import Environment
 
@@ -75,7 +75,7 @@ def register(
         provider=provider,
         version=provider_version(),
         # a job's accelerators must be free before the next revision can be placed
-        delete_before_replace=True if manifest.key == "job" else None,
+        delete_before_replace=True if manifest.is_job else None,
         retain_on_delete=True if manifest.keep else None,
         # the API server turns stringData into data
         additional_secret_outputs=["data", *secrets] if secrets is not None else None,
@@ -83,16 +83,11 @@ def register(
         # ordering only: a property that came from a claim or Service would replace the job with it
         depends_on=list(depends_on),
     )
-    return pulumi.CustomResource(
-        token(api_version, kind, manifest.patch), f"{_stem(parent)}-{manifest.key}", body, options
-    )
+    name = resource_name(parent._name, manifest)
+    return pulumi.CustomResource(token(api_version, kind, manifest.patch), name, body, options)
 
 
 def once_made(resource: pulumi.CustomResource, value: str) -> pulumi.Output[str]:
     """The value, unknown until the resource is there: the first preview then does not ask webhooks about what refers to it, and `up` and
     `destroy` keep the order."""
     return resource.id.apply(lambda _: value)
-
-
-def _stem(parent: pulumi.Resource) -> str:
-    return str(parent._name)

@@ -6,6 +6,7 @@ Each checks its input and the live cluster first, as `TrainingJob` does, and mak
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -156,5 +157,4 @@ class RoleGroup(pulumi.ComponentResource):
 
 def _renamed(manifest: Manifest, name: str) -> Manifest:
     """The object under another name: the job of the same experiment may stand beside it."""
-    body = manifest.body | {"metadata": manifest.body["metadata"] | {"name": name}}
-    return Manifest(manifest.key, body, follows_revision=True)
+    return dataclasses.replace(manifest, body=manifest.body | {"metadata": manifest.body["metadata"] | {"name": name}})
