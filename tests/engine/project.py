@@ -14,6 +14,7 @@ from typing import Any
 
 import yaml
 
+from tests.engine.differences import changed
 from tests.repository import ROOT, read
 from trainform.examine import examine
 from trainform.plan import Plan
@@ -45,7 +46,7 @@ class Ran:
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """One step of a preview: what happens to which object, and at which paths."""
+    """One step of a preview: what happens to which object, and at which paths: of a component, those of its inputs that differ."""
 
     op: str
     type: str
@@ -57,6 +58,11 @@ class Step:
     def kind(self) -> str:
         """The last word of the type: `Job`."""
         return self.type.rpartition(":")[2]
+
+    @property
+    def in_cluster(self) -> bool:
+        """False for a component, which is an update where the user has changed a field, beside what that makes of its objects."""
+        return not self.type.startswith("trainform:index:")
 
 
 def run(words: Sequence[str], folder: Path, environ: Mapping[str, str], timeout: float = PATIENCE) -> Ran:
@@ -163,18 +169,18 @@ class Project:
         return self.pulumi("destroy", "--yes", "--skip-preview", "-s", stack).succeeded()
 
     def steps(self, stack: str) -> list[Step]:
-        """What a preview would change."""
-        return [step for step in self.preview(stack) if step.op != "same"]
+        """What a preview would change in the cluster."""
+        return [step for step in self.preview(stack) if step.op != "same" and step.in_cluster]
 
     def preview(self, stack: str) -> list[Step]:
         """Every step of a preview."""
         ran = self.pulumi("preview", "--json", "-s", stack)
         assert ran.code == 0, ran.output
         steps = json.loads(ran.output[ran.output.index("{") :])["steps"]
-        return [_step(step, step.get("replaceReasons")) for step in steps]
+        return [_step(step, step.get("replaceReasons"), step.get("oldState"), step.get("newState")) for step in steps]
 
     def applied(self, stack: str) -> list[Step]:
-        """`pulumi up`, and what it changed: the steps that a preview before it would show, for half of the time."""
+        """`pulumi up`, and what it changed in the cluster: the steps that a preview before it would show, for half of the time."""
         log = self.folder / "events.json"
         self.pulumi(
             "up", "--yes", "--skip-preview", "-s", stack, "--event-log", str(log), PULUMI_DEBUG_COMMANDS="true"
@@ -182,7 +188,9 @@ class Project:
         events = [json.loads(line) for line in log.read_text().splitlines()]
         log.unlink()
         done = [event["resourcePreEvent"]["metadata"] for event in events if "resourcePreEvent" in event]
-        return [_step(step, step.get("keys")) for step in done if step["op"] not in {"same", *PARTS_OF_REPLACE}]
+        whole = [step for step in done if step["op"] not in {"same", *PARTS_OF_REPLACE}]
+        steps = [_step(step, step.get("keys"), step.get("old"), step.get("new")) for step in whole]
+        return [step for step in steps if step.in_cluster]
 
     def unchanged(self, stack: str) -> None:
         """Fail where a preview shows any change."""
@@ -192,8 +200,18 @@ class Project:
         (self.folder / "stacks" / folder / f"{name}.yaml").write_text(yaml.safe_dump(dict(data), sort_keys=False))
 
 
-def _step(data: Mapping[str, Any], replaced_by: Iterable[str] | None) -> Step:
+State = Mapping[str, Any] | None
+
+
+def _step(data: Mapping[str, Any], replaced_by: Iterable[str] | None, old: State, new: State) -> Step:
     """A step as the engine writes it into previews and events."""
     kind, name = data["urn"].split("::")[2:4]
-    paths = tuple(sorted(data.get("detailedDiff") or {}))
-    return Step(data["op"], kind.rpartition("$")[2], name, paths, tuple(replaced_by or ()))
+    paths = data.get("detailedDiff") or ({} if old is None or new is None else _changed_inputs(old, new))
+    return Step(data["op"], kind.rpartition("$")[2], name, tuple(sorted(paths)), tuple(replaced_by or ()))
+
+
+def _changed_inputs(old: Mapping[str, Any], new: Mapping[str, Any]) -> set[str]:
+    """Paths of the inputs that differ: only providers say them by themselves."""
+    before, after = (state.get("inputs", {}) for state in (old, new))
+    both = [*changed(before, after), *changed(after, before)]
+    return {difference.partition(":")[0].removeprefix(".") for difference in both}

@@ -19,16 +19,34 @@ from tests.engine.project import Project, Step
 
 Edit = Callable[[dict[str, Any]], object]
 
-NEW_REVISION: dict[str, tuple[Edit, str]] = {
-    "image": (lambda data: data.update(image="registry.example.com/ai/pytorch-training:2.4"), "containers[0].image"),
+# What the job's replacement names, and what the component's update names in the words of the file.
+NEW_REVISION: dict[str, tuple[Edit, str, str]] = {
+    "image": (
+        lambda data: data.update(image="registry.example.com/ai/pytorch-training:2.4"),
+        "containers[0].image",
+        "experiment.image",
+    ),
     "command": (
         lambda data: data["launcher"].update(command=["python", "/app/train.py", "--fp8"]),
         "containers[0].args",
+        "experiment.launcher.command",
     ),
-    "env": (lambda data: data.update(env={"NCCL_DEBUG": "TRACE"}), "containers[0].env"),
-    "resources": (lambda data: data["roles"]["worker"].update(memory="96Gi"), "containers[0].resources.limits.memory"),
-    "queue": (lambda data: data.update(queue="default"), "spec.queue"),
-    "ranked-replicas": (lambda data: data["roles"]["worker"].update(replicas=2), "containers[0].env"),
+    "env": (
+        lambda data: data.update(env={"NCCL_DEBUG": "TRACE"}),
+        "containers[0].env",
+        "experiment.env",
+    ),
+    "resources": (
+        lambda data: data["roles"]["worker"].update(memory="96Gi"),
+        "containers[0].resources.limits.memory",
+        "experiment.roles.worker.memory",
+    ),
+    "queue": (lambda data: data.update(queue="default"), "spec.queue", "experiment.queue"),
+    "ranked-replicas": (
+        lambda data: data["roles"]["worker"].update(replicas=2),
+        "containers[0].env",
+        "experiment.roles.worker.replicas",
+    ),
 }
 
 IN_PLACE: dict[str, tuple[Edit, set[str]]] = {
@@ -76,6 +94,7 @@ class Changed:
     project: Project
     stack: str
     steps: list[Step]
+    components: list[Step]
     events: dict[str, list[tuple[str, str]]]
 
 
@@ -152,10 +171,11 @@ def changed(shared_project: Project, live: Live) -> Changed:
     shared_project.up(stack)
     for name, change in CHANGES.items():
         write(shared_project, name, change)
-    steps = shared_project.steps(stack)
+    steps = [step for step in shared_project.preview(stack) if step.op != "same"]
+    in_cluster, components = ([step for step in steps if step.in_cluster == which] for which in (True, False))
     histories = [History.begun(live, plural, shared_project.namespace) for plural in ("jobs", "configmaps")]
     shared_project.up(stack)
-    return Changed(shared_project, stack, steps, made_and_deleted(histories))
+    return Changed(shared_project, stack, in_cluster, components, made_and_deleted(histories))
 
 
 def steps_of(changed: Changed, name: str) -> list[Step]:
@@ -172,6 +192,13 @@ def test_a_new_revision_names_the_changed_field(changed: Changed, name: str) -> 
     assert "replace" in step.op
     assert "metadata.name" in step.replaced_by
     assert any(NEW_REVISION[name][1] in path for path in step.paths), step.paths
+
+
+@pytest.mark.parametrize("name", NEW_REVISION)
+def test_a_change_is_named_in_the_words_of_the_file(changed: Changed, name: str) -> None:
+    """Also where no object that is there before and after has it: in the runtime of a TrainJob, in a PodGroup."""
+    (step,) = [step for step in changed.components if step.name == name]
+    assert (step.op, step.kind, step.paths) == ("update", "TrainingJob", (NEW_REVISION[name][2],))
 
 
 def test_the_old_job_is_gone_before_the_new_one_is_made_and_both_have_their_files_all_the_time(

@@ -68,6 +68,14 @@ def test_problems_or_a_plan_of_which_two_builds_give_equal_bytes() -> None:
 
 
 @settings(max_examples=100)
+@given(experiments())
+def test_what_the_user_has_set_reads_back_as_the_same(data: dict[str, Any]) -> None:
+    """And is whole: none of it is lost on the way through the engine's state."""
+    model = Experiment.model_validate(data)
+    assert Experiment.model_validate(json.loads(json.dumps(model.user_set(), allow_nan=False))) == model
+
+
+@settings(max_examples=100)
 @given(wild_experiments())
 def test_whatever_comes(data: dict[str, Any]) -> None:
     before = repr(data)

@@ -60,7 +60,9 @@ class TrainingJob(pulumi.ComponentResource):
             manifests = job_manifests(plan)
             identity_secrets = _identity_secrets(plan)
             check_job(Cluster(plan.context), plan, manifests, needed_crds(plan))
-        super().__init__("trainform:index:TrainingJob", name, None, opts)
+        # The engine compares them: a preview shows what the user has changed, also where it stands in an object that is made anew.
+        inputs = {"experiment": experiment.user_set(), "run": run}
+        super().__init__("trainform:index:TrainingJob", name, inputs, opts)
 
         provider = cluster_provider(self, environment)
         *before, job = manifests

@@ -21,6 +21,10 @@ class Model(BaseModel):
         defer_build=True,  # validators are built for the two files' models only, each with all that is inside: a third of `check`
     )
 
+    def user_set(self) -> dict[str, Any]:
+        """The fields with another value than their default, as plain data under the names of the file."""
+        return self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+
 
 def only_one(names: tuple[str, ...]) -> Any:
     """JSON Schema for "exactly one of these keys", so that editors say it too."""
