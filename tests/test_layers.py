@@ -51,7 +51,7 @@ BESIDE = {
 ALLOWED = {room: set(ORDER[:index]) for index, room in enumerate(ORDER)} | BESIDE
 PULUMI = {"resources"}
 PURE = ("identity", "spec", "plan", "manifests", "policy", "backends")
-READS_FILES = {"spec/read.py", "spec/load.py"}
+READS_FILES = {"spec/files.py", "spec/read.py", "spec/load.py"}
 IMPURE_MODULES = {"os", "random", "time", "secrets", "uuid", "socket", "subprocess", "tempfile", "io", "pathlib"}
 IMPURE_NAMES = {"open", "now", "today", "utcnow", "getenv", "environ", "input", "print"}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from pathlib import Path
 
@@ -92,6 +93,12 @@ def test_a_dangling_link_is_not_followed(project: Path, capsys: pytest.CaptureFi
         [""],
         ["r" * 57],
         ["resnet", "--image", "a: b"],
+        ["resnet", "--image", "2026-02-30"],
+        ["resnet", "--image", "!!bool abc"],
+        ["resnet", "--image", "*alias"],
+        ["resnet", "--image", "a\nb: c"],
+        ["resnet", "--image", "\U0001f600"],
+        ["resnet", "--image", "\udce9"],
         ["resnet", "--image", "docker.io/ai/pytorch"],
         ["resnet", "--accelerators", "h100:8"],
         ["resnet", "--accelerators", "a800"],
@@ -113,3 +120,23 @@ def test_what_is_wrong_writes_nothing(words: list[str], project: Path, capsys: p
 def test_an_environment_that_is_not_there(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("resnet", "-e", "prod", capsys=capsys)[0] == 2
     assert files(project) == set()
+
+
+def test_a_queue_that_yaml_takes_for_something_else(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = project / "stacks/environments/dev.yaml"
+    content = yaml.safe_load(path.read_text())
+    content["queues"] = {"on": content["queues"]["default"]}
+    path.write_text(yaml.safe_dump(content))
+    assert run("resnet", "-e", "dev", capsys=capsys)[0] == 0
+    assert examine("resnet", "dev").plan().queue.name == "on"
+
+
+def test_the_environment_is_named_as_a_shell_takes_it(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "my files").mkdir()
+    shutil.copy(project / "stacks/environments/dev.yaml", project / "my files/it's.yaml")
+    code, out, _ = run("resnet", "-e", "my files/it's.yaml", capsys=capsys)
+    assert code == 0
+    (line,) = [line for line in out.splitlines() if "trainform plan" in line]
+    assert shlex.split(line) == ["trainform", "plan", "resnet", "-e", "my files/it's.yaml"]
+    stack = yaml.safe_load((project / "stacks/Pulumi.resnet.dev.yaml").read_text())
+    assert stack["config"]["trainform:environment"] == "my files/it's.yaml"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 import yaml
 
+from trainform.catalog import defaults
 from trainform.cluster.read import Cluster
 from trainform.errors import ClusterError
 
@@ -81,9 +83,43 @@ def test_an_unknown_context_is_told(home: Path, monkeypatch: pytest.MonkeyPatch)
         Cluster("prod-cluster")
 
 
-@pytest.mark.parametrize("content", ["clusters: [", "- a\n- b\n", "clusters: 1\n", "contexts: {}\n", ""])
+def cluster_at(server: str) -> str:
+    return f"clusters: [{{name: a, cluster: {{server: {server}}}}}]\ncontexts: [{{name: dev-cluster, context: {{cluster: a}}}}]\n"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "clusters: [", "- a\n- b\n", "clusters: 1\n", "contexts: {}\n", "", "a: !!bool abc", "a: !!timestamp abc", "a: !!int ''", "a: 2026-02-30",
+        "a: &a [*a]", "[" * 5000, cluster_at('"http://[::"'), cluster_at('"\\0"'), cluster_at("5"),
+    ],
+)  # fmt: skip
 def test_a_broken_file_is_told(home: Path, monkeypatch: pytest.MonkeyPatch, content: str) -> None:
     (home / "broken").write_text(content)
     monkeypatch.setenv("KUBECONFIG", str(home / "broken"))
     with pytest.raises(ClusterError, match="no way to the cluster"):
         Cluster("dev-cluster")
+
+
+def test_only_regular_files_are_read(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.mkfifo(home / "pipe")
+    (home / "folder").mkdir()
+    for name, kind in (("pipe", "a pipe"), ("folder", "a directory")):
+        monkeypatch.setenv("KUBECONFIG", str(home / name))
+        with pytest.raises(ClusterError, match=f"{home / name} is {kind}, not a file"):
+            Cluster("dev-cluster")
+
+
+def test_a_file_that_no_kubeconfig_is_as_long_as(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (home / "long").write_bytes(b"#" * (defaults.LARGEST_KUBECONFIG + 1))
+    monkeypatch.setenv("KUBECONFIG", str(home / "long"))
+    with pytest.raises(ClusterError, match="at most 16 MiB are read"):
+        Cluster("dev-cluster")
+
+
+def test_a_line_of_the_file_is_not_repeated(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (home / "broken").write_text("users:\n- user: {token: hunter2\n")
+    monkeypatch.setenv("KUBECONFIG", str(home / "broken"))
+    with pytest.raises(ClusterError, match=f"{home / 'broken'}:3 is not YAML that can be read") as told:
+        Cluster("dev-cluster")
+    assert "hunter2" not in str(told.value)

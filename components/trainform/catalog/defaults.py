@@ -37,6 +37,13 @@ QUEUE_OPEN_SECONDS = 40  # a Queue opens in about a second; later than this its 
 CONNECT_SECONDS = 5
 REVISION_DIGITS = 6
 
+# Files that people write have a few KiB. The limits keep a wrong one (a checkpoint, a bomb of aliases) from stalling an editor or CI.
+LARGEST_FILE = 1 << 20
+LARGEST_KUBECONFIG = 16 << 20  # tools write it, with certificates
+DEEPEST = 40
+MOST_VALUES = 50_000
+MOST_ALIASES = 100
+
 NODE_CPU = "128"
 NODE_MEMORY = "1Ti"
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
+import shlex
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -18,8 +18,10 @@ from trainform.errors import InputError, Problem
 from trainform.examine import examine_environment
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
+from trainform.spec.libyaml import Dumper
 from trainform.spec.load import find_file, parse, project_root
 from trainform.spec.names import MEANING, SERVICE_LABEL, is_label, matches
+from trainform.spec.read import parse_mapping
 
 
 class LauncherName(StrEnum):
@@ -49,6 +51,7 @@ storage:
 shared_memory: 16Gi
 queue: {queue}
 """
+ONE_LINE = 1 << 20  # columns, so that no text is folded
 STACK = "config:\n  trainform:experiment: {name}\n  trainform:environment: {environment}\n"
 
 
@@ -71,6 +74,7 @@ def command(
     root = project_root()
     if not matches(SERVICE_LABEL, name):
         raise InputError([Problem("NAME", name, *MEANING[SERVICE_LABEL])])
+    _refuse_bytes({"--image": image, "--environment": environment})
     offered = examine_environment(environment).checked()
     kind = next(iter(offered.accelerators), None)
     default = None if kind is None else f"{kind}:{offered.accelerators[kind].per_node}"
@@ -84,7 +88,7 @@ def command(
         launcher=LAUNCHERS[launcher],
         nodes=nodes,
         accelerators=_accelerators(default if accelerators is None else accelerators),
-        queue=next(iter(offered.queues), defaults.QUEUE),
+        queue=_plain(next(iter(offered.queues), defaults.QUEUE)),
     )
     _refuse_problems(text, offered)
     files = {
@@ -98,9 +102,20 @@ def command(
         typer.echo(f"wrote {path.relative_to(root)}")
     stack = f"{name}.{offered.name}"
     typer.echo(
-        f"next: edit the experiment, then\n  trainform plan {name} -e {environment}\n"
+        f"next: edit the experiment, then\n  trainform plan {name} -e {shlex.quote(environment)}\n"
         f"  pulumi stack init {stack}\n  pulumi preview -s {stack}\n  pulumi up -s {stack}"
     )
+
+
+def _refuse_bytes(options: dict[str, str | None]) -> None:
+    """A file of YAML cannot hold what is no text; the shell passes it on in halves of characters."""
+    problems = [
+        Problem(option, given, "holds bytes that are no text", "write it in UTF-8")
+        for option, given in options.items()
+        if given is not None and given.encode(errors="replace").decode() != given
+    ]
+    if problems:
+        raise InputError(problems)
 
 
 def _for_stack(environment: str, root: Path) -> str:
@@ -115,10 +130,14 @@ def _for_stack(environment: str, root: Path) -> str:
 def _plain(text: str) -> str:
     """The text as YAML: in quotes where it would be read as something else (`no`, `12`, `a: b`)."""
     try:
-        same = yaml.safe_load(text) == text
-    except yaml.YAMLError:
-        same = False
-    return text if same else json.dumps(text)
+        content = parse_mapping(f"text: {text}", "")
+    except InputError:
+        return _quoted(text)
+    return text if content.data == {"text": text} else _quoted(text)
+
+
+def _quoted(text: str) -> str:
+    return str(yaml.dump(text, Dumper=Dumper, default_style='"', width=ONE_LINE)).strip()
 
 
 def _accelerators(option: str | None) -> str:
@@ -132,7 +151,7 @@ def _accelerators(option: str | None) -> str:
 
 def _refuse_problems(text: str, environment: Environment) -> None:
     """What would be written must pass `check`; nothing is written otherwise."""
-    parsed = parse(Experiment, yaml.safe_load(text))
+    parsed = parse(Experiment, parse_mapping(text, "").data)
     problems = list(parsed.problems)
     if parsed.model is not None and not problems:
         problems = job_problems(parsed.model, environment)

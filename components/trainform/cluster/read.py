@@ -14,13 +14,15 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import yaml
 from lightkube import ApiError, Client, KubeConfig
 from lightkube.core.exceptions import ConfigError
 from lightkube.generic_resource import create_global_resource, create_namespaced_resource
-from yaml import YAMLError
 
 from trainform.catalog import defaults
-from trainform.errors import ClusterError
+from trainform.errors import ClusterError, InputError
+from trainform.spec.files import read_text
+from trainform.spec.read import syntax_problem
 
 # Group, version and plural of the kinds that trainform reads. One class for each, made once: lightkube keeps a registry of them.
 _GLOBAL = {
@@ -66,17 +68,30 @@ def _kubeconfig(context: str | None) -> KubeConfig:
     """The configuration that kubectl and Pulumi would take: the first file of KUBECONFIG that has the context, or
     ~/.kube/config; inside a cluster without either, the pod's service account (lightkube by itself would ask that one first)."""
     listed = [Path(name) for name in os.environ.get("KUBECONFIG", "").split(os.pathsep) if name]
-    files = [path for path in (listed if listed else [Path.home() / ".kube" / "config"]) if path.is_file()]
+    files = [path for path in (listed if listed else [Path.home() / ".kube" / "config"]) if path.exists()]
     if not files:
         if not listed and "KUBERNETES_SERVICE_HOST" in os.environ:
             return KubeConfig.from_service_account()
         places = ", ".join(map(str, listed)) if listed else "~/.kube/config"
         raise ConfigError(f"there is no kubeconfig at {places}")
-    configs = [KubeConfig.from_file(path) for path in files]
+    configs = [_read(path) for path in files]
     fitting = (
         config for config in configs if (config.current_context if context is None else context in config.contexts)
     )
     return next(fitting, configs[0])
+
+
+def _read(path: Path) -> KubeConfig:
+    """The configuration in the file; ConfigError where it holds none."""
+    try:
+        return KubeConfig.from_dict(yaml.safe_load(read_text(path, str(path), defaults.LARGEST_KUBECONFIG)), path)
+    except InputError as error:
+        raise ConfigError(f"{path} {error.problems[0].reason}") from None
+    except yaml.YAMLError as error:
+        problem = syntax_problem(error, str(path))
+        raise ConfigError(f"{path}:{problem.line} {problem.reason}") from None
+    except Exception as error:  # whatever PyYAML and lightkube run into in a file of somebody else's
+        raise ConfigError(f"{path} is not a kubeconfig that can be read ({type(error).__name__}: {error})") from None
 
 
 class Cluster:
@@ -93,7 +108,9 @@ class Cluster:
             if config is None:
                 raise ConfigError("the kubeconfig has no current context")
             self._client = Client(config=config, timeout=timeout)
-        except (ConfigError, OSError, ValueError, KeyError, TypeError, AttributeError, YAMLError) as error:
+        except (
+            Exception
+        ) as error:  # certificates, addresses and types that lightkube and its transport refuse, each in its own way
             raise ClusterError(
                 f"no way to {self.called}: {' '.join(str(error).split())}",
                 "set KUBECONFIG or `cluster.context` of the environment; known contexts: `kubectl config get-contexts`",

@@ -13,7 +13,8 @@ from trainform.errors import Problem
 from trainform.spec import quantities
 from trainform.spec.model import models_of
 from trainform.spec.names import MEANING
-from trainform.spec.read import join_path
+from trainform.spec.nodes import holds_unreadable
+from trainform.spec.source import join_path
 
 Path = tuple[str | int, ...]
 NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -39,6 +40,7 @@ REASONS: dict[str, tuple[str, str]] = {
     "too_short": ("has too few entries", "give at least {min_length}"),
     "too_long": ("has more than {max_length} entries", "keep at most {max_length}"),
 }
+OF_KEYS = ("missing", "extra_forbidden")  # what is wrong about keys is so whatever stands there
 HINTS = {
     "is not a duration": quantities.DURATION_HINT,
     "is not a quantity": quantities.QUANTITY_HINT,
@@ -50,8 +52,13 @@ HINTS = {
 def explain(
     kind: type[BaseModel], data: Any, error: ValidationError, written: Mapping[str, str] = NOTHING
 ) -> list[Problem]:
-    """One Problem per mistake. `written`: how values stand in the file, by path, where it is not how they were read."""
-    return [_problem(kind, detail, locate(data, detail), written) for detail in error.errors(include_url=False)]
+    """One Problem per mistake. `written`: how values stand in the file, by path, where it is not how they were read. That a value cannot be read
+    is told already."""
+    return [
+        _problem(kind, detail, locate(data, detail), written)
+        for detail in error.errors(include_url=False)
+        if detail["type"] in OF_KEYS or not holds_unreadable(detail["input"])
+    ]
 
 
 def locate(data: Any, detail: Mapping[str, Any]) -> Path:

@@ -19,7 +19,8 @@ from trainform.errors import InputError, Problem
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.explain import NOTHING, explain, locate
-from trainform.spec.read import Source, read_mapping
+from trainform.spec.read import read_content, read_mapping
+from trainform.spec.source import Source
 
 FOLDERS: dict[type[BaseModel], tuple[str, str]] = {
     Experiment: ("experiment", "experiments"),
@@ -82,13 +83,13 @@ def load(kind: type[ModelT], name_or_path: str, root: Path | None = None) -> Loa
     """Read the file; problems of its content are in the result, so that those of several files can be shown together."""
     path, name = find_file(kind, name_or_path, root)
     try:
-        data, source = read_mapping(path, name)
+        content = read_content(path, name)
     except InputError as error:
         return Loaded(None, tuple(error.problems), Source(name, {}))
-    parsed = parse(kind, data, source.written)
-    copied = [] if _is_path(name_or_path) else _copied(path, data.get("name"), parsed.problems)
-    problems = tuple(source.locate(problem) for problem in [*parsed.problems, *copied])
-    return Loaded(parsed.model, problems, source, parsed.left_out)
+    parsed = parse(kind, content.data, content.source.written)
+    copied = [] if _is_path(name_or_path) else _copied(path, content.data.get("name"), parsed.problems)
+    found = [content.source.locate(problem) for problem in [*parsed.problems, *copied]]
+    return Loaded(parsed.model, (*content.problems, *found), content.source, parsed.left_out)
 
 
 def _is_path(name_or_path: str) -> bool:

@@ -1,0 +1,85 @@
+"""A file of the user's as text. Only regular files are read, and only so far as a file that a person writes is long."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from trainform.catalog import defaults
+from trainform.errors import InputError, Problem
+
+# What else a path may lead to. To read one could wait for ever, never end, or change something.
+KINDS = {
+    stat.S_IFDIR: "a directory",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+CHECK_PATH = "check the path and its permissions"
+
+
+class _RefusedError(Exception):
+    """Reason and fix: why a file is not read."""
+
+
+def read_text(path: Path, name: str, largest: int = defaults.LARGEST_FILE) -> str:
+    """The text of the file, links followed; InputError where it is no regular file, longer than `largest` bytes or no text."""
+    try:
+        return _decoded(_read(path, largest), name)
+    except _RefusedError as refused:
+        reason, fix = refused.args
+        raise InputError([Problem("", None, reason, fix, name)]) from None
+
+
+def _read(path: Path, largest: int) -> bytes:
+    try:
+        _refuse_others(path.stat())
+        # What the path leads to may have become another file by now: a pipe must not make us wait, and is looked at again.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        try:
+            found = os.fstat(descriptor)
+            _refuse_others(found)
+            content = _up_to(descriptor, largest + 1)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise _RefusedError(f"cannot be read: {_reason(path, error)}", CHECK_PATH) from None
+    except ValueError:  # half a character, or NUL
+        raise _RefusedError("cannot be read: no file has such a name", "correct the path") from None
+    if len(content) > largest:
+        # a file that grows may be longer than it was said to be
+        size = max(found.st_size, len(content))
+        limit = f"at most {largest >> 20} MiB are read"
+        raise _RefusedError(f"is {size / 1e6:.1f} MB long, and {limit}", "check the path: no such file is so long")
+    return content
+
+
+def _refuse_others(found: os.stat_result) -> None:
+    kind = stat.S_IFMT(found.st_mode)
+    if kind != stat.S_IFREG:
+        raise _RefusedError(f"is {KINDS.get(kind, 'something else')}, not a file", "give the path of a regular file")
+
+
+def _up_to(descriptor: int, most: int) -> bytes:
+    pieces = []
+    while most > 0 and (piece := os.read(descriptor, most)):
+        pieces.append(piece)
+        most -= len(piece)
+    return b"".join(pieces)
+
+
+def _reason(path: Path, error: OSError) -> str:
+    if isinstance(error, FileNotFoundError) and path.is_symlink():
+        return f"it is a link to {path.readlink()}, and nothing is there"
+    return (error.strerror if error.strerror is not None else str(error)).lower()
+
+
+def _decoded(content: bytes, name: str) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        reason = f"is not UTF-8 (byte 0x{content[error.start]:02x} at offset {error.start})"
+        raise InputError([Problem("", None, reason, "save the file as UTF-8", name, line)]) from None

@@ -1,0 +1,192 @@
+"""The tree of a YAML document: where each key stands, and what in it is no plain data.
+
+Plain data are texts, numbers, true and false, dates, lists and mappings: what JSON knows, and dates. PyYAML's constructors of scalars
+raise whatever their conversion runs into (`!!bool abc` a KeyError, 2026-02-30 a ValueError), so each is tried here, at its path and line.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import yaml
+
+from trainform.catalog import defaults
+from trainform.errors import InputError, Problem, shorten
+from trainform.spec.libyaml import Loader
+from trainform.spec.source import join_path
+
+STANDARD = "tag:yaml.org,2002:"
+TEXT, MERGE, VALUE = f"{STANDARD}str", f"{STANDARD}merge", f"{STANDARD}value"
+UNREADABLE = "!unreadable"
+# Why a scalar of the tag cannot be read.
+UNFIT = {
+    f"{STANDARD}null": "is not null",
+    f"{STANDARD}bool": "is not true or false",
+    f"{STANDARD}int": "is not a whole number",
+    f"{STANDARD}float": "is not a number",
+    f"{STANDARD}timestamp": "is not a date that exists",
+}
+# The tags of plain data, and what each is for.
+SHAPES: dict[str, tuple[type[yaml.Node], str]] = {
+    **dict.fromkeys([TEXT, *UNFIT], (yaml.ScalarNode, "one value")),
+    f"{STANDARD}seq": (yaml.SequenceNode, "a list"),
+    f"{STANDARD}map": (yaml.MappingNode, "a mapping"),
+}
+LONGEST_NUMBER = 100  # characters; Python would need minutes for a number of a million digits
+REMOVE_TAG = "remove the tag"
+WRITE_OUT = "write the values out, without an alias of what it stands in"
+NAME_MAPPING = "name a mapping, such as *defaults, or a list of mappings"
+
+
+@dataclasses.dataclass(frozen=True)
+class Unreadable:
+    """Stands in data for a value that cannot be read, and has its problem already. No field takes it, so it is left out of the model."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def holds_unreadable(data: object) -> bool:
+    """Whether something in the data cannot be read."""
+    if isinstance(data, dict | list):
+        return any(map(holds_unreadable, data.values() if isinstance(data, dict) else data))
+    return isinstance(data, Unreadable)
+
+
+class NodeLoader(Loader):
+    """Makes data of a document that a `Walk` has visited."""
+
+
+NodeLoader.add_constructor(UNREADABLE, lambda loader, node: Unreadable(shorten(_given(node))))
+
+
+class Walk:
+    """A walk over the nodes of a document: the line of every key and item, and every problem. What is wrong is taken out of the nodes, so
+    that data can be made of the rest."""
+
+    def __init__(self, name: str) -> None:
+        self.lines: dict[str, int] = {}
+        self.problems: list[Problem] = []
+        self._name = name
+        self._left = defaults.MOST_VALUES
+        self._converter = NodeLoader("")
+
+    def visit(self, node: yaml.Node, parts: tuple[str | int, ...] = ()) -> None:
+        """The node and all below it; InputError where there is no end to them."""
+        self._check_size(node, parts)
+        if node.tag == UNREADABLE:  # by way of an alias: told where it stands
+            return
+        wrong = self._wrong(node, parts)
+        if wrong is not None:
+            self.problems.append(wrong)
+            node.tag = UNREADABLE
+        elif isinstance(node, yaml.SequenceNode):
+            for index, item in enumerate(node.value):
+                self.lines[join_path((*parts, index))] = _line(item)
+                self.visit(item, (*parts, index))
+        elif isinstance(node, yaml.MappingNode):
+            seen: dict[str, int] = {}
+            node.value = [(key, value) for key, value in node.value if self._pair(key, value, parts, seen)]
+
+    def _check_size(self, node: yaml.Node, parts: tuple[str | int, ...]) -> None:
+        self._left -= 1
+        for too_large, what in (
+            (self._left < 0, f"holds more than {defaults.MOST_VALUES} values"),  # aliases of aliases: small as text
+            (
+                len(parts) > defaults.DEEPEST,
+                f"is nested deeper than {defaults.DEEPEST} levels",
+            ),  # an alias of its parent
+        ):
+            if too_large:
+                reason = f"{what} once its aliases are followed"
+                where = join_path(parts[:1])
+                raise InputError(
+                    [Problem(where, None, reason, WRITE_OUT, self._name, self.lines.get(where, _line(node)))]
+                )
+
+    def _pair(self, key: yaml.Node, value: yaml.Node, parts: tuple[str | int, ...], seen: dict[str, int]) -> bool:
+        """Visit a key and its value; whether data can be made of them."""
+        if not isinstance(key, yaml.ScalarNode):
+            self.problems.append(
+                self._problem(parts, key, "has a key that is a list or a mapping", "write one word as the key")
+            )
+            return False
+        below = (*parts, key.value)
+        where, line = join_path(below), _line(key)
+        self.lines.setdefault(where, line)
+        if key.value in seen:
+            reason = f"stands twice, first in line {seen[key.value]}"
+            self.problems.append(Problem(where, None, reason, "keep one of the two", self._name, line))
+        elif key.tag not in (TEXT, MERGE):
+            known = key.tag in SHAPES or key.tag == VALUE
+            told = ("is a key that is not text", _in_quotes(key.value)) if known else (_not_plain(key), REMOVE_TAG)
+            self.problems.append(Problem(where, key.value, *told, self._name, line))
+            key.tag = TEXT
+        seen.setdefault(key.value, line)
+        if key.tag == MERGE and not _merges(value):
+            self.problems.append(self._problem(below, value, "merges what is not a mapping", NAME_MAPPING))
+            return False
+        self.visit(value, below)
+        return True
+
+    def _wrong(self, node: yaml.Node, parts: tuple[str | int, ...]) -> Problem | None:
+        """Why the node is no plain data, None where it is."""
+        if node.tag in (MERGE, VALUE) and node.value in ("<<", "="):
+            return self._problem(parts, node, "is a sign of YAML's own", _in_quotes(node.value))
+        if node.tag not in SHAPES:
+            return self._problem(parts, node, _not_plain(node), REMOVE_TAG)
+        kind, use = SHAPES[node.tag]
+        if not isinstance(node, kind):
+            return self._problem(parts, node, f"has the tag {_short(node.tag)}, which is for {use}", REMOVE_TAG)
+        reason = self._refusal(node) if node.tag in UNFIT else None
+        return None if reason is None else self._problem(parts, node, reason)
+
+    def _refusal(self, scalar: yaml.Node) -> str | None:
+        """Why the scalar is not what it looks like, or what its tag says."""
+        if len(scalar.value) > LONGEST_NUMBER:
+            return f"has {len(scalar.value)} characters, and no number or date has more than {LONGEST_NUMBER}"
+        try:
+            value = NodeLoader.yaml_constructors[scalar.tag](self._converter, scalar)
+        except Exception:  # whatever the conversion ran into
+            return UNFIT[scalar.tag]
+        too_large = isinstance(value, int) and not -(2**63) <= value < 2**63
+        return "is a whole number of more than 64 bits" if too_large else None
+
+    def _problem(self, parts: tuple[str | int, ...], node: yaml.Node, reason: str, fix: str | None = None) -> Problem:
+        """What is wrong with the value at the path. Without a fix: that it may be a text, which is repeated as far as a message may show it."""
+        where = join_path(parts)
+        problem = Problem(where, _given(node), reason, "", self._name, self.lines.get(where, _line(node)))
+        quoted = f'put it in quotes if it is text: "{problem.shown_value}"'
+        return dataclasses.replace(problem, fix=quoted if fix is None else fix)
+
+
+def _merges(value: yaml.Node) -> bool:
+    """Whether `<<` can bring the value along: a mapping, or a list of mappings."""
+    items = value.value if isinstance(value, yaml.SequenceNode) else [value]
+    return all(isinstance(item, yaml.MappingNode) for item in items)
+
+
+def _not_plain(node: yaml.Node) -> str:
+    return f"has the tag {_short(node.tag)}, which is not plain data"
+
+
+def _short(tag: str) -> str:
+    """The tag as a person writes it."""
+    if tag.startswith(STANDARD):
+        return tag.replace(STANDARD, "!!", 1)
+    return tag if tag.startswith("!") else f"!<{tag}>"
+
+
+def _in_quotes(text: str) -> str:
+    return f'put it in quotes: "{text}"'
+
+
+def _given(node: yaml.Node) -> object:
+    """The value as a problem has it: a text, or a mapping or list whose content is not shown."""
+    return node.value if isinstance(node, yaml.ScalarNode) else {} if isinstance(node, yaml.MappingNode) else []
+
+
+def _line(node: yaml.Node) -> int:
+    return int(node.start_mark.line) + 1

@@ -1,0 +1,183 @@
+"""What a path may lead to: a regular file is read, anything else is told at once and never waited for."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.samples import JOB
+from trainform.catalog import defaults
+from trainform.cli.main import main
+from trainform.errors import InputError, Problem
+from trainform.spec import Experiment
+from trainform.spec.files import read_text
+from trainform.spec.load import load_experiment, with_runtime_file
+
+REGULAR = "give the path of a regular file"
+
+
+def make_pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def make_socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+
+
+def make_link(target: str) -> Callable[[Path], None]:
+    return lambda path: path.symlink_to(target)
+
+
+def make_file(content: bytes) -> Callable[[Path], None]:
+    def make(path: Path) -> None:
+        path.write_bytes(content)
+
+    return make
+
+
+WRONG = [
+    pytest.param(make_pipe, "is a pipe, not a file", REGULAR, id="a pipe"),
+    pytest.param(make_socket, "is a socket, not a file", REGULAR, id="a socket"),
+    pytest.param(Path.mkdir, "is a directory, not a file", REGULAR, id="a directory"),
+    pytest.param(make_link("/dev/zero"), "is a device, not a file", REGULAR, id="a device without end"),
+    pytest.param(make_link("/dev/null"), "is a device, not a file", REGULAR, id="an empty device"),
+    pytest.param(
+        make_link("/nowhere/x.yaml"),
+        "cannot be read: it is a link to /nowhere/x.yaml, and nothing is there",
+        "check the path and its permissions",
+        id="a link to nothing",
+    ),
+    pytest.param(
+        make_link("mine.yaml"),
+        "cannot be read: too many levels of symbolic links",
+        "check the path and its permissions",
+        id="a link to itself",
+    ),
+    pytest.param(
+        make_file(b"a: 1\n" + b"#" * defaults.LARGEST_FILE),
+        "is 1.0 MB long, and at most 1 MiB are read",
+        "check the path: no such file is so long",
+        id="a file that is too long",
+    ),
+]
+
+
+def command(*words: str | Path, **options: int | None) -> tuple[int, str, str]:
+    """In a process of its own: where something waits for ever, the test ends it."""
+    done = subprocess.run(
+        [sys.executable, "-m", "trainform", *words], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False,
+        stdin=options.get("stdin"),
+    )  # fmt: skip
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(("make", "reason", "fix"), WRONG)
+@pytest.mark.parametrize("verb", ["check", "plan", "render", "rehearse"])
+def test_both_files_of_a_verb(
+    make: Callable[[Path], None], reason: str, fix: str, verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "mine.yaml"
+    make(path)
+    for experiment, environment in ((str(path), "dev"), ("hello", str(path))):
+        with pytest.raises(SystemExit) as end:
+            main([verb, experiment, "-e", environment])
+        assert end.value.code == 2
+        expected = f"trainform: 1 problem:\n{path}: (whole file)\n  why: {reason}\n  fix: {fix}\n"
+        assert capsys.readouterr() == ("", expected)
+
+
+def test_nobody_waits_for_a_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "mine.yaml")
+    code, out, err = command("check", tmp_path / "mine.yaml", "-e", tmp_path / "mine.yaml")
+    assert (code, out) == (2, "")
+    assert err.count("why: is a pipe, not a file") == 1, "one problem of one file"
+
+
+@pytest.mark.parametrize(("make", "reason", "fix"), WRONG)
+def test_the_file_of_a_runtime(make: Callable[[Path], None], reason: str, fix: str, tmp_path: Path) -> None:
+    make(tmp_path / "mine.yaml")
+    experiment = Experiment.model_validate({**JOB, "runtime": {"name": "torch", "file": "mine.yaml"}})
+    with pytest.raises(InputError) as told:
+        with_runtime_file(experiment, tmp_path)
+    assert [(problem.source, problem.reason, problem.fix) for problem in told.value.problems] == [
+        ("mine.yaml", reason, fix)
+    ]
+
+
+def test_standard_input_that_is_a_file(tmp_path: Path) -> None:
+    """A shell's `<` gives a regular file, a pipe is refused."""
+    with (ROOT / "stacks/experiments/hello.yaml").open() as file:
+        code, out, _ = command("check", "/dev/stdin", "-e", "dev", stdin=file.fileno())
+    assert (code, out.split(",")[0]) == (0, "hello: ok")
+    reader, writer = os.pipe()
+    os.close(writer)
+    code, _, err = command("check", "/dev/stdin", "-e", "dev", stdin=reader)
+    os.close(reader)
+    assert (code, "why: is a pipe, not a file" in err) == (2, True)
+
+
+def test_links_are_followed(tmp_path: Path) -> None:
+    (tmp_path / "there.yaml").write_text("a: 1\n")
+    (tmp_path / "link.yaml").symlink_to("there.yaml")
+    assert read_text(tmp_path / "link.yaml", "link.yaml") == "a: 1\n"
+
+
+@pytest.mark.parametrize("name", ["a\0b.yaml", "\ud800.yaml", "x" * 300 + ".yaml", "mine.yaml/x.yaml"])
+def test_names_that_no_file_has(name: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").touch()
+    (problem,) = problems_of(tmp_path, name)
+    assert problem.reason.startswith("cannot be read: ")
+
+
+def problems_of(root: Path, name: str) -> tuple[Problem, ...]:
+    return load_experiment(f"./{name}", root).problems
+
+
+def test_a_pipe_that_takes_the_place_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the look at the path and its opening: what was opened is looked at again, and nothing waits for a writer."""
+    path = tmp_path / "mine.yaml"
+    path.write_text("a: 1\n")
+    whole = path.stat()
+    path.unlink()
+    os.mkfifo(path)
+    monkeypatch.setattr(Path, "stat", lambda asked: whole)
+    with pytest.raises(InputError, match="is a pipe, not a file"):
+        read_text(path, "mine.yaml")
+
+
+def test_a_file_that_grows_while_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.touch()
+    done = threading.Event()
+
+    def grow() -> None:
+        with path.open("ab", buffering=0) as file:
+            while not done.is_set():
+                file.write(b"# " * 4096)
+
+    writer = threading.Thread(target=grow)
+    writer.start()
+    try:
+        while path.stat().st_size < 4096:
+            pass
+        with pytest.raises(InputError, match="at most 1 MiB are read"):
+            while True:
+                read_text(path, "mine.yaml")
+    finally:
+        done.set()
+        writer.join()
+
+
+@pytest.mark.parametrize("length", [defaults.LARGEST_FILE - 1, defaults.LARGEST_FILE])
+def test_the_longest_file_that_is_read(length: int, tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_bytes(b"#" * length)
+    assert len(read_text(tmp_path / "mine.yaml", "mine.yaml")) == length

@@ -1,0 +1,279 @@
+"""Whatever stands in a file: plain data, or every problem of its form with line, value, reason and fix; never an exception of YAML's."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from trainform.cli.main import main
+from trainform.errors import InputError, Problem
+from trainform.spec import Experiment
+from trainform.spec.load import load
+from trainform.spec.read import read_mapping
+
+PLAIN = (str, int, float, bool, datetime.date, type(None))
+Read = Callable[[str | bytes], tuple[dict[str, Any], list[Problem]]]
+
+
+@pytest.fixture(scope="module")
+def read(tmp_path_factory: pytest.TempPathFactory) -> Read:
+    """The data of a file with this content, or its problems."""
+    path = tmp_path_factory.mktemp("read") / "mine.yaml"
+
+    def read(content: str | bytes) -> tuple[dict[str, Any], list[Problem]]:
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        try:
+            return read_mapping(path, "mine.yaml")[0], []
+        except InputError as error:
+            return {}, error.problems
+
+    return read
+
+
+QUOTE = "put it in quotes if it is text: "
+NOT_PLAIN = "which is not plain data"
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ("!!bool abc", "is not true or false"),
+        ("!!bool ''", "is not true or false"),
+        ("!<tag:yaml.org,2002:bool> x", "is not true or false"),
+        ("!!timestamp abc", "is not a date that exists"),
+        ("!!timestamp ''", "is not a date that exists"),
+        ("2026-13-45", "is not a date that exists"),
+        ("2026-02-30", "is not a date that exists"),
+        ("2026-01-31T25:00:00Z", "is not a date that exists"),
+        ("2026-01-31T00:00:00+99:99", "is not a date that exists"),
+        ("!!int x", "is not a whole number"),
+        ("!!int ''", "is not a whole number"),
+        ("!!int '-'", "is not a whole number"),
+        ("!!int 08", "is not a whole number"),
+        ("!!int 0b", "is not a whole number"),
+        ("!!int 1:x", "is not a whole number"),
+        ("!!float x", "is not a number"),
+        ("!!float ''", "is not a number"),
+        ("!!float '.'", "is not a number"),
+        ("9" * 5000, "has 5000 characters, and no number or date has more than 100"),
+        ("0x" + "f" * 5000, "has 5002 characters, and no number or date has more than 100"),
+        ("1:" + "1:" * 50_000 + "1", "has 100003 characters, and no number or date has more than 100"),
+        ("9223372036854775808", "is a whole number of more than 64 bits"),
+        ("59:59:59:59:59:59:59:59:59:59:59:59", "is a whole number of more than 64 bits"),
+    ],
+)
+def test_values_that_are_not_what_they_look_like(value: str, reason: str, read: Read) -> None:
+    (problem,) = read(f"first: 1\nsecond: {{third: [0, {value}]}}\n")[1]
+    assert (problem.source, problem.line, problem.path, problem.reason) == ("mine.yaml", 2, "second.third[1]", reason)
+    assert problem.value == value.split(" ")[-1].strip("'")
+    assert problem.fix == f'{QUOTE}"{problem.shown_value}"'
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ("!!binary YQ==", f"has the tag !!binary, {NOT_PLAIN}"),
+        ("!!binary é", f"has the tag !!binary, {NOT_PLAIN}"),
+        ("!!set {a, b}", f"has the tag !!set, {NOT_PLAIN}"),
+        ("!!set x", f"has the tag !!set, {NOT_PLAIN}"),
+        ("!!omap [a: 1]", f"has the tag !!omap, {NOT_PLAIN}"),
+        ("!!pairs [a: 1, a: 2]", f"has the tag !!pairs, {NOT_PLAIN}"),
+        ("!!python/object/apply:os.system [id]", f"has the tag !!python/object/apply:os.system, {NOT_PLAIN}"),
+        ("!!python/name:os.system ''", f"has the tag !!python/name:os.system, {NOT_PLAIN}"),
+        ("!mine x", f"has the tag !mine, {NOT_PLAIN}"),
+        ("!<x:y> x", f"has the tag !<x:y>, {NOT_PLAIN}"),
+        ("!!value x", f"has the tag !!value, {NOT_PLAIN}"),
+        ("!!merge x", f"has the tag !!merge, {NOT_PLAIN}"),
+        ("!!str [x]", "has the tag !!str, which is for one value"),
+        ("!!bool {x: 1}", "has the tag !!bool, which is for one value"),
+        ("!!null [x]", "has the tag !!null, which is for one value"),
+        ("!!seq x", "has the tag !!seq, which is for a list"),
+        ("!!seq {x: 1}", "has the tag !!seq, which is for a list"),
+        ("!!map [x]", "has the tag !!map, which is for a mapping"),
+        ("!!map x", "has the tag !!map, which is for a mapping"),
+    ],
+)
+def test_tags(value: str, reason: str, read: Read) -> None:
+    (problem,) = read(f"first: 1\nsecond: {{third: {value}}}\n")[1]
+    assert (problem.source, problem.line, problem.path, problem.reason) == ("mine.yaml", 2, "second.third", reason)
+    assert problem.fix == "remove the tag"
+    assert problem.shown_value is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "path", "value", "reason", "fix"),
+    [
+        ("a: =", 1, "a", "=", "is a sign of YAML's own", 'put it in quotes: "="'),
+        ("a: <<", 1, "a", "<<", "is a sign of YAML's own", 'put it in quotes: "<<"'),
+        ("a: 1\nb: {<<: 5}", 2, "b.<<", "5", "merges what is not a mapping", "name a mapping, such as *defaults, or a list of mappings"),
+        ("x: &x {a: 1}\nb: {<<: [*x, [*x]]}", 2, "b.<<", [], "merges what is not a mapping", "name a mapping, such as *defaults, or a list of mappings"),
+        ("a: 1\n? [b]\n: 1", 2, "", [], "has a key that is a list or a mapping", "write one word as the key"),
+        ("a: 1\nb: {? {c: 1} : 1}", 2, "b", {}, "has a key that is a list or a mapping", "write one word as the key"),
+        ("a: {2026-02-30: x}", 1, "a.2026-02-30", "2026-02-30", "is a key that is not text", 'put it in quotes: "2026-02-30"'),
+        ("a: {!mine b: x}", 1, "a.b", "b", "has the tag !mine, which is not plain data", "remove the tag"),
+        ("a: 1\nb: [*py]", 2, "", "*py", "is an alias, and nothing before it has the anchor &py", 'put it in quotes if it is text: "*py"'),
+        ("a: &x 1\nb: &x 2", 2, "", "&x", "is an anchor that stands twice, first in line 1", "give the second one another name"),
+        ("a: 1\nb: x\x07y", 2, "", "\x07", "is a character that YAML does not allow (U+0007)", "remove it, or write it in double quotes as \"\\x07\""),
+        ("a: 1\nb: \0", 2, "", "\0", "is a character that YAML does not allow (U+0000)", "remove it, or write it in double quotes as \"\\x00\""),
+        ("a: 1\nb: \uffff", 2, "", "\uffff", "is a character that YAML does not allow (U+FFFF)", "remove it, or write it in double quotes as \"\\uffff\""),
+        ('a: 1\nb: "\\ud800"', 2, "", None, "is not YAML that can be read: while parsing a quoted scalar found invalid Unicode character escape code", "check indentation and quotes there"),
+        ("a: &x {b: *x}", 1, "a", None, "is nested deeper than 40 levels once its aliases are followed", "write the values out, without an alias of what it stands in"),
+    ],
+)  # fmt: skip
+def test_signs(text: str, line: int, path: str, value: object, reason: str, fix: str, read: Read) -> None:
+    (problem,) = read(text)[1]
+    assert (problem.line, problem.path, problem.value, problem.reason) == (line, path, value, reason)
+    assert problem.fix == fix
+
+
+def test_a_bomb_of_aliases_is_told_with_its_line(read: Read) -> None:
+    text = "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 10))
+    (problem,) = read(text)[1]
+    assert (problem.line, problem.path) == (6, "a5")
+    assert problem.reason == "holds more than 50000 values once its aliases are followed"
+
+
+def test_encodings(read: Read) -> None:
+    for encoding in ("utf-16", "utf-32", "latin-1"):
+        (problem,) = read("name: für".encode(encoding))[1]
+        assert (problem.line, problem.fix) == (1, "save the file as UTF-8")
+    (problem,) = read("name: x".encode("utf-16-be"))[1]
+    assert problem.reason == "is a character that YAML does not allow (U+0000)"
+    (problem,) = read(b"a: 1\nb: \xed\xa0\x80")[1]  # half a character
+    assert (problem.line, problem.reason) == (2, "is not UTF-8 (byte 0xed at offset 8)")
+
+
+def test_every_value_is_told_at_once(read: Read) -> None:
+    text = "a: !!bool abc\nb: [2026-02-30, {c: !mine x}]\nd: 1\nd: 2\n1: x\n"
+    assert [(problem.line, problem.path) for problem in read(text)[1]] == [
+        (1, "a"), (2, "b[0]"), (2, "b[1].c"), (4, "d"), (5, "1"),
+    ]  # fmt: skip
+
+
+def test_what_cannot_be_read_does_not_hide_the_rest(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(
+        "name: 2026-02-30\nimage: !mine x\nlauncher: {command: [!!int x]}\nqueeu: night\n"
+        "roles: {worker: {replicas: !!int two, pod_overrides: {spec: !!set {a}}, cpu: many}}\n"
+    )
+    loaded = load(Experiment, str(path))
+    assert [(problem.line, problem.path) for problem in sorted(loaded.problems, key=lambda problem: problem.line)] == [
+        (1, "name"),
+        (2, "image"),
+        (3, "launcher.command[0]"),
+        (4, "queeu"),
+        (5, "roles.worker.replicas"),
+        (5, "roles.worker.pod_overrides.spec"),
+        (5, "roles.worker.cpu"),
+    ]
+    assert loaded.model is not None
+    assert list(loaded.model.roles) == ["worker"]
+
+
+def test_a_secret_stays_one(read: Read) -> None:
+    (problem,) = read("env: {HF_TOKEN: !!int hf_abc}")[1]
+    assert "hf_abc" not in str(problem)
+    assert "hf_abc" not in str(problem.as_dict())
+
+
+def check_answer(data: dict[str, Any], problems: list[Problem]) -> None:
+    """Plain data, or problems that say where, why and what to do."""
+    assert not (data and problems)
+    for problem in problems:
+        assert problem.source == "mine.yaml"
+        assert problem.line >= 1
+        assert problem.reason
+        assert problem.fix
+        assert str(problem)
+    check_plain(data)
+
+
+def check_plain(value: Any) -> None:
+    if isinstance(value, dict):
+        assert all(type(key) is str for key in value)
+    if isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            check_plain(item)
+    else:
+        assert isinstance(value, PLAIN)
+        assert len(str(value)) < 1_000_000
+
+
+KNOWN_TAGS = [str(tag).replace("tag:yaml.org,2002:", "!!") for tag in yaml.SafeLoader.yaml_constructors if tag]
+tags = st.sampled_from(
+    ["", "!", "!mine", "!<>", "!<x>", "!!", "!!python/object:a.b", "!!python/tuple", "!!value", "!!merge", *KNOWN_TAGS]
+)
+scalars = st.sampled_from(
+    ["x", "''", "-", "_", "+", ".", "0", "08", "0x", "0b", "1:", "1:x", "1e999", ".nan", "-.inf", "~", "on", "abc", "<<", "=", "*a", "&b x",
+     "2026-02-30", "2026-01-31T25:61:61", "22:30", "1_000", "9" * 400, "'\u202e'", '"\\0"', '"\\ud800"', "YQ=", "é", "null", "[]", "{}"]
+) | st.text(max_size=8)  # fmt: skip
+nodes = st.recursive(
+    st.tuples(tags, scalars).map(" ".join),
+    lambda below: (
+        st.tuples(tags, st.lists(below, max_size=3)).map(lambda made: f"{made[0]} [{', '.join(made[1])}]")
+        | st.tuples(tags, st.lists(st.tuples(below, below), max_size=3)).map(
+            lambda made: f"{made[0]} {{{', '.join(f'{key}: {value}' for key, value in made[1])}}}"
+        )
+    ),
+    max_leaves=6,
+)
+
+
+@given(nodes)
+@example("!!bool abc")
+@example("!!omap [{a: 1, b: 2}]")
+@example("{!!timestamp x: 1}")
+@example("{<<: {<<: *a}}")
+def test_whatever_tags_stand_there(read: Read, node: str) -> None:
+    check_answer(*read(f"a: &a {{b: 1}}\nc: {node}\n"))
+
+
+@given(st.text() | st.binary())
+@example("a: \x85b")
+@example("a: \u2028b")
+@example("%TAG ! tag:x:\n---\na: !b 1")
+@example("%YAML 9.9\n---\na: 1")
+@example("a: 1\n...\nb: 2")
+@example("? " * 1000)
+@example("- " * 1000)
+@example("[" * 100_000)
+@example("{a: " * 100_000)
+@example("*a: *a")
+@example("'" + "x" * 2000 + "': 1")
+@example("a: " + "1:" * 100_000 + "1")
+def test_whatever_text_stands_there(read: Read, content: str | bytes) -> None:
+    check_answer(*read(content.encode(errors="surrogatepass") if isinstance(content, str) else content))
+
+
+@pytest.mark.parametrize("verb", ["check", "plan", "render", "rehearse"])
+@pytest.mark.parametrize("wrong", ["!!bool abc", "!!timestamp abc", "2026-02-30", "!mine x", "0x" + "f" * 5000])
+@pytest.mark.parametrize("file", ["experiment", "environment"])
+def test_every_verb_tells_it(
+    verb: str, wrong: str, file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(f"name: {wrong}\n")
+    words = [str(path), "-e", "dev"] if file == "experiment" else ["hello", "-e", str(path)]
+    with pytest.raises(SystemExit) as end:
+        main([verb, *words])
+    assert end.value.code == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert f"{path}:1: name = " in captured.err
+
+
+@pytest.mark.parametrize("wrong", ["!!bool abc", "2026-02-30"])
+def test_the_environment_of_a_new_experiment(wrong: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(f"name: {wrong}\n")
+    with pytest.raises(SystemExit) as end:
+        main(["new", "mine", "-e", str(path)])
+    assert end.value.code == 2
+    assert f"{path}:1: name = " in capsys.readouterr().err
