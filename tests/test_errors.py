@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
+import re
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.unseen import texts, unseen
 from trainform import errors
-from trainform.errors import MASK, InputError, Problem, TrainformError, in_order, looks_secret, shorten
+from trainform.errors import MASK, ClusterError, InputError, Problem, TrainformError, in_order, looks_secret, shorten
 
 
 def problem(path: str, value: object, **place: object) -> Problem:
@@ -39,7 +44,7 @@ def test_a_problem_as_data() -> None:
 @pytest.mark.parametrize(
     "name",
     ["HF_TOKEN", "WANDB_API_KEY", "WANDB_APIKEY", "AWS_SECRET_ACCESS_KEY", "TOKEN", "DB_PASSWORD", "PGPASSWORD", "CLIENT_SECRET", "git_token", "SSH_PRIVATE_KEY",
-     "GOOGLE_CREDENTIALS", "passwd"],
+     "GOOGLE_CREDENTIALS", "passwd", "HF_TO\u200bKEN", "PASS\u00adWORD"],
 )  # fmt: skip
 def test_names_of_secrets(name: str) -> None:
     assert looks_secret(name, "x")
@@ -71,6 +76,9 @@ def test_names_of_other_things(name: str) -> None:
         ("https://example.com:8443/a@b", False),
         ("-----BEGIN OPENSSH PRIVATE KEY-----\nabc", True),
         ("-----BEGIN CERTIFICATE-----", False),
+        ("postgres://trainer:hun\x1cter2@db.example.com/runs", True),
+        ("postgres://trainer:hun\u2028ter2@db.example.com/runs", True),
+        ("see http://a and b@c", False),
         (5, False),
     ],
 )
@@ -93,7 +101,8 @@ def test_a_role_may_be_called_secret() -> None:
 @pytest.mark.parametrize(
     ("value", "shown"),
     [
-        ("a\n  b", "a b"),
+        ("a\n  b", "a\n  b"),
+        pytest.param(10**5000, "a whole number of thousands of digits", id="digits"),
         ("x" * 60, "x" * 60),
         ("x" * 61, "x" * 59 + "…"),
         ({"a": 1}, "{…}"),
@@ -119,6 +128,23 @@ def test_one_problem_is_one() -> None:
     assert str(InputError([problem("a", 1), problem("b", 1)])).startswith("2 problems:\n")
 
 
+@given(texts, texts, st.lists(texts, max_size=3))
+def test_every_part_of_an_error_is_one_line(message: str, fix: str, others: list[str]) -> None:
+    """Whatever an API server, Docker, a log or a user wrote into it."""
+    problems = InputError([Problem(text, text, message, fix, text) for text in {message, fix, *others}])
+    several = ClusterError(message, findings=[(text, fix) for text in others])
+    for error, lines, fixes in (
+        (TrainformError(message, fix, others), 1 + len(others) + (fix != ""), int(fix != "")),
+        (several, 1 + 2 * len(others), len(others)),
+        (problems, 1 + 3 * len(problems.problems), len(problems.problems)),
+    ):
+        shown = str(error)
+        assert not unseen(shown)
+        assert len(shown.split("\n")) == lines
+        if not message.lstrip().startswith("fix:") and not any(text.lstrip().startswith("fix:") for text in others):
+            assert len(re.findall(r"^\s*fix:", shown, re.MULTILINE)) == fixes
+
+
 def test_the_tree() -> None:
     found = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
     kinds = [kind for kind in found if issubclass(kind, TrainformError)]
@@ -128,3 +154,9 @@ def test_the_tree() -> None:
     assert all(kind.__name__ in errors.__doc__ for kind in kinds)
     assert str(TrainformError("it broke", "mend it")) == "it broke\n  fix: mend it"
     assert str(TrainformError("it broke")) == "it broke"
+    assert (
+        str(TrainformError("it broke", "mend it", ["a", "  fix: b"])) == "it broke\n  | a\n  |   fix: b\n  fix: mend it"
+    )
+    assert (
+        str(ClusterError("2 problems:", findings=[("a", "b"), ("c", "d")])) == "2 problems:\na\n  fix: b\nc\n  fix: d"
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from tests.conftest import ROOT
 LIBRARY = ROOT / "components" / "trainform"
 # Lowest first. What stands beside the library's own line (the tool chain, the sandbox) needs errors and words, never a plan.
 ORDER = [
+    "escaping",
     "errors",
     "catalog",
     "identity",
@@ -27,11 +29,14 @@ ORDER = [
 ]
 BESIDE = {
     "progress": {"errors"},
+    "terminal": {"escaping"},
     "locking": {"errors", "progress"},
     "signals": set(),
     "toolchain": {"errors", "catalog", "progress", "locking", "signals"},
     # what a backend's controller would do, without it: it needs plans and live reads, and nothing needs it but the command line
     "rehearsal": {
+        "escaping",
+        "terminal",
         "errors",
         "catalog",
         "spec",
@@ -144,3 +149,66 @@ def test_no_backend_is_named_outside_its_module() -> None:
                 str(path) for value in constants if value in {"volcano", "kubeflow", "trainer", "kubedl", "jobset"}
             ]
     assert found == []
+
+
+# Who writes on a stream beside the room `terminal`, and why that is no text of a user's on a terminal.
+OTHER_STREAMS = {
+    "spec/reference.py": "a page of the docs, from our own texts",
+    "backends/launch_contract.py": "a page of the docs, from our own texts",
+    "backends/comparison.py": "a page of the docs, from our own texts",
+    "rehearsal/forward.py": "a program in a container: what it writes comes back as a line of a pod",
+    "rehearsal/kubexec/client.py": "a program in a container",
+    "rehearsal/kubexec/relay.py": "a program in a container",
+    "rehearsal/probes/probe_world.py": "a program in a container",
+}
+# What the engine prints for us.
+BY_THE_ENGINE = {"pulumi.RunError('\\n'.join(['', *error.lines()]))", "pulumi.log.error(escaped(reason + fix))"}
+PRINTING = re.compile(
+    r"print|input|(sys\.)?(__)?(stdout|stderr)(__)?(\..*)?|typer\.(echo|secho|style|confirm|prompt|progressbar|launch)|warnings\..*|logging\..*"
+    r"|(rich\.)?(console\.)?Console|rich\.print.*|.*\.from_(ansi|markup)|(rich\.)?markup.*|traceback\..*"
+)
+PRINTING_MODULES = {
+    "rich.console.Console", "rich.print", "rich.markup", "rich.prompt", "rich.traceback", "rich.logging", "logging", "warnings", "traceback",
+    "sys.stdout", "sys.stderr", "typer.echo", "typer.secho",
+}  # fmt: skip
+
+
+def imported_names(path: Path) -> Iterator[str]:
+    """`module.name` of every imported name, and each imported module."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield str(node.module)
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(LIBRARY)))
+def test_nothing_is_printed_by_another_way(path: Path) -> None:
+    """What `terminal` prints is escaped, and what nobody else prints needs no look."""
+    if room(path) == "terminal" or str(path.relative_to(LIBRARY)) in OTHER_STREAMS:
+        return
+    assert set(imported_names(path)) & PRINTING_MODULES == set()
+    used = {
+        ast.unparse(node)
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute | ast.Name)
+    }
+    assert not {name for name in used if PRINTING.fullmatch(name)}
+
+
+def test_who_has_a_stream_of_its_own() -> None:
+    for name in OTHER_STREAMS:
+        assert "std" in (LIBRARY / name).read_text(), f"{name} writes nothing any more"
+
+
+def test_the_engine_is_given_what_is_escaped() -> None:
+    calls = [
+        ast.unparse(node)
+        for path in FILES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call)
+        and re.match(r"pulumi\.(RunError|log|info|warn|error|debug)\b", ast.unparse(node.func))
+    ]
+    assert set(calls) == BY_THE_ENGINE
+    assert len(calls) == len(BY_THE_ENGINE)

@@ -134,10 +134,10 @@ def wait(process: Process, answers: Callable[[], bool], seconds: float) -> None:
             continue
         what = f"does not answer after {seconds:.0f} s" if alive else "ended at once"
         stop([process], GRACE_SECONDS)
-        lines = "\n".join(f"    {line}" for line in tail(Path(process.log)))
         raise TrainformError(
-            f"dockerd {what}; the last lines of its log:\n{lines}",
+            f"dockerd {what}; the last lines of its log:",
             f"it needs a full root (in a container: --privileged); the whole log is {process.log}",
+            tail(Path(process.log)),
         )
 
 

@@ -18,6 +18,8 @@ import re
 from collections.abc import Iterable
 from typing import ClassVar
 
+from trainform.escaping import escaped, without_invisible
+
 LONGEST_VALUE = 60
 MASK = "[secret]"
 
@@ -32,7 +34,8 @@ _TEXT_TOKEN = re.compile(
     r"(^|_)(PAD|BOS|EOS|UNK|SEP|CLS|MASK|START|END|STOP|SPECIAL|IMAGE|PLACEHOLDER|INITIALIZER|TRIGGER|CLASS)_TOKEN$",
     re.IGNORECASE,
 )
-_SECRET_VALUE = re.compile(r"://[^/\s:@]+:(?!\$\(\w+\)@)[^/\s@]+@|-----BEGIN [A-Z ]*PRIVATE KEY-----")
+# No `\s`: to it some control characters are spaces, and a password may hold them.
+_SECRET_VALUE = re.compile(r"://[^/ \t\r\n:@]+:(?!\$\(\w+\)@)[^/ \t\r\n@]+@|-----BEGIN [A-Z ]*PRIVATE KEY-----")
 _WORDS = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])")
 
 _NUMBER = re.compile(r"[-+]?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?")
@@ -62,7 +65,7 @@ def gives_away(name: str, text: str) -> bool:
 
 def _spelled(name: str) -> str:
     """`--hf-token`, `hfToken` and `example.com/hf-token` as variables are spelled: with underscores."""
-    return "_".join(_WORDS.split(name))
+    return "_".join(_WORDS.split(without_invisible(name)))
 
 
 @dataclasses.dataclass(frozen=True, order=True)
@@ -81,12 +84,16 @@ class Problem:
     line: int = 0
 
     def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def lines(self) -> list[str]:
+        """The problem as it is printed: three lines, whatever the user wrote."""
         place = self.path if self.path else "(whole file)"
         if self.source:
             place = f"{self.source}:{self.line}: {place}" if self.line else f"{self.source}: {place}"
         shown = self.shown_value
         given = "" if shown is None else f" = {shown}"
-        return f"{place}{given}\n  why: {self.reason}\n  fix: {self.fix}"
+        return [*map(escaped, (f"{place}{given}", f"  why: {self.reason}", f"  fix: {self.fix}"))]
 
     @property
     def shown_value(self) -> str | None:
@@ -98,7 +105,7 @@ class Problem:
         return MASK if any(looks_secret(name, self.value) for name in names) else shorten(self.value)
 
     def as_dict(self) -> dict[str, object]:
-        """The same for machines: the keys of `check --json`."""
+        """The same for machines: the keys of `check --json`. Nothing is escaped here; JSON does it."""
         return {
             "source": self.source, "line": self.line, "path": self.path,
             "value": self.shown_value, "reason": self.reason, "fix": self.fix,
@@ -109,11 +116,10 @@ def shorten(value: object) -> str:
     """The value as it stands in a message: at most `LONGEST_VALUE` characters, so that a whole file never does."""
     if isinstance(value, dict | list):  # never its content: secrets may be in there, and it is long
         return "{…}" if isinstance(value, dict) else "[…]"
-    text = str(value).lower() if isinstance(value, bool) else str(value)
-    text = " ".join(text.split())
-    text = "".join(
-        letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text
-    )  # a terminal would obey it
+    try:
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+    except ValueError:  # Python does not spell whole numbers of thousands of digits
+        return "a whole number of thousands of digits"
     return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 1] + "…"
 
 
@@ -123,17 +129,28 @@ def in_order(problems: Iterable[Problem]) -> list[Problem]:
 
 
 class TrainformError(Exception):
-    """What happened, and in `fix` what to do about it (a command where there is one)."""
+    """What happened, and in `fix` what to do about it (a command where there is one). `details` are lines of somebody else's, such as the
+    end of a log. Each of these is one line when it is printed: what they quote cannot begin one that looks like ours."""
 
     exit_code: ClassVar[int] = 1
 
-    def __init__(self, message: str, fix: str = "") -> None:
+    def __init__(self, message: str, fix: str = "", details: Iterable[str] = ()) -> None:
         super().__init__(message)
         self.message = message
         self.fix = fix
+        self.details = tuple(details)
 
     def __str__(self) -> str:
-        return f"{self.message}\n  fix: {self.fix}" if self.fix else self.message
+        return "\n".join(self.lines())
+
+    def lines(self) -> list[str]:
+        """The error as it is printed."""
+        shown = [
+            self.message,
+            *(f"  | {detail}" for detail in self.details),
+            *([f"  fix: {self.fix}"] if self.fix else []),
+        ]
+        return [*map(escaped, shown)]
 
 
 class InputError(TrainformError):
@@ -144,7 +161,11 @@ class InputError(TrainformError):
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = in_order(problems)
         count = len(self.problems)
-        super().__init__("\n".join([f"{count} problem{'s' if count != 1 else ''}:", *map(str, self.problems)]))
+        super().__init__(f"{count} problem{'s' if count != 1 else ''}:")
+
+    def lines(self) -> list[str]:
+        """How many there are, then each."""
+        return [*super().lines(), *(line for problem in self.problems for line in problem.lines())]
 
 
 class ToolchainError(TrainformError):
@@ -152,8 +173,18 @@ class ToolchainError(TrainformError):
 
 
 class SandboxError(TrainformError):
-    """A component of the sandbox failed; the message holds the last lines of its log."""
+    """A component of the sandbox failed; the details are the last lines of its log."""
 
 
 class ClusterError(TrainformError):
-    """The cluster cannot be reached, or lacks something the plan needs; found before anything is registered."""
+    """The cluster cannot be reached, or lacks something the plan needs; found before anything is registered. `findings`: several of
+    these, each with its own fix."""
+
+    def __init__(self, message: str, fix: str = "", findings: Iterable[tuple[str, str]] = ()) -> None:
+        super().__init__(message, fix)
+        self.findings = tuple(findings)
+
+    def lines(self) -> list[str]:
+        """The error as it is printed."""
+        found = (line for text, fix in self.findings for line in (text, f"  fix: {fix}"))
+        return [*super().lines(), *map(escaped, found)]

@@ -54,10 +54,10 @@ def run(command: Command) -> tuple[Sample, str]:
         code, seconds, peak = _numbers(command, _launch(command, output, errors))
         text, complaints = _read(output), _read(errors)
     if code not in command.codes:
-        end = "\n".join(f"    {line}" for line in f"{text}\n{complaints}".strip().splitlines()[-TAIL_LINES:])
         raise TrainformError(
-            f"`{_spell(command.words)}` ended with code {code}; its last lines:\n{end}",
+            f"`{_spell(command.words)}` ended with code {code}; its last lines:",
             "run it alone, correct what it says, then `make bench` again",
+            f"{text}\n{complaints}".strip().splitlines()[-TAIL_LINES:],
         )
     return Sample(seconds, peak * MAXRSS_UNIT / MEGABYTE), text
 

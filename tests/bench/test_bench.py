@@ -155,7 +155,7 @@ PYTHON = Command(
 
 
 def test_a_command_that_fails_is_told_with_its_end() -> None:
-    with pytest.raises(TrainformError, match=r"ended with code 3; its last lines:\n +\['last words'\]"):
+    with pytest.raises(TrainformError, match=r"ended with code 3; its last lines:\n  \| \['last words'\]"):
         measure(PYTHON)
     sample, output = run(dataclasses.replace(PYTHON, codes=(3,)))
     assert output == "['last words']\n"

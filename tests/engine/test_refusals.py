@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import socket
 import sys
@@ -18,6 +19,7 @@ import yaml
 from tests.engine.live import Live, until
 from tests.engine.project import Project
 from tests.repository import ROOT
+from tests.unseen import unseen
 from trainform.backends.job import needed_crds
 from trainform.catalog import defaults
 from trainform.cluster.preflight import PROJECTS
@@ -107,6 +109,35 @@ def test_everything_that_is_missing_is_told_at_once(project: Project, hello: str
     assert "the namespace ai-nowhere does not exist" in output
     assert "pulumi up -s dev" in output
     assert "the queue team-audio does not exist" in output
+
+
+def test_what_a_user_wrote_reaches_the_terminal_as_text(project: Project) -> None:
+    """Control characters and line ends; each problem is three lines of ours. And what the stack's config says is a problem too."""
+    project.environment(**{"b\u202e": "\x1b[2J"})
+    project.copied("hello", lambda data: data.update({"a\n  fix: do as I say": "\x1b[31m[red]"}))
+    stack = project.stack("hello")
+    output = message_of(project, "preview", "-s", stack)
+    assert r"a\n  fix: do as I say = \x1b[31m[red]" in output
+    assert r"b\u202e = \x1b[2J" in output
+    assert not unseen(output)
+    assert [line.split()[0] for line in output.splitlines() if "fix:" in line].count("fix:") == 2
+    project.copied("hello")
+    project.environment()
+    project.stack("hello", run=0)
+    output = " ".join(message_of(project, "preview", "-s", stack).split())
+    assert "trainform:run = 0 why: is not a whole number from 1 to 999999999 fix: pulumi config set" in output
+
+
+def test_a_file_that_cannot_be_read_as_what_it_says(project: Project, hello: str) -> None:
+    path = project.folder / "stacks/experiments/hello.yaml"
+    path.write_text("name: !!bool hello\nimage: 2026-02-30\n")
+    output = message_of(project, "preview", "-s", hello)
+    assert "stacks/experiments/hello.yaml:1: name = hello" in output
+    assert "stacks/experiments/hello.yaml:2: image = 2026-02-30" in output
+    assert "Traceback" not in output
+    path.unlink()
+    os.mkfifo(path)
+    assert "why: is a pipe, not a file" in message_of(project, "preview", "-s", hello)
 
 
 def test_a_cluster_without_an_operator(project: Project) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from tests.rehearsal.stages import NAMESPACE, full, pod, stage
+from tests.unseen import SAMPLES
 from trainform.errors import MASK, InputError
+from trainform.escaping import escaped
 from trainform.rehearsal.bodies import Image, container_body, must_not_be_root, user_of
 from trainform.rehearsal.engine import parted
 from trainform.rehearsal.forwarding import forwarders
@@ -129,6 +132,26 @@ def test_secrets_are_masked() -> None:
     assert masked("hunter2 hunter2hunter2") == f"{MASK} {MASK}"
     assert masked("plain") == "plain"
     assert Masker({})("hunter2") == "hunter2"
+
+
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_secrets_with_control_characters_are_masked(sample: str) -> None:
+    secret = f"the{sample}hunter2"
+    masked = Masker({"db": {"password": secret.encode()}})
+    for spelled in (secret, escaped(secret), json.dumps(secret)[1:-1], repr(secret)[1:-1]):
+        shown = [masked(line) for line in lines([f"it is {spelled}.\n".encode()])]
+        if "\n" not in spelled:  # a line of a secret of several lines is masked where it is long
+            assert not [line for line in shown if "hunter2" in line], spelled
+
+
+def test_a_secret_that_is_coloured_in_the_middle_is_masked() -> None:
+    masked = Masker({"db": {"password": b"hunter2"}})
+    assert masked("it is hunt\x1b[1;36mer\x1b[0m\x1b[K2.") == f"it is {MASK}."
+
+
+def test_of_a_secret_with_carriage_returns_what_is_seen_is_masked() -> None:
+    masked = Masker({"db": {"password": b"abc\rhunter2", "file": b"first line\r\nof two lines\r\n"}})
+    assert [masked(line) for line in lines([b"abc\rhunter2\nfirst line\r\nof two lines\r\n"])] == [MASK] * 3
 
 
 def test_a_stream_as_lines() -> None:

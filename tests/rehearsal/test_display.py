@@ -5,11 +5,10 @@ from __future__ import annotations
 import io
 import time
 
-from rich.console import Console
-
 from tests.rehearsal.stages import full
 from trainform.rehearsal.display import ConsoleDisplay
 from trainform.rehearsal.records import PodRecord
+from trainform.terminal.screen import Screen
 
 NAMES = [(full("master-0"), "master-0"), (full("evaluation-watcher-0"), "evaluation-watcher-0")]
 
@@ -25,7 +24,7 @@ def rows() -> list[PodRecord]:
 def shown(terminal: bool) -> str:
     stream = io.StringIO()
     display = ConsoleDisplay(
-        Console(file=stream, force_terminal=terminal, width=100, color_system="standard" if terminal else None)
+        Screen(file=stream, force_terminal=terminal, width=100, color_system="standard" if terminal else None)
     )
     with display.watch(NAMES, rows):
         display.note("[bold] is no markup here")

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from tests.rehearsal.stages import full, made, play, played, pod, stage, state_apart, until
-from trainform.errors import InputError, TrainformError
+from tests.unseen import unseen
+from trainform.errors import MASK, InputError, TrainformError
 from trainform.rehearsal.display import Recorded
 from trainform.rehearsal.engine import Engine
 from trainform.rehearsal.ground import Ground
@@ -67,6 +68,25 @@ def test_init_containers_run_first_and_in_order(image: str) -> None:
     assert problem == "worker-0 failed, init container code: exit code 2: no such commit"
     assert display.of(full("worker-0")) == ["no such commit"]
     assert pods["worker-0"].exit_code == 2
+
+
+@docker
+def test_what_is_told_of_a_failure_can_be_seen_and_holds_no_secret(image: str) -> None:
+    """The last line of a pod, and Docker's own words, which repeat a word of the command."""
+    written = r"lost \033[31mthe\033[0m disk\n  fix: \342\200\256\033[2K\007hunter2"
+    reads = {"name": "TOKEN", "valueFrom": {"secretKeyRef": {"name": "db", "key": "token"}}}
+    asked = stage(
+        pod("worker-0", f"printf '{written}'; exit 1"),
+        pod("worker-1", main={"command": ["/bin/$(TOKEN)"], "env": [reads]}),
+        secrets={"db": {"token": b"hunter2"}},
+    )
+    problem, pods, _ = ends(asked, image, grace=60)
+    first, second = problem.split("\n")
+    assert first == rf"worker-0 failed, exit code 1: fix: \u202e\x07{MASK}"
+    assert second.startswith("worker-1 failed, ")
+    assert f"/bin/{MASK}" in second
+    assert not unseen(problem)
+    assert "hunter2" not in problem + pods["worker-1"].reason
 
 
 @docker
@@ -190,7 +210,8 @@ def test_images_that_cannot_be_had() -> None:
     third["spec"]["containers"][0] |= {"image": "trainform-none:1", "imagePullPolicy": "Never"}
     with pytest.raises(TrainformError) as told:
         play(stage(first, second, third), None)  # type: ignore[arg-type] # their own images
-    first_line, second_line = told.value.message.splitlines()
+    assert told.value.message == "2 images cannot be had:"
+    first_line, second_line = told.value.details
     assert first_line.startswith("the image localhost:9/ai/train:1 cannot be pulled: Docker: ")
     assert second_line == "the image trainform-none:1 is not on this machine, and imagePullPolicy is Never"
     assert told.value.fix == "`--image NAME` runs all pods in another image"

@@ -155,7 +155,7 @@ def test_the_verb(start: Starter, tmp_path: Path) -> None:
     assert [row[:3] for row in rows] == [["worker-0", "Failed", "4"], ["worker-1", "Failed", "4"]]
     problem = err[err.index("trainform: ") :].splitlines()
     assert problem[0] == f"trainform: the rehearsal of {start.experiment} did not end well:"
-    assert problem[1:3] == [f"worker-{rank} failed, exit code 4: rank {rank} of 2" for rank in range(2)]
+    assert problem[1:3] == [f"  | worker-{rank} failed, exit code 4: rank {rank} of 2" for rank in range(2)]
     assert start.made() == []
 
 

@@ -191,5 +191,5 @@ def test_a_failure_that_the_log_explains_says_what_to_do(tmp_path: Path) -> None
     command = ["sh", "-c", "echo 'write /x: no space left on device'; exit 1"]
     with pytest.raises(ToolchainError) as caught:
         run_logged(command, tmp_path, dict(os.environ), tmp_path / "log")
-    assert "no space left" in caught.value.message
+    assert caught.value.details == ("write /x: no space left on device",)
     assert "free some disk" in caught.value.fix

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import typer
 
 from trainform.cli.arguments import EnvironmentOption, ExperimentArguments, JsonOption
 from trainform.errors import InputError, in_order
 from trainform.examine import Examined, examine
+from trainform.terminal.lines import echo, echo_json
 
 
 def command(experiments: ExperimentArguments, environment: EnvironmentOption, as_json: JsonOption = False) -> None:
@@ -20,14 +19,14 @@ def command(experiments: ExperimentArguments, environment: EnvironmentOption, as
     results = [_examine(experiment, environment) for experiment in experiments]
     problems = [problem for result in results for problem in result.problems]
     if as_json:
-        typer.echo(json.dumps({"ok": not problems, "experiments": [_as_dict(result) for result in results]}, indent=2))
+        echo_json({"ok": not problems, "experiments": [_as_dict(result) for result in results]})
         if problems:
             raise typer.Exit(InputError.exit_code)
         return
     for result in results:
         if not result.problems:
             plan = result.plan()
-            typer.echo(
+            echo(
                 f"{result.name}: ok, {plan.totals.pods} pods, {sum(plan.totals.accelerators.values())} accelerators, revision {plan.revision}"
             )
             for note in plan.notes:

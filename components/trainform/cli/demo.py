@@ -9,7 +9,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.rule import Rule
 from rich.table import Table
 
@@ -24,6 +23,8 @@ from trainform.progress import Progress
 from trainform.sandbox import chosen_folder, copy_project, exports, from_environment, note_older_salts, up
 from trainform.sandbox.exports import UNSET
 from trainform.spec.load import load_environment, project_root
+from trainform.terminal.lines import echo
+from trainform.terminal.screen import Screen, screen
 from trainform.toolchain import ensure
 
 EXPERIMENT, ENVIRONMENT = "sdxl-lora", "dev"
@@ -50,7 +51,7 @@ def command() -> None:
     It works in a copy of the project beside the sandbox (.trainform/sandbox-demo), since Pulumi writes into the stacks' files: the
     project itself stays as it is. What you edit in the copy stays there, and the demo goes on with it.
     """
-    console = Console(highlight=False)
+    console = screen()
     root = project_root()
     if not (root / "Pulumi.yaml").is_file():
         raise TrainformError("there is no Pulumi.yaml here or above", "run this in a clone of trainform")
@@ -75,10 +76,10 @@ def command() -> None:
 
     console.print(Rule("Its pods, placed as a gang by Volcano"))
     console.print(_table(plan, _running_pods(plan, progress)))
-    console.print(NEXT.format(folder=shlex.quote(str(folder))), markup=False, soft_wrap=True)
+    echo(*NEXT.format(folder=shlex.quote(str(folder))).split("\n"))
 
 
-def _shell(console: Console, folder: Path, sandbox: Path) -> Shell:
+def _shell(console: Screen, folder: Path, sandbox: Path) -> Shell:
     """As after `eval "$(trainform sandbox env)"`, for this process too: its reads of the cluster go to the sandbox."""
     variables = exports(sandbox)
     os.environ["KUBECONFIG"] = variables["KUBECONFIG"]
@@ -89,7 +90,7 @@ def _shell(console: Console, folder: Path, sandbox: Path) -> Shell:
 class Shell:
     """Runs commands in the copy of the project and shows them as a person would type them."""
 
-    def __init__(self, console: Console, folder: Path, environ: dict[str, str]) -> None:
+    def __init__(self, console: Screen, folder: Path, environ: dict[str, str]) -> None:
         self.console = console
         self.environ = environ
         self.color = "always" if console.is_terminal else "never"
@@ -99,7 +100,8 @@ class Shell:
         """Run to the end; an error of the command ends the demo with what to do."""
         shown = " ".join(word for word in words if word not in ("--color", self.color))
         if not quiet:
-            self.console.print(f"\n$ {shown}", style="bold", markup=False)
+            self.console.print()
+            self.console.print(f"$ {shown}", style="bold")
         pipe = subprocess.PIPE if quiet else None
         process = subprocess.Popen(words, cwd=self._folder, env=self.environ, stdout=pipe, stderr=pipe, text=True)
         try:
@@ -110,10 +112,11 @@ class Shell:
             raise
         if process.returncode != 0:
             raise TrainformError(
-                f"`{shown}` ended with exit code {process.returncode}{f': {errors.strip()}' if errors else ''}",
+                f"`{shown}` ended with exit code {process.returncode}",
                 "look at what it says, and run the same command again to go on; a killed pulumi leaves a lock: "
                 f'`cd {shlex.quote(str(self._folder))}`, `eval "$(trainform sandbox env)"`, `pulumi cancel -s STACK`; '
                 "`make stop` and `make demo` begin anew",
+                errors.strip().split("\n") if errors else (),
             )
 
 

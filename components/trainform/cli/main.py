@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import importlib
-import io
 import os
 import sys
+from typing import Any, cast
 
 import typer
 
 from trainform.errors import TrainformError
+from trainform.terminal.lines import echo, forgiving_stream
 
 # Verb -> what its line in `trainform --help` says. The module of the verb is imported when it is called: `check` in an editor's
 # save hook must not pay for the sandbox. A module has either `command` (one verb) or `app` (a group of them).
@@ -25,6 +26,7 @@ VERBS = {
     "demo": "Walk a four-node job through preview, up and its pods on the sandbox.",
 }
 INTERRUPTED = 130  # as shells report SIGINT
+UsageError = cast(type[Exception], typer.BadParameter.__bases__[0])  # typer names only this kind of it
 
 
 def build_app(arguments: list[str]) -> typer.Typer:
@@ -56,30 +58,45 @@ def main(arguments: list[str] | None = None) -> None:
     arguments = sys.argv[1:] if arguments is None else arguments
     # pydantic would look through every installed package for plugins; no verb has a use for one
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    for stream in (sys.stdout, sys.stderr):
-        # a file's name may hold bytes that are no text, and a terminal may be ASCII
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+    for err in (False, True):  # the help is typer's own
+        forgiving_stream(err)
+    sys.exit(_run(arguments))
+
+
+def _run(arguments: list[str]) -> int:
+    """The exit code; what went wrong is printed."""
     try:
-        build_app(arguments)(args=arguments, prog_name="trainform")
+        ended = build_app(arguments)(args=arguments, prog_name="trainform", standalone_mode=False)
     except TrainformError as error:
-        typer.echo(f"trainform: {error}", err=True)
-        sys.exit(error.exit_code)
+        first, *others = error.lines()
+        echo(f"trainform: {first}", *others, err=True)
+        return error.exit_code
+    except UsageError as error:
+        return _show_usage(error)
     except OSError as error:
         # a full disk or a folder without permission; the rooms tell what they expect by themselves
-        typer.echo(f"trainform: {error}", err=True)
-        sys.exit(TrainformError.exit_code)
-    except SystemExit as end:
-        if end.code == INTERRUPTED:
-            typer.echo("trainform: interrupted; to go on, run the same command again", err=True)
-        raise
+        echo(f"trainform: {error}", err=True)
+        return TrainformError.exit_code
+    code = ended if isinstance(ended, int) else 0
+    if code == INTERRUPTED:
+        echo("trainform: interrupted; to go on, run the same command again", err=True)
+    return code
+
+
+def _show_usage(error: Any) -> int:
+    """What is wrong with the words of the command line; nothing where they are missing altogether, and the help has been printed."""
+    message = error.format_message()
+    if message.strip():
+        command = "trainform" if error.ctx is None else error.ctx.command_path
+        echo(f"trainform: {message}", f"  fix: `{command} --help` tells what it takes", err=True)
+    return int(error.exit_code)
 
 
 def _show_version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
 
-        typer.echo(f"trainform {version('trainform')}")
+        echo(f"trainform {version('trainform')}")
         raise typer.Exit
 
 

@@ -22,6 +22,7 @@ from trainform.spec.libyaml import Dumper
 from trainform.spec.load import find_file, parse, project_root
 from trainform.spec.names import MEANING, SERVICE_LABEL, is_label, matches
 from trainform.spec.read import parse_mapping
+from trainform.terminal.lines import echo
 
 
 class LauncherName(StrEnum):
@@ -99,11 +100,14 @@ def command(
     }
     _write(files, root)
     for path in files:
-        typer.echo(f"wrote {path.relative_to(root)}")
+        echo(f"wrote {path.relative_to(root)}")
     stack = f"{name}.{offered.name}"
-    typer.echo(
-        f"next: edit the experiment, then\n  trainform plan {name} -e {shlex.quote(environment)}\n"
-        f"  pulumi stack init {stack}\n  pulumi preview -s {stack}\n  pulumi up -s {stack}"
+    echo(
+        "next: edit the experiment, then",
+        f"  trainform plan {name} -e {shlex.quote(environment)}",
+        f"  pulumi stack init {stack}",
+        f"  pulumi preview -s {stack}",
+        f"  pulumi up -s {stack}",
     )
 
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 
-import typer
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
 from trainform.backends.job import job_manifests
@@ -17,8 +14,8 @@ from trainform.examine import examine
 from trainform.plan.export import as_data
 from trainform.plan.launch import TF_CONFIG
 from trainform.plan.model import EnvVar, Plan, RolePlan
-
-PIPED_WIDTH = 160  # a file or a pager wraps by itself; a table cut at 80 columns would lose names
+from trainform.terminal.lines import echo_json
+from trainform.terminal.screen import PIPED_WIDTH, screen
 
 
 def command(
@@ -27,11 +24,9 @@ def command(
     """Show what will run: roles, pods, ranks, ports, environment, totals, names."""
     plan = examine(experiment, environment, run).plan()
     if as_json:
-        typer.echo(json.dumps(as_data(plan), indent=2))
+        echo_json(as_data(plan))
         return
-    console = Console(highlight=False, markup=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, markup=False, width=PIPED_WIDTH)
+    console = screen(piped_width=PIPED_WIDTH)
     console.print(_headline(plan))
     for table in (_roles(plan), _env(plan), _objects(plan)):
         console.print()

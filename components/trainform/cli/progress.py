@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 from rich.live import Live
 from rich.spinner import Spinner
 
 from trainform.progress import Progress, Step
+from trainform.terminal.lines import echo
+from trainform.terminal.screen import Screen, screen
 
 REMINDER_SECONDS = 30.0
 FRAMES_PER_SECOND = 8
@@ -20,13 +21,8 @@ FRAMES_PER_SECOND = 8
 
 def display() -> Progress:
     """The one that fits where standard error goes."""
-    console = Console(stderr=True, highlight=False)
-    return TerminalProgress(console) if console.is_terminal else LineProgress(_to_standard_error)
-
-
-def _to_standard_error(line: str) -> None:
-    sys.stderr.write(f"{line}\n")
-    sys.stderr.flush()
+    console = screen(err=True)
+    return TerminalProgress(console) if console.is_terminal else LineProgress(lambda line: echo(line, err=True))
 
 
 def spell_duration(seconds: float) -> str:
@@ -58,7 +54,7 @@ class _Running:
 class TerminalProgress:
     """A spinner with the step's text and its time."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Screen) -> None:
         self._console = console
 
     @contextlib.contextmanager
@@ -67,7 +63,7 @@ class TerminalProgress:
         spinner = Spinner("dots")
 
         def render() -> RenderableType:
-            spinner.update(text=running.line())
+            spinner.update(text=self._console.render_str(running.line()))  # of a string it would read markup
             return spinner
 
         succeeded = False
@@ -82,7 +78,7 @@ class TerminalProgress:
             self.note(running.end(succeeded))
 
     def note(self, text: str) -> None:
-        self._console.print(text, markup=False, soft_wrap=True)
+        self._console.print(text, soft_wrap=True)
 
 
 class LineProgress:

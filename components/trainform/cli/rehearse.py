@@ -73,6 +73,7 @@ def command(
     from trainform.rehearsal.display import console_display
     from trainform.rehearsal.probe import probed
     from trainform.rehearsal.run import Options, rehearse
+    from trainform.terminal.lines import echo
 
     options = Options(
         image=image, timeout=_seconds(timeout), claims=dict(map(_folder, claim if claim is not None else ()))
@@ -84,10 +85,11 @@ def command(
     outcome = rehearse(stage, options, console_display(), display())
     if not outcome.succeeded:
         raise TrainformError(
-            f"the rehearsal of {stage.experiment} did not end well:\n{outcome.problem}",
+            f"the rehearsal of {stage.experiment} did not end well:",
             "the pods' own lines stand above; where it hangs, `--timeout 1m` tells earlier who waits",
+            outcome.problem.split("\n"),
         )
-    typer.echo(f"{stage.experiment}: {len(outcome.pods)} pods rehearsed")
+    echo(f"{stage.experiment}: {len(outcome.pods)} pods rehearsed")
 
 
 def _stage(examined: Examined, processes: int | None, from_cluster: bool) -> tuple[Plan, Stage]:

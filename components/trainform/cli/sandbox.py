@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import json
+import os
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trainform.cli.arguments import JsonOption
+from trainform.escaping import escaped
+from trainform.terminal.lines import echo, echo_json
 
 if TYPE_CHECKING:
     from trainform.sandbox import SandboxSettings, SandboxStatus
@@ -93,11 +95,9 @@ def up_command(
     settings = dataclasses.replace(_settings(environment, chosen_folder(folder)), addons=chosen)
     note_older_salts(project_root(), settings.folder, progress)
     sandbox = up(settings, ensure(progress), progress, timeout)
-    typer.echo(
-        f"sandbox up: {sandbox.url}, context {sandbox.context}, {sum(pool.count for pool in settings.pools)} nodes"
-    )
+    echo(f"sandbox up: {sandbox.url}, context {sandbox.context}, {sum(pool.count for pool in settings.pools)} nodes")
     option = "" if folder is None else f" --folder {shlex.quote(str(folder))}"
-    typer.echo(f'next: eval "$(trainform sandbox env{option})"')
+    echo(f'next: eval "$(trainform sandbox env{option})"')
 
 
 def _settings(environment: str | None, folder: Path) -> SandboxSettings:
@@ -124,11 +124,11 @@ def down_command(folder: FolderOption = None, purge: PurgeOption = False) -> Non
 
     place = chosen_folder(folder)
     found = down(place, display(), purge)
-    typer.echo(f"sandbox down: {place}" if found else f"there is no sandbox in {place}")
+    echo(f"sandbox down: {place}" if found else f"there is no sandbox in {place}")
     if not purge and place.exists():
-        typer.echo("its logs stay, and the passphrase of its stacks; `trainform sandbox down --purge` removes them")
+        echo("its logs stay, and the passphrase of its stacks; `trainform sandbox down --purge` removes them")
     if copy_folder(place).exists():
-        typer.echo(f"the demo's copy of the project stays: {copy_folder(place)}")
+        echo(f"the demo's copy of the project stays: {copy_folder(place)}")
 
 
 @app.command("status")
@@ -138,7 +138,7 @@ def status_command(folder: FolderOption = None, as_json: JsonOption = False) -> 
 
     found = status(chosen_folder(folder))
     if as_json:
-        typer.echo(json.dumps(found.as_dict(), indent=2))
+        echo_json(found.as_dict())
     else:
         _print(found)
     if not found.running:
@@ -146,10 +146,11 @@ def status_command(folder: FolderOption = None, as_json: JsonOption = False) -> 
 
 
 def _print(found: SandboxStatus) -> None:
-    from rich.console import Console
     from rich.table import Table
 
-    console = Console(highlight=False)
+    from trainform.terminal.screen import screen
+
+    console = screen()
     table = Table("component", "state", "pid", "port", box=None)
     table.add_column("log", overflow="fold")
     for row in found.components:
@@ -160,7 +161,8 @@ def _print(found: SandboxStatus) -> None:
         f"{found.nodes_ready} of {found.nodes} nodes ready, API server {found.url}" if found.running else "not running"
     )
     addons = f", add-ons {', '.join(found.addons)}" if found.addons else ""
-    console.print(f"\n{nodes}{addons}, folder {found.folder}", soft_wrap=True)
+    console.print()
+    console.print(f"{nodes}{addons}, folder {found.folder}", soft_wrap=True)
 
 
 def _number(value: int | None) -> str:
@@ -179,6 +181,14 @@ def env_command(folder: FolderOption = None) -> None:
 
     variables = exports(chosen_folder(folder))
     for name in UNSET:
-        typer.echo(f"unset {name}")
+        echo(f"unset {name}")
     for name, value in variables.items():
-        typer.echo(f"export {name}={shlex.quote(value)}")
+        echo(f"export {name}={_for_shell(value)}")
+
+
+def _for_shell(value: str) -> str:
+    """The value as a shell reads it; where it cannot be printed as it is, by the octal numbers of its bytes."""
+    if escaped(value) == value:
+        return shlex.quote(value)
+    numbers = "".join(f"\\{byte:03o}" for byte in os.fsencode(value))
+    return f"\"$(printf '{numbers}')\""

@@ -9,6 +9,7 @@ import typer
 
 from trainform.spec.load import project_root
 from trainform.spec.schema import FILES, schema
+from trainform.terminal.lines import echo
 
 
 def command(
@@ -19,4 +20,4 @@ def command(
     target.mkdir(parents=True, exist_ok=True)
     for name, kind in FILES.items():
         (target / name).write_text(schema(kind))
-        typer.echo(str(target / name))
+        echo(str(target / name))

@@ -44,7 +44,8 @@ def ensure_command(pulumi_only: PulumiOnlyOption = False, addons: WithOption = N
 @app.command("where")
 def where_command() -> None:
     """Print where everything is, or that it is missing, without making anything."""
+    from trainform.terminal.lines import echo
     from trainform.toolchain.whereabouts import whereabouts
 
     for name, place in whereabouts():
-        typer.echo(f"{name}: {place}")
+        echo(f"{name}: {place}")

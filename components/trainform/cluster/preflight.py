@@ -83,8 +83,8 @@ def _run(cluster: Cluster, checks: list[Check]) -> None:
     if len(findings) == 1:
         raise ClusterError(*findings[0])
     if findings:
-        lines = [f"{text}\n  fix: {fix}" for text, fix in dict.fromkeys(findings)]
-        raise ClusterError("\n".join([f"{len(lines)} problems on {cluster.called}:", *lines]))
+        several = dict.fromkeys(findings)
+        raise ClusterError(f"{len(several)} problems on {cluster.called}:", findings=several)
 
 
 def _crds(cluster: Cluster, crds: tuple[str, ...]) -> Iterable[tuple[str, str]]:

@@ -9,16 +9,16 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from rich import box
-from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from trainform.escaping import escaped
 from trainform.rehearsal.records import FAILED, PodRecord
+from trainform.terminal.screen import PIPED_WIDTH, Screen, coloured, screen
 
 COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "bright_cyan", "bright_magenta", "bright_green")
 FRAMES_PER_SECOND = 4
-PIPED_WIDTH = 160  # a file or a pager wraps by itself
 
 Rows = Callable[[], Sequence[PodRecord]]
 
@@ -39,7 +39,7 @@ class Display(Protocol):
 class ConsoleDisplay:
     """Lines with a prefix for each pod. In a terminal with colours, and the table below them moves; elsewhere it is printed once, at the end."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Screen) -> None:
         self._console = console
         self._prefixes: dict[str, Text] = {}
         self._names: dict[str, str] = {}
@@ -50,7 +50,7 @@ class ConsoleDisplay:
         self._names = dict(names)
         width = max(map(len, self._names.values()))
         self._prefixes = {
-            pod: Text(f"{short:<{width}} | ", style=COLOURS[index % len(COLOURS)])
+            pod: Text(f"{escaped(short):<{width}} | ", style=COLOURS[index % len(COLOURS)])
             for index, (pod, short) in enumerate(names)
         }
         live: AbstractContextManager[object] = contextlib.nullcontext()
@@ -68,13 +68,12 @@ class ConsoleDisplay:
             self._console.print(self._table(rows()))
 
     def line(self, pod: str, text: str) -> None:
-        # a pod may write control sequences of its own: colours are kept, and nothing else moves the cursor
         with self._lock:
-            self._console.print(self._prefixes[pod] + Text.from_ansi(text), soft_wrap=True, highlight=False)
+            self._console.print(self._prefixes[pod] + coloured(text), soft_wrap=True)
 
     def note(self, text: str) -> None:
         with self._lock:
-            self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+            self._console.print(text, soft_wrap=True)
 
     def _table(self, rows: Sequence[PodRecord]) -> Table:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
@@ -85,21 +84,14 @@ class ConsoleDisplay:
             code = "" if row.exit_code is None else str(row.exit_code)
             restarts = f"{row.restarts} restart{'s' if row.restarts > 1 else ''}" if row.restarts else ""
             reason = ", ".join(part for part in (row.reason, restarts) if part)
-            style = "red" if row.phase == FAILED else ""
-            table.add_row(
-                Text(self._names.get(row.pod, row.pod)),
-                Text(row.phase, style),
-                Text(code),
-                f"{row.seconds:.1f}",
-                Text(reason),
-            )
+            phase = Text(row.phase, "red" if row.phase == FAILED else "")
+            table.add_row(self._names.get(row.pod, row.pod), phase, code, f"{row.seconds:.1f}", reason)
         return table
 
 
 def console_display() -> ConsoleDisplay:
     """The one for standard output."""
-    console = Console(highlight=False)
-    return ConsoleDisplay(console if console.is_terminal else Console(highlight=False, width=PIPED_WIDTH))
+    return ConsoleDisplay(screen(piped_width=PIPED_WIDTH))
 
 
 class Recorded:

@@ -31,7 +31,12 @@ def ready_images(engine: Engine, stage: Stage, instead: str | None, progress: Pr
             if instead is None
             else "name an image that is here: `docker images`"
         )
-        raise TrainformError("\n".join(refused), fix)
+        one, *others = refused
+        raise (
+            TrainformError(f"{len(refused)} images cannot be had:", fix, refused)
+            if others
+            else TrainformError(one, fix)
+        )
     return dict.fromkeys(policies, found[instead]) if instead is not None else found
 
 

@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 
 from trainform.errors import MASK
+from trainform.escaping import SEQUENCE, escaped
 
 SHORTEST_VALUE = 4  # a shorter one would hide half of every line, and is no secret to keep
-SHORTEST_LINE = 8  # a line of a file, such as a key's
+SHORTEST_LINE = 9  # a line of a file, such as a key's
+# A program that colours what it writes may begin a colour inside a value.
+_BETWEEN = f"(?:{SEQUENCE.pattern})*"
 
 
 class Masker:
-    """Hides every value of the Secrets, whole or as a line of it."""
+    """Hides every value of the Secrets, whole, escaped or as a line of it. It comes before what is printed is escaped."""
 
     def __init__(self, secrets: Mapping[str, Mapping[str, bytes]]) -> None:
         # the longest first: one value may begin with another
         words = sorted(set(_words(secrets)), key=len, reverse=True)
-        self._words = re.compile("|".join(map(re.escape, words))) if words else None
+        self._words = re.compile("|".join(_BETWEEN.join(map(re.escape, word)) for word in words)) if words else None
 
     def __call__(self, text: str) -> str:
         return text if self._words is None else self._words.sub(MASK, text)
 
 
 def _words(secrets: Mapping[str, Mapping[str, bytes]]) -> Iterator[str]:
-    for data in secrets.values():
-        for value in data.values():
-            text = value.decode(errors="replace").strip()
-            lines = [line.strip() for line in text.splitlines()]
-            if len(lines) == 1 and len(text) >= SHORTEST_VALUE:
-                yield text
-            yield from (line for line in lines if len(line) > SHORTEST_LINE)
+    values = (value.decode(errors="replace").strip() for data in secrets.values() for value in data.values())
+    for value in values:
+        shortest = SHORTEST_LINE if "\n" in value else SHORTEST_VALUE
+        # a line ends at a line feed, and of what a carriage return overwrites the last state stays
+        yield from (piece for line in re.split("[\r\n]", value) if len(piece := line.strip()) >= shortest)
+        if len(value) >= SHORTEST_VALUE:
+            yield from (value, escaped(value), json.dumps(value)[1:-1], repr(value)[1:-1])

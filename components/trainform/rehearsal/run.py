@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from trainform.errors import TrainformError
+from trainform.escaping import escaped, without_sequences
 from trainform.locking import hold
 from trainform.progress import SILENT, Progress
 from trainform.rehearsal.display import Display
@@ -84,7 +85,7 @@ def rehearsal(stage: Stage, options: Options, display: Display, progress: Progre
             try:
                 with progress.step(f"making the network, volumes and names of {len(stage.pods)} pods"):
                     ground.lay(images)
-                with display.watch(running.names, running.records.all):
+                with display.watch(running.names, running.rows):
                     running.begin()
                     yield running
             finally:
@@ -119,6 +120,10 @@ class Rehearsal:
         for pod in self.stage.pods:
             self._begin(pod_name(pod))
 
+    def rows(self) -> tuple[PodRecord, ...]:
+        """Every pod as it may be shown: a reason may repeat a word of its command."""
+        return tuple(dataclasses.replace(record, reason=self._masked(record.reason)) for record in self.records.all())
+
     def recreate(self, name: str) -> None:
         """Delete a pod and make it again: same name, another address (on a shared node: the node's)."""
         self._lives[name].end()
@@ -139,10 +144,10 @@ class Rehearsal:
         if _failed(records):
             self.records.wait(_all_ended, min(self._deadline, time.monotonic() + self._options.grace))
             return self._ended(
-                "stopped since another pod failed", "\n".join(map(self._failure, _failed(self.records.all())))
+                "stopped since another pod failed", self._shown(map(self._failure, _failed(self.records.all())))
             )
         late = [record for record in records if record.phase not in ENDED]
-        problem = "\n".join(map(self._lateness, late))
+        problem = self._shown(map(self._lateness, late))
         return self._ended("stopped when time was up", problem)
 
     def stop(self) -> None:
@@ -166,7 +171,7 @@ class Rehearsal:
     def _ended(self, reason: str, problem: str) -> Outcome:
         running = [record.pod for record in self.records.all() if record.phase not in ENDED]
         self._engine.each(lambda name: self._lives[name].end(reason), running)
-        return Outcome(self.records.all(), problem)
+        return Outcome(self.rows(), problem)
 
     def _failure(self, record: PodRecord) -> str:
         last = f": {record.last_line}" if record.last_line else ""
@@ -177,10 +182,15 @@ class Rehearsal:
         state = "runs" if record.phase == RUNNING else f"is in phase {record.phase}"
         return f"{dict(self.names)[record.pod]} still {state} after {self._options.timeout:.0f} s; {last}"
 
+    def _shown(self, found: Iterable[str]) -> str:
+        """What was found out about pods, a line for each whatever they wrote."""
+        return "\n".join(escaped(self._masked(line)) for line in found)
+
     def _say(self, pod: str, line: str) -> None:
         line = self._masked(line)
-        if line.strip():
-            self.records.change(pod, last_line=line.strip())
+        words = without_sequences(line).strip()
+        if words:
+            self.records.change(pod, last_line=words)
         self._display.line(pod, line)
 
 

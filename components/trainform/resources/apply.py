@@ -47,7 +47,7 @@ def told() -> Iterator[None]:
     try:
         yield
     except TrainformError as error:
-        raise pulumi.RunError(f"\n{error}") from None
+        raise pulumi.RunError("\n".join(["", *error.lines()])) from None
 
 
 def token(api_version: str, kind: str, patch: bool = False) -> str:

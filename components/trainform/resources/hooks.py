@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pulumi
 
 from trainform.catalog import defaults
+from trainform.escaping import escaped
 from trainform.manifests.manifest import Manifest
 
 Answer = Callable[[str, pulumi.ErrorHookArgs], bool]
@@ -30,10 +31,9 @@ def hooks_of(manifest: Manifest) -> pulumi.ResourceHookBinding | None:
 def _unmade_queue(name: str, failed: pulumi.ErrorHookArgs) -> bool:
     """The provider calls a wait that ran out "timed out waiting for the condition"; this says what was waited for."""
     if any("timed out" in error for error in failed.errors):
-        pulumi.log.error(
-            f"the queue {name} has not opened within {defaults.QUEUE_OPEN_SECONDS} s; "
-            "Volcano's controller does that: look at the volcano-controllers deployment and its log, then run this again"
-        )
+        reason = f"the queue {name} has not opened within {defaults.QUEUE_OPEN_SECONDS} s; "
+        fix = "Volcano's controller does that: look at the volcano-controllers deployment and its log, then run this again"
+        pulumi.log.error(escaped(reason + fix))
     return _late_parent(name, failed)
 
 

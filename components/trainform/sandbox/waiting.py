@@ -48,7 +48,7 @@ def wait_for(conditions: Iterable[Condition], processes: Iterable[Process], dead
         if time.monotonic() > deadline:
             log = _log_of(first.component, watched)
             message = f"{first.component} is not ready in time: waited until {first.text} ({why})"
-            raise SandboxError(f"{message}\n{_excerpt(log)}", _fix(log))
+            raise SandboxError(message, _fix(log), _excerpt(log))
         step.update(f"sandbox: waiting until {first.text}")
         unmet = [condition for condition, _ in answers]
         # A thousand nodes are a long answer: asking takes at most half of the server's time.
@@ -75,7 +75,7 @@ def check_alive(processes: Iterable[Process]) -> None:
             # Some print a page of stack after the reason.
             taken = any(PORT_TAKEN in line for line in tail(log, 200))
             kind = PortTakenError if taken else SandboxError
-            raise kind(f"{process.name} ended\n{_excerpt(log)}", _fix(log))
+            raise kind(f"{process.name} ended", _fix(log), _excerpt(log))
 
 
 @contextlib.contextmanager
@@ -87,12 +87,12 @@ def blaming(processes: Iterable[Process], component: str) -> Iterator[None]:
     except _TROUBLE as error:
         check_alive(watched)
         log = _log_of(component, watched)
-        raise SandboxError(f"{component} does not do as asked: {error}\n{_excerpt(log)}", _fix(log)) from error
+        raise SandboxError(f"{component} does not do as asked: {error}", _fix(log), _excerpt(log)) from error
 
 
-def _excerpt(log: Path) -> str:
+def _excerpt(log: Path) -> list[str]:
     lines = tail(log)
-    return "\n".join(f"    {line}" for line in lines) if lines else "    (its log is empty)"
+    return lines if lines else ["(its log is empty)"]
 
 
 def _fix(log: Path) -> str:

@@ -113,7 +113,7 @@ def _module_folder(compiler: Path, module: str, source: Path, environment: Mappi
     folder = answer.stdout.strip()
     if not folder:
         raise ToolchainError(
-            f"Go does not find the module {module}: {answer.stderr.strip()}", "run the same command again"
+            f"Go does not find the module {module}:", "run the same command again", answer.stderr.splitlines()
         )
     return Path(folder)
 

@@ -61,9 +61,14 @@ def ensure_pulumi(progress: Progress, also: tuple[Part, ...] = ()) -> PulumiTool
             return MAKE[origin](folder, progress, also)
         except ToolchainError as error:
             refusals.append(error)
-            progress.note(f"pulumi, {origin}: {error.message}")
-    lines = [f"  {origin}: {error.message}" for origin, error in zip(origins, refusals, strict=True)]
-    raise ToolchainError("\n".join(["no pulumi can be had:", *lines]), refusals[-1].fix)
+            for line in (error.message, *error.details):
+                progress.note(f"pulumi, {origin}: {line}")
+    lines = [
+        f"{origin}: {line}"
+        for origin, error in zip(origins, refusals, strict=True)
+        for line in (error.message, *error.details)
+    ]
+    raise ToolchainError("no pulumi can be had:", refusals[-1].fix, lines)
 
 
 def _system(folder: Path) -> PulumiTools | None:
@@ -151,7 +156,7 @@ def _pulumi(folder: Path, arguments: list[str]) -> str:
         raise ToolchainError(f"pulumi cannot be run: {error}", "set TRAINFORM_TOOLCHAIN=build") from error
     if answer.returncode != 0:
         raise ToolchainError(
-            f"`pulumi {arguments[0]}` failed: {answer.stderr.strip()}", "set TRAINFORM_TOOLCHAIN=build"
+            f"`pulumi {arguments[0]}` failed:", "set TRAINFORM_TOOLCHAIN=build", answer.stderr.splitlines()
         )
     return answer.stdout
 

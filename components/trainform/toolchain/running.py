@@ -105,9 +105,10 @@ def _failure(command: Sequence[str], log: Path, start: int) -> ToolchainError:
     with log.open("rb") as file:
         file.seek(start)
         text = file.read().decode(errors="replace")
-    excerpt = "\n".join(f"    {line}" for line in text.splitlines()[-TAIL_LINES:])
     remedy = next(
         (advice for sign, advice in REMEDIES if sign in text),
         f"the whole log is {log}; then run the same command again",
     )
-    return ToolchainError(f"`{' '.join(command[:3])} …` failed; its last lines:\n{excerpt}", remedy)
+    return ToolchainError(
+        f"`{' '.join(command[:3])} …` failed; its last lines:", remedy, text.splitlines()[-TAIL_LINES:]
+    )

@@ -1,0 +1,30 @@
+"""Lines of text on standard output or standard error."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from typing import Any, TextIO
+
+from trainform.escaping import escaped
+
+
+def echo(*lines: str, err: bool = False) -> None:
+    """Print the lines; what looks like a line end inside one of them is shown, and ends nothing."""
+    stream = forgiving_stream(err)
+    stream.write("".join(f"{escaped(line)}\n" for line in lines))
+    stream.flush()
+
+
+def echo_json(data: Any) -> None:
+    """Print the data for other programs. JSON has escapes of its own for all that is not ASCII."""
+    echo(*json.dumps(data, indent=2).split("\n"))
+
+
+def forgiving_stream(err: bool = False) -> TextIO:
+    """Standard output, or standard error. What its encoding does not know is escaped too: a terminal may be ASCII."""
+    stream = sys.stderr if err else sys.stdout
+    if isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(errors="backslashreplace")
+    return stream

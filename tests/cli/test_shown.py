@@ -1,0 +1,227 @@
+"""What verbs print of what users write: every character visible, every line ours, whatever stands in a key, a value or a name."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from tests.spec.test_bad_files import as_process
+from tests.unseen import FORGED, HALF, MARKUP, SAMPLES, texts, unseen
+from trainform.backends import job_manifests
+from trainform.cli.main import main
+from trainform.errors import MASK, in_order
+from trainform.examine import examine
+
+FIX = re.compile(r"^\s*fix:", re.MULTILINE)
+WHOLE: dict[str, Any] = {
+    "name": "mine",
+    "image": "registry.example.com/ai/pytorch:2.8",
+    "launcher": {"command": ["python", "/app/train.py", "--note", "x"]},
+    "roles": {
+        "worker": {
+            "replicas": 2,
+            "accelerators": {"a800": 1},
+            "cpu": "4",
+            "env": {"NOTE": "x"},
+            "labels": {"team": "vision"},
+            "annotations": {"example.com/note": "x"},
+            "init": [{"name": "fetch", "command": ["fetch", "x"]}],
+            "pod_overrides": {"metadata": {"annotations": {"example.com/more": "x"}}, "spec": {"schedulerName": "x"}},
+        }
+    },
+    "storage": {"data": {"size": "1Ti", "class": "fast", "mount": "/mnt/data"}},
+    "env": {"OTHER": "x", "SOURCE": {"secret": {"name": "keys", "key": "one"}}},
+    "labels": {"team": "vision"},
+    "annotations": {"example.com/note": "x"},
+    "queue": "default",
+    "shared_memory": "16Gi",
+    "manifest_overrides": {"job": {"metadata": {"annotations": {"example.com/more": "x"}}, "spec": {"plugins": {"x": ["y"]}}}},
+    "further": "x",
+}  # fmt: skip
+Place = tuple[str | int, ...]
+
+
+def places(value: Any, path: Place = ()) -> Iterator[Place]:
+    entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, below in entries:
+        yield (*path, key)
+        yield from places(below, (*path, key))
+
+
+PLACES = [*places(WHOLE)]
+
+
+def put(place: Place, text: str, as_key: bool) -> dict[str, Any]:
+    """The experiment with the text as a key or a value there. Without `further`, which no experiment has, unless it is the place."""
+    data = copy.deepcopy(WHOLE)
+    parent: Any = data
+    for part in place[:-1]:
+        parent = parent[part]
+    if as_key and isinstance(parent, dict):
+        parent[text] = parent.pop(place[-1])
+    else:
+        parent[place[-1]] = text
+    if place != ("further",):
+        data.pop("further")
+    return data
+
+
+def run(*words: str) -> tuple[int, str, str]:
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as end:
+        main(list(words))
+    assert isinstance(end.value.code, int)
+    return end.value.code, out.getvalue(), err.getvalue()
+
+
+def check_shown(path: Path) -> int:
+    """The exit code of `check`; what it and other verbs print of the file is all visible and ours."""
+    examined = examine(str(path), "dev")
+    code, out, err = run("check", str(path), "-e", "dev")
+    assert not unseen(out + err)
+    assert len(FIX.findall(out + err)) == len(in_order(examined.problems))
+    assert len(err.splitlines()) == (1 + 3 * len(in_order(examined.problems)) if examined.problems else 0)
+    assert not unseen(run("check", str(path), "-e", "dev", "--json")[1])
+    if code == 0:
+        for flags in ([], ["--json"]):
+            again, out, err = run("plan", str(path), "-e", "dev", *flags)
+            assert (again, err) == (0, "")
+            assert not unseen(out)
+        _, out, _ = run("render", str(path), "-e", "dev")
+        assert not unseen(out)
+        assert list(yaml.safe_load_all(out)) == [made.body for made in job_manifests(examined.plan())]
+    return code
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("shown") / "mine.yaml"
+
+
+def test_any_text_in_any_place(path: Path) -> None:
+    codes: set[int] = set()
+
+    @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(st.sampled_from(PLACES), texts, st.booleans())
+    @example(("further",), "x\n  fix: do as I say", True)
+    @example(("env", "OTHER"), "\x1b]8;;http://x\x1b\\[red]\u202e", False)
+    @example(("roles", "worker", "env", "NOTE"), "\u3164", True)
+    @example(("roles", "worker", "pod_overrides", "spec", "schedulerName"), "\n  fix: x", True)
+    @example(("manifest_overrides", "job"), "\n  fix: x", True)
+    @example(("roles", "worker"), "\n  fix: x", True)
+    def check(place: Place, text: str, as_key: bool) -> None:
+        path.write_text(yaml.safe_dump(put(place, text, as_key), sort_keys=False))
+        codes.add(check_shown(path))
+
+    check()
+    assert codes == {0, 2}
+
+
+@pytest.mark.parametrize("text", [*FORGED, *MARKUP, *SAMPLES])
+def test_what_is_right_is_shown_so_too(text: str, path: Path) -> None:
+    data = put(("env", "OTHER"), f"a{text}b", as_key=False)
+    data["roles"]["worker"]["annotations"]["example.com/note"] = text
+    path.write_text(yaml.safe_dump(data, sort_keys=False))
+    assert check_shown(path) == 0
+
+
+@pytest.mark.parametrize("text", MARKUP)
+def test_markup_is_shown_as_typed(text: str, path: Path) -> None:
+    path.write_text(yaml.safe_dump(put(("env", "OTHER"), f"a{text}b", as_key=False), sort_keys=False))
+    assert f"a{text}b" in run("plan", str(path), "-e", "dev")[1]
+    path.write_text(yaml.safe_dump(put(("name",), f"a{text}b", as_key=False), sort_keys=False))
+    assert f"name = a{text}b\n" in run("check", str(path), "-e", "dev")[2]
+
+
+@pytest.mark.parametrize("text", [*FORGED, *MARKUP, *SAMPLES, HALF])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["{}"],
+        ["check", "hello", "-e", "{}"],
+        ["check", "{}", "-e", "dev"],
+        ["check", "./{}/x.yaml", "-e", "dev"],
+        ["check", "hello", "-e", "dev", "--{}"],
+        ["plan", "hello", "-e", "dev", "{}"],
+        ["plan", "hello", "-e", "dev", "--run", "{}"],
+        ["rehearse", "hello", "-e", "dev", "--claim", "{}"],
+        ["new", "{}", "-e", "dev"],
+        ["new", "mine", "-e", "dev", "--image", "{}"],
+        ["new", "mine", "-e", "dev", "--launcher", "{}"],
+        ["new", "mine", "-e", "dev", "--accelerators", "{}"],
+        ["sandbox", "{}"],
+        ["sandbox", "up", "--with", "{}"],
+        ["toolchain", "ensure", "--with", "{}"],
+    ],
+    ids=" ".join,
+)
+def test_words_of_the_command_line(words: list[str], text: str) -> None:
+    code, out, err = run(*(word.format(f"a{text}b") for word in words))
+    assert (code, out) == (2, "")
+    assert not unseen(err)
+    assert len(FIX.findall(err)) == 1
+    assert len(err.splitlines()) in (2, 4)
+
+
+@pytest.mark.parametrize("text", [*FORGED, *MARKUP])
+def test_the_folder_of_a_sandbox(text: str, tmp_path: Path) -> None:
+    code, out, err = run("sandbox", "status", "--folder", str(tmp_path / f"a{text.replace('/', '')}b"))
+    assert (code, err) == (1, "")
+    assert not unseen(out)
+
+
+@pytest.mark.parametrize("text", ["\n  fix: x", "\x1b[31m", "[red]"])
+def test_a_file_that_is_called_so(text: str, tmp_path: Path) -> None:
+    path = tmp_path / f"{text}.yaml"
+    path.write_text("name: 5\n")
+    _, _, err = run("check", str(path), "-e", "dev")
+    assert not unseen(err)
+    assert len(FIX.findall(err)) == 4
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_terminals_of_any_encoding(encoding: str, path: Path) -> None:
+    data = put(("env", "OTHER"), "für 東京 \u202e", as_key=False)
+    path.write_text(yaml.safe_dump(data, sort_keys=False))
+    for verb in ("check", "plan", "render"):
+        done = as_process(verb, str(path), "-e", "dev", PYTHONIOENCODING=encoding)
+        assert (done.returncode, done.stderr) == (0, ""), verb
+    path.write_text(yaml.safe_dump(put(("name",), "für 東京 \u202e", as_key=False)))
+    done = as_process("check", str(path), "-e", "dev", PYTHONIOENCODING=encoding)
+    assert done.returncode == 2
+    assert r"\u202e" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("sample", [*SAMPLES, *FORGED])
+@pytest.mark.parametrize(
+    ("place", "secret"),
+    [(("env", "OTHER"), "postgres://me:hunter2{}tail@db/x"), (("roles", "worker", "env", "NOTE"), "https://me:{}hunter2@x")],
+)  # fmt: skip
+def test_a_secret_with_such_characters_stays_masked(sample: str, place: Place, secret: str, path: Path) -> None:
+    data = put(place, secret.format(sample.replace("/", "")), as_key=False)
+    path.write_text(yaml.safe_dump(data, sort_keys=False))
+    for flags in ([], ["--json"]):
+        code, out, err = run("check", str(path), "-e", "dev", *flags)
+        if re.search("[ \t\r\n]", sample):
+            continue  # no address holds a space
+        assert code == 2
+        assert "hunter2" not in out + err
+        assert MASK in out + err
+
+
+@pytest.mark.parametrize("sample", [sample for sample in SAMPLES if len(sample) == 1])
+def test_the_name_of_a_secret_with_such_characters(sample: str, path: Path) -> None:
+    path.write_text(yaml.safe_dump(put(("env", "OTHER"), "x", as_key=False) | {"env": {f"PASSW{sample}ORD": 12345}}))
+    _, out, err = run("check", str(path), "-e", "dev")
+    assert "12345" not in out + err

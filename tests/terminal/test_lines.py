@@ -1,0 +1,49 @@
+"""Lines: what is in one stays in it, whatever the stream knows."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+
+import pytest
+from hypothesis import given
+
+from tests.unseen import HALF, texts, unseen
+from trainform.terminal.lines import echo, echo_json, forgiving_stream
+
+
+@given(texts)
+def test_a_line_is_one_line(text: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        stream = io.StringIO()
+        patch.setattr(sys, "stdout", stream)
+        echo(text, "next")
+    first, second, rest = stream.getvalue().split("\n")
+    assert (second, rest) == ("next", "")
+    assert not unseen(first)
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+@pytest.mark.parametrize("err", [False, True])
+def test_streams_of_any_encoding(encoding: str, err: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = io.BytesIO()
+    monkeypatch.setattr(sys, "stderr" if err else "stdout", io.TextIOWrapper(raw, encoding))
+    echo(f"für 東京 \u202e{HALF}", err=err)
+    text = raw.getvalue().decode(encoding)
+    assert text.endswith("\\u202e\\ud800\n")
+    assert ("für 東京" in text) == (encoding == "utf-8")
+
+
+def test_json_for_other_programs_is_what_it_was(capsys: pytest.CaptureFixture[str]) -> None:
+    data = {"a\nb": "\x1b[31m\u202e\x7f für", "c": [1, None]}
+    echo_json(data)
+    text = capsys.readouterr().out
+    assert json.loads(text) == data
+    assert text.isascii()
+    assert not unseen(text)
+
+
+def test_the_stream_is_the_one_of_now(capsys: pytest.CaptureFixture[str]) -> None:
+    assert forgiving_stream() is sys.stdout
+    assert forgiving_stream(err=True) is sys.stderr

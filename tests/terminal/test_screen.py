@@ -1,0 +1,116 @@
+"""Tables and coloured lines: text is shown as typed, and only our own colours and movements reach the terminal."""
+
+from __future__ import annotations
+
+import io
+import re
+
+import pytest
+from hypothesis import given
+from rich.live import Live
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+from tests.unseen import FORGED, MARKUP, SAMPLES, texts, unseen
+from trainform.cli.progress import LineProgress, TerminalProgress
+from trainform.rehearsal.display import ConsoleDisplay
+from trainform.rehearsal.records import PodRecord
+from trainform.terminal.screen import Screen, coloured, screen
+
+OURS = re.compile(r"\x1b\[[0-9;]*m|\x1b\[[0-9]*[AK]|\x1b\[2K|\x1b\[\?25[lh]|\r")
+
+
+def on(terminal: bool) -> tuple[Screen, io.StringIO]:
+    stream = io.StringIO()
+    colours = "standard" if terminal else None
+    return Screen(file=stream, force_terminal=terminal, width=2000, color_system=colours), stream
+
+
+def table(text: str) -> Table:
+    made = Table(text, title=text)
+    made.add_row(text)
+    made.add_row(Text(text))
+    return made
+
+
+@given(texts)
+def test_whatever_is_printed(text: str) -> None:
+    for terminal in (False, True):
+        console, stream = on(terminal)
+        console.print(text, soft_wrap=True)
+        console.print(Rule(text))
+        console.print(table(text))
+        console.print(coloured(text), soft_wrap=True)
+        assert not unseen(OURS.sub("", stream.getvalue()))
+
+
+@given(texts)
+def test_progress_and_rehearsals(text: str) -> None:
+    for terminal in (False, True):
+        console, stream = on(terminal)
+        progress = TerminalProgress(console)
+        with progress.step(text) as step:
+            step.update(text)
+        progress.note(text)
+        display = ConsoleDisplay(console)
+        with display.watch([("pod", text)], lambda: [PodRecord("pod", text, 1, text)]):
+            display.line("pod", text)
+            display.note(text)
+        assert not unseen(OURS.sub("", stream.getvalue()))
+
+
+@pytest.mark.parametrize("text", [*MARKUP, "a" + "".join(MARKUP)])
+def test_markup_is_shown_as_typed(text: str) -> None:
+    console, stream = on(terminal=False)
+    console.print(text, soft_wrap=True)
+    console.print(table(text))
+    TerminalProgress(console).note(text)
+    with TerminalProgress(console).step(text):
+        pass
+    assert stream.getvalue().count(text) == 7
+
+
+def test_markup_in_a_line_that_moves() -> None:
+    console, stream = on(terminal=True)
+    with TerminalProgress(console).step("[red]x[/]"):
+        pass
+    assert stream.getvalue().count("[red]x[/]") >= 2
+
+
+@pytest.mark.parametrize("text", [*FORGED, *SAMPLES])
+def test_a_string_is_one_line(text: str) -> None:
+    console, stream = on(terminal=False)
+    console.print(f"a{text}b", soft_wrap=True)
+    assert len(stream.getvalue().splitlines()) == 1
+    lines: list[str] = []
+    LineProgress(lines.append).note(text)
+    assert lines == [text], "its writer escapes"
+
+
+def test_colours_of_a_pod_stay_and_nothing_else() -> None:
+    console, stream = on(terminal=True)
+    line = "\x1b[31mred\x1b[0m\x1b[2J\x1b[3A \x1b]8;;http://x\x1b\\link\x1b]0;title\x07 \x9b2J \x1b[?25l\tend"
+    console.print(coloured(line), soft_wrap=True)
+    shown = stream.getvalue()
+    assert "\x1b[31mred\x1b[0m" in shown
+    assert OURS.sub("", shown).split() == ["red", r"\x1b]8;;http://x\x1b\link\x1b]0;title\x07", r"\x9b2J", "end"]
+
+
+def test_a_live_table_moves() -> None:
+    console, stream = on(terminal=True)
+    with Live(table("\x1b[31m"), console=console, refresh_per_second=20, transient=True):
+        pass
+    assert "\x1b[2K" in stream.getvalue(), "our own movements pass"
+    assert r"\x1b[31m" in stream.getvalue()
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_a_terminal_that_knows_little(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = io.BytesIO()
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(raw, encoding))
+    console = screen(piped_width=100)
+    console.print("東京", soft_wrap=True)
+    console.print(table("…"))
+    console.file.flush()
+    assert raw.getvalue().startswith(b"\\u6771\\u4eac\n")
