@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
 
 from tests.samples import JOB, environment, experiment, plan, reasons
 from trainform.backends import job_manifests
-from trainform.backends.job import job_problems
+from trainform.backends.job import BACKENDS, job_problems
+from trainform.backends.patch_parts import part_at, without_parts
+from trainform.manifests.merge_patch import merge_patch
 
 STORAGE = {"checkpoints": {"size": "2Ti", "mount": "/mnt/output"}}
 
@@ -64,3 +67,128 @@ def test_an_object_larger_than_etcd_keeps() -> None:
     (problem,) = job_problems(experiment(env=large), environment())
     assert problem.reason.endswith("etcd keeps at most 1048576")
     assert job_problems(experiment(env={"PART": "x" * 100_000}, roles=JOB["roles"]), environment()) == []
+
+
+# Limits of the environment that the rest of the experiment breaks, whatever becomes of a patch.
+STRICT = environment(
+    limits={"registries": ["registry.example.com"], "max_accelerators": 8, "host_network": True},
+    accelerators={"a800": {"resource": "baidu.com/a800_80g_cgpu", "per_node": 8, "nodes": 8}},
+)
+BREAKING: dict[str, Any] = {
+    "image": "docker.io/ai/pytorch:2.8",
+    "roles": {
+        "worker": {"replicas": 2, "accelerators": {"a800": 16}},
+        "watcher": {
+            "replicas": 1,
+            "ranked": False,
+            "command": ["watch"],
+            "pod_overrides": {"spec": {"containers": {"main": {"securityContext": {"privileged": True}}}}},
+        },
+    },
+}
+BROKEN_LIMITS = {
+    "image": "is not from a registry that the environment allows (registry.example.com)",
+    "roles": "ask for 32 accelerators together; the environment allows 8",
+    "roles.worker.accelerators.a800": "is more than a node has (8 a800)",
+    "roles.watcher.pod_overrides": "makes a container privileged, which the environment dev forbids",
+}
+WRONG_POD: dict[str, Any] = {"spec": {"containers": {"main": {"ports": "8080"}}}}
+
+
+@pytest.mark.parametrize("backend", list(BACKENDS))
+@pytest.mark.parametrize(
+    ("parts", "path"),
+    [
+        ({}, None),
+        ({"worker": WRONG_POD}, "roles.worker.pod_overrides.spec.containers[0].ports"),
+        ({"worker": {"spec": None}}, "roles.worker.pod_overrides.spec"),
+        ({"worker": {"metadata": {"labels": {"trainform.dev/revision": "x"}}}}, "roles.worker.pod_overrides.metadata.labels.trainform.dev/revision"),
+        ({"manifest_overrides": {"jobs": {"spec": 1}}}, "manifest_overrides.jobs"),
+        ({"manifest_overrides": {"job": {"metadata": {"name": "mine"}}}}, "manifest_overrides.job.metadata.name"),
+        ({"manifest_overrides": {"job": {"kind": None}}}, "manifest_overrides.job.kind"),
+        ({"manifest_overrides": {"job": {"spec": None}}}, "manifest_overrides.job.spec"),
+        ({"manifest_overrides": {"job": {"metadata": {"annotations": {"a": 1}}}}}, "manifest_overrides.job.metadata.annotations.a"),
+        ({"manifest_overrides": {"launch-script": {"data": {"launch.sh": 5}}}}, "manifest_overrides.launch-script.data.launch.sh"),
+    ],
+)  # fmt: skip
+def test_a_wrong_patch_does_not_hide_what_the_rest_breaks(
+    backend: str, parts: dict[str, Any], path: str | None
+) -> None:
+    roles = copy.deepcopy(BREAKING["roles"])
+    if backend == "trainer":  # it has one group of nodes and a launcher
+        roles["watcher"] |= {"ranked": False}
+    if "worker" in parts:
+        roles["worker"]["pod_overrides"] = parts["worker"]
+    made = experiment(
+        **{**BREAKING, "roles": roles, "backend": backend, "manifest_overrides": parts.get("manifest_overrides", {})}
+    )
+    found = {problem.path: problem.reason for problem in job_problems(made, STRICT)}
+    assert {where: found.get(where) for where in BROKEN_LIMITS} == BROKEN_LIMITS
+    if path is not None:
+        assert path in found
+
+
+def test_every_wrong_patch_is_told_at_once() -> None:
+    """An object that is malformed hides neither another one nor what else is wrong with it."""
+    found = reasons(
+        storage=STORAGE,
+        roles={"worker": {"pod_overrides": WRONG_POD}, "other": {"pod_overrides": {"metadata": {"annotations": {"a": 1}}}}},
+        manifest_overrides={
+            "jobs": {},
+            "service": {"kind": "Pod"},
+            "job": {"metadata": {"name": "x", "annotations": {"a": 1}}, "spec": {"queue": "night", "tasks": {"other": {"replicas": 7}}}},
+            "claim-checkpoints": {"spec": {"resources": None}},
+        },
+    )  # fmt: skip
+    assert set(found) == {
+        "roles.worker.pod_overrides.spec.containers[0].ports",
+        "roles.other.pod_overrides.metadata.annotations.a",
+        "manifest_overrides.jobs",
+        "manifest_overrides.service.kind",
+        "manifest_overrides.job.metadata.name",
+        "manifest_overrides.job.metadata.annotations.a",
+        "manifest_overrides.job.spec.queue",
+        "manifest_overrides.job.spec.tasks.other.replicas",
+        "manifest_overrides.claim-checkpoints.spec.resources",
+    }
+
+
+@pytest.mark.parametrize(
+    ("overrides", "told"),
+    [
+        # what is right in the same patch still counts, for good and for bad
+        ({"image": "registry.example.com/ai/pytorch:2.8", "ports": "8080"}, {"spec.containers[0].ports"}),
+        ({"securityContext": {"privileged": True}, "ports": "8080"}, {"spec.containers[0].ports", "", "image"}),
+        ({"securityContext": {"privileged": True, "capabilities": {"add": "ALL"}}}, {"spec.containers[0].securityContext.capabilities.add", "", "image"}),
+        ({"image": 5}, {"spec.containers[0].image", "image"}),
+    ],
+)  # fmt: skip
+def test_what_is_right_in_a_wrong_patch_still_counts(overrides: dict[str, Any], told: set[str]) -> None:
+    patch = {"spec": {"containers": {"main": overrides}}}
+    made = experiment(image="docker.io/ai/pytorch:2.8", roles={"worker": {"pod_overrides": patch}})
+    base = "roles.worker.pod_overrides"
+    found = {problem.path.removeprefix(f"{base}.").replace(base, "") for problem in job_problems(made, STRICT)}
+    assert found == told
+
+
+@pytest.mark.parametrize(
+    ("patch", "where", "rest"),
+    [
+        ({"spec": {"a": 1, "b": 2}}, "spec.a", {"spec": {"b": 2}}),
+        ({"spec": {"a": 1}, "kind": "x"}, "spec.a", {"kind": "x"}),
+        ({"spec": {"a": 1}}, "spec.a", {}),
+        ({"spec": None, "a": 1}, "spec.containers[0].image", {"a": 1}),
+        ({"metadata": {"labels": {"a.b/c": 1, "a": 2}}}, "metadata.labels.a.b/c", {"metadata": {"labels": {"a": 2}}}),
+        ({"metadata": {"labels": {"a.b": 1, "a": {"b": 2}}}}, "metadata.labels.a.b", {"metadata": {"labels": {"a": {"b": 2}}}}),
+        ({"spec": {"containers": {"main": {"image": 5, "x": 1}, "log": {}}}}, "spec.containers[0].image", {"spec": {"containers": {"main": {"x": 1}, "log": {}}}}),
+        ({"spec": {"containers": {"main": {"x": 1}, "log": {"y": 1}}}}, "spec.containers[1].image", {"spec": {"containers": {"main": {"x": 1}}}}),
+        ({"spec": {"containers": {"main": {"x": 1}, "log": None}}}, "spec.containers.log", {"spec": {"containers": {"main": {"x": 1}}}}),
+        ({"spec": {"containers": [1, 2], "a": 1}}, "spec.containers[0]", {"spec": {"a": 1}}),
+        ({"spec": {"a": 1}}, "", {}),
+        ({"spec": {"a": 1}}, "status.x", {}),
+        ({"spec": {"a": [{"b": 1}]}}, "spec.a[7].b", {}),
+    ],
+)  # fmt: skip
+def test_a_patch_without_a_part(patch: dict[str, Any], where: str, rest: dict[str, Any]) -> None:
+    body = {"spec": {"containers": [{"name": "main"}, {"name": "log"}]}}
+    assert without_parts(patch, [part_at(patch, where, merge_patch(body, patch))]) == rest

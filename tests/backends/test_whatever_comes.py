@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from tests.backends.trainer_samples import MPI, MPI_APART, ON_MPI, TORCH, told_on, with_pods, with_spec
 from tests.generators import ENVIRONMENT, experiments
-from tests.samples import environment, experiment, plan
+from tests.samples import JOB, environment, experiment, plan
 from trainform.backends.job import BACKENDS, job_manifests, job_problems
 from trainform.backends.patches import override_key
 from trainform.manifests.env import Operator
@@ -95,6 +95,67 @@ def test_whatever_is_patched(backend: str) -> None:
 
     check()
     assert min(told.values()) > 0
+
+
+STRICT = environment(limits={"registries": ["registry.example.com"], "max_accelerators": 8, "host_network": True})
+PRIVILEGED = {"spec": {"containers": {"main": {"securityContext": {"privileged": True}}}}}
+BREAKING: dict[str, Any] = {
+    "image": "docker.io/ai/pytorch:2.8",
+    "storage": {"checkpoints": {"size": "2Ti", "mount": "/mnt/output"}},
+    "queue": {"weight": 2},
+    "roles": {
+        "master": {"replicas": 1},
+        "worker": {"replicas": 2},
+        "watcher": {"ranked": False, "command": ["watch"], "accelerators": {"a800": 9}, "pod_overrides": PRIVILEGED},
+    },
+}
+
+
+def broken(overrides: dict[str, Any], in_pods: bool, backend: str) -> set[tuple[str, str]] | None:
+    """Path and reason of each problem of an experiment that breaks limits, with a patch on the pods of one role or on objects."""
+    data = copy.deepcopy(BREAKING) | {"backend": backend}
+    if in_pods:
+        data["roles"]["worker"]["pod_overrides"] = overrides
+    else:
+        data["manifest_overrides"] = overrides
+    try:
+        made = experiment(**data)
+    except ValidationError:
+        return None
+    return {(problem.path, problem.reason) for problem in job_problems(made, STRICT)}
+
+
+@pytest.mark.parametrize("backend", list(BACKENDS))
+def test_whatever_is_patched_hides_no_limit_that_the_rest_breaks(backend: str) -> None:
+    """A patch on the pods of one role leaves the other's problems, one on another object than the job leaves all."""
+    roles = {name: BREAKING["roles"][name] for name in ("master", "worker")}
+    usual = plan(backend=backend, **{**BREAKING, "image": JOB["image"], "roles": roles})
+    (role,) = [role for role in usual.roles if role.name == "worker"]
+    template = pod_template(usual, role, next(role.groups()), Operator(""))
+    objects = {override_key(made): made.body for made in job_manifests(usual)}
+    others = [(key, *way) for key, body in objects.items() if key not in {"job", "runtime"} for way in ways(body)]
+    whole = broken({}, False, backend)
+    assert whole is not None
+    assert {"image", "roles", "roles.watcher.accelerators.a800", "roles.watcher.pod_overrides"} <= {
+        path for path, _ in whole
+    }
+    of_the_other = {problem for problem in whole if problem[0] == "image" or problem[0].startswith("roles.watcher.")}
+    wrong = {True: 0, False: 0}
+
+    @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(
+        st.booleans().flatmap(lambda pods: st.tuples(st.just(pods), patches_at([*ways(template)] if pods else others)))
+    )
+    def check(drawn: tuple[bool, dict[str, Any]]) -> None:
+        in_pods, overrides = drawn
+        found = broken(overrides, in_pods, backend)
+        if found is None:
+            return
+        wrong[in_pods] += bool(found - whole)
+        assert (of_the_other if in_pods else whole) <= found
+
+    check()
+    assert min(wrong.values()) > 0
 
 
 TENSORFLOW = {

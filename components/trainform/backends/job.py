@@ -11,7 +11,7 @@ from typing import cast, get_args
 
 from trainform.backends.contract import Backend
 from trainform.backends.in_place import immutable_part
-from trainform.backends.patches import override_paths, patch_problems, patched
+from trainform.backends.patches import check_patches, override_paths, patched
 from trainform.backends.queues import CRDS as QUEUE_CRDS
 from trainform.backends.queues import queue_manifest
 from trainform.backends.support import support_notes, support_problems
@@ -77,11 +77,10 @@ def job_problems(experiment: Experiment, environment: Environment, run: int = 1)
         reason = f"is not admitted by {plan.admission.capitalize()}, as the environment asks"
         problems.append(Problem("backend", plan.backend, reason, f"use one of {able}"))
     problems += [*support_problems(experiment, backend.FIELDS), *backend.problems(plan)]
-    wrecked = patch_problems(plan, _rendered(plan), backend)
-    if wrecked:
-        return problems + wrecked
+    wrong_patches, plan = check_patches(plan, backend, _rendered)
     manifests = job_manifests(plan)
-    return problems + limit_problems(plan, manifests, backend.templates(plan, manifests), environment)
+    limits = limit_problems(plan, manifests, backend.templates(plan, manifests), environment)
+    return [*problems, *wrong_patches, *limits]
 
 
 def job_manifests(plan: Plan) -> list[Manifest]:

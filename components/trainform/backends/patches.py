@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from trainform.backends.contract import Backend
+from trainform.backends.patch_parts import part_at, without_parts
 from trainform.catalog import defaults
 from trainform.errors import Problem
 from trainform.manifests.manifest import Manifest
 from trainform.manifests.merge_patch import merge_patch
 from trainform.manifests.pods import own_labels, pod_template
 from trainform.manifests.shape import ANY_OBJECT, KINDS, POD_TEMPLATE, misshapen
-from trainform.plan.model import Plan
+from trainform.plan.model import Plan, RolePlan
 
 # What a merge patch may not touch: Pulumi, the revision and the references between objects hang on them.
 IDENTITY = (
@@ -49,11 +51,116 @@ def patched(plan: Plan, manifest: Manifest) -> Manifest:
     return dataclasses.replace(manifest, body=merge_patch(manifest.body, patch))
 
 
-def patch_problems(plan: Plan, manifests: list[Manifest], backend: Backend) -> list[Problem]:
-    """What patches may not do. `manifests` are the objects as rendered, before `manifest_overrides`."""
-    problems = [*_unknown_keys(plan, manifests), *_identity(plan), *_pods(plan, backend)]
-    # an object that is wrecked already has nothing more to say
-    return problems if problems else [*_objects(plan, manifests, backend)]
+@dataclasses.dataclass(frozen=True)
+class _Wrong:
+    """A place in a patched object, and what is wrong there."""
+
+    where: str
+    value: object
+    reason: str
+    fix: str
+
+
+_Rule = Callable[[dict[str, Any], dict[str, Any]], Iterable[_Wrong]]
+"""Given a merge patch and the patched object: what the patch may not do."""
+
+
+def check_patches(plan: Plan, backend: Backend, render: Callable[[Plan], list[Manifest]]) -> tuple[list[Problem], Plan]:
+    """What merge patches may not do, and the plan without these parts of them, so that a wrong patch does not hide what else is wrong.
+
+    `render`: a plan to its objects, before `manifest_overrides`.
+    """
+    problems: list[Problem] = []
+    roles = []
+    for role in plan.roles:
+        found, overrides = _check_pods(plan, role, backend)
+        problems += found
+        roles.append(dataclasses.replace(role, overrides=overrides))
+    plan = dataclasses.replace(plan, roles=tuple(roles))
+    manifests = render(plan)
+    problems += _unknown_keys(plan, manifests)
+    shapes = backend.shapes(plan)
+    remaining: dict[str, Any] = {}
+    for manifest in manifests:
+        key = override_key(manifest)
+        found, patch = _check_object(manifest, plan.manifest_overrides.get(key, {}), shapes.get(key), backend)
+        problems += found
+        remaining |= {key: patch} if patch else {}
+    plan = dataclasses.replace(plan, manifest_overrides=remaining)
+    return [*problems, *(problem for manifest in manifests for problem in _size(patched(plan, manifest)))], plan
+
+
+def _check_pods(plan: Plan, role: RolePlan, backend: Backend) -> tuple[list[Problem], dict[str, Any]]:
+    """The problems of a role's patch, and the rest of the patch."""
+    group, operator = next(role.groups()), backend.operator(plan)
+
+    def own_labels_stay(patch: dict[str, Any], template: dict[str, Any]) -> Iterator[_Wrong]:
+        labels = template["metadata"]["labels"]
+        for label, value in own_labels(plan, role, group).items():
+            if labels.get(label) != value:
+                reason = "is set by trainform itself"
+                yield _Wrong(f"metadata.labels.{label}", labels.get(label), reason, "remove it")
+
+    return _check(
+        f"roles.{role.name}.pod_overrides",
+        role.overrides,
+        lambda patch: pod_template(plan, dataclasses.replace(role, overrides=patch), group, operator),
+        (_keeps_shape(POD_TEMPLATE), own_labels_stay),
+    )
+
+
+def _check_object(
+    manifest: Manifest, patch: dict[str, Any], shape: Any, backend: Backend
+) -> tuple[list[Problem], dict[str, Any]]:
+    """The problems of an object's patch, and the rest of the patch. shape: of an object of which the plan has decided something, else None."""
+    key = override_key(manifest)
+
+    def plan_stays(patch: dict[str, Any], body: dict[str, Any]) -> Iterator[_Wrong]:
+        for where, reason in () if shape is None else backend.replanned(key, manifest.body, body):
+            yield _Wrong(where, None, reason, "write it in the field of the experiment")
+
+    usual = KINDS.get(manifest.body["kind"], ANY_OBJECT)
+    return _check(
+        f"manifest_overrides.{key}",
+        patch,
+        lambda patch: merge_patch(manifest.body, patch),
+        (_identity_stays, _keeps_shape(usual if shape is None else shape), plan_stays),
+    )
+
+
+def _check(
+    path: str, patch: dict[str, Any], apply: Callable[[dict[str, Any]], dict[str, Any]], rules: tuple[_Rule, ...]
+) -> tuple[list[Problem], dict[str, Any]]:
+    """The problems of the patch, and the rest of it. A rule may rely on the ones before it, so it looks at a patch that keeps those. What a
+    rule finds again after a part was left out is a consequence of that, and no further problem."""
+    found_first: dict[_Rule, list[_Wrong]] = {}
+    while patch:
+        body = apply(patch)
+        rule, found = next(((rule, wrong) for rule in rules if (wrong := [*rule(patch, body)])), (None, []))
+        if rule is None:
+            break
+        found_first.setdefault(rule, found)
+        patch = without_parts(patch, [part_at(patch, wrong.where, body) for wrong in found])
+    wrongs = (wrong for found in found_first.values() for wrong in found)
+    return [Problem(f"{path}.{wrong.where}", wrong.value, wrong.reason, wrong.fix) for wrong in wrongs], patch
+
+
+def _keeps_shape(shape: Any) -> _Rule:
+    return lambda patch, body: (
+        _Wrong(where, None, reason, "patch only what differs") for where, reason in misshapen(body, shape)
+    )
+
+
+def _identity_stays(patch: dict[str, Any], body: dict[str, Any]) -> Iterator[_Wrong]:
+    for path in IDENTITY:
+        value: object = patch
+        for part in path:
+            if not isinstance(value, dict) or part not in value:
+                break
+            value = value[part]
+        else:
+            reason = "is the identity of the object"
+            yield _Wrong(".".join(path), value, reason, "remove it; names follow from the plan")
 
 
 def _unknown_keys(plan: Plan, manifests: Iterable[Manifest]) -> Iterator[Problem]:
@@ -65,50 +172,10 @@ def _unknown_keys(plan: Plan, manifests: Iterable[Manifest]) -> Iterator[Problem
             )
 
 
-def _identity(plan: Plan) -> Iterator[Problem]:
-    for key, patch in plan.manifest_overrides.items():
-        for path in IDENTITY:
-            value: object = patch
-            for part in path:
-                if not isinstance(value, dict) or part not in value:
-                    break
-                value = value[part]
-            else:
-                where = ".".join(("manifest_overrides", key, *path))
-                yield Problem(where, value, "is the identity of the object", "remove it; names follow from the plan")
-
-
-def _pods(plan: Plan, backend: Backend) -> Iterator[Problem]:
-    for role in plan.roles:
-        if not role.overrides:
-            continue
-        path = f"roles.{role.name}.pod_overrides"
-        group = next(role.groups())
-        template = pod_template(plan, role, group, backend.operator(plan))
-        wrecked = [*misshapen(template, POD_TEMPLATE)]
-        yield from (Problem(f"{path}.{where}", None, reason, "patch only what differs") for where, reason in wrecked)
-        labels = {} if wrecked else template["metadata"]["labels"]
-        for label, value in own_labels(plan, role, group).items():
-            if not wrecked and labels.get(label) != value:
-                yield Problem(
-                    f"{path}.metadata.labels.{label}", labels.get(label), "is set by trainform itself", "remove it"
-                )
-
-
-def _objects(plan: Plan, manifests: Iterable[Manifest], backend: Backend) -> Iterator[Problem]:
-    shapes = backend.shapes(plan)
-    for manifest in manifests:
+def _size(manifest: Manifest) -> Iterator[Problem]:
+    size = len(json.dumps(manifest.body))
+    if size > LARGEST_OBJECT:
         key = override_key(manifest)
-        path = f"manifest_overrides.{key}"
-        body = patched(plan, manifest).body
-        shape = shapes.get(key, KINDS.get(body["kind"], ANY_OBJECT))
-        wrecked = [*misshapen(body, shape)]
-        yield from (Problem(f"{path}.{where}", None, reason, "patch only what differs") for where, reason in wrecked)
-        if key in shapes and not wrecked:
-            for where, reason in backend.replanned(key, manifest.body, body):
-                yield Problem(f"{path}.{where}", None, reason, "write it in the field of the experiment")
-        size = len(json.dumps(body))
-        if size > LARGEST_OBJECT:
-            yield Problem(
-                "" if key == "job" else path, None, f"makes the object {key} {size} bytes long; etcd keeps at most {LARGEST_OBJECT}", "put large values into a ConfigMap or the image"
-            )  # fmt: skip
+        yield Problem(
+            "" if key == "job" else f"manifest_overrides.{key}", None, f"makes the object {key} {size} bytes long; etcd keeps at most {LARGEST_OBJECT}", "put large values into a ConfigMap or the image"
+        )  # fmt: skip

@@ -71,6 +71,9 @@ def _run(arguments: list[str]) -> int:
         first, *others = error.lines()
         echo(f"trainform: {first}", *others, err=True)
         return error.exit_code
+    except typer.Abort:  # typer's word for an EOFError
+        echo("trainform: what was read ended too early", err=True)
+        return TrainformError.exit_code
     except UsageError as error:
         return _show_usage(error)
     except OSError as error:

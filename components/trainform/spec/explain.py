@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from trainform.errors import Problem
+from trainform.errors import MASK, Problem
 from trainform.spec import quantities
 from trainform.spec.model import models_of
 from trainform.spec.names import MEANING
@@ -105,6 +105,8 @@ def _problem(kind: type[BaseModel], detail: Mapping[str, Any], path: Path, writt
     if error_type == "missing":
         text = _describe(kind, path)
         return Problem(where, None, "is missing", f"add `{path[-1]}:` - {text}" if text else f"add `{path[-1]}:`")
+    if error_type == "string_type" and shown == MASK:
+        return Problem(where, value, "must be text", "put it in quotes")  # the mask is not what to type
     reason, fix = REASONS.get(error_type, (detail["msg"].lower(), "see the field's text in docs/"))
     return Problem(where, value, reason.format_map(context), fix.format_map(context))
 

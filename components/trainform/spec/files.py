@@ -49,7 +49,7 @@ def _read(path: Path, largest: int) -> bytes:
     except ValueError:  # half a character, or NUL
         raise _RefusedError("cannot be read: no file has such a name", "correct the path") from None
     if len(content) > largest:
-        # a file that grows may be longer than it was said to be
+        # a file that grows may be longer by now than its status says
         size = max(found.st_size, len(content))
         limit = f"at most {largest >> 20} MiB are read"
         raise _RefusedError(f"is {size / 1e6:.1f} MB long, and {limit}", "check the path: no such file is so long")

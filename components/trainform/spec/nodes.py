@@ -11,7 +11,7 @@ import dataclasses
 import yaml
 
 from trainform.catalog import defaults
-from trainform.errors import InputError, Problem, shorten
+from trainform.errors import MASK, InputError, Problem, shorten
 from trainform.spec.libyaml import Loader
 from trainform.spec.source import join_path
 
@@ -76,7 +76,7 @@ class Walk:
     def visit(self, node: yaml.Node, parts: tuple[str | int, ...] = ()) -> None:
         """The node and all below it; InputError where there is no end to them."""
         self._check_size(node, parts)
-        if node.tag == UNREADABLE:  # by way of an alias: told where it stands
+        if node.tag == UNREADABLE:  # by way of an alias: its problem is there already
             return
         wrong = self._wrong(node, parts)
         if wrong is not None:
@@ -121,8 +121,10 @@ class Walk:
             self.problems.append(Problem(where, None, reason, "keep one of the two", self._name, line))
         elif key.tag not in (TEXT, MERGE):
             known = key.tag in SHAPES or key.tag == VALUE
-            told = ("is a key that is not text", _in_quotes(key.value)) if known else (_not_plain(key), REMOVE_TAG)
-            self.problems.append(Problem(where, key.value, *told, self._name, line))
+            reason, fix = (
+                ("is a key that is not text", _in_quotes(key.value)) if known else (_not_plain(key), REMOVE_TAG)
+            )
+            self.problems.append(Problem(where, key.value, reason, fix, self._name, line))
             key.tag = TEXT
         seen.setdefault(key.value, line)
         if key.tag == MERGE and not _merges(value):
@@ -158,7 +160,8 @@ class Walk:
         """What is wrong with the value at the path. Without a fix: that it may be a text, which is repeated as far as a message may show it."""
         where = join_path(parts)
         problem = Problem(where, _given(node), reason, "", self._name, self.lines.get(where, _line(node)))
-        quoted = f'put it in quotes if it is text: "{problem.shown_value}"'
+        shown = "" if problem.shown_value == MASK else f': "{problem.shown_value}"'
+        quoted = f"put it in quotes if it is text{shown}"
         return dataclasses.replace(problem, fix=quoted if fix is None else fix)
 
 

@@ -73,7 +73,7 @@ def _written(node: yaml.Node | None, parts: tuple[str | int, ...] = ()) -> Itera
 def syntax_problem(error: yaml.YAMLError, name: str) -> Problem:
     """YAML's error without the line of the file that it may repeat: a secret may stand there."""
     mark = getattr(error, "problem_mark", None)
-    said = (getattr(error, "context", None), getattr(error, "problem", None))
-    reason = " ".join(part for part in said if part is not None)
+    parts = (getattr(error, "context", None), getattr(error, "problem", None))
+    reason = " ".join(part for part in parts if part is not None)
     reason = f"is not YAML that can be read: {reason if reason else type(error).__name__}"
     return Problem("", None, reason, "check indentation and quotes there", name, 1 if mark is None else mark.line + 1)
