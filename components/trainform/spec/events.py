@@ -18,31 +18,26 @@ from trainform.spec.libyaml import Loader
 _NOT_ALLOWED = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
+TOO_DEEP = f"is nested deeper than {defaults.DEEPEST} levels", "flatten it"
+TOO_MANY = "holds two documents", "keep one document to a file: remove the line `---`"
+TOO_INDIRECT = f"uses more than {defaults.MOST_ALIASES} aliases", "write the values out"
+
+
 def check_events(text: str, name: str) -> None:
     """InputError with what is wrong; yaml.YAMLError where the text is no YAML."""
     _check_characters(text, name)
     depth = documents = aliases = 0
+    anchors: dict[str, int] = {}
+    problems: list[Problem] = []
     for event in yaml.parse(text, Loader=Loader):
-        if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-        elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
-        elif isinstance(event, yaml.AliasEvent):
-            aliases += 1
-        elif isinstance(event, yaml.DocumentStartEvent):
-            documents += 1
-        for wrong, reason, fix in (
-            (depth > defaults.DEEPEST, f"is nested deeper than {defaults.DEEPEST} levels", "flatten it"),
-            (documents > 1, "holds two documents", "keep one document to a file: remove the line `---`"),
-            (
-                aliases > defaults.MOST_ALIASES,
-                f"uses more than {defaults.MOST_ALIASES} aliases",
-                "write the values out",
-            ),
-        ):
-            if wrong:
-                raise InputError([Problem("", None, reason, fix, name, _line(event))])
-    problems = [*_anchors(text, name)]
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        documents += isinstance(event, yaml.DocumentStartEvent)
+        aliases += isinstance(event, yaml.AliasEvent)
+        if depth > defaults.DEEPEST or documents > 1 or aliases > defaults.MOST_ALIASES:
+            reason, fix = TOO_DEEP if depth > defaults.DEEPEST else TOO_MANY if documents > 1 else TOO_INDIRECT
+            raise InputError([Problem("", None, reason, fix, name, _line(event))])
+        if isinstance(event, yaml.NodeEvent) and event.anchor is not None:
+            problems += _anchor_problems(event, event.anchor, anchors, name)
     if problems:
         raise InputError(problems)
 
@@ -58,23 +53,18 @@ def _check_characters(text: str, name: str) -> None:
     raise InputError([Problem("", character, reason, fix, name, line)])
 
 
-def _anchors(text: str, name: str) -> Iterator[Problem]:
-    """Anchors that stand twice, and aliases of none: a pattern such as `*.py` reads as one."""
-    first: dict[str, int] = {}
-    for event in yaml.parse(text, Loader=Loader):
-        anchor = event.anchor if isinstance(event, yaml.NodeEvent) else None
-        if anchor is None:
-            continue
-        line = _line(event)
-        if isinstance(event, yaml.AliasEvent):
-            if anchor not in first:
-                reason = f"is an alias, and nothing before it has the anchor &{anchor}"
-                yield Problem("", f"*{anchor}", reason, f'put it in quotes if it is text: "*{anchor}"', name, line)
-        elif anchor in first:
-            reason = f"is an anchor that stands twice, first in line {first[anchor]}"
-            yield Problem("", f"&{anchor}", reason, "give the second one another name", name, line)
-        else:
-            first[anchor] = line
+def _anchor_problems(event: yaml.Event, anchor: str, anchors: dict[str, int], name: str) -> Iterator[Problem]:
+    """An anchor that stands twice, or an alias of none. anchors: the lines of those before it, to which a new one is added."""
+    line = _line(event)
+    if isinstance(event, yaml.AliasEvent):
+        if anchor not in anchors:
+            reason = f"is an alias, and nothing before it has the anchor &{anchor}"
+            yield Problem("", f"*{anchor}", reason, f'put it in quotes if it is text: "*{anchor}"', name, line)
+    elif anchor in anchors:
+        reason = f"is an anchor that stands twice, first in line {anchors[anchor]}"
+        yield Problem("", f"&{anchor}", reason, "give the second one another name", name, line)
+    else:
+        anchors[anchor] = line
 
 
 def _line(event: yaml.Event) -> int:
