@@ -30,7 +30,7 @@ def command(experiments: ExperimentArguments, environment: EnvironmentOption, as
                 f"{result.name}: ok, {plan.totals.pods} pods, {sum(plan.totals.accelerators.values())} accelerators, revision {plan.revision}"
             )
             for note in plan.notes:
-                typer.echo(f"  note: {note}")
+                echo(f"  note: {note}")
     if problems:
         raise InputError(problems)
 
