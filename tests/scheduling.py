@@ -11,6 +11,7 @@ SCOPES = {
     "add-ons": (
         "tests/engine/test_admission.py",
         "tests/engine/test_backends.py",
+        "tests/engine/test_ends_of_operators.py",
         "tests/engine/test_failed_ups.py",
         "tests/engine/test_late_webhooks.py",
         "tests/engine/test_named_runtimes.py",

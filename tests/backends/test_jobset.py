@@ -105,10 +105,13 @@ def test_an_extra_never_ends_the_training() -> None:
     assert job(made)["spec"]["successPolicy"]["targetReplicatedJobs"] == ["master"]
 
 
-def test_the_first_worker_speaks_where_each_has_a_template_of_its_own() -> None:
+def test_all_workers_end_the_job_where_each_has_a_template_of_its_own() -> None:
     made = plan(**TENSORFLOW, network={"host": True, "ports": "per-replica"})
     assert list(replicated(made)) == ["ps-0", "ps-1", "worker-0", "worker-1", "worker-2"]
-    assert job(made)["spec"]["successPolicy"]["targetReplicatedJobs"] == ["worker-0"]
+    assert job(made)["spec"]["successPolicy"] == {
+        "operator": "All",
+        "targetReplicatedJobs": ["worker-0", "worker-1", "worker-2"],
+    }
     assert job(plan(**TENSORFLOW))["spec"]["successPolicy"]["targetReplicatedJobs"] == ["worker"]
 
 

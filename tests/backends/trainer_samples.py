@@ -22,6 +22,7 @@ def replicated(name: str, labelled: bool, image: str = IMAGE) -> dict[str, Any]:
 
 
 def runtime(policy: dict[str, Any], *jobs: dict[str, Any]) -> dict[str, Any]:
+    success = {"operator": "All", "targetReplicatedJobs": ["launcher"]}
     return {
         "apiVersion": "trainer.kubeflow.org/v1alpha1",
         "kind": "ClusterTrainingRuntime",
@@ -29,7 +30,9 @@ def runtime(policy: dict[str, Any], *jobs: dict[str, Any]) -> dict[str, Any]:
         "spec": {
             "mlPolicy": {"numNodes": 1, **policy},
             "podGroupPolicy": {"volcano": {}},
-            "template": {"spec": {"replicatedJobs": [*jobs]}},
+            "template": {
+                "spec": {"replicatedJobs": [*jobs], **({"successPolicy": success} if "mpi" in policy else {})}
+            },
         },
     }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -78,8 +79,21 @@ def test_plan(capsys: pytest.CaptureFixture[str]) -> None:
     assert rows["extra"][1:3] == ["4", "none"]
     assert rows["WORLD_SIZE"] == ["WORLD_SIZE", "4", "master,", "worker", "launcher.command"]
     assert rows["World"][1:3] == ["4", "nodes,"]
+    assert rows["Ends"] == ["Ends", "with", "the", "role", "master"]
     for name in (plan.job, plan.rendezvous.address, "extras-output", "queue", "launch-script"):
         assert name in out
+
+
+def test_plan_says_where_nothing_ends_the_job(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    endless = yaml.safe_load((ROOT / "stacks" / "experiments" / "allreduce.yaml").read_text())
+    file = tmp_path / "allreduce.yaml"
+    file.write_text(yaml.safe_dump({**endless, "policies": []}, sort_keys=False))
+    code, out, _ = run("plan", str(file), "-e", "dev", capsys=capsys)
+    assert code == 0
+    assert (
+        "Note    nothing ends this job when the role launcher completes: the pods of worker, with 16 a800, run" in out
+    )
+    assert not [line for line in out.splitlines() if line.startswith("Ends ")]
 
 
 @pytest.mark.parametrize("name", ["sdxl-lora", "extras", "hello", "resnet", "elastic"])

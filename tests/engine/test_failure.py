@@ -1,4 +1,5 @@
-"""What follows a failure, by the words of `restart`, on the real controller: a test takes the part of the kubelet and of `kubectl drain`."""
+"""What follows a failure, by the words of `restart` and by policies, and what ends a job, on the real controller: a
+test takes the part of the kubelet and of `kubectl drain`."""
 
 from __future__ import annotations
 
@@ -21,6 +22,16 @@ TRAINING: dict[str, Any] = {
     "roles": {"worker": {"replicas": 2}, "extra": {"replicas": 2, "ranked": False, "command": COMMAND}},
     "shared_memory": "64Mi",
 }
+OWN_POLICIES = [{"event": "PodEvicted", "action": "RestartJob"}, {"exit_code": 137, "action": "RestartJob"}]
+PER_REPLICA: dict[str, Any] = {
+    "network": {"host": True, "ports": "per-replica"},
+    "launcher": {"tensorflow": {"command": COMMAND}},
+    "roles": {
+        "ps": {"replicas": 2},
+        "worker": {"replicas": 3},
+        "extra": {"ranked": False, "command": COMMAND},
+    },
+}
 EXPERIMENTS: dict[str, dict[str, Any]] = {
     "evicted": {"restart": "all-when-evicted"},
     "retried": {"restart": "all-when-evicted", "max_retry": 2},
@@ -31,6 +42,11 @@ EXPERIMENTS: dict[str, dict[str, Any]] = {
     },
     "on-failure": {"restart": "on-failure"},
     "twice": {"restart": "2 times"},
+    "own-policies": {"policies": OWN_POLICIES},
+    "own-failure": {"policies": OWN_POLICIES},
+    "without-end": {"policies": []},
+    "counted": PER_REPLICA,
+    "miscounted": PER_REPLICA,
 }
 DONE = ("Completed", "Failed", "Terminated", "Aborted")
 
@@ -112,6 +128,15 @@ class Training:
             if finalizers is not None:
                 self.evict(end)
                 self.exits(end, code)
+
+    def came_back_alone(self, before: Uids, end: str) -> None:
+        """The pod runs again under another uid, whatever the others do."""
+
+        def again() -> bool:
+            pods = {other: pod for other, pod in self.pods().items() if _runs(pod)}
+            return end in pods and pods[end]["metadata"]["uid"] != before[end]
+
+        until(again, f"{end} to come back")
 
     def came_back(self, before: Uids, *ends: str) -> Uids:
         """The pods, once those are new; fails the test where another is new too."""
@@ -249,3 +274,69 @@ def test_the_end_of_the_launcher_is_the_end_of_the_job_and_no_change_for_a_previ
     until(lambda: job.phase == "Completed", "the job to be complete")
     until(lambda: len(job.pods()) == 1, "the workers to go")
     job.project.unchanged(stack)  # nor is what the tests before have done to the other jobs
+
+
+def test_the_defaults_stay_beside_policies_of_the_users(training: Start) -> None:
+    """The jobs' own policies were once all that was left: no failure and no end of a role ended anything."""
+    job = training("own-policies")
+    before = uids(job.running(4))
+    job.exits("worker-1", 137)  # by a policy of the user's at the job, although the role has a default for any failure
+    until(lambda: job.restarts == 1, "the job to be restarted")
+    before = job.came_back(before, *before)
+    job.exits("worker-0", 0)
+    until(lambda: job.status.get("succeeded") == 1, "the first worker to be counted")
+    assert job.phase == "Running"
+    job.exits("worker-1", 0)
+    until(lambda: job.phase == "Completed", "the job to be complete")
+    until(lambda: job.pods().keys() == {"worker-0", "worker-1"}, "the extras to go")
+
+    other = training("own-failure")
+    other.running(4)
+    other.exits("worker-1", 1)
+    until(lambda: other.phase in DONE, "the job to end by the default")
+    assert other.restarts == 0
+    until(lambda: other.pods().keys() == {"worker-1"}, "the pods to go, but for the one that failed")
+
+
+def test_without_any_policy_the_end_of_a_role_ends_nothing_and_the_plan_says_so(training: Start) -> None:
+    job = training("without-end")
+    plan = job.project.plan("without-end")
+    assert plan.ends_with == ()
+    assert any(note.startswith("nothing ends this job when the role worker completes") for note in plan.notes)
+    before = job.running(4)
+    job.exits("worker-0", 0)
+    job.exits("worker-1", 0)
+    until(lambda: job.status.get("succeeded") == 2, "the workers to be counted")
+    job.evict("extra-0")  # what the controller does next shows that it goes on
+    job.came_back_alone(uids(before), "extra-0")
+    until(lambda: job.phase == "Running", "the job to run on")
+
+
+def test_a_job_ends_with_all_replicas_of_its_workers_where_each_is_a_task(training: Start) -> None:
+    job = training("counted")
+    assert [ending.pods for ending in job.project.plan("counted").ends_with] == ["the role worker"]
+    before = uids(job.running(6))
+    for count, worker in enumerate(("worker-0-0", "worker-2-0"), start=1):
+        job.exits(worker, 0)
+        until(lambda count=count: job.status.get("succeeded") == count, f"{worker} to be counted")  # type: ignore[misc]
+        assert job.phase == "Running"
+    job.evict("ps-1-0")  # what the controller does next shows that it goes on
+    job.came_back_alone(before, "ps-1-0")
+    until(lambda: len([pod for pod in job.pods().values() if _runs(pod)]) == 4, "the others to run on")
+    until(lambda: job.phase == "Running", "the job to run on")
+    job.exits("worker-1-0", 0)
+    until(lambda: job.phase == "Completed", "the job to be complete")
+    workers = {f"worker-{index}-0" for index in range(3)}
+    until(lambda: job.pods().keys() == workers, "parameter servers and extras to go")
+
+
+def test_why_the_other_pods_of_such_a_job_stay(training: Start) -> None:
+    """Volcano counts every pod that has succeeded; theirs run `stay.sh`, which keeps them from it."""
+    job = training("miscounted")
+    before = job.running(6)
+    for end, pod in before.items():
+        command = pod["spec"]["containers"][0]["command"]
+        assert ("/etc/trainform/stay.sh" in command) is not end.startswith("worker"), end
+    for end in ("ps-0-0", "ps-1-0", "extra-0"):  # as if they had not
+        job.exits(end, 0)
+    until(lambda: job.phase == "Completed", "the job to be complete too early")

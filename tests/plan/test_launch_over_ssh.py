@@ -173,7 +173,7 @@ def test_extras_are_left_alone() -> None:
 def test_the_end_of_the_launcher_ends_the_job(parts: dict[str, Any], ending: str) -> None:
     made = plan(**parts)
     end = {"action": "CompleteJob", "event": "TaskCompleted"}
-    assert made.ends_with == ending
+    assert made.ending_role == ending
     assert [task["name"] for task in job(made)["spec"]["tasks"] if end in task["policies"]] == [ending]
 
 

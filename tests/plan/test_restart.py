@@ -37,17 +37,82 @@ def test_the_plans_own_policies() -> None:
     assert actions(**APART) == {"launcher": [FAILED, END], "worker": [FAILED]}, "the launcher's failure is the job's"
 
 
-def test_the_users_policies_win() -> None:
+def test_policies_in_volcanos_words() -> None:
     restart = {"event": "PodEvicted", "action": "RestartJob"}
-    assert actions(policies=[restart]) == {"worker": []}
-    assert actions(policies=[]) == {"worker": []}
-    assert actions(roles={"worker": {"policies": [restart]}}) == {"worker": [EVICTED]}
-    assert actions(roles={"worker": {"policies": []}}) == {"worker": []}
     made = plan(policies=[{**restart, "timeout": "1h30m"}, {"exit_code": 137, "action": "RestartTask"}])
     assert job(made)["spec"]["policies"] == [
         {"action": "RestartJob", "event": "PodEvicted", "timeout": "5400s"},
         {"action": "RestartTask", "exitCode": 137},
     ]
+
+
+def policy(event: str, action: str) -> dict[str, str]:
+    return {"event": event, "action": action}
+
+
+ON_EVICTION, ON_FAILURE = policy("PodEvicted", "RestartJob"), policy("PodFailed", "RestartJob")
+ON_THE_END, ON_ANYTHING = policy("TaskCompleted", "RestartJob"), policy("*", "RestartJob")
+RESTARTED_ON_THE_END, ANY = ("TaskCompleted", "RestartJob"), ("*", "RestartJob")
+
+
+@pytest.mark.parametrize(
+    ("given", "at_the_role", "at_the_job"),
+    [
+        ([ON_EVICTION], [EVICTED, FAILED, END], [FAILED, END]),
+        ([ON_FAILURE], [AGAIN, END], [END]),
+        ([ON_FAILURE, ON_EVICTION], [AGAIN, EVICTED, END], [END]),
+        ([ON_THE_END], [RESTARTED_ON_THE_END, FAILED], [FAILED]),
+        ([policy("TaskFailed", "AbortJob")], [("TaskFailed", "AbortJob"), FAILED, END], [FAILED, END]),
+        ([ON_ANYTHING], [ANY], []),
+        ([], [], []),
+    ],
+)
+def test_a_policy_takes_the_place_of_the_default_for_the_same_event(
+    given: list[Any], at_the_role: list[Any], at_the_job: list[Any]
+) -> None:
+    """The others stay. Volcano looks at the role's list before the job's."""
+    roles = {"launcher": {"ranked": False, "policies": given}, "worker": {"replicas": 2}}
+    assert actions(**{**APART, "roles": roles}) == {"launcher": at_the_role, "worker": [FAILED]}
+    without_an_end = [each for each in at_the_job if each != END]
+    assert actions(**APART, policies=given) == {"launcher": at_the_job, "worker": without_an_end}
+
+
+def test_a_default_for_a_container_that_fails_too_often_stays_beside_a_policy_for_a_failed_pod() -> None:
+    """Where containers are started again, a pod fails by an eviction alone, and without the default a container would
+    fail for ever."""
+    assert actions(restart="on-failure", policies=[ON_FAILURE]) == {"worker": [GAVE_UP]}
+    assert actions(restart="on-failure", policies=[policy("TaskFailed", "RestartJob")]) == {"worker": []}
+
+
+def test_extras_have_the_users_policies_alone() -> None:
+    roles = {**WITH_EXTRAS, "evaluation-watcher": {**WITH_EXTRAS["evaluation-watcher"], "policies": [ON_FAILURE]}}
+    assert actions(roles=roles)["evaluation-watcher"] == [AGAIN]
+
+
+def test_an_empty_list_at_the_job_leaves_no_default_at_any_role() -> None:
+    roles = {"launcher": {"ranked": False, "policies": [ON_EVICTION]}, "worker": {"replicas": 2}}
+    assert actions(**{**APART, "roles": roles}, policies=[]) == {"launcher": [EVICTED], "worker": []}
+
+
+def test_the_jobs_policies_for_exit_codes_come_before_the_roles_default() -> None:
+    """Volcano would ask the default, which is at the role, first, and never come to them."""
+
+    def found(**parts: Any) -> dict[str, list[Any]]:
+        return {
+            role: [(each.event if each.exit_code is None else each.exit_code, each.action) for each in policies]
+            for role, policies in role_policies(experiment(**parts)).items()
+        }
+
+    lost, wrong = {"exit_code": 137, "action": "RestartJob"}, {"exit_code": 2, "action": "AbortJob"}
+    assert found(**APART, policies=[lost, wrong]) == {
+        "launcher": [(137, "RestartJob"), (2, "AbortJob"), FAILED, END],
+        "worker": [(137, "RestartJob"), (2, "AbortJob"), FAILED],
+    }
+    own = {"worker": {"policies": [{"exit_code": 137, "action": "RestartPod"}]}}
+    assert found(policies=[lost, wrong], roles=own) == {"worker": [(137, "RestartPod"), (2, "AbortJob"), FAILED]}
+    assert found(policies=[lost], roles=WITH_EXTRAS)["evaluation-watcher"] == [], "asked for at the job"
+    assert found(policies=[lost, ON_FAILURE]) == {"worker": []}, "both at the job, in the user's order"
+    assert reasons(policies=[lost, lost]) == {"policies[1].exit_code": "has a policy already"}, "told once"
 
 
 WORDS = [
@@ -144,16 +209,28 @@ def test_rules(parts: dict[str, Any], found: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("where", ["job", "role"])
-def test_words_beside_policies_that_take_their_place(where: str) -> None:
+@pytest.mark.parametrize(
+    ("given", "replaced"),
+    [
+        ([ON_FAILURE, ON_EVICTION], None),
+        ([ON_EVICTION, policy("Unknown", "AbortJob"), {"exit_code": 2, "action": "AbortJob"}], None),
+        ([ON_ANYTHING], None),
+        ([policy("PodFailed", "TerminateJob")], "TerminateJob in the place of RestartJob upon PodFailed"),
+        ([policy("PodEvicted", "RestartPod")], "RestartPod in the place of RestartJob upon PodEvicted"),
+        ([policy("*", "AbortJob")], "AbortJob in the place of RestartJob upon PodFailed"),
+        ([], "nothing in the place of RestartJob upon PodFailed"),
+    ],
+)
+def test_words_beside_policies_that_take_their_place(where: str, given: list[Any], replaced: str | None) -> None:
     """Nothing is left out silently."""
-    policies: list[Any] = [{"event": "PodFailed", "action": "RestartJob"}]
     words: dict[str, Any] = {"restart": "all-when-evicted"}
     nothing: dict[str, Any] = {}
     of_job, of_role = (words, nothing) if where == "job" else (nothing, words)
-    told = "has no effect beside `policies`, which take the place of the plan's own"
     path = "restart" if where == "job" else "roles.worker.restart"
-    assert reasons(**of_job, policies=policies, roles={"worker": of_role}) == {path: told}
-    assert reasons(**of_job, roles={"worker": {**of_role, "policies": policies}}) == {path: told}
-    made = experiment(**of_job, policies=policies, roles={"master": of_role, "worker": of_role})
-    assert len(job_problems(made, environment())) == (1 if where == "job" else 2), "once for each place"
-    assert reasons(restart="on-failure", policies=policies) == {}, "containers are started again all the same"
+    told = {} if replaced is None else {path: f"has no effect beside `policies`, which put {replaced}"}
+    assert reasons(**of_job, policies=given, roles={"worker": of_role}) == told
+    assert reasons(**of_job, roles={"worker": {**of_role, "policies": given}}) == told
+    made = experiment(**of_job, policies=given, roles={"master": of_role, "worker": of_role})
+    places = 1 if where == "job" else 2
+    assert len(job_problems(made, environment())) == (0 if replaced is None else places), "once for each place"
+    assert reasons(restart="on-failure", policies=given) == {}, "containers are started again all the same"

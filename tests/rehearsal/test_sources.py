@@ -66,6 +66,7 @@ def test_the_launcher_ends_the_job_and_has_keys_of_its_own() -> None:
     first, second = from_plan(made), from_plan(made)
     (launcher,) = (pod.name for pod in made.pods() if pod.role == "launcher")
     assert first.ends_with == {launcher}
+    assert from_plan(plan(**MPI, policies=[])).ends_with == frozenset(), "then nothing ends it while others run"
     assert first.restarts == 2
     assert made.ssh is not None
     keys = [stage.secrets[made.ssh.secret][USER_KEY] for stage in (first, second)]

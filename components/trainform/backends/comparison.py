@@ -28,6 +28,14 @@ Labels and annotations of the job change in place everywhere. Replicas, where th
 within its bounds.
 What other controllers write into a job (Kueue's `suspend` and its entry of `runtimePatches`, defaults of webhooks) is never a change."""
 
+ENDINGS = """
+## How a job ends
+
+A job ends when all its pods have succeeded. Where others would run on (SSH servers, parameter servers, extras), it ends with one role: the one that launches, TensorFlow's chief or
+else all its workers, and beside extras the role of rank 0. `trainform plan` reads from the rendered objects, your patches and policies included, what ends the job, and says so where
+nothing does. A PyTorchJob differs: with training-operator the end of its Master ends it, and workers that still run are removed.
+"""
+
 
 def comparison_page() -> str:
     """Markdown: what each operator is given, then every field of an experiment."""
@@ -42,7 +50,13 @@ def comparison_page() -> str:
         _row((name, backend.MAKES, ", ".join(backend.ADMISSIONS), ", ".join(f"`{path}`" for path in backend.IN_PLACE)))
         for name, backend in BACKENDS.items()
     ]
-    lines += [REPLICAS]
+    lines += [
+        REPLICAS,
+        ENDINGS,
+        _row(("backend", "where other pods would run on, the job ends by")),
+        _row(("---",) * 2),
+    ]
+    lines += [_row((name, backend.ENDS)) for name, backend in BACKENDS.items()]
     lines += ["\n## Fields\n", _row(("field", *names)), _row(("---",) * (len(names) + 1))]
     lines += [_row((f"`{field}`", *(_cell(field, name) for name in names))) for field in field_paths(Experiment)]
     return "\n".join(lines) + "\n"

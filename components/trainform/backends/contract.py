@@ -9,7 +9,7 @@ from trainform.backends.support import Fields
 from trainform.errors import Problem
 from trainform.manifests.env import Operator
 from trainform.manifests.manifest import Manifest
-from trainform.plan.model import Plan
+from trainform.plan.model import Ending, Plan
 from trainform.policy.templates import Template
 
 
@@ -21,6 +21,9 @@ class Backend(Protocol):
 
     ADDS: str
     """What it puts into pods by itself, for the launch contract."""
+
+    ENDS: str
+    """By what it ends a job whose other pods would run on, for the comparison of backends."""
 
     MAKES: str
     """The objects that it is given, for the comparison of backends."""
@@ -60,6 +63,9 @@ class Backend(Protocol):
 
     def pods(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
         """The pods that its controller makes of the rendered objects, and the ConfigMaps that these need, by name."""
+
+    def endings(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
+        """What ends the job while pods of it still run, as rendered: by the success of which ones."""
 
     def replanned(self, key: str, rendered: dict[str, Any], patched: dict[str, Any]) -> Iterable[tuple[str, str]]:
         """Path and reason of what a merge patch on an object of `shapes` changes although the plan decides it."""

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import cast, get_args
 
 from trainform.backends.contract import Backend
+from trainform.backends.endings import endless_notes
 from trainform.backends.in_place import immutable_part
 from trainform.backends.patches import check_patches, override_paths, patched
 from trainform.backends.queues import CRDS as QUEUE_CRDS
@@ -63,8 +64,10 @@ def plan_job(experiment: Experiment, environment: Environment, run: int = 1) -> 
     if problems:
         raise InputError(problems)
     plan = build_plan(experiment, environment, run, _revision(build_plan(experiment, environment, run)))
-    notes = support_notes(experiment, BACKENDS[plan.backend].FIELDS)
-    return dataclasses.replace(plan, notes=(*plan.notes, *notes))
+    backend = BACKENDS[plan.backend]
+    ends_with = backend.endings(plan, job_manifests(plan))
+    notes = (*plan.notes, *support_notes(experiment, backend.FIELDS), *endless_notes(plan, ends_with))
+    return dataclasses.replace(plan, ends_with=ends_with, notes=notes)
 
 
 def job_problems(experiment: Experiment, environment: Environment, run: int = 1) -> list[Problem]:

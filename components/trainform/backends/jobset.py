@@ -10,8 +10,17 @@ from typing import Any
 
 from trainform.backends.decided import changes, overwritten
 from trainform.backends.gangs import QUEUE_LABEL, admission_crds, gang_problems, pod_group, queue_labels
-from trainform.backends.replicated_jobs import DECIDED, INDEX_VARIABLE, OWN_KEYS, SHAPE, SUFFIX, replicated_jobs_spec
+from trainform.backends.replicated_jobs import (
+    DECIDED,
+    INDEX_VARIABLE,
+    OWN_KEYS,
+    SHAPE,
+    SUFFIX,
+    labelled_role,
+    replicated_jobs_spec,
+)
 from trainform.backends.replicated_jobs import INDEX_LABEL as INDEX
+from trainform.backends.replicated_jobs import endings as replicated_endings
 from trainform.backends.replicated_jobs import templates as replicated_templates
 from trainform.backends.replicated_pods import controller_pods
 from trainform.backends.runtimes import OF_TRAINER
@@ -22,7 +31,7 @@ from trainform.manifests.env import Operator
 from trainform.manifests.manifest import Manifest, job_body
 from trainform.manifests.objects import job_metadata
 from trainform.manifests.shape import METADATA
-from trainform.plan.model import Plan
+from trainform.plan.model import Ending, Plan
 from trainform.policy.templates import Template
 from trainform.spec.names import LABEL_MAX
 
@@ -31,6 +40,7 @@ KIND = "JobSet"
 INDEX_LABEL = INDEX
 ADDS = f"`{INDEX_VARIABLE}`; hostname and subdomain of every pod, as planned"
 MAKES = "JobSet (`jobset.x-k8s.io/v1alpha2`), with Volcano's admission a PodGroup"
+ENDS = "`successPolicy` with the replicated jobs of the role, all of them where each replica has one (`ports: per-replica`)"
 ADMISSIONS = (defaults.VOLCANO, defaults.KUEUE)
 IN_PLACE = ("spec.suspend", "spec.ttlSecondsAfterFinished")
 _DECIDED = {
@@ -116,6 +126,11 @@ def pods(plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]
     """Those of the Jobs; they need no further object."""
     body = job_body(manifests)
     return controller_pods(body["metadata"], body["spec"]), {}
+
+
+def endings(plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
+    """By the success policy of the rendered JobSet."""
+    return replicated_endings(job_body(manifests)["spec"], labelled_role)
 
 
 def replanned(key: str, rendered: dict[str, Any], patched: dict[str, Any]) -> Iterator[tuple[str, str]]:

@@ -7,7 +7,7 @@ once the pods of the Master, or of all parameter servers, run.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from trainform.backends.decided import changes, follows
@@ -17,12 +17,16 @@ from trainform.backends.kubedl_fields import RELEASE, dropped
 from trainform.backends.kubedl_pods import HOST, NETWORK_ANNOTATION, OWN_LABELS, appended, controller_pods
 from trainform.backends.kubedl_pods import INDEX_LABEL as INDEX
 from trainform.backends.kubeflow_replicas import (
+    ALL_WORKERS,
     Maker,
     backoff_limit,
     replica_changes,
     replica_problems,
     replica_specs,
+    replica_types,
     shape,
+    type_endings,
+    worker_endings,
 )
 from trainform.backends.kubeflow_replicas import templates as replica_templates
 from trainform.backends.runtimes import OF_TRAINER
@@ -33,12 +37,13 @@ from trainform.manifests.env import Operator
 from trainform.manifests.manifest import Manifest, job_body, without_empty
 from trainform.manifests.objects import job_metadata
 from trainform.manifests.pods import pod_template
-from trainform.plan.model import Plan
+from trainform.plan.model import Ending, Plan
 from trainform.policy.templates import Template
 
 API_VERSION = "training.kubedl.io/v1alpha1"
 INDEX_LABEL = INDEX
 MAKES = f"PyTorchJob or TFJob (`{API_VERSION}`)"
+ENDS = "PyTorchJob: the Master and all workers. TFJob: the Chief; without one all workers (`successPolicy: AllWorkers`)"
 ADMISSIONS = (defaults.VOLCANO,)
 IN_PLACE = ("spec.ttlSecondsAfterFinished",)  # PodGroups and pods are never brought up to date
 _DECIDED = (
@@ -192,6 +197,12 @@ def pods(plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]
     return controller_pods(job_body(manifests)), {}
 
 
+def endings(plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
+    """By the kind of the rendered job."""
+    body = job_body(manifests)
+    return _ENDINGS[body["kind"]](body)
+
+
 def replanned(key: str, rendered: dict[str, Any], patched: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Queue, numbers of pods and who draws their ports, and fields that the API server would drop."""
     yield from changes(_DECIDED, rendered, patched)
@@ -210,4 +221,20 @@ def _dropped(job: dict[str, Any]) -> Iterator[str]:
 def _success(plan: Plan) -> str | None:
     """Without a chief a TFJob is complete when all workers are, and not when the first of them is."""
     workers = plan.launcher == "tensorflow" and all(role.group != "chief" for role in plan.roles)
-    return "AllWorkers" if workers else None
+    return ALL_WORKERS if workers else None
+
+
+def _tensorflow_endings(job: dict[str, Any]) -> tuple[Ending, ...]:
+    """Source: KubeDL 0.5.0, controllers/tensorflow/status.go. With a chief `AllWorkers` waits for both."""
+    types = replica_types(job)
+    if "Chief" not in types:
+        return worker_endings(job)
+    both = job["spec"].get("successPolicy") == ALL_WORKERS and "Worker" in types
+    return type_endings(job, "Chief", *(["Worker"] if both else []))
+
+
+# A PyTorchJob is complete when its Master and all workers are (controllers/pytorch/status.go), and no pod is left then.
+_ENDINGS: dict[str, Callable[[dict[str, Any]], tuple[Ending, ...]]] = {
+    "PyTorchJob": lambda job: (),
+    "TFJob": _tensorflow_endings,
+}

@@ -7,23 +7,28 @@ template that changes is a new revision.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from trainform.backends.decided import changes, follows
+from trainform.backends.endings import first_pod
 from trainform.backends.gangs import GROUP_ANNOTATION, PODGROUP_CRDS, QUEUE_ANNOTATION
-from trainform.backends.job_kinds import JobKind, kind_of
+from trainform.backends.job_kinds import JobKind, kind_of, rendered_specs
 from trainform.backends.kubeflow_pods import GPU, INIT_CONTAINERS, OWN_LABELS, VOLUMES, appended, controller_objects
 from trainform.backends.kubeflow_pods import INDEX_LABEL as INDEX
 from trainform.backends.kubeflow_replicas import (
+    ALL_WORKERS,
     Maker,
     backoff_limit,
     processes_per_node,
     replica_changes,
     replica_problems,
     replica_specs,
+    replica_types,
     said_number,
     shape,
+    type_endings,
+    worker_endings,
 )
 from trainform.backends.kubeflow_replicas import templates as replica_templates
 from trainform.backends.runtimes import OF_TRAINER
@@ -34,12 +39,16 @@ from trainform.manifests.env import Operator
 from trainform.manifests.manifest import Manifest, job_body, without_empty
 from trainform.manifests.objects import job_metadata
 from trainform.manifests.shape import intact
-from trainform.plan.model import Plan, RolePlan
+from trainform.plan.model import Ending, Plan, RolePlan
 from trainform.policy.templates import Template
 
 API_VERSION = "kubeflow.org/v1"
 INDEX_LABEL = INDEX
 MAKES = f"PyTorchJob, TFJob or MPIJob (`{API_VERSION}`)"
+ENDS = (
+    "PyTorchJob: the Master; without one all workers, or any of an elastic job. TFJob: the Chief; without one all workers (`successPolicy: AllWorkers`). "
+    "MPIJob: the Launcher"
+)
 ADMISSIONS = (defaults.VOLCANO,)
 # The CRD refuses another queue; templates would change for no pod that runs.
 IN_PLACE = (
@@ -180,6 +189,12 @@ def pods(plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]
     return controller_objects(job_body(manifests))
 
 
+def endings(plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
+    """By the kind of the rendered job."""
+    body = job_body(manifests)
+    return _ENDINGS[body["kind"]](body)
+
+
 def replanned(key: str, rendered: dict[str, Any], patched: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Queue and numbers of pods."""
     yield from changes(_DECIDED, rendered, patched)
@@ -219,8 +234,27 @@ def _mpi(plan: Plan) -> dict[str, Any]:
     return {"slotsPerWorker": processes_per_node(plan), "mainContainer": kind_of(plan).container}
 
 
-# AllWorkers: without a chief the job is complete when all workers are, and not when the first of them is.
-_OWN_FIELDS = {"PyTorchJob": _pytorch, "TFJob": lambda plan: {"successPolicy": "AllWorkers"}, "MPIJob": _mpi}
+_OWN_FIELDS = {"PyTorchJob": _pytorch, "TFJob": lambda plan: {"successPolicy": ALL_WORKERS}, "MPIJob": _mpi}
+
+
+def _pytorch_endings(job: dict[str, Any]) -> tuple[Ending, ...]:
+    """Source: training-operator 1.9.3, pkg/controller.v1 (`UpdateJobStatus`), as for the other kinds."""
+    types = replica_types(job)
+    if "Master" in types:
+        return type_endings(job, "Master")
+    elastic = "elasticPolicy" in job["spec"] and rendered_specs(job)["Worker"]["replicas"] > 1
+    return first_pod(types["Worker"]) if elastic else type_endings(job, "Worker")
+
+
+def _tensorflow_endings(job: dict[str, Any]) -> tuple[Ending, ...]:
+    return type_endings(job, "Chief") if "Chief" in replica_types(job) else worker_endings(job)
+
+
+_ENDINGS: dict[str, Callable[[dict[str, Any]], tuple[Ending, ...]]] = {
+    "PyTorchJob": _pytorch_endings,
+    "TFJob": _tensorflow_endings,
+    "MPIJob": lambda job: type_endings(job, "Launcher"),
+}
 
 
 def _listening(plan: Plan, template: dict[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from trainform.backends.decided import changes, labels_of, overwritten
+from trainform.backends.endings import Part, all_of
 from trainform.backends.gangs import SCHEDULER
 from trainform.backends.job_kinds import KINDS, JobKind, kind_of, rendered_kind, rendered_specs
 from trainform.catalog import defaults
@@ -18,10 +19,11 @@ from trainform.errors import Problem
 from trainform.manifests.env import Operator
 from trainform.manifests.pods import RESTART_POLICIES, pod_template
 from trainform.manifests.shape import METADATA, POD_TEMPLATE, intact
-from trainform.plan.model import Plan, RolePlan
+from trainform.plan.model import Ending, Plan, RolePlan
 from trainform.policy.templates import Template
 
 ON_FAILURE = "on-failure"
+ALL_WORKERS = "AllWorkers"  # of a TFJob without a chief, which else is complete when worker 0 is
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,7 +47,8 @@ def shape(plan: Plan, run_policy: Mapping[str, Any]) -> dict[str, Any]:
     kind = kind_of(plan)
     types = [f"{kind.types.get(role.group, role.name)}!" for role in plan.roles]
     spec = {"replicas!": int, "restartPolicy!": str, "template!": POD_TEMPLATE}
-    return {"metadata!": METADATA, "spec!": {**run_policy, f"{kind.field}!": dict.fromkeys(types, spec)}}
+    success = {"successPolicy": str} if kind.kind == "TFJob" else {}
+    return {"metadata!": METADATA, "spec!": {**success, **run_policy, f"{kind.field}!": dict.fromkeys(types, spec)}}
 
 
 def templates(plan: Plan, job: dict[str, Any]) -> list[Template]:
@@ -53,6 +56,29 @@ def templates(plan: Plan, job: dict[str, Any]) -> list[Template]:
     least = {role.name: role.min_available for role in plan.roles}
     found = [Template(spec["replicas"], spec["replicas"], spec["template"]) for spec in rendered_specs(job).values()]
     return [dataclasses.replace(template, min_available=least[template.role]) for template in found]
+
+
+def replica_types(job: dict[str, Any]) -> dict[str, Part]:
+    """The replica types of a rendered job, each with the role whose pods it has."""
+    specs = rendered_specs(job)
+    return {
+        name: Part(name, str(spec["template"]["metadata"]["labels"][defaults.ROLE_LABEL]))
+        for name, spec in specs.items()
+    }
+
+
+def type_endings(job: dict[str, Any], *names: str) -> tuple[Ending, ...]:
+    """The success of all replicas of these types together."""
+    parts = replica_types(job)
+    return all_of([*parts.values()], [parts[name] for name in names])
+
+
+def worker_endings(job: dict[str, Any]) -> tuple[Ending, ...]:
+    """Of a TFJob without a chief: all workers, or worker 0 alone, which TensorFlow takes for the chief."""
+    worker = replica_types(job)["Worker"]
+    if job["spec"].get("successPolicy") == ALL_WORKERS or rendered_specs(job)["Worker"]["replicas"] == 1:
+        return type_endings(job, "Worker")
+    return (Ending(f"replica 0 of the role {worker.role}", (worker.role,)),)
 
 
 def backoff_limit(plan: Plan) -> int | None:

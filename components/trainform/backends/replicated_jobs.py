@@ -6,15 +6,18 @@ Source: JobSet 0.12.0, `api/jobset/v1alpha2` and its webhooks. What these would 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from trainform.backends.decided import labels_of
+from trainform.backends.endings import Part, all_of, any_of
 from trainform.backends.gangs import in_gang
+from trainform.catalog import defaults
 from trainform.manifests.env import Operator
 from trainform.manifests.manifest import without_empty
 from trainform.manifests.pods import pod_template
 from trainform.manifests.shape import POD_TEMPLATE, intact
-from trainform.plan.model import Group, Plan, RolePlan
+from trainform.plan.model import Ending, Group, Plan, RolePlan
 from trainform.policy.templates import Template
 
 INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
@@ -41,7 +44,8 @@ DECIDED = (
     "replicatedJobs.*.template.spec.completions",
     *labels_of("replicatedJobs.*.template.spec.template"),
 )
-SHAPE = {"network!": {"subdomain": str}, "replicatedJobs!": [JOB_SHAPE]}
+SUCCESS = {"operator": str, "targetReplicatedJobs": [str]}
+SHAPE = {"network!": {"subdomain": str}, "successPolicy": SUCCESS, "replicatedJobs!": [JOB_SHAPE]}
 
 
 def replicated_jobs_spec(plan: Plan, operator: Operator) -> dict[str, Any]:
@@ -53,7 +57,7 @@ def replicated_jobs_spec(plan: Plan, operator: Operator) -> dict[str, Any]:
                 "subdomain": plan.rendezvous.service,
                 "publishNotReadyAddresses": True,
             },
-            "successPolicy": without_empty({"operator": "All", "targetReplicatedJobs": _speaking(plan)}),
+            "successPolicy": without_empty({"operator": "All", "targetReplicatedJobs": _ending_groups(plan)}),
             "failurePolicy": _failure_policy(plan),
             "startupPolicy": {"startupPolicyOrder": "AnyOrder"},
             "ttlSecondsAfterFinished": plan.ttl_seconds,
@@ -71,6 +75,20 @@ def templates(spec: dict[str, Any]) -> list[Template]:
         pods = job["template"]["spec"]
         found.append(Template(pods["parallelism"], pods["parallelism"], pods["template"]))
     return found
+
+
+def endings(spec: dict[str, Any], role_of: Callable[[dict[str, Any]], str]) -> tuple[Ending, ...]:
+    """What ends a JobSet with this spec while pods of it still run. `role_of`: whose pods a replicated job makes."""
+    policy = spec.get("successPolicy", {})
+    parts = [Part(job["name"], role_of(job)) for job in spec["replicatedJobs"]]
+    targets = {*policy.get("targetReplicatedJobs", [])}
+    chosen = [part for part in parts if not targets or part.name in targets]
+    return any_of(parts, chosen) if policy.get("operator", "All") == "Any" else all_of(parts, chosen)
+
+
+def labelled_role(job: dict[str, Any]) -> str:
+    """The role of a replicated job that was rendered here."""
+    return str(job["template"]["spec"]["template"]["metadata"]["labels"][defaults.ROLE_LABEL])
 
 
 def _replicated_job(plan: Plan, role: RolePlan, group: Group, operator: Operator) -> dict[str, Any]:
@@ -93,11 +111,10 @@ def _backoff(plan: Plan, role: RolePlan) -> int:
     return role.max_retry - 1 if role.restart == "on-failure" else 0
 
 
-def _speaking(plan: Plan) -> list[str]:
-    """Groups whose success is the job's; none: all. A role that is not there, or has no replicas, is told elsewhere."""
-    speaking = [role for role in plan.roles if role.name == plan.ends_with]
-    # of replicas with templates of their own the first one speaks, as TensorFlow's worker 0 does
-    return [group.name for role in speaking for group in role.groups() if not group.index]
+def _ending_groups(plan: Plan) -> list[str]:
+    """Groups whose success together is the job's; none: all. A role that is not there, or has no replicas, is told
+    elsewhere."""
+    return [group.name for role in plan.roles if role.name == plan.ending_role for group in role.groups()]
 
 
 def _failure_policy(plan: Plan) -> dict[str, Any]:

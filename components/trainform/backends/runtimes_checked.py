@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from trainform.backends.endings import ends_by
 from trainform.backends.gangs import SCHEDULER
+from trainform.backends.replicated_jobs import SUCCESS
 from trainform.backends.runtimes import (
     ML_POLICY,
     POD_GROUP_POLICY,
@@ -20,7 +22,7 @@ from trainform.backends.runtimes import (
     replicated_jobs,
     runtime_findings,
 )
-from trainform.backends.runtimes_named import counted, expected, patch
+from trainform.backends.runtimes_named import counted, expected, patch, runtime_endings
 from trainform.backends.trainer_runtime import MPI, MPI_VOLUMES, NODE, TORCH, TRAINER, num_nodes
 from trainform.catalog import defaults
 from trainform.errors import Problem
@@ -50,7 +52,7 @@ SHAPE = {
     "spec!": {
         "mlPolicy": ML_POLICY,
         "podGroupPolicy": POD_GROUP_POLICY,
-        "template!": {"spec!": {"network": {"subdomain": str}, "replicatedJobs!": [_JOB]}},
+        "template!": {"spec!": {"network": {"subdomain": str}, "successPolicy": SUCCESS, "replicatedJobs!": [_JOB]}},
     },
 }
 
@@ -234,4 +236,13 @@ def _container(
         yield Finding(path, reason, f"write it as `roles.{role.name}.image`, or name another runtime")
 
 
-_RULES: tuple[Callable[[Mapping[str, Any], Plan], Iterator[Finding]], ...] = (_policy, _jobs, _admission, _pods)
+def _end(spec: Mapping[str, Any], plan: Plan) -> Iterator[Finding]:
+    """Nodes that serve SSH never end by themselves. What jobs are missing is told by themselves."""
+    names = {job["name"] for job in replicated_jobs(spec)}
+    group = next((role.group for role in plan.roles if role.name == plan.ending_role), None)
+    if group in names and len(names) > 1 and not ends_by(plan.ending_role, runtime_endings(plan, spec)):
+        reason = f"does not end the job when `{group}` has succeeded, so its other pods would run, and hold what they have, for ever"
+        yield Finding("template.spec.successPolicy", reason, f"name a runtime with `targetReplicatedJobs: [{group}]`")
+
+
+_RULES: tuple[Callable[[Mapping[str, Any], Plan], Iterator[Finding]], ...] = (_policy, _jobs, _admission, _pods, _end)

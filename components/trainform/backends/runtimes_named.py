@@ -6,9 +6,11 @@ Source: Kubeflow Trainer 2.3.0, `pkg/apis/trainer/v1alpha1` (PodSpecPatch, Conta
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 from trainform.backends.gangs import QUEUE_ANNOTATION
+from trainform.backends.replicated_jobs import endings
 from trainform.backends.trainer_runtime import (
     LAUNCHER,
     MPI,
@@ -20,7 +22,7 @@ from trainform.backends.trainer_runtime import (
 from trainform.catalog import defaults
 from trainform.manifests.manifest import without_empty
 from trainform.manifests.pods import pod_template
-from trainform.plan.model import Plan, RolePlan, RuntimePlan
+from trainform.plan.model import Ending, Plan, RolePlan, RuntimePlan
 from trainform.policy.templates import Template
 
 MANAGER = "trainform.dev/trainform"
@@ -56,6 +58,20 @@ def named_spec(plan: Plan, runtime: RuntimePlan) -> dict[str, Any]:
 def named_templates(plan: Plan) -> list[Template]:
     """The pods of each role as far as they are the experiment's."""
     return [Template(role.replicas, role.min_available, _template(plan, role)) for role in plan.roles]
+
+
+def named_endings(plan: Plan, runtime: RuntimePlan) -> tuple[Ending, ...]:
+    """As the runtime says. Where only the cluster has it, `up` holds it to the plan."""
+    if runtime.content is not None:
+        return runtime_endings(plan, runtime.content["spec"])
+    role = plan.ending_role
+    return () if role is None else (Ending(f"the role {role}, if the {runtime.kind} {runtime.name} says so", (role,)),)
+
+
+def runtime_endings(plan: Plan, spec: Mapping[str, Any]) -> tuple[Ending, ...]:
+    """What ends a job on a runtime with this spec while pods of it still run."""
+    roles = {role.group: role.name for role in plan.roles}
+    return endings(spec["template"]["spec"], lambda job: roles.get(job["name"], job["name"]))
 
 
 def expected(plan: Plan) -> dict[str, str]:

@@ -12,12 +12,13 @@ from typing import Any
 from trainform.backends import jobset
 from trainform.backends.decided import changes, labels_of
 from trainform.backends.gangs import QUEUE_ANNOTATION, QUEUE_LABEL, queue_labels
-from trainform.backends.replicated_jobs import DECIDED, SHAPE
+from trainform.backends.replicated_jobs import DECIDED, SHAPE, labelled_role
 from trainform.backends.replicated_jobs import INDEX_LABEL as INDEX
+from trainform.backends.replicated_jobs import endings as replicated_endings
 from trainform.backends.replicated_jobs import templates as replicated_templates
 from trainform.backends.runtimes import ML_POLICY, POD_GROUP_POLICY, Wanted, runtime_findings
 from trainform.backends.runtimes_checked import named_problems
-from trainform.backends.runtimes_named import named_spec, named_templates
+from trainform.backends.runtimes_named import named_endings, named_spec, named_templates
 from trainform.backends.support import Fields, done_by, noted, refused
 from trainform.backends.trainer_pods import controller_objects
 from trainform.backends.trainer_runtime import (
@@ -39,7 +40,7 @@ from trainform.manifests.env import Operator
 from trainform.manifests.manifest import Manifest, job_body, without_empty
 from trainform.manifests.objects import experiment_labels, job_metadata
 from trainform.manifests.shape import METADATA
-from trainform.plan.model import Plan
+from trainform.plan.model import Ending, Plan
 from trainform.policy.templates import Template
 
 GROUP = "trainer.kubeflow.org"
@@ -53,6 +54,7 @@ ADDS = (
     f"`{MPI_VOLUMES['mpi-hostfile']}` and key at `{MPI_VOLUMES['mpi-ssh-auth']}`, which the launch script does not need"
 )
 MAKES = f"TrainingRuntime and TrainJob (`{API_VERSION}`)"
+ENDS = "`successPolicy` of the runtime's JobSet, as with jobset; on a runtime that is named, what that says"
 ADMISSIONS = (defaults.VOLCANO, defaults.KUEUE)
 IN_PLACE = ("spec.suspend",)
 _PATCHED = "spec.runtimePatches.*.trainingRuntimeSpec.template"
@@ -176,6 +178,13 @@ def pods(plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]
             [Problem("runtime", plan.runtime.name, "is in the cluster alone, so its pods are not known", fix)]
         )
     return controller_objects(plan.runtime.content, job_body(manifests))
+
+
+def endings(plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
+    """By the success policy of the runtime."""
+    if plan.runtime is not None:
+        return named_endings(plan, plan.runtime)
+    return replicated_endings(_runtime(manifests)["spec"]["template"]["spec"], labelled_role)
 
 
 def replanned(key: str, rendered: dict[str, Any], patched: dict[str, Any]) -> Iterator[tuple[str, str]]:

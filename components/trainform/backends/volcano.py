@@ -13,7 +13,18 @@ from typing import Any
 from trainform.backends.decided import changes, labels_of, overwritten
 from trainform.backends.gangs import GROUP_ANNOTATION, SCHEDULER, topology
 from trainform.backends.runtimes import OF_TRAINER
-from trainform.backends.support import Fields
+from trainform.backends.support import Fields, done_by
+from trainform.backends.volcano_ends import (
+    ENDS as ENDINGS,
+)
+from trainform.backends.volcano_ends import (
+    POLICY,
+    ending_problems,
+    min_success,
+    rendered_policies,
+    task_policies,
+)
+from trainform.backends.volcano_ends import endings as job_endings
 from trainform.backends.volcano_pods import HOSTS_MOUNT, controller_objects, host_variables
 from trainform.catalog import defaults
 from trainform.errors import Problem
@@ -22,9 +33,8 @@ from trainform.manifests.manifest import Manifest, job_body, without_empty
 from trainform.manifests.objects import job_metadata
 from trainform.manifests.pods import pod_template
 from trainform.manifests.shape import METADATA, POD_TEMPLATE
-from trainform.plan.model import Group, Plan, RolePlan
+from trainform.plan.model import Ending, Group, Plan, RolePlan
 from trainform.policy.templates import Template
-from trainform.spec.quantities import seconds
 from trainform.spec.roles import Policy
 
 API_VERSION = "batch.volcano.sh/v1alpha1"
@@ -36,9 +46,15 @@ ADDS = (
     "variables of the whole role too, but no file"
 )
 MAKES = "Job (`batch.volcano.sh/v1alpha1`)"
+ENDS = ENDINGS
 ADMISSIONS = (defaults.VOLCANO,)
 IN_PLACE = ("spec.minAvailable", "spec.priorityClassName", "spec.tasks.*.replicas", "spec.tasks.*.minAvailable")
-FIELDS: Fields = {"runtime": OF_TRAINER}
+FIELDS: Fields = {
+    "runtime": OF_TRAINER,
+    "network.ports": done_by(
+        "a task for each replica; policies for `TaskCompleted` and `*`, which would act upon the end of a single one, are refused"
+    ),
+}
 
 # Of Volcano's plugins only svc stays on, for the pods' hostnames (without it there are no names in DNS); our own Service is
 # their subdomain. Its NetworkPolicy would shut out everything but the job itself.
@@ -49,7 +65,11 @@ SHAPE = {
     "spec!": {
         "queue!": str,
         "minAvailable!": int,
-        "tasks!": [{"name!": str, "replicas!": int, "minAvailable!": int, "template!": POD_TEMPLATE}],
+        "minSuccess": int,
+        "policies": [POLICY],
+        "tasks!": [
+            {"name!": str, "replicas!": int, "minAvailable!": int, "policies": [POLICY], "template!": POD_TEMPLATE}
+        ],
     },
 }
 
@@ -77,6 +97,7 @@ def problems(plan: Plan) -> Iterator[Problem]:
     for role in plan.roles:
         yield from _policy_problems(f"roles.{role.name}.policies", role.policies)
         yield from _mounted_over(role)
+    yield from ending_problems(plan)
     yield from overwritten(plan, "Volcano", OWN_KEYS)
 
 
@@ -101,12 +122,13 @@ def job(plan: Plan) -> Manifest:
         "schedulerName": SCHEDULER,
         "queue": plan.queue.name,
         "minAvailable": plan.min_available,
+        "minSuccess": min_success(plan),
         "maxRetry": plan.max_retry,
         "priorityClassName": plan.priority_class,
         "ttlSecondsAfterFinished": plan.ttl_seconds,
         "networkTopology": topology(plan),
         "plugins": PLUGINS,
-        "policies": [_policy(policy) for policy in plan.policies],
+        "policies": rendered_policies(plan.policies),
         "tasks": [_task(plan, role, group) for role in plan.roles for group in role.groups()],
     }
     body = {"apiVersion": API_VERSION, "kind": KIND, "metadata": job_metadata(plan), "spec": without_empty(spec)}
@@ -124,6 +146,11 @@ def templates(plan: Plan, manifests: Sequence[Manifest]) -> list[Template]:
 def pods(plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
     """What the controller would make of the rendered Job."""
     return controller_objects(job_body(manifests))
+
+
+def endings(plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
+    """By the policies of the rendered Job, and its `minSuccess`."""
+    return job_endings(job_body(manifests))
 
 
 def replanned(key: str, rendered: dict[str, Any], patched: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -158,22 +185,10 @@ def _task(plan: Plan, role: RolePlan, group: Group) -> dict[str, Any]:
             "replicas": group.replicas,
             "minAvailable": group.min_available,
             "maxRetry": role.max_retry,
-            "policies": [_policy(policy) for policy in _policies(role, group)],
+            "policies": task_policies(plan, role),
             "template": pod_template(plan, role, group, operator(plan)),
         }
     )
-
-
-def _policies(role: RolePlan, group: Group) -> list[Policy]:
-    """The role's policies. Where each replica is a task of its own, the end of the first one alone is the role's: Volcano would take
-    the end of any, and TensorFlow's worker 0 is its chief."""
-    return [policy for policy in role.policies if group.index in (None, 0) or policy.event != "TaskCompleted"]
-
-
-def _policy(policy: Policy) -> dict[str, Any]:
-    timeout = None if policy.timeout is None else f"{seconds(policy.timeout)}s"
-    fields = {"action": policy.action, "event": policy.event, "exitCode": policy.exit_code, "timeout": timeout}
-    return without_empty(fields)
 
 
 def _mounted_over(role: RolePlan) -> Iterator[Problem]:

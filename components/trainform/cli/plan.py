@@ -160,8 +160,8 @@ def _summary(plan: Plan) -> Iterable[str]:
     if plan.hosts:
         slots = ", ".join(f"{host.address} slots={host.slots}" for host in plan.hosts[:3])
         yield f"Hosts   {slots}{f' and {len(plan.hosts) - 3} more' if len(plan.hosts) > 3 else ''}"
-    if plan.ends_with is not None:
-        yield f"Ends    with the role {plan.ends_with}"
+    if plan.ends_with:
+        yield f"Ends    with {' or '.join(ending.pods for ending in plan.ends_with)}"
     totals = [f"{plan.totals.pods} pods", accelerators if accelerators else "no accelerators"]
     totals += [f"cpu {plan.totals.cpu}"] if plan.totals.cpu else []
     totals += [f"memory {plan.totals.memory}"] if plan.totals.memory else []

@@ -50,7 +50,7 @@ def key_mounts(role: RolePlan, init: str) -> list[dict[str, Any]]:
 
 def needs_files(role: RolePlan) -> bool:
     """Whether the pods mount the launch files: to start with one, or to check out code with one."""
-    return role.launched or bool(role.checkouts)
+    return role.launched or role.stays or bool(role.checkouts)
 
 
 def needs_hostfile(plan: Plan, role: RolePlan) -> bool:

@@ -32,7 +32,7 @@ from trainform.plan.world import in_world, is_launched, launching_role, task_typ
 from trainform.spec.experiment import Experiment
 from trainform.spec.launchers import Accelerate, Launcher
 
-COMMAND_SCRIPT, SERVE_SCRIPT = "command.sh", "serve.sh"
+COMMAND_SCRIPT, SERVE_SCRIPT, STAY_SCRIPT = "command.sh", "serve.sh", "stay.sh"
 TF_CONFIG = "tf_config.json"
 
 _HEADER = """\
@@ -61,13 +61,38 @@ config=$(printf '%s' "$config" | sed "s/\\"$own:[0-9]*\\"/\\"$own:${TRAINFORM_TE
 _EXPORT_TF_CONFIG = 'export TF_CONFIG="${TF_CONFIG-$config}"\n'
 # a shell ends at once when it is told to, which `sleep` as process 1 does not
 _IDLE = """\
-# Processes are started here by the operator's own agent; this one keeps the container up.
-trap 'exit 143' TERM
 while :; do
   sleep 3600 &
   wait $!
 done
 """
+_FOR_AGENT = f"""\
+# Processes are started here by the operator's own agent; this one keeps the container up.
+trap 'exit 143' TERM
+{_IDLE}"""
+_STAY = f"""\
+#!/bin/sh
+# Runs a command. Where it succeeds, the container stays up until the pod is removed: the operator ends the job by the
+# number of pods that have succeeded, and this one is none of those that are meant.
+set -u
+main= told=
+forward() {{ told=yes; [ -z "$main" ] || kill "$main" 2>/dev/null || :; }}
+trap forward TERM
+"$@" &
+main=$!
+[ -z "$told" ] || forward
+# a signal ends `wait`, and not what it waits for
+code=0
+wait "$main" || code=$?
+while kill -0 "$main" 2>/dev/null; do
+  code=0
+  wait "$main" || code=$?
+done
+[ "$code" -eq 0 ] || exit "$code"
+trap 'exit 143' TERM
+[ -z "$told" ] || exit 143
+echo "trainform: done; waiting for the end of the job" >&2
+{_IDLE}"""
 _HOSTFILE = f"{defaults.LAUNCH_MOUNT}/{defaults.HOSTFILE}"
 
 _STATIC_TORCHRUN = (
@@ -146,6 +171,7 @@ FILES = {
     SSHD_CONFIG: "sshd's configuration",
     SESSION_SCRIPT: "what a session over SSH runs: it sees the container's variables",
     CHECKOUT_SCRIPT: "`prepare` with git: checks out the commit",
+    STAY_SCRIPT: "volcano, `ports: per-replica`: keeps a pod that has succeeded, and does not end the job, until the job ends",
 }
 """What the launch volume may hold, and what for."""
 
@@ -168,6 +194,8 @@ def launch_files(layout: Layout, world: World) -> dict[str, str]:
         files[defaults.HOSTFILE] = "".join(f"{host.address} slots={host.slots}\n" for host in layout.hosts())
     if layout.tf_config:
         files[TF_CONFIG] = _tf_config(layout)
+    if layout.ends_by_number:
+        files[STAY_SCRIPT] = _STAY
     return files
 
 
@@ -199,12 +227,14 @@ def script_name(experiment: Experiment, name: str) -> str:
     return defaults.LAUNCH_SCRIPT if experiment.roles[name].command is None else COMMAND_SCRIPT
 
 
-def container_command(experiment: Experiment, name: str) -> tuple[str, ...]:
+def container_command(layout: Layout, name: str) -> tuple[str, ...]:
     """What the container starts: the script for launched roles, the role's own command for the others."""
-    role = experiment.roles[name]
+    experiment = layout.experiment
+    stay = ("/bin/sh", f"{defaults.LAUNCH_MOUNT}/{STAY_SCRIPT}") if layout.stays(name) else ()
     if is_launched(experiment, name):
-        return ("/bin/sh", f"{defaults.LAUNCH_MOUNT}/{script_name(experiment, name)}")
-    return () if role.command is None else tuple(role.command)
+        return (*stay, "/bin/sh", f"{defaults.LAUNCH_MOUNT}/{script_name(experiment, name)}")
+    command = experiment.roles[name].command
+    return () if command is None else (*stay, *command)
 
 
 def container_args(experiment: Experiment, name: str) -> tuple[str, ...]:
@@ -250,7 +280,7 @@ def _command_script(layout: Layout, world: World) -> str:
 
 
 def _serve_script(layout: Layout, world: World) -> str:
-    return _HEADER + (SERVE if layout.naming.agent is None else _IDLE)
+    return _HEADER + (SERVE if layout.naming.agent is None else _FOR_AGENT)
 
 
 _SCRIPTS: dict[str, Callable[[Layout, World], str]] = {

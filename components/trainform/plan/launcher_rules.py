@@ -7,7 +7,14 @@ from collections.abc import Iterator
 from trainform.errors import Problem
 from trainform.plan.launch import chooses_mode
 from trainform.plan.model import Plan
-from trainform.plan.restart import ALL_WHEN_EVICTED, restart_words, times
+from trainform.plan.restart import (
+    ALL_WHEN_EVICTED,
+    FAILED_OR_EVICTED,
+    action_upon,
+    restart_words,
+    role_policies,
+    times,
+)
 from trainform.plan.world import EVALUATOR, TASK_TYPES, first_ranked, is_launched, launching_role, task_type
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
@@ -134,18 +141,21 @@ def restart_problems(experiment: Experiment, environment: Environment, plan: Pla
 
 
 def _without_effect(experiment: Experiment) -> Iterator[Problem]:
-    """An eviction restarts the job by a policy of the plan's own, and a list of the user's takes the place of those."""
-    paths = {
-        "restart" if role.restart is None else f"roles.{name}.restart": None
-        for name, role in experiment.roles.items()
-        if is_launched(experiment, name)
-        if restart_words(experiment, name) == ALL_WHEN_EVICTED
-        if experiment.policies is not None or role.policies is not None
-    }
-    for path in paths:
-        yield Problem(
-            path,
-            ALL_WHEN_EVICTED,
-            "has no effect beside `policies`, which take the place of the plan's own",
-            "write `{event: PodFailed, action: RestartJob}` and the same of PodEvicted there, or remove one of the two",
-        )
+    """A failure or an eviction restarts the job by defaults, in whose place the user's policies may have put something
+    else."""
+    found: dict[str, str] = {}
+    for name, role in experiment.roles.items():
+        if restart_words(experiment, name) != ALL_WHEN_EVICTED or not is_launched(experiment, name):
+            continue
+        path = "restart" if role.restart is None else f"roles.{name}.restart"
+        asked = (*role_policies(experiment)[name], *([] if experiment.policies is None else experiment.policies))
+        for policy in reversed(FAILED_OR_EVICTED):
+            action = action_upon(asked, str(policy.event))
+            if action != policy.action:
+                upon = "nothing" if action is None else action
+                found[path] = (
+                    f"has no effect beside `policies`, which put {upon} in the place of {policy.action} upon {policy.event}"
+                )
+    for path, reason in found.items():
+        fix = "change `policies`, or write never or on-failure here"
+        yield Problem(path, ALL_WHEN_EVICTED, reason, fix)

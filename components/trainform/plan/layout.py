@@ -9,7 +9,15 @@ from trainform.catalog import defaults
 from trainform.plan.model import Host, Naming, Port, group_name, job_name
 from trainform.plan.naming import chosen_backend, group_of, naming_of
 from trainform.plan.ports import SSH, main_port, own_sets, plan_ports, usual_port
-from trainform.plan.world import first_ranked, has_tf_config, in_world, processes_per_node, ssh_roles
+from trainform.plan.restart import COMPLETED, role_policies
+from trainform.plan.world import (
+    ending_role,
+    first_ranked,
+    has_tf_config,
+    in_world,
+    processes_per_node,
+    ssh_roles,
+)
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 
@@ -45,6 +53,20 @@ class Layout:
     def per_replica(self, role: str) -> bool:
         """Whether each replica of the role has ports, and so a template, of its own."""
         return own_sets(self.experiment, self.naming) and self.experiment.roles[role].ranked
+
+    @property
+    def ends_by_number(self) -> bool:
+        """Whether the operator ends the job by the number of pods that have succeeded: several groups of pods end it
+        together."""
+        role = ending_role(self.experiment)
+        if role is None or role not in self.experiment.roles or not self.naming.ends_by_number:
+            return False
+        several = self.per_replica(role) and self.experiment.roles[role].replicas > 1
+        return several and COMPLETED in role_policies(self.experiment)[role]
+
+    def stays(self, role: str) -> bool:
+        """Whether the role's pods must not succeed before those that end the job, since they would be counted."""
+        return self.ends_by_number and role != ending_role(self.experiment)
 
     @property
     def job(self) -> str:

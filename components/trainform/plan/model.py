@@ -148,10 +148,12 @@ class Agent:
 
 @dataclasses.dataclass(frozen=True)
 class Naming:
-    """How the operator calls the pods of a group, and how peers call them. `own_service`: a headless Service of ours gives the
-    names; else the operator makes Services of its own. `single`: groups whose only pod has no number. `agent`: how processes are
-    started on other pods where that is not by SSH; such pods have no names in DNS. `draws_ports`: the operator chooses the ports
-    when it makes a pod, and tells the pod; the plan has only those that peers call."""
+    """How the operator calls the pods of a group, and how peers call them. `own_service`: a headless Service of ours
+    gives the names; else the operator makes Services of its own. `single`: groups whose only pod has no number.
+    `agent`: how processes are started on other pods where that is not by SSH; such pods have no names in DNS.
+    `draws_ports`: the operator chooses the ports when it makes a pod, and tells the pod; the plan has only those that
+    peers call. `ends_by_number`: what several groups of pods end together ends when as many pods have succeeded as
+    these groups have, whichever they are."""
 
     pod: str
     address: str
@@ -159,6 +161,7 @@ class Naming:
     single: tuple[str, ...] = ()
     agent: Agent | None = None
     draws_ports: bool = False
+    ends_by_number: bool = False
 
     def pod_name(self, job: str, group: str, index: int) -> str:
         """What the pod's hostname is."""
@@ -186,9 +189,10 @@ class Group:
 class RolePlan:
     """One role group. `group`: the operator's word for it, which stands in names of pods.
 
-    `rank_offset` is the rank of the first of them, None where the plan gives no ranks: an unranked role has none, and in an elastic
-    job torchrun numbers the pods at run time. `ports`: one set for all replicas, or one for each (`per_replica`). `launched`: the pods
-    start with a launch script. `prepared`: which steps of `prepare` are the first ones of `init`. `restart` is the pods' own policy;
+    `rank_offset` is the rank of the first of them, None where the plan gives no ranks: an unranked role has none, and
+    in an elastic job torchrun numbers the pods at run time. `ports`: one set for all replicas, or one for each
+    (`per_replica`). `launched`: the pods start with a launch script. `stays`: a pod that succeeds stays up until the
+    job ends. `prepared`: which steps of `prepare` are the first ones of `init`. `restart` is the pods' own policy;
     `restarts_job`: a failed or evicted pod starts the whole job anew.
     """
 
@@ -216,6 +220,7 @@ class RolePlan:
     init: tuple[InitContainer, ...]
     ssh: bool
     launched: bool
+    stays: bool
     restart: str
     restarts_job: bool
     max_retry: int
@@ -267,11 +272,23 @@ class Pod:
 
 
 @dataclasses.dataclass(frozen=True)
-class Plan:
-    """One experiment in one environment, ready to be rendered. `job` is the name of the job object and contains the revision.
+class Ending:
+    """Pods whose success ends the job while others still run. `pods`: which ones, in words. `roles`: those of which
+    each one's success is enough by itself."""
 
-    `files` are mounted in launched pods, by name. `launches`: the role whose pod starts the processes of all over SSH, which then give
-    out the ranks; None: every pod starts its own. `ends_with`: the role whose success ends the job; None: every pod ends by itself."""
+    pods: str
+    roles: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """One experiment in one environment, ready to be rendered. `job` is the name of the job object and contains the
+    revision.
+
+    `files` are mounted in launched pods, by name. `launches`: the role whose pod starts the processes of all over SSH,
+    which then give out the ranks; None: every pod starts its own. `ending_role`: the role whose success is to end the
+    job; None: every pod ends by itself. `ends_with`: what does end it while other pods still run, as the rendered
+    objects have it."""
 
     experiment: str
     environment: str
@@ -292,7 +309,8 @@ class Plan:
     services: tuple[ReplicaService, ...]
     files: dict[str, str]
     launches: str | None
-    ends_with: str | None
+    ending_role: str | None
+    ends_with: tuple[Ending, ...]
     queue: QueuePlan
     claims: tuple[ClaimPlan, ...]
     run_as: RunAs | None

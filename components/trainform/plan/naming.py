@@ -11,7 +11,7 @@ from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 
 # Pods by their own names, behind a headless Service of ours.
-_BY_TASK = Naming(pod="{job}-{group}-{index}", address="{pod}.{service}", own_service=True)
+_BY_TASK = Naming(pod="{job}-{group}-{index}", address="{pod}.{service}", own_service=True, ends_by_number=True)
 # Pods of an Indexed Job have a random end; peers call them by hostname (JobSet's `replicated job`, its one job, the pod's index).
 _BY_COMPLETION = Naming(pod="{job}-{group}-0-{index}", address="{pod}.{service}", own_service=True)
 # The operator makes a headless Service for each pod, called like the pod.

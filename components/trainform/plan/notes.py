@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trainform.plan.model import Mount, RolePlan
-from trainform.plan.restart import restart_words, times
+from trainform.plan.restart import POD_FAILED, default_policies, restart_words, times
 from trainform.plan.world import launching_role
 from trainform.spec.experiment import Experiment
 from trainform.spec.quantities import amount
+
+# Events after a pod has failed, by what makes them so.
+_AFTER_A_FAILURE = {
+    "PodEvicted": "a pod that is evicted fails before it is gone",
+    "TaskFailed": "without `restart: on-failure` no container is started again",
+}
 
 
 def plan_notes(experiment: Experiment, roles: tuple[RolePlan, ...]) -> tuple[str, ...]:
@@ -38,8 +44,23 @@ def plan_notes(experiment: Experiment, roles: tuple[RolePlan, ...]) -> tuple[str
         notes.append(
             "host network: every pod of the role of rank 0 declares the rendezvous port, so each needs its own node"
         )
-    notes += _written_at_once(experiment, roles)
-    return tuple(notes)
+    return (*notes, *_policies_without_effect(experiment), *_written_at_once(experiment, roles))
+
+
+def _policies_without_effect(experiment: Experiment) -> Iterator[str]:
+    """Policies of the user's for what follows a failure, where a default acts upon the failure itself."""
+    written = {"policies": (experiment.policies, [*experiment.roles])} | {
+        f"roles.{name}.policies": (role.policies, [name]) for name, role in experiment.roles.items()
+    }
+    for path, (policies, names) in written.items():
+        for policy in [] if policies is None else policies:
+            why = _AFTER_A_FAILURE.get(str(policy.event))
+            first = any(POD_FAILED in default_policies(experiment, name) for name in names)
+            if why is not None and first and policy.action != POD_FAILED.action:
+                yield (
+                    f"{path}: {why}, so the default `{POD_FAILED.event}: {POD_FAILED.action}` acts first; write a policy for "
+                    f"{POD_FAILED.event} too"
+                )
 
 
 def _written_at_once(experiment: Experiment, roles: tuple[RolePlan, ...]) -> Iterator[str]:

@@ -93,7 +93,7 @@ def _volumes(experiment: Experiment, environment: Environment, plan: Plan) -> It
         claims: dict[str, str] = {}
         if role.shared_memory is not None:
             paths[defaults.SHARED_MEMORY_MOUNT] = "shared_memory"
-        if role.launched or role.checkouts:
+        if role.launched or role.stays or role.checkouts:
             paths[defaults.LAUNCH_MOUNT] = "the launch script"
         if role.ssh and plan.ssh is not None:
             paths[plan.ssh.folder] = "the SSH identity"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from trainform.catalog import defaults
 from trainform.plan.world import ending_role, is_launched
 from trainform.spec.experiment import Experiment
@@ -13,6 +15,7 @@ POD_FAILED = Policy(event="PodFailed", action="TerminateJob")
 TASK_FAILED = Policy(event="TaskFailed", action="TerminateJob")
 FAILED_OR_EVICTED = tuple(Policy(event=event, action="RestartJob") for event in ("PodFailed", "PodEvicted"))
 COMPLETED = Policy(event="TaskCompleted", action="CompleteJob")
+ANY_EVENT = "*"
 
 
 def restart_words(experiment: Experiment, name: str) -> str:
@@ -50,23 +53,50 @@ def max_retry(experiment: Experiment, name: str) -> int:
 
 
 def role_policies(experiment: Experiment) -> dict[str, tuple[Policy, ...]]:
-    """Lifecycle policies per role: the user's, else the plan's own.
+    """Lifecycle policies per role, in the order in which Volcano looks for the first one that fits: the user's, then
+    the defaults that stay beside them (`default_policies`).
 
-    The plan's own stand at the role and not at the job, so that a failed extra never ends the training: the first failure in
-    a static world ends the job (its peers would hang in a collective), and the end of the role that speaks for the job ends it.
-    For the same reason an eviction restarts the job only from a ranked role of a static world: Volcano raises PodEvicted for the pods of
-    a voluntary scale-down too, and those roles never scale in place.
+    The defaults stand at the role and not at the job, so that a failed extra never ends the training. Volcano asks the
+    role's list before the job's, so the job's policies for exit codes, which act upon the event PodFailed, are repeated
+    before a default for it.
     """
-    ending = ending_role(experiment)
     policies = {}
+    exit_codes = {each.exit_code: each for each in _given(experiment.policies) if each.exit_code is not None}
     for name, role in experiment.roles.items():
-        own: list[Policy] = []
-        speaks = role.ranked or name == ending
-        if speaks and experiment.policies is None:
-            own = [*_failure(experiment, name)]
-            own += [COMPLETED] if name == ending else []
-        policies[name] = tuple(own if role.policies is None else role.policies)
+        own, stay = _given(role.policies), default_policies(experiment, name)
+        hidden = any(policy.event == POD_FAILED.event for policy in stay)
+        repeated = [exit_codes[code] for code in exit_codes if hidden and code not in {each.exit_code for each in own}]
+        policies[name] = (*own, *repeated, *stay)
     return policies
+
+
+def default_policies(experiment: Experiment, name: str) -> tuple[Policy, ...]:
+    """The plan's own policies that the role has. A policy of the user's at the role or at the job takes the place of
+    the default for the same event, `*` of all of them, and so does an empty list; the others stay."""
+    lists = (experiment.roles[name].policies, experiment.policies)
+    if any(given is not None and not given for given in lists):
+        return ()
+    events = {policy.event for given in lists for policy in _given(given)}
+    return tuple(policy for policy in _defaults(experiment, name) if not {policy.event, ANY_EVENT} & events)
+
+
+def action_upon(policies: Iterable[Policy], event: str) -> str | None:
+    """What Volcano does upon the event: the action of the first policy that is for it; None where there is none."""
+    return next((policy.action for policy in policies if policy.event in (event, ANY_EVENT)), None)
+
+
+def _given(policies: list[Policy] | None) -> list[Policy]:
+    return [] if policies is None else policies
+
+
+def _defaults(experiment: Experiment, name: str) -> list[Policy]:
+    """The first failure in a static world ends the job (its peers would hang in a collective), and so does the success
+    of the role that ends it. For the same reason an eviction restarts the job only from a ranked role of a static
+    world: Volcano raises PodEvicted for the pods of a voluntary scale-down too, and those roles never scale in place."""
+    ends = name == ending_role(experiment)
+    if not experiment.roles[name].ranked and not ends:
+        return []
+    return [*_failure(experiment, name), *([COMPLETED] if ends else [])]
 
 
 def _failure(experiment: Experiment, name: str) -> list[Policy]:

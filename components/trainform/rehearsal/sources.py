@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from trainform.backends.endings import ends_by
 from trainform.backends.job import BACKENDS, job_manifests
 from trainform.catalog import defaults
 from trainform.cluster.read import Cluster
@@ -115,8 +116,9 @@ def _read(cluster: Cluster, namespace: str, reference: Reference) -> Mapping[str
 
 
 def _ending_pods(plan: Plan, pods: Iterable[dict[str, Any]]) -> frozenset[str]:
-    """Pods of the role whose success ends the job."""
-    planned = {pod.name for pod in plan.pods() if pod.role == plan.ends_with}
+    """Pods of the role that is to end the job, where its success does end it; none: all have to succeed."""
+    role = plan.ending_role if ends_by(plan.ending_role, plan.ends_with) else None
+    planned = {pod.name for pod in plan.pods() if pod.role == role}
     return frozenset(pod_name(pod) for pod in pods if planned_name(pod) in planned)
 
 

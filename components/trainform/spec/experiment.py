@@ -94,8 +94,10 @@ class Experiment(Model):
     )  # fmt: skip
     policies: list[Policy] | None = Field(
         default=None,
-        description="Lifecycle policies of the job. Empty: in a static job the first failure of a ranked pod ends the job and frees its "
-        "accelerators. []: none. A change makes a new revision.",
+        description="Lifecycle policies of the job, for all roles that have none for the same event. One for an event takes the place of the "
+        "default for that event, `*` of all of them; other defaults stay. Empty: the defaults, by which in a static job the first failure of a "
+        "ranked pod ends the job and frees its accelerators (`restart` says what else may follow), and where other pods would run on, the success "
+        "of the role that `trainform plan` names ends it too. []: no defaults. A change makes a new revision.",
     )
     ttl: Duration | None = Field(
         default=None,

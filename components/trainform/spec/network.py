@@ -70,7 +70,8 @@ class Network(Model):
     ports: Literal["shared", "per-replica"] = Field(
         default="shared",
         description="On the host network. shared: all replicas of a role listen on the same port, each on a node of its own; per-replica: "
-        "each ranked replica has ports of its own, so that several share a node (static jobs). Default shared. A change makes a new revision.",
+        "each ranked replica has ports of its own, so that several share a node (static jobs). What ends the job is the same. Default shared. "
+        "A change makes a new revision.",
     )
     wait: Duration = Field(
         default=defaults.WAIT,

@@ -177,7 +177,8 @@ class Role(Model):
     )  # fmt: skip
     policies: list[Policy] | None = Field(
         default=None,
-        description="Lifecycle policies of this role. Empty: those that the plan shows; []: none. A change makes a new revision.",
+        description="Lifecycle policies of this role. One for an event takes the place of the default for that event, `*` of all of them; other "
+        "defaults stay. Empty: the defaults (`policies` of the experiment has them); []: none of them. A change makes a new revision.",
     )
     node_selector: dict[LabelKey, LabelValue] = Field(
         default={},

@@ -1,0 +1,189 @@
+"""What ends a job while pods of it still run is read from the rendered objects, and told where nothing does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.backends.trainer_samples import MPI, ON_MPI, TORCH, plan_on, told_on, with_spec
+from tests.samples import WITH_EXTRAS, plan, reasons
+from trainform.backends.endings import Part, all_of, any_of
+from trainform.plan.model import Ending
+
+COMMAND = ["python", "train.py"]
+HOST = {"host": True}
+PER_REPLICA = {**HOST, "ports": "per-replica"}
+LAUNCHER: dict[str, Any] = {
+    "launcher": {"mpi": {"command": COMMAND, "role": "launcher"}},
+    "roles": {"launcher": {"ranked": False}, "worker": {"replicas": 3, "accelerators": {"a800": 8}}},
+}
+MNIST: dict[str, Any] = {
+    "launcher": {"tensorflow": {"command": COMMAND}},
+    "roles": {"ps": {"replicas": 2}, "worker": {"replicas": 3}},
+}
+CHIEF = {**MNIST, "roles": {"chief": {}, **MNIST["roles"]}}
+MASTER: dict[str, Any] = {"roles": {"master": {}, "worker": {"replicas": 3}}}
+ELASTIC: dict[str, Any] = {
+    "launcher": {"torchrun": {"script": "train.py", "elastic": {"min_nodes": 1, "max_nodes": 4}}}
+}
+DEEPSPEED = {**LAUNCHER, "launcher": {"deepspeed": {"script": "train.py", "role": "launcher"}}}
+
+
+def job_patch(spec: dict[str, Any]) -> dict[str, Any]:
+    return {"manifest_overrides": {"job": {"spec": spec}}}
+
+
+def role_policy(event: str, action: str, role: str = "launcher") -> dict[str, Any]:
+    roles = {**LAUNCHER["roles"]}
+    roles[role] = {**roles[role], "policies": [{"event": event, "action": action}]}
+    return {**LAUNCHER, "roles": roles}
+
+
+ENDS: list[tuple[str, dict[str, Any], list[str]]] = [
+    ("volcano", LAUNCHER, ["the role launcher"]),
+    ("volcano", MNIST, ["the role worker"]),
+    ("volcano", {**MNIST, "network": PER_REPLICA}, ["the role worker"]),
+    ("volcano", {**CHIEF, "network": PER_REPLICA}, ["the role chief"]),
+    ("volcano", MASTER, []),
+    ("volcano", {"roles": WITH_EXTRAS}, ["the role master"]),
+    ("volcano", {**LAUNCHER, "policies": [{"event": "PodEvicted", "action": "RestartJob"}]}, ["the role launcher"]),
+    ("volcano", role_policy("PodFailed", "RestartJob"), ["the role launcher"]),
+    ("volcano", role_policy("TaskCompleted", "AbortJob"), ["the role launcher"]),
+    ("volcano", role_policy("*", "CompleteJob"), ["the role launcher"]),
+    ("volcano", role_policy("TaskCompleted", "CompleteJob", "worker"), ["the role launcher", "the role worker"]),
+    ("volcano", {**LAUNCHER, "policies": [{"event": "TaskCompleted", "action": "CompleteJob"}]},
+     ["the role launcher", "the role worker"]),
+    ("volcano", {**LAUNCHER, **job_patch({"minSuccess": 2})}, ["the role launcher", "the first 2 pods that succeed"]),
+    ("volcano", {**MNIST, "network": PER_REPLICA, **job_patch({"minSuccess": 2})}, ["the first 2 pods that succeed"]),
+    ("volcano", {**MNIST, "network": PER_REPLICA, **job_patch({"tasks": {"ps-0": {"template": {"spec": {"containers": {
+        "main": {"command": ["python", "serve.py"]}}}}}}})}, ["the first 3 pods that succeed"]),
+    ("volcano", {**MNIST, "network": PER_REPLICA, **job_patch({"tasks": {"worker-1": {"policies": [
+        {"events": ["TaskCompleted", "Unknown"], "action": "TerminateJob"}]}}})}, ["worker-1", "the role worker"]),
+    ("volcano", {**MNIST, "network": PER_REPLICA, **job_patch({"minSuccess": None, "policies": [
+        {"event": "TaskCompleted", "action": "CompleteJob"}]})},
+     ["the first replica of the role ps that succeeds", "the first replica of the role worker that succeeds"]),
+    ("jobset", LAUNCHER, ["the role launcher"]),
+    ("jobset", {**MNIST, "network": PER_REPLICA}, ["the role worker"]),
+    ("jobset", MASTER, []),
+    ("jobset", {**MNIST, **job_patch({"successPolicy": {"operator": "Any"}})}, ["the role worker"]),
+    ("jobset", {**MNIST, "network": PER_REPLICA, **job_patch({"successPolicy": {"operator": "Any"}})},
+     ["the first replica of the role worker that succeeds"]),
+    ("jobset", {**MNIST, "network": PER_REPLICA, **job_patch({"successPolicy": {"targetReplicatedJobs": ["worker-0"]}})},
+     ["worker-0"]),
+    ("jobset", {**CHIEF, **job_patch({"successPolicy": {"targetReplicatedJobs": ["chief", "worker"]}})},
+     ["the role chief and the role worker"]),
+    ("jobset", {**CHIEF, **job_patch({"successPolicy": {"operator": "Any", "targetReplicatedJobs": None}})},
+     ["the role chief", "the role ps", "the role worker"]),
+    ("trainer", LAUNCHER, ["the role launcher"]),
+    ("trainer", {**MNIST, "network": PER_REPLICA}, ["the role worker"]),
+    ("kubeflow", MASTER, ["the role master"]),
+    ("kubeflow", {"roles": {"worker": {"replicas": 3}}}, []),
+    ("kubeflow", {**ELASTIC, "roles": {"worker": {"replicas": 3}}}, ["the first pod of the role worker that succeeds"]),
+    ("kubeflow", DEEPSPEED, ["the role launcher"]),
+    ("kubeflow", LAUNCHER, ["the role launcher"]),
+    ("kubeflow", MNIST, ["the role worker"]),
+    ("kubeflow", CHIEF, ["the role chief"]),
+    ("kubeflow", {**MNIST, **job_patch({"successPolicy": None})}, ["replica 0 of the role worker"]),
+    ("kubedl", MASTER, []),
+    ("kubedl", MNIST, ["the role worker"]),
+    ("kubedl", CHIEF, ["the role chief"]),
+    ("kubedl", {**MNIST, **job_patch({"successPolicy": ""})}, ["replica 0 of the role worker"]),
+    ("kubedl", {**CHIEF, **job_patch({"successPolicy": "AllWorkers"})}, ["the role chief and the role worker"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("backend", "parts", "pods"), ENDS)
+def test_what_ends_a_job(backend: str, parts: dict[str, Any], pods: list[str]) -> None:
+    found = plan(backend=backend, **parts)
+    assert [ending.pods for ending in found.ends_with] == pods
+
+
+NOTHING: list[tuple[str, dict[str, Any], str]] = [
+    ("volcano", {**LAUNCHER, "policies": []}, "launcher"),
+    ("volcano", role_policy("TaskCompleted", "RestartJob"), "launcher"),
+    ("volcano", role_policy("*", "RestartJob"), "launcher"),
+    ("volcano", {**LAUNCHER, "policies": [{"event": "*", "action": "RestartJob"}]}, "launcher"),
+    ("volcano", {**LAUNCHER, **job_patch({"tasks": {"launcher": {"policies": None}}})}, "launcher"),
+    ("volcano", {**MNIST, "network": PER_REPLICA, **job_patch({"minSuccess": None})}, "worker"),
+    ("volcano", {**MNIST, "network": PER_REPLICA, **job_patch({"minSuccess": 4})}, "worker"),
+    ("jobset", {**LAUNCHER, **job_patch({"successPolicy": {"targetReplicatedJobs": None}})}, "launcher"),
+    ("jobset", {**LAUNCHER, **job_patch({"successPolicy": {"targetReplicatedJobs": ["worker"]}})}, "launcher"),
+    ("trainer", {**LAUNCHER, "manifest_overrides": {"runtime": {"spec": {"template": {"spec": {"successPolicy": None}}}}}}, "launcher"),
+    ("kubedl", {**CHIEF, **job_patch({"successPolicy": "AllWorkers"})}, "chief"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("backend", "parts", "role"), NOTHING)
+def test_it_is_told_where_the_role_that_should_end_the_job_does_not(
+    backend: str, parts: dict[str, Any], role: str
+) -> None:
+    found = plan(backend=backend, **parts)
+    (told,) = [note for note in found.notes if note.startswith("nothing ends")]
+    assert told.startswith(f"nothing ends this job when the role {role} completes: the pods of ")
+    assert not any(role in ending.roles for ending in found.ends_with)
+
+
+def test_what_runs_on_and_what_it_holds() -> None:
+    (told,) = [note for note in plan(**LAUNCHER, policies=[]).notes if "nothing ends" in note]
+    assert told == (
+        "nothing ends this job when the role launcher completes: the pods of worker, with 24 a800, run until they end by themselves, or until "
+        "the job is deleted"
+    )
+    (told,) = [note for note in plan(**CHIEF, policies=[]).notes if "nothing ends" in note]
+    assert "completes: the pods of ps and worker run until" in told
+
+
+def test_nothing_is_told_where_no_other_pod_is_left() -> None:
+    watcher = {"replicas": 0, "ranked": False, "command": COMMAND}
+    for backend in ("volcano", "jobset", "trainer"):
+        parts: dict[str, Any] = {"policies": []} if backend == "volcano" else {}
+        found = plan(backend=backend, roles={"worker": {"replicas": 2}, "watcher": watcher}, **parts)
+        assert not any("nothing ends" in note for note in found.notes)
+    assert plan(policies=[]).notes == plan().notes, "every pod ends by itself"
+
+
+def test_a_runtime_that_is_named_ends_the_job_as_it_says() -> None:
+    def ends(content: dict[str, Any] | None, **parts: Any) -> list[str]:
+        return [ending.pods for ending in plan_on(content, **parts).ends_with]
+
+    assert ends(MPI, **ON_MPI) == ["the role launcher"]
+    assert ends(None, **ON_MPI) == ["the role launcher, if the ClusterTrainingRuntime shared says so"]
+    assert ends(TORCH) == ends(None) == []
+    for policy in (None, {"operator": "All", "targetReplicatedJobs": ["node"]}):
+        (told,) = told_on(with_spec(MPI, {"template": {"spec": {"successPolicy": policy}}}), **ON_MPI)
+        assert "template.spec.successPolicy does not end the job when `launcher` has succeeded" in told
+    (told,) = told_on(with_spec(MPI, {"template": {"spec": {"successPolicy": "All"}}}), **ON_MPI)
+    assert "template.spec.successPolicy must be a mapping" in told
+
+
+def test_a_patch_that_is_no_policy_is_refused() -> None:
+    patches: list[tuple[str, dict[str, Any], str]] = [
+        ("volcano", {"policies": ["CompleteJob"]}, "spec.policies[0]"),
+        ("volcano", {"tasks": {"worker": {"policies": [{"event": "PodFailed"}]}}}, "spec.tasks[0].policies[0].action"),
+        ("volcano", {"minSuccess": "all"}, "spec.minSuccess"),
+        ("jobset", {"successPolicy": "Any"}, "spec.successPolicy"),
+        ("jobset", {"successPolicy": {"targetReplicatedJobs": "worker"}}, "spec.successPolicy.targetReplicatedJobs"),
+    ]
+    for backend, spec, where in patches:
+        assert list(reasons(backend=backend, **job_patch(spec))) == [f"manifest_overrides.job.{where}"]
+    assert list(reasons(backend="kubeflow", **MNIST, **job_patch({"successPolicy": 1}))) == [
+        "manifest_overrides.job.spec.successPolicy"
+    ]
+
+
+A, B0, B1 = Part("a", "a"), Part("b-0", "b"), Part("b-1", "b")
+
+
+def test_parts_in_words() -> None:
+    every = [A, B0, B1]
+    assert all_of(every, [B1, B0]) == (Ending("the role b", ("b",)),)
+    assert all_of(every, [B0]) == (Ending("b-0", ("b",)),)
+    assert all_of(every, [A, B0]) == (Ending("the role a and b-0", ()),)
+    assert all_of(every, every) == all_of(every, []) == ()
+    assert any_of(every, [A]) == (Ending("the role a", ("a",)),)
+    assert any_of(every, [B1]) == (Ending("b-1", ("b",)),)
+    assert any_of(every, every) == (
+        Ending("the role a", ("a",)), Ending("the first replica of the role b that succeeds", ("b",)),
+    )  # fmt: skip
+    assert any_of([A], [A]) == any_of(every, []) == ()

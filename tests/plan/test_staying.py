@@ -1,0 +1,130 @@
+"""The script of pods whose success must not be counted, in every POSIX shell of this machine."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.plan.test_ssh_scripts import run, shells
+from tests.samples import plan
+
+TENSORFLOW: dict[str, Any] = {
+    "launcher": {"tensorflow": {"command": ["python", "train.py"]}},
+    "roles": {"ps": {"replicas": 2}, "worker": {"replicas": 3}},
+    "network": {"host": True, "ports": "per-replica"},
+}
+STAY = plan(**TENSORFLOW).files["stay.sh"]
+STAYS = "trainform: done; waiting for the end of the job\n"
+HEARS = "trap 'echo heard; exit {code}' TERM; echo ready; while :; do sleep 0.05; done"
+SAVES = """
+import os, signal, sys, time
+signal.signal(signal.SIGTERM, lambda *_: os.write(1, b"heard\\n"))
+os.write(1, b"ready\\n")
+while not os.path.exists(sys.argv[1]):
+    time.sleep(0.05)
+sys.exit(4)
+"""
+LAST = 60.0  # seconds until a test gives up
+
+Start = Callable[..., subprocess.Popen[str]]
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """Starts the script in a session of its own with what it runs; all of it ends with the test."""
+    started: list[subprocess.Popen[str]] = []
+
+    def begin(shell: tuple[str, ...], *words: str) -> subprocess.Popen[str]:
+        command = [*shell, "-c", STAY, "stay.sh", *words]
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        )
+        started.append(process)
+        return process
+
+    yield begin
+    for process in started:
+        _end_all(process)
+        process.communicate(timeout=LAST)
+
+
+def _end_all(process: subprocess.Popen[str]) -> None:
+    """As the container ends with its first process."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
+    """Exit code, and what came to standard output."""
+    process.wait(timeout=LAST)
+    _end_all(process)
+    output, _ = process.communicate(timeout=LAST)
+    return process.returncode, output
+
+
+@shells
+def test_every_shell_reads_it(shell: tuple[str, ...]) -> None:
+    done = subprocess.run([*shell, "-n"], input=STAY, capture_output=True, text=True, timeout=LAST, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@shells
+@pytest.mark.parametrize(("command", "code"), [("exit 7", 7), ("kill -9 $$", 137), ("exit 143", 143)])
+def test_a_failure_passes(command: str, code: int, shell: tuple[str, ...]) -> None:
+    assert run(shell, STAY, "sh", "-c", command, env={}).returncode == code
+
+
+@shells
+def test_what_it_runs_gets_words_and_variables_as_they_are(shell: tuple[str, ...]) -> None:
+    words = ('printf \'[%s]\' "$RANK" "$@"; exit 3', "name", "two words", "", "$HOME", "*")
+    done = run(shell, STAY, "sh", "-c", *words, env={"RANK": "1"})
+    assert (done.returncode, done.stdout) == (3, "[1][two words][][$HOME][*]")
+
+
+@shells
+def test_after_a_success_it_stays_until_it_is_told_to_end(shell: tuple[str, ...], start: Start) -> None:
+    """And is then no success."""
+    process = start(shell, "echo", "trained")
+    assert process.stderr is not None
+    assert process.stderr.readline() == STAYS
+    assert process.poll() is None
+    process.send_signal(signal.SIGTERM)
+    assert ended(process) == (143, "trained\n")
+
+
+@shells
+@pytest.mark.parametrize(("code", "told"), [(5, 5), (0, 143)])
+def test_what_runs_is_told_to_end(code: int, told: int, shell: tuple[str, ...], start: Start) -> None:
+    """What ends well since it was told to is no success either."""
+    process = start(shell, "sh", "-c", HEARS.format(code=code))
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGTERM)
+    assert ended(process) == (told, "heard\n")
+
+
+@shells
+def test_it_waits_for_what_takes_its_time_to_end(shell: tuple[str, ...], start: Start, tmp_path: Path) -> None:
+    """A signal ends the shell's `wait`, not what it waits for."""
+    saved = tmp_path / "saved"
+    process = start(shell, sys.executable, "-IS", "-c", SAVES, str(saved))
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGTERM)
+    assert process.stdout.readline() == "heard\n"
+    assert process.poll() is None
+    saved.touch()
+    assert ended(process)[0] == 4
+
+
+@shells
+def test_a_command_that_is_not_there(shell: tuple[str, ...]) -> None:
+    assert run(shell, STAY, "no-such-command", env={}).returncode == 127
