@@ -33,6 +33,7 @@ SHAPES: dict[str, tuple[type[yaml.Node], str]] = {
     f"{STANDARD}map": (yaml.MappingNode, "a mapping"),
 }
 LONGEST_NUMBER = 100  # characters; Python would need minutes for a number of a million digits
+HALF = "holds half a character, which is no text"
 REMOVE_TAG = "remove the tag"
 WRITE_OUT = "write the values out, without an alias of what it stands in"
 NAME_MAPPING = "name a mapping, such as *defaults, or a list of mappings"
@@ -119,6 +120,8 @@ class Walk:
         if key.value in seen:
             reason = f"stands twice, first in line {seen[key.value]}"
             self.problems.append(Problem(where, None, reason, "keep one of the two", self._name, line))
+        elif _is_half(key.value):
+            self.problems.append(Problem(where, key.value, HALF, "remove it", self._name, line))
         elif key.tag not in (TEXT, MERGE):
             known = key.tag in SHAPES or key.tag == VALUE
             reason, fix = (
@@ -142,6 +145,8 @@ class Walk:
         kind, use = SHAPES[node.tag]
         if not isinstance(node, kind):
             return self._problem(parts, node, f"has the tag {_short(node.tag)}, which is for {use}", REMOVE_TAG)
+        if node.tag == TEXT and _is_half(node.value):
+            return self._problem(parts, node, HALF, "remove it")
         reason = self._refusal(node) if node.tag in UNFIT else None
         return None if reason is None else self._problem(parts, node, reason)
 
@@ -163,6 +168,11 @@ class Walk:
         shown = "" if problem.shown_value == MASK else f': "{problem.shown_value}"'
         quoted = f"put it in quotes if it is text{shown}"
         return dataclasses.replace(problem, fix=quoted if fix is None else fix)
+
+
+def _is_half(text: str) -> bool:
+    """Whether the text holds half a character (a lone surrogate), which no encoding knows. libyaml refuses it, PyYAML's own loader does not."""
+    return text.encode(errors="replace").decode() != text
 
 
 def _merges(value: yaml.Node) -> bool:
