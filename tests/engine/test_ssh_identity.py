@@ -132,7 +132,8 @@ def test_keys_are_in_the_secret_and_nowhere_else_and_a_rotation_changes_the_secr
     project.copied("allreduce", lambda data: data.update(ssh={"rotation": 2}))
     second = keys(project.plan("allreduce"), 2)
     shown = dict(everything_shown(project, stack))  # it runs `up` too, so the Secret is the next one now
-    assert changed_kinds(shown["preview --json"]) == [("update", "Secret")]
+    # the component shows the rotation, as the user has written it
+    assert sorted(changed_kinds(shown["preview --json"])) == [("update", "Secret"), ("update", "TrainingJob")]
     assert any(name.startswith("state/") for name in shown)
     assert {
         (name, trace) for name, text in shown.items() for trace in traces(first) | traces(second) if trace in text
