@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -57,3 +58,10 @@ def test_a_file_that_is_gone_is_not_looked_for(clone: Path) -> None:
 def test_the_teaching_examples_are_found() -> None:
     assert {"hello", "resnet", "sdxl-lora"} <= set(names("experiments"))
     assert "dev" in names("environments")
+
+
+def test_no_file_holds_the_marks_of_a_merge() -> None:
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    marks = re.compile(rb"^(<{7}|>{7}) ", re.MULTILINE)
+    paths = [ROOT / name for name in listed.split("\0") if name]
+    assert [path for path in paths if path.is_file() and marks.search(path.read_bytes())] == []

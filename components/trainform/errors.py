@@ -15,12 +15,13 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import ClassVar
 
 from trainform.escaping import escaped, without_invisible
 
 LONGEST_VALUE = 60
+MOST_NAMES = 20
 MASK = "[secret]"
 
 # Names whose values are secrets by the custom of the field (WANDB_API_KEY, --hf-token, apiKey), and passwords inside addresses.
@@ -121,6 +122,12 @@ def shorten(value: object) -> str:
     except ValueError:  # Python does not spell whole numbers of thousands of digits
         return "a whole number of thousands of digits"
     return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 1] + "…"
+
+
+def list_names(names: Collection[str]) -> str:
+    """The names as they stand in a message: the first `MOST_NAMES`, so that as many problems as there are names stay readable."""
+    shown, left = ", ".join(itertools.islice(names, MOST_NAMES)), len(names) - MOST_NAMES
+    return shown if left <= 0 else f"{shown} and {left} more"
 
 
 def in_order(problems: Iterable[Problem]) -> list[Problem]:

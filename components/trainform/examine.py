@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterable, Set
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
 
-from trainform.backends.job import job_problems, plan_job
+from trainform.backends.job import job_problems, plan_checked_job
 from trainform.errors import InputError, Problem
 from trainform.plan.environment import environment_problems
 from trainform.plan.model import Plan
@@ -36,7 +37,7 @@ class Examined:
 
     def plan(self) -> Plan:
         """The plan; InputError where there is any problem."""
-        return plan_job(*self.checked(), self.run)
+        return plan_checked_job(*self.checked(), self.run)
 
 
 def examine(experiment: str, environment: str, run: int = 1, root: Path | None = None) -> Examined:
@@ -64,7 +65,7 @@ def examine_environment(environment: str, root: Path | None = None) -> Loaded[En
 
 def _new(found: Iterable[Problem], loaded: Loaded[Any], told: Iterable[Problem], unsure: Set[str]) -> list[Problem]:
     """What is not a mere consequence of a problem at the same place or above it, or of a name that was left out."""
-    places = {(problem.source, problem.path) for problem in told}
+    places = {problem.path for problem in told if problem.source == loaded.source.name}
     located = [
         loaded.source.locate(problem)
         for problem in found
@@ -73,13 +74,16 @@ def _new(found: Iterable[Problem], loaded: Loaded[Any], told: Iterable[Problem],
     return [
         problem
         for problem in located
-        if not any(name == loaded.source.name and _within(problem.path, path) for name, path in places)
+        if not _within(problem.path, places)
         and not (loaded.left_out and problem.path == "roles")  # sums over all roles
     ]
 
 
-def _within(path: str, above: str) -> bool:
-    return path == above or path.startswith((f"{above}.", f"{above}["))
+def _within(path: str, places: Set[str]) -> bool:
+    """Whether the path, or what is above it, is one of the places. Keys have dots of their own, so each dot may be the end of one."""
+    if not places:
+        return False
+    return path in places or any(path[: end.start()] in places for end in re.finditer(r"[.\[]", path))
 
 
 def resolve(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.samples import JOB, environment, experiment, plan, reasons
+from tests.samples import environment, experiment, plan, reasons
 from trainform.backends import job_manifests
 from trainform.backends.job import BACKENDS, job_problems
 from trainform.backends.patch_parts import part_at, without_parts
@@ -60,13 +60,6 @@ def test_what_a_patch_may_not_touch(key: str, patch: dict[str, Any], path: str) 
 def test_labels_of_pods_that_are_ours(label: str, value: str | None) -> None:
     found = reasons(roles={"worker": {"pod_overrides": {"metadata": {"labels": {label: value}}}}})
     assert found == {f"roles.worker.pod_overrides.metadata.labels.{label}": "is set by trainform itself"}
-
-
-def test_an_object_larger_than_etcd_keeps() -> None:
-    large = {f"PART_{number}": "x" * 100_000 for number in range(12)}
-    (problem,) = job_problems(experiment(env=large), environment())
-    assert problem.reason.endswith("etcd keeps at most 1048576")
-    assert job_problems(experiment(env={"PART": "x" * 100_000}, roles=JOB["roles"]), environment()) == []
 
 
 # Limits of the environment that the rest of the experiment breaks, whatever becomes of a patch.
@@ -171,6 +164,15 @@ def test_what_is_right_in_a_wrong_patch_still_counts(overrides: dict[str, Any], 
     assert found == told
 
 
+def test_what_is_right_in_a_list_with_a_wrong_item_still_counts() -> None:
+    wrong = {"name": "log", "image": "evil.example.org/log:1", "env": 3}
+    containers = [{"name": "main", "image": "registry.example.com/ai/pytorch:2.8"}, wrong]
+    made = experiment(roles={"worker": {"pod_overrides": {"spec": {"containers": containers}}}})
+    found = {problem.path: problem.value for problem in job_problems(made, STRICT)}
+    path = "roles.worker.pod_overrides"
+    assert found == {f"{path}.spec.containers[1].env": None, path: "evil.example.org/log:1"}
+
+
 @pytest.mark.parametrize(
     ("patch", "where", "rest"),
     [
@@ -183,10 +185,13 @@ def test_what_is_right_in_a_wrong_patch_still_counts(overrides: dict[str, Any], 
         ({"spec": {"containers": {"main": {"image": 5, "x": 1}, "log": {}}}}, "spec.containers[0].image", {"spec": {"containers": {"main": {"x": 1}, "log": {}}}}),
         ({"spec": {"containers": {"main": {"x": 1}, "log": {"y": 1}}}}, "spec.containers[1].image", {"spec": {"containers": {"main": {"x": 1}}}}),
         ({"spec": {"containers": {"main": {"x": 1}, "log": None}}}, "spec.containers.log", {"spec": {"containers": {"main": {"x": 1}}}}),
-        ({"spec": {"containers": [1, 2], "a": 1}}, "spec.containers[0]", {"spec": {"a": 1}}),
+        ({"spec": {"containers": [1, 2], "a": 1}}, "spec.containers[0]", {"spec": {"containers": [2], "a": 1}}),
+        ({"spec": {"containers": [{"name": "b", "env": 3, "image": "i"}]}}, "spec.containers[0].env", {"spec": {"containers": [{"name": "b", "image": "i"}]}}),
+        ({"spec": {"containers": [{"name": "b", "env": 3}]}}, "spec.containers.b.env", {"spec": {"containers": [{"name": "b"}]}}),
+        ({"spec": {"containers": [{"env": 3}], "a": 1}}, "spec.containers[0].env", {"spec": {"a": 1}}),
         ({"spec": {"a": 1}}, "", {}),
         ({"spec": {"a": 1}}, "status.x", {}),
-        ({"spec": {"a": [{"b": 1}]}}, "spec.a[7].b", {}),
+        ({"spec": {"a": [{"b": 1}], "c": 1}}, "spec.a[7].b", {"spec": {"c": 1}}),
     ],
 )  # fmt: skip
 def test_a_patch_without_a_part(patch: dict[str, Any], where: str, rest: dict[str, Any]) -> None:

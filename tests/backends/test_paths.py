@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from trainform.backends.paths import has, items, places, written
+from trainform.backends.paths import items, places, reached, written
 
 BODY = {
     "tasks": [{"name": "worker", "replicas": 7}, {"replicas": 1}, "none"],
@@ -55,16 +55,15 @@ def test_items(path: str, place: tuple[str, ...], found: list[tuple[str, ...]]) 
 
 
 @pytest.mark.parametrize(
-    ("place", "there"),
+    ("path", "found"),
     [
-        (("tasks", "worker", "replicas"), True),
-        (("tasks", "1"), True),
-        ((), True),
-        (("tasks", "ps"), False),
-        (("roles", "Master", "replicas"), False),
-        (("volumes",), True),
-        (("volumes", "data"), False),
+        ("tasks.*.replicas", {("tasks", "worker"), ("tasks", "1"), ("tasks", "2")}),
+        ("roles.*.replicas", {("roles", "Worker"), ("roles", "Master")}),
+        ("roles.*.*.image", {("roles", "Worker"), ("roles", "Master"), ("roles", "Worker", "replicas")}),
+        ("volumes.*.image", set()),
+        ("spec.*.image", set()),
+        ("roles.Worker", set()),
     ],
 )
-def test_has(place: tuple[str, ...], there: bool) -> None:
-    assert has(BODY, place) is there
+def test_reached(path: str, found: set[tuple[str, ...]]) -> None:
+    assert reached(BODY, path) == found

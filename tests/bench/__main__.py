@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 
-from tests.bench import command_line, dry_run, growth, machine, previews
+from tests.bench import command_line, dry_run, growth, machine, previews, ways
 from tests.bench.commands import REPOSITORY
 from tests.bench.display import between_markers, show, to_markdown
 from tests.bench.sections import Section
@@ -22,6 +22,7 @@ DOCUMENT = REPOSITORY / "docs" / "benchmarks.md"
 MEASUREMENTS: dict[str, Callable[[Workplace], list[Section]]] = {
     "command-line": command_line.measure,
     "growth": growth.measure,
+    "ways": ways.measure,
     "dry-run": dry_run.measure,
     "preview": previews.measure,
 }

@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 
 from tests.bench.commands import REPOSITORY
+from trainform.spec.libyaml import Dumper
 
 EXPERIMENT = "sdxl-lora"
 ENVIRONMENT = "dev"
@@ -46,9 +47,19 @@ def environment_of(pods: int) -> dict[str, Any]:
 def write_shape(folder: Path, pods: int) -> Shape:
     """Both files."""
     shape = Shape(pods, folder / f"experiment-{pods}.yaml", folder / f"environment-{pods}.yaml")
-    shape.experiment.write_text(yaml.safe_dump(experiment_of(pods), sort_keys=False))
-    shape.environment.write_text(yaml.safe_dump(environment_of(pods), sort_keys=False))
+    write_yaml(shape.experiment, experiment_of(pods))
+    write_yaml(shape.environment, environment_of(pods))
     return shape
+
+
+def write_yaml(path: Path, data: dict[str, Any]) -> None:
+    """The data as a person would write it: in order, and nothing as an alias."""
+    path.write_text(yaml.dump(data, Dumper=_Dumper, sort_keys=False))
+
+
+class _Dumper(Dumper):
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
 
 
 def _read(folder: str, name: str) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.bench import ways
 from tests.bench.aims import judge_at_least, judge_at_most, judge_seconds
 from tests.bench.by_hand import token_program, typed_program
 from tests.bench.commands import REPOSITORY, Command, measure, run
@@ -17,8 +18,9 @@ from tests.bench.registered import objects
 from tests.bench.rounds import in_turn
 from tests.bench.samples import Ratio, Sample, Series, compare
 from tests.bench.sections import Section
-from tests.bench.shapes import write_shape
+from tests.bench.shapes import write_shape, write_yaml
 from tests.bench.spelling import spell_megabytes, spell_ratio, spell_seconds
+from tests.growing import ACCEPTED, grown_files
 from trainform.errors import TrainformError
 from trainform.examine import examine
 from trainform.progress import SILENT
@@ -167,3 +169,28 @@ def test_a_command_that_fails_is_told_with_its_end() -> None:
 def test_a_command_that_is_not_there_is_told() -> None:
     with pytest.raises(TrainformError, match="`no-such-command` could not be started"):
         measure(Command("nothing", ("no-such-command",), REPOSITORY))
+
+
+@pytest.mark.parametrize("way", list(ways.WAYS))
+def test_the_largest_files_are_accepted(way: str, tmp_path: Path) -> None:
+    """Else the measurement would end before most of the work; what is refused on purpose has a problem for each part."""
+    experiment, environment = tmp_path / "experiment.yaml", tmp_path / "environment.yaml"
+    for path, data in zip((experiment, environment), grown_files(way, ways.WAYS[way], ways.BACKEND), strict=True):
+        write_yaml(path, data)
+    found = examine(str(experiment), str(environment)).problems
+    assert len(found) == (0 if way in ACCEPTED else ways.WAYS[way])
+
+
+def test_growth_is_shown_side_by_side_and_judged_by_its_last_step() -> None:
+    taken = {
+        (way, factor): series(way, *(seconds * factor for seconds in (0.1, 0.2, 0.4)))
+        for way in ways.WAYS
+        for factor in ways.FACTORS
+    }
+    taken["roles", 8] = series("roles", 1.0, 2.0, 4.0)
+    table = ways.table(taken)
+    assert table.columns == ("what grows", "n", "at n / 8", "at n / 4", "at n / 2", "at n", "n / 8 → n / 4", "n / 4 → n / 2", "n / 2 → n")  # fmt: skip
+    assert table.rows[0][2:] == ("200 ms", "400 ms", "800 ms", "1.60 s", "2.00 times", "2.00 times", "2.00 times")
+    judged = {one.what: one.verdict for one in ways.judge(taken)}
+    assert judged.pop("640 / 320 roles: check") == "missed"
+    assert set(judged.values()) == {"met"}

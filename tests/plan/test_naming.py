@@ -8,7 +8,7 @@ import pytest
 
 from tests.samples import environment, experiment
 from trainform.plan.model import Agent
-from trainform.plan.naming import NAMINGS, chosen_backend, group_of, naming_of
+from trainform.plan.naming import NAMINGS, chosen_backend, groups_of, naming_of
 from trainform.spec.names import BackendName
 
 JOB = "sdxl-lora-1f3a9c"
@@ -88,9 +88,9 @@ def test_who_draws_the_ports(backend: str, host: bool, draws: bool) -> None:
 )
 def test_replica_types(backend: str, parts: dict[str, Any], groups: list[str]) -> None:
     made = experiment(**parts)
-    assert [group_of(made, backend, name) for name in made.roles] == groups
+    assert [*groups_of(made, backend).values()] == groups
 
 
 def test_elsewhere_a_group_is_called_like_its_role() -> None:
     made = experiment(roles=POOL)
-    assert [group_of(made, "volcano", name) for name in made.roles] == list(POOL)
+    assert [*groups_of(made, "volcano").values()] == list(POOL)

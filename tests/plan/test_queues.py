@@ -48,6 +48,8 @@ def test_trees() -> None:
     assert told(vision={}, day={"parent": "vision"}) == {}
     assert told(day={"parent": "vision"}) == {"queues.day.parent": "is not a queue of the environment"}
     assert told(day={"parent": "day"}) == {"queues.day.parent": "makes the queue its own ancestor"}
+    circle = {"day": {"parent": "night"}, "night": {"parent": "day"}}
+    assert told(dawn={"parent": "day"}, **circle, noon={}).keys() == {"queues.day.parent", "queues.night.parent"}
     assert told(root={}) == {"queues.root": "is Volcano's own and cannot be changed"}
     assert told(vision={}, day=below).keys() == {"queues.day.capability.a800"}, "no capability counts as none of it"
     assert told(vision=VISION, day=below, night=below, dawn=below) == {

@@ -14,7 +14,7 @@ from trainform.plan.world import (
     in_world,
     launching_role,
     plan_world,
-    rank_offset,
+    rank_offsets,
     ssh_roles,
     task_type,
 )
@@ -37,7 +37,7 @@ TF_ROLES: dict[str, Any] = {
 def test_ranks_are_numbered_over_the_ranked_roles() -> None:
     made = experiment(roles=ROLES)
     assert first_ranked(made) == "master"
-    assert [rank_offset(made, name) for name in ("master", "worker", "helper")] == [0, 1, 4]
+    assert [rank_offsets(made)[name] for name in ("master", "worker", "helper")] == [0, 1, 4]
     assert [in_world(made, name) for name in ROLES] == [False, True, True, True]
 
 
@@ -45,7 +45,7 @@ def test_the_evaluator_stands_outside() -> None:
     made = experiment(launcher=TENSORFLOW, roles=TF_ROLES)
     assert (plan_world(made).nodes, plan_world(made).processes) == (6, 6)
     assert [name for name in TF_ROLES if in_world(made, name)] == ["ps", "worker", "chief"]
-    assert [rank_offset(made, name) for name in ("ps", "worker", "chief")] == [0, 2, 5]
+    assert [rank_offsets(made)[name] for name in ("ps", "worker", "chief")] == [0, 2, 5]
     planned = plan(launcher=TENSORFLOW, roles=TF_ROLES)
     assert [(role.name, role.rank_offset) for role in planned.roles] == [
         ("ps", 0), ("evaluator", None), ("worker", 2), ("chief", 5), ("watcher", None),

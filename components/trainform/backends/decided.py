@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
-from trainform.backends.paths import Place, has, items, places, written
+from trainform.backends.paths import Place, items, places, reached, written
 from trainform.catalog import defaults
 from trainform.errors import Problem
 from trainform.plan.model import Plan, RolePlan
@@ -33,8 +33,9 @@ def changes(decided: Iterable[str], rendered: dict[str, Any], patched: dict[str,
         before, after = (
             {where: holder[key] for holder, key, where in places(body, path)} for body in (rendered, patched)
         )
+        kept, known = (reached(body, path) for body in (patched, rendered))
         for where in before | after:
-            gone, new = ([part for part in items(path, where) if not has(body, part)] for body in (patched, rendered))
+            gone, new = ([part for part in items(path, where) if part not in there] for there in (kept, known))
             if gone:
                 found[gone[0]] = "would be gone, and the plan has it"
             elif new:

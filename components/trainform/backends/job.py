@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 import importlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import cast, get_args
 
 from trainform.backends.contract import Backend
@@ -15,6 +15,7 @@ from trainform.backends.in_place import immutable_part
 from trainform.backends.patches import check_patches, override_paths, patched
 from trainform.backends.queues import CRDS as QUEUE_CRDS
 from trainform.backends.queues import queue_manifest
+from trainform.backends.sizes import size_problems
 from trainform.backends.support import support_notes, support_problems
 from trainform.catalog import defaults
 from trainform.errors import InputError, Problem
@@ -63,6 +64,11 @@ def plan_job(experiment: Experiment, environment: Environment, run: int = 1) -> 
     problems = environment_problems(environment) + job_problems(experiment, environment, run)
     if problems:
         raise InputError(problems)
+    return plan_checked_job(experiment, environment, run)
+
+
+def plan_checked_job(experiment: Experiment, environment: Environment, run: int = 1) -> Plan:
+    """The same for models in which neither `environment_problems` nor `job_problems` has found anything."""
     plan = build_plan(experiment, environment, run, _revision(build_plan(experiment, environment, run)))
     backend = BACKENDS[plan.backend]
     ends_with = backend.endings(plan, job_manifests(plan))
@@ -80,20 +86,25 @@ def job_problems(experiment: Experiment, environment: Environment, run: int = 1)
         reason = f"is not admitted by {plan.admission.capitalize()}, as the environment asks"
         problems.append(Problem("backend", plan.backend, reason, f"use one of {able}"))
     problems += [*support_problems(experiment, backend.FIELDS), *backend.problems(plan)]
-    wrong_patches, plan = check_patches(plan, backend, _rendered)
-    manifests = job_manifests(plan)
+    rendered = _rendered(plan)
+    wrong_patches, plan = check_patches(plan, backend, rendered, _rendered)
+    manifests = _applied(plan, _rendered(plan) if wrong_patches else rendered)
     limits = limit_problems(plan, manifests, backend.templates(plan, manifests), environment)
-    return [*problems, *wrong_patches, *limits]
+    return [*problems, *wrong_patches, *size_problems(plan, manifests), *limits]
 
 
 def job_manifests(plan: Plan) -> list[Manifest]:
     """Every object of the job in the order in which they are made, merge patches of the user applied."""
-    return [stamped(patched(plan, manifest), override_paths(plan, manifest)) for manifest in _rendered(plan)]
+    return _applied(plan, _rendered(plan))
 
 
 def needed_crds(plan: Plan) -> tuple[str, ...]:
     """Custom resource definitions that must be in the cluster: the operator's, and Volcano's queue where the job goes into one."""
     return (*BACKENDS[plan.backend].crds(plan), *(QUEUE_CRDS if plan.admission == defaults.VOLCANO else ()))
+
+
+def _applied(plan: Plan, rendered: Iterable[Manifest]) -> list[Manifest]:
+    return [stamped(patched(plan, manifest), override_paths(plan, manifest)) for manifest in rendered]
 
 
 def _rendered(plan: Plan) -> list[Manifest]:

@@ -124,8 +124,11 @@ def problems(plan: Plan) -> Iterator[Problem]:
         reason = f"is the first role and has {plan.ranked[0].replicas} replicas, and a PyTorchJob of KubeDL's must have a Master of one"
         fix = "begin with a role of one replica: `master: {replicas: 1}`, and the rest in a role after it"
         yield Problem(f"roles.{plan.ranked[0].name}.replicas", plan.ranked[0].replicas, reason, fix)
+    conventions = operator(plan)
     for role in plan.roles:
-        for where in dropped(pod_template(plan, role, next(role.groups()), operator(plan)).get("spec")):
+        if not role.overrides:
+            continue
+        for where in dropped(pod_template(plan, role, next(role.groups()), conventions).get("spec")):
             yield Problem(
                 f"roles.{role.name}.pod_overrides.spec.{where}", None, UNKNOWN, "remove it, or use another backend"
             )
@@ -207,8 +210,8 @@ def replanned(key: str, rendered: dict[str, Any], patched: dict[str, Any]) -> It
     """Queue, numbers of pods and who draws their ports, and fields that the API server would drop."""
     yield from changes(_DECIDED, rendered, patched)
     yield from replica_changes(rendered, patched)
-    before, after = ([*_dropped(body)] for body in (rendered, patched))
-    yield from ((where, UNKNOWN) for where in after if where not in before)
+    before = {*_dropped(rendered)}
+    yield from ((where, UNKNOWN) for where in _dropped(patched) if where not in before)
 
 
 def _dropped(job: dict[str, Any]) -> Iterator[str]:

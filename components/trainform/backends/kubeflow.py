@@ -261,7 +261,7 @@ def _listening(plan: Plan, template: dict[str, Any]) -> dict[str, Any]:
     """The template with the operator's port, which it would otherwise declare by a number of its own; on the host network that is a host
     port, and the same one in every such job."""
     kind = kind_of(plan)
-    if not intact(template):
+    if plan.overrides and not intact(template):
         return template
     spec = template["spec"]
     made = [_with_ports(each, kind, plan.rendezvous.own_port) for each in spec["containers"]]

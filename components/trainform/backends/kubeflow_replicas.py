@@ -17,7 +17,7 @@ from trainform.backends.job_kinds import KINDS, JobKind, kind_of, rendered_kind,
 from trainform.catalog import defaults
 from trainform.errors import Problem
 from trainform.manifests.env import Operator
-from trainform.manifests.pods import RESTART_POLICIES, pod_template
+from trainform.manifests.pods import RESTART_POLICIES, is_valid, pod_template
 from trainform.manifests.shape import METADATA, POD_TEMPLATE, intact
 from trainform.plan.model import Ending, Plan, RolePlan
 from trainform.policy.templates import Template
@@ -127,7 +127,7 @@ def _replica_spec(plan: Plan, role: RolePlan, operator: Operator) -> dict[str, A
     overwrite that of the template and warn."""
     template = pod_template(plan, role, next(role.groups()), operator)
     restart = RESTART_POLICIES[role.restart]
-    if intact(template):
+    if is_valid(role, template):
         spec = template["spec"]
         restart = spec.get("restartPolicy", restart)
         template = {**template, "spec": {"schedulerName": SCHEDULER, **spec}}

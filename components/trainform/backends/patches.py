@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from trainform.backends.contract import Backend
 from trainform.backends.patch_parts import part_at, without_parts
 from trainform.catalog import defaults
-from trainform.errors import Problem
+from trainform.errors import Problem, list_names
+from trainform.manifests.env import Operator
 from trainform.manifests.manifest import Manifest
 from trainform.manifests.merge_patch import merge_patch
 from trainform.manifests.pods import own_labels, pod_template
@@ -28,7 +28,6 @@ IDENTITY = (
         for label in (*defaults.MANAGED_BY, defaults.NAME_LABEL, defaults.ENVIRONMENT_LABEL)
     ),
 )
-LARGEST_OBJECT = 1024 * 1024  # bytes; etcd keeps 1.5 MiB, with what the API server and Volcano add
 
 
 def override_key(manifest: Manifest) -> str:
@@ -65,34 +64,40 @@ _Rule = Callable[[dict[str, Any], dict[str, Any]], Iterable[_Wrong]]
 """Given a merge patch and the patched object: what the patch may not do."""
 
 
-def check_patches(plan: Plan, backend: Backend, render: Callable[[Plan], list[Manifest]]) -> tuple[list[Problem], Plan]:
+def check_patches(
+    plan: Plan, backend: Backend, rendered: list[Manifest], render: Callable[[Plan], list[Manifest]]
+) -> tuple[list[Problem], Plan]:
     """What merge patches may not do, and the plan without these parts of them, so that a wrong patch does not hide what else is wrong.
 
-    `render`: a plan to its objects, before `manifest_overrides`.
+    `rendered`: the plan's objects before `manifest_overrides`, as `render` makes them of a plan.
     """
+    if not plan.overrides:
+        return [], plan
     problems: list[Problem] = []
-    roles = []
+    roles = {role.name: role for role in plan.roles}
+    conventions = backend.operator(plan)
     for role in plan.roles:
-        found, overrides = _check_pods(plan, role, backend)
-        problems += found
-        roles.append(dataclasses.replace(role, overrides=overrides))
-    plan = dataclasses.replace(plan, roles=tuple(roles))
-    manifests = render(plan)
-    problems += _unknown_keys(plan, manifests)
+        if role.overrides:
+            found, overrides = _check_pods(plan, role, conventions)
+            problems += found
+            roles[role.name] = dataclasses.replace(role, overrides=overrides)
+    if problems:
+        plan = dataclasses.replace(plan, roles=tuple(roles.values()))
+        rendered = render(plan)
+    problems += _unknown_keys(plan, rendered)
     shapes = backend.shapes(plan)
     remaining: dict[str, Any] = {}
-    for manifest in manifests:
+    for manifest in rendered:
         key = override_key(manifest)
         found, patch = _check_object(manifest, plan.manifest_overrides.get(key, {}), shapes.get(key), backend)
         problems += found
         remaining |= {key: patch} if patch else {}
-    plan = dataclasses.replace(plan, manifest_overrides=remaining)
-    return [*problems, *(problem for manifest in manifests for problem in _size(patched(plan, manifest)))], plan
+    return problems, dataclasses.replace(plan, manifest_overrides=remaining)
 
 
-def _check_pods(plan: Plan, role: RolePlan, backend: Backend) -> tuple[list[Problem], dict[str, Any]]:
+def _check_pods(plan: Plan, role: RolePlan, conventions: Operator) -> tuple[list[Problem], dict[str, Any]]:
     """The problems of a role's patch, and the rest of the patch."""
-    group, operator = next(role.groups()), backend.operator(plan)
+    group = next(role.groups())
 
     def own_labels_stay(patch: dict[str, Any], template: dict[str, Any]) -> Iterator[_Wrong]:
         labels = template["metadata"]["labels"]
@@ -104,7 +109,7 @@ def _check_pods(plan: Plan, role: RolePlan, backend: Backend) -> tuple[list[Prob
     return _check(
         f"roles.{role.name}.pod_overrides",
         role.overrides,
-        lambda patch: pod_template(plan, dataclasses.replace(role, overrides=patch), group, operator),
+        lambda patch: pod_template(plan, dataclasses.replace(role, overrides=patch), group, conventions),
         (_keeps_shape(POD_TEMPLATE), own_labels_stay),
     )
 
@@ -164,18 +169,9 @@ def _identity_stays(patch: dict[str, Any], body: dict[str, Any]) -> Iterator[_Wr
 
 
 def _unknown_keys(plan: Plan, manifests: Iterable[Manifest]) -> Iterator[Problem]:
-    known = [override_key(manifest) for manifest in manifests]
+    known = dict.fromkeys(override_key(manifest) for manifest in manifests)
     for key in plan.manifest_overrides:
         if key not in known:
             yield Problem(
-                f"manifest_overrides.{key}", None, "is no object of this experiment", f"known: {', '.join(known)}"
+                f"manifest_overrides.{key}", None, "is no object of this experiment", f"known: {list_names(known)}"
             )
-
-
-def _size(manifest: Manifest) -> Iterator[Problem]:
-    size = len(json.dumps(manifest.body))
-    if size > LARGEST_OBJECT:
-        key = override_key(manifest)
-        yield Problem(
-            "" if key == "job" else f"manifest_overrides.{key}", None, f"makes the object {key} {size} bytes long; etcd keeps at most {LARGEST_OBJECT}", "put large values into a ConfigMap or the image"
-        )  # fmt: skip

@@ -13,7 +13,10 @@ Place = tuple[str, ...]
 
 def places(body: Any, path: str) -> Iterator[tuple[dict[str, Any], str, Place]]:
     """The mapping that holds it, its key there, and where that is."""
-    yield from _places(body, _words(path), ())
+    *way, last = _words(path)
+    for holder, place in _reached(body, way, ()):
+        if isinstance(holder, dict) and last in holder:
+            yield holder, last, (*place, last)
 
 
 def written(place: Place) -> str:
@@ -26,14 +29,11 @@ def items(path: str, place: Place) -> Iterator[Place]:
     return (place[:depth] for depth, word in enumerate(_words(path), 1) if word == EACH)
 
 
-def has(body: Any, place: Place) -> bool:
-    """Whether the body has something there."""
-    for word in place:
-        below = dict(_items(body))
-        if word not in below:
-            return False
-        body = below[word]
-    return True
+def reached(body: Any, path: str) -> set[Place]:
+    """All items and values of the body for which the path has a `*`."""
+    words = _words(path)
+    depths = [depth for depth, word in enumerate(words, 1) if word == EACH]
+    return {place for depth in depths for _, place in _reached(body, words[:depth], ())}
 
 
 def _words(path: str) -> list[str]:
@@ -44,16 +44,17 @@ def _words(path: str) -> list[str]:
     return path.split(".")
 
 
-def _places(body: Any, words: Sequence[str], above: Place) -> Iterator[tuple[dict[str, Any], str, Place]]:
+def _reached(body: Any, words: Sequence[str], above: Place) -> Iterator[tuple[Any, Place]]:
+    """What stands where the words lead to, and where that is."""
+    if not words:
+        yield body, above
+        return
     word, *rest = words
     if word == EACH:
         for name, item in _items(body):
-            yield from _places(item, rest, (*above, name))
+            yield from _reached(item, rest, (*above, name))
     elif isinstance(body, dict) and word in body:
-        if rest:
-            yield from _places(body[word], rest, (*above, word))
-        else:
-            yield body, word, (*above, word)
+        yield from _reached(body[word], rest, (*above, word))
 
 
 def _items(body: Any) -> Iterator[tuple[str, Any]]:

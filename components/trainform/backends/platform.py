@@ -37,10 +37,14 @@ def platform_manifests(environment: Environment) -> list[Manifest]:
 
 
 def _parents_first(environment: Environment) -> dict[str, QueueRequest]:
-    """Queues below their parents, as Volcano wants them made."""
-    ordered: dict[str, QueueRequest] = {}
-    left = dict(environment.queues)
-    while left:
-        ready = [name for name, request in left.items() if request.parent not in left] or list(left)
-        ordered |= {name: left.pop(name) for name in ready}
-    return ordered
+    """Queues below their parents, as Volcano wants them made. None is its own ancestor: that is told before."""
+    queues = environment.queues
+    depths: dict[str, int] = {}
+    for name in queues:
+        above: list[str] = []
+        while name in queues and name not in depths:
+            above.append(name)
+            name = queues[name].parent
+        depth = depths.get(name, 0)
+        depths |= {queue: depth + number for number, queue in enumerate(reversed(above), 1)}
+    return dict(sorted(queues.items(), key=lambda item: depths[item[0]]))

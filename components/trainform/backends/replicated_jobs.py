@@ -15,8 +15,8 @@ from trainform.backends.gangs import in_gang
 from trainform.catalog import defaults
 from trainform.manifests.env import Operator
 from trainform.manifests.manifest import without_empty
-from trainform.manifests.pods import pod_template
-from trainform.manifests.shape import POD_TEMPLATE, intact
+from trainform.manifests.pods import is_valid, pod_template
+from trainform.manifests.shape import POD_TEMPLATE
 from trainform.plan.model import Ending, Group, Plan, RolePlan
 from trainform.policy.templates import Template
 
@@ -99,7 +99,7 @@ def _replicated_job(plan: Plan, role: RolePlan, group: Group, operator: Operator
         "completions": group.replicas,
         "completionMode": "Indexed",
         "backoffLimit": _backoff(plan, role),
-        "template": in_gang(plan, template) if intact(template) else template,
+        "template": in_gang(plan, template) if is_valid(role, template) else template,
     }
     return {"name": group.name, "replicas": 1, "groupName": "default", "template": {"spec": job}}
 

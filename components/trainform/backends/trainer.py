@@ -213,8 +213,13 @@ def _group_problems(plan: Plan) -> Iterator[Problem]:
     """Names that Trainer gives a meaning of its own."""
     reserved = {LAUNCHER, NODE} if policy(plan) == MPI else {NODE}
     for role in plan.roles:
-        others = [other.name for other in plan.roles if other.group == role.group and other.name != role.name]
-        if role.name == role.group and role.group in reserved and (others or not role.launched):
+        called = role.name == role.group and role.group in reserved  # so it is no more than two roles
+        others = (
+            [other.name for other in plan.roles if other.group == role.group and other.name != role.name]
+            if called
+            else []
+        )
+        if called and (others or not role.launched):
             reason = f"is what Trainer calls {f'the pods of {others[0]}' if others else 'pods of the training world'}"
             yield Problem(f"roles.{role.name}", None, reason, "rename it")
         for index, init in enumerate(role.init):

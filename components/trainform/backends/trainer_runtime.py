@@ -133,7 +133,7 @@ def _labelled(plan: Plan, job: dict[str, Any], labelled: str) -> dict[str, Any]:
         return job
     template = {"metadata": {"labels": {ANCESTOR_LABEL: TRAINER}}, **job["template"]}
     if policy(plan) == TORCH:
-        template["spec"] = _with_rendezvous(template["spec"])
+        template["spec"] = _with_rendezvous(plan, template["spec"])
     return {**job, "template": template}
 
 
@@ -142,9 +142,9 @@ def rendezvous_words() -> list[str]:
     return ["env", *(f"{name}=$({ours})" for name, ours in RENDEZVOUS.items())]
 
 
-def _with_rendezvous(spec: dict[str, Any]) -> dict[str, Any]:
+def _with_rendezvous(plan: Plan, spec: dict[str, Any]) -> dict[str, Any]:
     """The Job whose nodes see the plan's rendezvous."""
-    if not intact(spec["template"]):
+    if plan.overrides and not intact(spec["template"]):
         return spec
     pod = spec["template"]["spec"]
     containers = [

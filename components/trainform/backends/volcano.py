@@ -118,6 +118,7 @@ def further(plan: Plan) -> list[Manifest]:
 
 def job(plan: Plan) -> Manifest:
     """The Job: one task per role."""
+    conventions = operator(plan)
     spec = {
         "schedulerName": SCHEDULER,
         "queue": plan.queue.name,
@@ -129,7 +130,7 @@ def job(plan: Plan) -> Manifest:
         "networkTopology": topology(plan),
         "plugins": PLUGINS,
         "policies": rendered_policies(plan.policies),
-        "tasks": [_task(plan, role, group) for role in plan.roles for group in role.groups()],
+        "tasks": [_task(plan, role, group, conventions) for role in plan.roles for group in role.groups()],
     }
     body = {"apiVersion": API_VERSION, "kind": KIND, "metadata": job_metadata(plan), "spec": without_empty(spec)}
     return Manifest("job", body, revision=plan.revision)
@@ -173,20 +174,20 @@ def files(plan: Plan) -> dict[str, str]:
     made: dict[str, str] = {}
     for role in plan.roles:
         if role.per_replica:
-            hosts = [pod.address for pod in plan.pods() if pod.role == role.name]
+            hosts = [pod.address for pod in plan.pods_of(role)]
             made |= dict(zip(host_variables(role.name), (",".join(hosts), str(len(hosts))), strict=True))
     return made
 
 
-def _task(plan: Plan, role: RolePlan, group: Group) -> dict[str, Any]:
+def _task(plan: Plan, role: RolePlan, group: Group, conventions: Operator) -> dict[str, Any]:
     return without_empty(
         {
             "name": group.name,
             "replicas": group.replicas,
             "minAvailable": group.min_available,
             "maxRetry": role.max_retry,
-            "policies": task_policies(plan, role),
-            "template": pod_template(plan, role, group, operator(plan)),
+            "policies": task_policies(role),
+            "template": pod_template(plan, role, group, conventions),
         }
     )
 
@@ -208,11 +209,12 @@ def _policy_problems(path: str, policies: tuple[Policy, ...]) -> Iterator[Proble
         yield Problem(
             path, "*", "stands beside other events, which Volcano refuses", "keep `*` alone, or name each event"
         )
+    seen: set[str | int] = set()
     for index, policy in enumerate(policies):
-        before = policies[:index]
-        if policy.event is not None and any(other.event == policy.event for other in before):
+        if policy.event is not None and policy.event in seen:
             yield Problem(f"{path}[{index}].event", policy.event, "has a policy already", "keep one policy per event")
-        if policy.exit_code is not None and any(other.exit_code == policy.exit_code for other in before):
+        if policy.exit_code is not None and policy.exit_code in seen:
             yield Problem(
                 f"{path}[{index}].exit_code", policy.exit_code, "has a policy already", "keep one policy per exit code"
             )
+        seen.update(trigger for trigger in (policy.event, policy.exit_code) if trigger is not None)

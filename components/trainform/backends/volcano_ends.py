@@ -52,15 +52,14 @@ def rendered_policies(policies: tuple[Policy, ...]) -> list[dict[str, Any]]:
     ]
 
 
-def task_policies(plan: Plan, role: RolePlan) -> list[dict[str, Any]]:
+def task_policies(role: RolePlan) -> list[dict[str, Any]]:
     """Those of the role's tasks; without the end of the job where that is a number of pods."""
-    return rendered_policies(tuple(policy for policy in role.policies if not _is_number(plan, role, policy)))
+    return rendered_policies(tuple(policy for policy in role.policies if not _is_number(role, policy)))
 
 
 def min_success(plan: Plan) -> int | None:
     """Pods that end the job when they have succeeded; None where no number does."""
-    counted = _counted(plan)
-    return None if counted is None else counted.replicas
+    return next((role.replicas for role in plan.roles if role.counted), None)
 
 
 def ending_problems(plan: Plan) -> Iterator[Problem]:
@@ -72,7 +71,7 @@ def ending_problems(plan: Plan) -> Iterator[Problem]:
         if role.stays:
             yield from _upon_the_end(f"{path}.policies", role.policies, _NEVER)
         elif role.per_replica and role.replicas > 1:
-            policies = [None if _is_number(plan, role, policy) else policy for policy in role.policies]
+            policies = [None if _is_number(role, policy) else policy for policy in role.policies]
             yield from _upon_the_end(f"{path}.policies", policies, _EACH)
         if role.stays and role.image not in shells:
             fix = "remove it, let one pod end the job (a first role of one replica, or TensorFlow's chief), or write `ports: shared`"
@@ -94,16 +93,9 @@ def endings(job: dict[str, Any]) -> tuple[Ending, ...]:
     return (*any_of([*tasks], ending), *_by_number(spec, tasks))
 
 
-def _counted(plan: Plan) -> RolePlan | None:
-    """The role that ends the job by the number of its pods: all others stay."""
-    counted = any(role.stays for role in plan.roles)
-    return next((role for role in plan.roles if counted and role.name == plan.ending_role), None)
-
-
-def _is_number(plan: Plan, role: RolePlan, policy: Policy) -> bool:
+def _is_number(role: RolePlan, policy: Policy) -> bool:
     """Whether the policy is the end of the job that `minSuccess` stands for."""
-    counted = _counted(plan)
-    return policy == COMPLETED and counted is not None and counted.name == role.name
+    return role.counted and policy == COMPLETED
 
 
 def _upon_the_end(path: str, policies: Sequence[Policy | None], reason: str) -> Iterator[Problem]:

@@ -35,6 +35,11 @@ DEEPSPEED_MOUNT = "/job"  # DeepSpeed looks for /job/hostfile by itself
 MAX_RETRY = 3  # what Volcano's webhook writes for 0; said explicitly, since its update check compares literally
 QUEUE_OPEN_SECONDS = 40  # a Queue opens in about a second; later than this its controller is not there
 CONNECT_SECONDS = 5
+
+# What the API server and etcd keep of one object, in bytes. etcd takes requests of 1.5 MiB, with what the API server and controllers add
+# (managed fields, status); of a ConfigMap or Secret the API server takes values of 1 MiB together.
+LARGEST_OBJECT = 1024 * 1024
+LARGEST_ANNOTATIONS = 256 * 1024  # of all keys and values
 REVISION_DIGITS = 6
 
 # Files that people write have a few KiB. The limits keep a wrong one (a checkpoint, a bomb of aliases) from stalling an editor or CI.

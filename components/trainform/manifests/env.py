@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
@@ -33,6 +34,11 @@ class Operator:
     ports: Mapping[str, str] = dataclasses.field(default_factory=dict)
     draws_ports: bool = False
 
+    @functools.cached_property
+    def expected_env(self) -> list[dict[str, Any]]:
+        """`expected` as entries of `env`, made once: with ports of their own, replicas have templates of their own, and each has them."""
+        return [{"name": name, "valueFrom": source} for name, source in self.expected.items()]
+
     @property
     def index_field(self) -> str:
         """Where the downward API finds the index."""
@@ -42,8 +48,9 @@ class Operator:
 def container_env(role: RolePlan, group: Group, operator: Operator) -> list[dict[str, Any]]:
     """Every variable of the group's containers: the plan's and the user's, what each pod opens, its index."""
     said = {variable.name for variable in role.env}
+    appended = operator.appended & said
     env = [
-        {"name": _kept_name(variable.name, operator), **env_value(_own_value(variable.value, said, operator))}
+        {"name": _kept_name(variable.name, operator), **env_value(_own_value(variable.value, appended))}
         for variable in role.env
     ]
     if role.launched:
@@ -52,7 +59,7 @@ def container_env(role: RolePlan, group: Group, operator: Operator) -> list[dict
         env += [{"name": REPLICA_INDEX, **_index(group, operator)}]
     if operator.index_variable is not None and operator.index_variable not in said:
         env += [{"name": operator.index_variable, **_index(group, operator)}]
-    env += [{"name": name, "valueFrom": source} for name, source in operator.expected.items() if name not in said]
+    env += [entry for entry in operator.expected_env if entry["name"] not in said]
     return env
 
 
@@ -84,8 +91,8 @@ def _own_references(text: str, names: Collection[str]) -> str:
     return _REFERENCE.sub(own, text)
 
 
-def _own_value(value: str | EnvSource, said: Iterable[str], operator: Operator) -> str | EnvSource:
-    return _own_references(value, operator.appended.intersection(said)) if isinstance(value, str) else value
+def _own_value(value: str | EnvSource, names: Collection[str]) -> str | EnvSource:
+    return _own_references(value, names) if isinstance(value, str) else value
 
 
 def _kept_name(name: str, operator: Operator) -> str:
@@ -116,7 +123,8 @@ def override_env(
 ) -> list[dict[str, Any]]:
     """The container's env for an init container, with its own variables in place of those of the same name."""
     said = [*further, *(entry["name"].removeprefix(KEPT_PREFIX) for entry in env)]
-    named = {_kept_name(name, operator): _own_value(value, said, operator) for name, value in further.items()}
+    appended = operator.appended.intersection(said)
+    named = {_kept_name(name, operator): _own_value(value, appended) for name, value in further.items()}
     return [
         *(entry for entry in env if entry["name"] not in named),
         *({"name": name, **env_value(value)} for name, value in named.items()),

@@ -49,7 +49,6 @@ def rendezvous_service(name: str, namespace: str, selector: dict[str, str], labe
 
 def replica_service(service: ReplicaService, plan: Plan, index_label: str) -> Manifest:
     """A Service for one replica, in any revision: constant ports in front of the ones that the pod opens."""
-    per_replica = next(role.per_replica for role in plan.roles if role.name == service.role)
     body = {
         "apiVersion": "v1",
         "kind": "Service",
@@ -64,7 +63,7 @@ def replica_service(service: ReplicaService, plan: Plan, index_label: str) -> Ma
             "selector": {
                 **pod_selector(plan.experiment),
                 defaults.ROLE_LABEL: service.role,
-                defaults.REPLICA_LABEL if per_replica else index_label: str(service.index),
+                defaults.REPLICA_LABEL if plan.by_name[service.role].per_replica else index_label: str(service.index),
             },
             "ports": [
                 {"name": purpose, "port": port, "targetPort": target, "protocol": "TCP"}

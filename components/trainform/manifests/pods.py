@@ -24,7 +24,12 @@ def pod_template(plan: Plan, role: RolePlan, group: Group, operator: Operator) -
         "spec": _pod_spec(plan, role, group, operator),
     }
     patched: dict[str, Any] = merge_patch(template, role.overrides)
-    return _in_words_of(operator, patched) if not role.overrides or intact(patched) else patched
+    return _in_words_of(operator, patched) if is_valid(role, patched) else patched
+
+
+def is_valid(role: RolePlan, template: dict[str, Any]) -> bool:
+    """False if the user's merge patch has left no pod template; the check reports that once, and whoever works on it leaves it as it is."""
+    return not role.overrides or intact(template)
 
 
 def _in_words_of(operator: Operator, template: dict[str, Any]) -> dict[str, Any]:
@@ -84,7 +89,7 @@ def own_labels(plan: Plan, role: RolePlan, group: Group) -> dict[str, str]:
 def _pod_spec(plan: Plan, role: RolePlan, group: Group, operator: Operator) -> dict[str, Any]:
     env = container_env(role, group, operator)
     said = [variable.name for variable in role.env]
-    mounts = volume_mounts(plan, role)
+    mounts, keys = volume_mounts(plan, role), key_mounts(role)
     return without_empty(
         {
             "subdomain": plan.rendezvous.service if plan.naming.own_service else None,
@@ -109,12 +114,12 @@ def _pod_spec(plan: Plan, role: RolePlan, group: Group, operator: Operator) -> d
                             *own_words(init.command, [*said, *init.env], operator),
                         ],
                         "env": override_env(env, init.env, operator),
-                        "volumeMounts": [*mounts, *key_mounts(role, init.name)],
+                        "volumeMounts": [*mounts, *keys.get(init.name, [])],
                     }
                 )
                 for init in role.init
             ],
-            "containers": [_container(plan, role, group, operator)],
+            "containers": [_container(plan, role, group, operator, env, mounts)],
             "volumes": volumes(plan, role),
         }
     )
@@ -131,7 +136,14 @@ def _security(plan: Plan) -> dict[str, Any]:
     return {"runAsUser": run_as.user, "runAsGroup": group} | ({} if root else {"runAsNonRoot": True, "fsGroup": group})
 
 
-def _container(plan: Plan, role: RolePlan, group: Group, operator: Operator) -> dict[str, Any]:
+def _container(
+    plan: Plan,
+    role: RolePlan,
+    group: Group,
+    operator: Operator,
+    env: list[dict[str, Any]],
+    mounts: list[dict[str, Any]],
+) -> dict[str, Any]:
     resources = {"requests": role.resources, "limits": role.resources} if role.resources else {}
     security = {"capabilities": {"add": list(role.capabilities)}} if role.capabilities else {}
     said = [variable.name for variable in role.env]
@@ -142,7 +154,7 @@ def _container(plan: Plan, role: RolePlan, group: Group, operator: Operator) -> 
             "imagePullPolicy": plan.image_pull_policy,
             "command": [*kept_words(said, operator, role.launched), *own_words(role.command, said, operator)],
             "args": own_words(role.args, said, operator),
-            "env": container_env(role, group, operator),
+            "env": env,
             "ports": [
                 without_empty(
                     {
@@ -156,7 +168,7 @@ def _container(plan: Plan, role: RolePlan, group: Group, operator: Operator) -> 
             ],
             "resources": resources,
             "securityContext": security,
-            "volumeMounts": volume_mounts(plan, role),
+            "volumeMounts": mounts,
         }
     )
 

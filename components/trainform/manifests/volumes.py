@@ -39,13 +39,14 @@ def volume_mounts(plan: Plan, role: RolePlan) -> list[dict[str, Any]]:
     return mounts
 
 
-def key_mounts(role: RolePlan, init: str) -> list[dict[str, Any]]:
-    """The private key of a checkout, for the init container that makes it and for no other."""
-    return [
-        {"name": _key_volume(checkout), "mountPath": f"{KEY_MOUNT}/{checkout.step}", "readOnly": True}
-        for checkout in role.checkouts
-        if checkout.step == init and checkout.git.key is not None
-    ]
+def key_mounts(role: RolePlan) -> dict[str, list[dict[str, Any]]]:
+    """The private keys of checkouts, each for the init container that makes the checkout and for no other."""
+    mounts: dict[str, list[dict[str, Any]]] = {}
+    for checkout in role.checkouts:
+        if checkout.git.key is not None:
+            mount = {"name": _key_volume(checkout), "mountPath": f"{KEY_MOUNT}/{checkout.step}", "readOnly": True}
+            mounts.setdefault(checkout.step, []).append(mount)
+    return mounts
 
 
 def needs_files(role: RolePlan) -> bool:

@@ -10,9 +10,8 @@ from trainform.plan.model import ClaimPlan, Plan, QueuePlan, Rendezvous, Runtime
 from trainform.plan.naming import chosen_backend
 from trainform.plan.notes import plan_notes
 from trainform.plan.ports import main_port
-from trainform.plan.roles import claim_name, plan_role
+from trainform.plan.roles import claim_name, plan_roles
 from trainform.plan.totals import total
-from trainform.plan.world import ending_role, first_ranked, launching_role, plan_world
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.quantities import seconds
@@ -25,9 +24,8 @@ DRAFT_REVISION = "0" * defaults.REVISION_DIGITS
 def build_plan(experiment: Experiment, environment: Environment, run: int = 1, revision: str = DRAFT_REVISION) -> Plan:
     """The plan under this revision. Total for every valid pair of models: a name that the environment does not know is left
     out here and told by `plan.problems`, so that all problems come at once."""
-    world = plan_world(experiment)
     layout = lay_out(experiment, environment, revision)
-    roles = tuple(plan_role(layout, name) for name in experiment.roles)
+    roles = plan_roles(layout)
     topology, runtime = experiment.network.topology, experiment.runtime
     return Plan(
         experiment=experiment.name,
@@ -42,14 +40,14 @@ def build_plan(experiment: Experiment, environment: Environment, run: int = 1, r
         namespace=environment.namespace.name,
         launcher=experiment.launcher.kind,
         roles=roles,
-        world=world,
+        world=layout.world,
         rendezvous=_rendezvous(layout),
         ssh=plan_ssh(layout),
-        hosts=tuple(layout.hosts()) if needs_hosts(layout, world) else (),
+        hosts=tuple(layout.hosts()) if needs_hosts(layout) else (),
         services=plan_services(layout),
-        files=launch_files(layout, world),
-        launches=launching_role(experiment),
-        ending_role=ending_role(experiment),
+        files=launch_files(layout),
+        launches=layout.launching,
+        ending_role=layout.ending,
         ends_with=(),  # follows from the rendered objects (`backends.job`)
         queue=_queue(experiment, environment),
         claims=_claims(experiment, environment),
@@ -88,7 +86,7 @@ def resource_name(kind_or_resource: str, environment: Environment) -> str:
 
 
 def _rendezvous(layout: Layout) -> Rendezvous:
-    first = first_ranked(layout.experiment)
+    first = layout.first_ranked
     own = layout.listens_on(first, 0, main_port(layout.experiment))
     called = layout.rendezvous_port
     return Rendezvous(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from trainform.plan.model import Checkout
-from trainform.spec.experiment import Experiment
 from trainform.spec.prepare import Step
 from trainform.spec.roles import EnvSource, InitContainer
 
@@ -11,25 +12,12 @@ CHECKOUT_SCRIPT = "checkout.sh"
 KEY_MOUNT = "/etc/trainform-git"
 
 
-def steps(experiment: Experiment, role: str) -> tuple[Step, ...]:
-    """The steps that the role's pods run."""
-    return tuple(
-        step
-        for step in experiment.prepare
-        if (role in step.roles if step.roles is not None else experiment.roles[role].ranked)
-    )
+def checkouts(steps: Iterable[Step]) -> tuple[Checkout, ...]:
+    """The checkouts that pods with these steps find in their folders."""
+    return tuple(Checkout(step.name, step.git, f"checkout-{step.name}") for step in steps if step.git is not None)
 
 
-def checkouts(experiment: Experiment, role: str) -> tuple[Checkout, ...]:
-    """The checkouts that the role's pods find in their folders."""
-    return tuple(
-        Checkout(step.name, step.git, f"checkout-{step.name}")
-        for step in steps(experiment, role)
-        if step.git is not None
-    )
-
-
-def containers(experiment: Experiment, role: str, mount: str) -> tuple[InitContainer, ...]:
+def containers(steps: Iterable[Step], mount: str) -> tuple[InitContainer, ...]:
     """The steps as init containers. `mount`: where the launch files are."""
     return tuple(
         InitContainer(
@@ -39,7 +27,7 @@ def containers(experiment: Experiment, role: str, mount: str) -> tuple[InitConta
             env=step.env
             | _env(step),  # Kubernetes puts only variables into a value that stand before it: a token into the address
         )
-        for step in steps(experiment, role)
+        for step in steps
     )
 
 

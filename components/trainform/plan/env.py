@@ -9,15 +9,7 @@ from trainform.catalog import defaults
 from trainform.plan.layout import Layout, service_name
 from trainform.plan.model import Agent, EnvVar
 from trainform.plan.ports import RENDEZVOUS
-from trainform.plan.world import (
-    first_ranked,
-    is_launched,
-    launching_role,
-    plan_world,
-    processes_per_node,
-    rank_offset,
-    task_type,
-)
+from trainform.plan.world import processes_per_node, task_type
 from trainform.spec.quantities import seconds
 
 RESERVED_PREFIX = "TRAINFORM_"
@@ -53,7 +45,7 @@ def _own_address(layout: Layout, role: str) -> str | None:
 
 def _nodes(layout: Layout, role: str) -> str:
     elastic = layout.experiment.launcher.elastic
-    return str(plan_world(layout.experiment).nodes) if elastic is None else f"{elastic.min_nodes}:{elastic.max_nodes}"
+    return str(layout.world.nodes) if elastic is None else f"{elastic.min_nodes}:{elastic.max_nodes}"
 
 
 def _max_restarts(layout: Layout, role: str) -> str | None:
@@ -67,7 +59,7 @@ def _rdzv_backend(layout: Layout, role: str) -> str | None:
 
 
 def _first(layout: Layout) -> tuple[str, int]:
-    return first_ranked(layout.experiment), 0
+    return layout.first_ranked, 0
 
 
 def _master(value: Callable[[Layout], str]) -> Callable[[Layout, str], str | None]:
@@ -91,7 +83,7 @@ _PROCESSES = (
     Variable(
         "NUM_PROCESSES",
         "processes over all nodes",
-        _static(lambda layout, role: str(plan_world(layout.experiment).processes)),
+        _static(lambda layout, role: str(layout.world.processes)),
     ),
     Variable(
         "NPROC_PER_NODE",
@@ -106,7 +98,7 @@ _OF_EVERY_POD = (
     Variable(
         RANK_OFFSET,
         "rank of the role's first pod",
-        _static(lambda layout, role: str(rank_offset(layout.experiment, role))),
+        _static(lambda layout, role: str(layout.rank_offsets[role])),
     ),
     Variable(
         OWN_ADDRESS,
@@ -125,7 +117,7 @@ _TRAINERS_HOSTFILE = "/etc/mpi/hostfile"
 
 def _hostfile(layout: Layout, role: str) -> str | None:
     """Of the pod that launches; in a runtime of somebody else's it is the one that Trainer writes."""
-    if role != launching_role(layout.experiment):
+    if role != layout.launching:
         return None
     return _HOSTFILE if layout.experiment.runtime is None else _TRAINERS_HOSTFILE
 
@@ -137,7 +129,7 @@ def _by_agent(
 
     def value(layout: Layout, role: str) -> str | None:
         agent = layout.naming.agent
-        if agent is None or role != launching_role(layout.experiment):
+        if agent is None or role != layout.launching:
             return of_ours(layout, role)
         return of_agent(agent)
 
@@ -150,7 +142,7 @@ def _nothing(layout: Layout, role: str) -> str | None:
 
 def _said(value: str) -> Callable[[Layout, str], str | None]:
     """The same value in the pod that launches, nothing in the others."""
-    return lambda layout, role: value if role == launching_role(layout.experiment) else None
+    return lambda layout, role: value if role == layout.launching else None
 
 
 # Open MPI 4 reads OMPI_MCA_orte_*, Open MPI 5 (PRRTE) only PRTE_MCA_* and would run everything on one node without them
@@ -217,7 +209,7 @@ def role_env(layout: Layout, role_name: str) -> tuple[EnvVar, ...]:
     experiment = layout.experiment
     role = experiment.roles[role_name]
     merged: dict[str, EnvVar] = {}
-    for variable in VARIABLES[experiment.launcher.kind] if is_launched(experiment, role_name) else ():
+    for variable in VARIABLES[experiment.launcher.kind] if role_name in layout.launched else ():
         value = variable.value(layout, role_name)
         if value is not None:
             merged[variable.name] = EnvVar(variable.name, value, f"launcher.{experiment.launcher.kind}")

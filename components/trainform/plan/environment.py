@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from trainform.errors import Problem
 from trainform.plan.queues import environment_queue_problems
-from trainform.plan.references import unknown
+from trainform.plan.references import Known, unknown
 from trainform.spec.environment import Environment
 
 SYSTEM_PREFIX = "system-"
@@ -23,8 +23,9 @@ def environment_problems(environment: Environment) -> list[Problem]:
 
 
 def _claims(environment: Environment) -> Iterator[Problem]:
+    classes = Known(environment.storage_classes)
     for name, claim in environment.claims.items():
-        yield from unknown(f"claims.{name}.class", claim.storage_class, environment.storage_classes, "storage class")
+        yield from unknown(f"claims.{name}.class", claim.storage_class, classes, "storage class")
 
 
 def _accelerators(environment: Environment) -> Iterator[Problem]:

@@ -13,7 +13,6 @@ from collections.abc import Callable
 from trainform.catalog import defaults
 from trainform.plan.checkout import CHECKOUT, CHECKOUT_SCRIPT
 from trainform.plan.layout import Layout
-from trainform.plan.model import World
 from trainform.plan.ports import TENSORFLOW
 from trainform.plan.ssh_scripts import (
     SERVE,
@@ -28,7 +27,7 @@ from trainform.plan.ssh_scripts import (
     WAIT_SCRIPT,
     ssh_files,
 )
-from trainform.plan.world import in_world, is_launched, launching_role, task_type
+from trainform.plan.world import in_world, task_type
 from trainform.spec.experiment import Experiment
 from trainform.spec.launchers import Accelerate, Launcher
 
@@ -176,21 +175,18 @@ FILES = {
 """What the launch volume may hold, and what for."""
 
 
-def launch_files(layout: Layout, world: World) -> dict[str, str]:
+def launch_files(layout: Layout) -> dict[str, str]:
     """What ranked roles, and the one that launches, find in their launch volume, by file name."""
     experiment = layout.experiment
-    files = {}
-    for name in experiment.roles:
-        if is_launched(experiment, name):
-            script = script_name(experiment, name)
-            files[script] = _SCRIPTS[script](layout, world)
+    scripts = dict.fromkeys(script_name(layout, name) for name in experiment.roles if name in layout.launched)
+    files = {script: _SCRIPTS[script](layout) for script in scripts}
     if any(step.git is not None for step in experiment.prepare):
         files[CHECKOUT_SCRIPT] = CHECKOUT
     if layout.ssh_roles:
         files |= ssh_files(ssh_folder(experiment))
-    if _waits(layout, world):
+    if _waits(layout):
         files[WAIT_SCRIPT] = WAIT
-    if needs_hosts(layout, world):
+    if needs_hosts(layout):
         files[defaults.HOSTFILE] = "".join(f"{host.address} slots={host.slots}\n" for host in layout.hosts())
     if layout.tf_config:
         files[TF_CONFIG] = _tf_config(layout)
@@ -199,12 +195,12 @@ def launch_files(layout: Layout, world: World) -> dict[str, str]:
     return files
 
 
-def needs_hosts(layout: Layout, world: World) -> bool:
+def needs_hosts(layout: Layout) -> bool:
     """Whether the pods get a list of all hosts: a static world with SSH, or TensorFlow's."""
     experiment = layout.experiment
     if experiment.elastic:
         return False
-    return bool(layout.ssh_roles) or (experiment.launcher.tensorflow is not None and world.nodes > 1)
+    return bool(layout.ssh_roles) or (experiment.launcher.tensorflow is not None and layout.world.nodes > 1)
 
 
 def ssh_folder(experiment: Experiment) -> str:
@@ -218,34 +214,31 @@ def chooses_mode(launcher: Accelerate) -> bool:
     return not options.isdisjoint(_ACCELERATE_MODES)
 
 
-def script_name(experiment: Experiment, name: str) -> str:
+def script_name(layout: Layout, name: str) -> str:
     """Which script a launched role starts with: where one pod launches over SSH, the others serve; a role with a command of its own
     gets its rank, but not the launcher."""
-    launching = launching_role(experiment)
-    if launching is not None:
-        return defaults.LAUNCH_SCRIPT if name == launching else SERVE_SCRIPT
-    return defaults.LAUNCH_SCRIPT if experiment.roles[name].command is None else COMMAND_SCRIPT
+    if layout.launching is not None:
+        return defaults.LAUNCH_SCRIPT if name == layout.launching else SERVE_SCRIPT
+    return defaults.LAUNCH_SCRIPT if layout.experiment.roles[name].command is None else COMMAND_SCRIPT
 
 
 def container_command(layout: Layout, name: str) -> tuple[str, ...]:
     """What the container starts: the script for launched roles, the role's own command for the others."""
-    experiment = layout.experiment
     stay = ("/bin/sh", f"{defaults.LAUNCH_MOUNT}/{STAY_SCRIPT}") if layout.stays(name) else ()
-    if is_launched(experiment, name):
-        return (*stay, "/bin/sh", f"{defaults.LAUNCH_MOUNT}/{script_name(experiment, name)}")
-    command = experiment.roles[name].command
+    if name in layout.launched:
+        return (*stay, "/bin/sh", f"{defaults.LAUNCH_MOUNT}/{script_name(layout, name)}")
+    command = layout.experiment.roles[name].command
     return () if command is None else (*stay, *command)
 
 
-def container_args(experiment: Experiment, name: str) -> tuple[str, ...]:
+def container_args(layout: Layout, name: str) -> tuple[str, ...]:
     """The user's words, passed on to what the script starts."""
-    role = experiment.roles[name]
-    launching = launching_role(experiment)
-    if launching is not None:
-        return _words(experiment.launcher) if name == launching else ()
+    launcher, role = layout.experiment.launcher, layout.experiment.roles[name]
+    if layout.launching is not None:
+        return _words(launcher) if name == layout.launching else ()
     if not role.ranked:
         return ()
-    return _words(experiment.launcher) if role.command is None else tuple(role.command)
+    return _words(launcher) if role.command is None else tuple(role.command)
 
 
 def _words(launcher: Launcher) -> tuple[str, ...]:
@@ -257,40 +250,38 @@ def _words(launcher: Launcher) -> tuple[str, ...]:
     return () if command is None else tuple(command)
 
 
-def _launch_script(layout: Layout, world: World) -> str:
-    experiment = layout.experiment
-    wait = _waits(layout, world)
-    words = _LINES[experiment.launcher.kind](experiment, world)
+def _launch_script(layout: Layout) -> str:
+    words = _LINES[layout.experiment.launcher.kind](layout)
     between = " " if len(words) == 1 else " \\\n  "
-    return _start(layout, world) + wait + between.join([*words, '"$@"']) + "\n"
+    return _start(layout) + _waits(layout) + between.join([*words, '"$@"']) + "\n"
 
 
-def _waits(layout: Layout, world: World) -> str:
+def _waits(layout: Layout) -> str:
     """What the launch script says to wait for its peers; nothing where there are none, or where the operator waits for them."""
     experiment = layout.experiment
     if experiment.launcher.over_ssh is not None:
         return WAIT_FOR_SSH if layout.ssh_roles and layout.naming.agent is None else ""
-    if world.nodes == 1 and not experiment.elastic:
+    if layout.world.nodes == 1 and not experiment.elastic:
         return ""
     return WAIT_FOR_NAMES if experiment.launcher.tensorflow is None else WAIT_FOR_ALL_NAMES
 
 
-def _command_script(layout: Layout, world: World) -> str:
-    return _start(layout, world) + 'exec "$@"\n'
+def _command_script(layout: Layout) -> str:
+    return _start(layout) + 'exec "$@"\n'
 
 
-def _serve_script(layout: Layout, world: World) -> str:
+def _serve_script(layout: Layout) -> str:
     return _HEADER + (SERVE if layout.naming.agent is None else _FOR_AGENT)
 
 
-_SCRIPTS: dict[str, Callable[[Layout, World], str]] = {
+_SCRIPTS: dict[str, Callable[[Layout], str]] = {
     defaults.LAUNCH_SCRIPT: _launch_script,
     COMMAND_SCRIPT: _command_script,
     SERVE_SCRIPT: _serve_script,
 }
 
 
-def _start(layout: Layout, world: World) -> str:
+def _start(layout: Layout) -> str:
     """What comes before the launcher: who this pod is, and its sshd."""
     experiment = layout.experiment
     launcher = experiment.launcher
@@ -306,30 +297,29 @@ def _tf_config_parts(layout: Layout) -> list[str]:
     return [_TF_CONFIG, *([_TF_CONFIG_BEHIND] if layout.behind_services else []), _EXPORT_TF_CONFIG]
 
 
-def _torchrun(experiment: Experiment, world: World) -> tuple[str, ...]:
-    return _STATIC_TORCHRUN if experiment.launcher.elastic is None else _ELASTIC_TORCHRUN
+def _torchrun(layout: Layout) -> tuple[str, ...]:
+    return _STATIC_TORCHRUN if layout.experiment.launcher.elastic is None else _ELASTIC_TORCHRUN
 
 
-def _accelerate(experiment: Experiment, world: World) -> tuple[str, ...]:
-    launcher = experiment.launcher.accelerate
-    multi = launcher is not None and world.processes > 1 and not chooses_mode(launcher)
+def _accelerate(layout: Layout) -> tuple[str, ...]:
+    launcher = layout.experiment.launcher.accelerate
+    multi = launcher is not None and layout.world.processes > 1 and not chooses_mode(launcher)
     return (*_ACCELERATE, _MULTI_GPU) if multi else _ACCELERATE
 
 
-def _deepspeed(experiment: Experiment, world: World) -> tuple[str, ...]:
-    launching = launching_role(experiment)
-    apart = launching is not None and not experiment.roles[launching].ranked
+def _deepspeed(layout: Layout) -> tuple[str, ...]:
+    apart = layout.launching is not None and not layout.experiment.roles[layout.launching].ranked
     return (*_DEEPSPEED, _FORCE_MULTI) if apart else _DEEPSPEED
 
 
 # The line that starts, by launcher.
-_LINES: dict[str, Callable[[Experiment, World], tuple[str, ...]]] = {
+_LINES: dict[str, Callable[[Layout], tuple[str, ...]]] = {
     "torchrun": _torchrun,
     "accelerate": _accelerate,
     "deepspeed": _deepspeed,
-    "mpi": lambda experiment, world: _MPIRUN,
-    "tensorflow": lambda experiment, world: ("exec",),
-    "command": lambda experiment, world: ("exec",),
+    "mpi": lambda layout: _MPIRUN,
+    "tensorflow": lambda layout: ("exec",),
+    "command": lambda layout: ("exec",),
 }
 
 

@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trainform.errors import Problem
+from trainform.errors import Problem, list_names
 from trainform.plan.launch import chooses_mode
 from trainform.plan.model import Plan
-from trainform.plan.restart import (
-    ALL_WHEN_EVICTED,
-    FAILED_OR_EVICTED,
-    action_upon,
-    restart_words,
-    role_policies,
-    times,
-)
-from trainform.plan.world import EVALUATOR, TASK_TYPES, first_ranked, is_launched, launching_role, task_type
+from trainform.plan.restart import ALL_WHEN_EVICTED, FAILED_OR_EVICTED, action_upon, restart_words, times
+from trainform.plan.world import EVALUATOR, TASK_TYPES, first_ranked, task_type
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 
@@ -45,13 +38,13 @@ def accelerate_problems(experiment: Experiment, environment: Environment, plan: 
 
 def ssh_launcher_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
     """One pod launches over SSH: it must be one, and the ranked others must serve and do nothing else."""
-    launching = launching_role(experiment)
+    launching = plan.launches
     if launching is None:
         return
     path = f"launcher.{plan.launcher}.role"
     role = experiment.roles.get(launching)
     if role is None:
-        yield Problem(path, launching, "is not a role of this experiment", f"known: {', '.join(experiment.roles)}")
+        yield Problem(path, launching, "is not a role of this experiment", f"known: {list_names(experiment.roles)}")
         return
     if role.replicas != 1:
         yield Problem(
@@ -82,10 +75,12 @@ def tensorflow_problems(experiment: Experiment, environment: Environment, plan: 
     if tensorflow is None:
         return
     path = "launcher.tensorflow.task_types"
+    ranked = [role.name for role in plan.ranked]
     for name in tensorflow.task_types:
         if name not in experiment.roles or not experiment.roles[name].ranked:
-            ranked = ", ".join(role.name for role in plan.ranked)
-            yield Problem(f"{path}.{name}", None, "is not a ranked role of this experiment", f"known: {ranked}")
+            yield Problem(
+                f"{path}.{name}", None, "is not a ranked role of this experiment", f"known: {list_names(ranked)}"
+            )
     owners: dict[str, str] = {}
     for role in plan.ranked:
         kind = task_type(experiment, role.name)
@@ -122,9 +117,10 @@ def restart_problems(experiment: Experiment, environment: Environment, plan: Pla
         yield Problem(
             "restart", experiment.restart, "restarts an elastic job, which goes on without the evicted pod", "remove it"
         )
-    for name, role in experiment.roles.items():
+    for planned in plan.roles:
+        name, role = planned.name, experiment.roles[planned.name]
         words = restart_words(experiment, name)
-        if role.restart == ALL_WHEN_EVICTED and (not is_launched(experiment, name) or experiment.elastic):
+        if role.restart == ALL_WHEN_EVICTED and (not planned.launched or experiment.elastic):
             whole = (
                 "an elastic job goes on without the evicted pod"
                 if role.ranked
@@ -137,25 +133,23 @@ def restart_problems(experiment: Experiment, environment: Environment, plan: Pla
             yield Problem(
                 f"roles.{name}.max_retry", role.max_retry, f"stands beside `restart: {words}`, which says the same", "keep one of the two"
             )  # fmt: skip
-    yield from _without_effect(experiment)
+    yield from _without_effect(experiment, plan)
 
 
-def _without_effect(experiment: Experiment) -> Iterator[Problem]:
+def _without_effect(experiment: Experiment, plan: Plan) -> Iterator[Problem]:
     """A failure or an eviction restarts the job by defaults, in whose place the user's policies may have put something
     else."""
+    events = [(policy.action, str(policy.event)) for policy in reversed(FAILED_OR_EVICTED)]
+    job = {event: action_upon(plan.policies, event) for _, event in events}
     found: dict[str, str] = {}
-    for name, role in experiment.roles.items():
-        if restart_words(experiment, name) != ALL_WHEN_EVICTED or not is_launched(experiment, name):
-            continue
-        path = "restart" if role.restart is None else f"roles.{name}.restart"
-        asked = (*role_policies(experiment)[name], *([] if experiment.policies is None else experiment.policies))
-        for policy in reversed(FAILED_OR_EVICTED):
-            action = action_upon(asked, str(policy.event))
-            if action != policy.action:
+    for role in plan.roles:
+        path = "restart" if experiment.roles[role.name].restart is None else f"roles.{role.name}.restart"
+        for wanted, event in events if role.restarts_job else ():
+            own = action_upon(role.policies, event)
+            action = job[event] if own is None else own
+            if action != wanted:
                 upon = "nothing" if action is None else action
-                found[path] = (
-                    f"has no effect beside `policies`, which put {upon} in the place of {policy.action} upon {policy.event}"
-                )
+                found[path] = f"has no effect beside `policies`, which put {upon} in the place of {wanted} upon {event}"
     for path, reason in found.items():
         fix = "change `policies`, or write never or on-failure here"
         yield Problem(path, ALL_WHEN_EVICTED, reason, fix)

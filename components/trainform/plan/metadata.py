@@ -21,7 +21,6 @@ PARSED_ANNOTATIONS = (
     "scheduler.alpha.kubernetes.io/tolerations",
     "seccomp.security.alpha.kubernetes.io/pod",
 )
-LARGEST_ANNOTATIONS = 256 * 1024  # bytes of all keys and values of one object, as the API server counts them
 
 
 def metadata_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
@@ -33,9 +32,9 @@ def metadata_problems(experiment: Experiment, environment: Environment, plan: Pl
                 if key in OWN_LABELS or key.startswith(defaults.LABEL_PREFIX):
                     yield Problem(f"{path}{field}.{key}", keys[key], "is set by trainform itself", "choose another key")
         size = sum(len(key.encode()) + len(value.encode()) for key, value in noted.items())
-        if size > LARGEST_ANNOTATIONS:
+        if size > defaults.LARGEST_ANNOTATIONS:
             yield Problem(
-                f"{path}annotations", None, f"have {size} bytes together; Kubernetes keeps at most {LARGEST_ANNOTATIONS}", "put large values into a ConfigMap"
+                f"{path}annotations", None, f"have {size} bytes together; Kubernetes keeps at most {defaults.LARGEST_ANNOTATIONS}", "put large values into a ConfigMap"
             )  # fmt: skip
     for name, role in experiment.roles.items():
         for key, value in role.annotations.items():

@@ -4,6 +4,7 @@ ports or a Service of its own, and in the hostfile."""
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -192,7 +193,7 @@ class RolePlan:
     `rank_offset` is the rank of the first of them, None where the plan gives no ranks: an unranked role has none, and
     in an elastic job torchrun numbers the pods at run time. `ports`: one set for all replicas, or one for each
     (`per_replica`). `launched`: the pods start with a launch script. `stays`: a pod that succeeds stays up until the
-    job ends. `prepared`: which steps of `prepare` are the first ones of `init`. `restart` is the pods' own policy;
+    job ends. `counted`: the job ends when as many pods as the role has have succeeded. `prepared`: which steps of `prepare` are the first ones of `init`. `restart` is the pods' own policy;
     `restarts_job`: a failed or evicted pod starts the whole job anew.
     """
 
@@ -221,6 +222,7 @@ class RolePlan:
     ssh: bool
     launched: bool
     stays: bool
+    counted: bool
     restart: str
     restarts_job: bool
     max_retry: int
@@ -344,6 +346,11 @@ class Plan:
         """Pods that must be placed together before any starts."""
         return sum(role.min_available for role in self.roles)
 
+    @functools.cached_property
+    def by_name(self) -> dict[str, RolePlan]:
+        """The roles by their names."""
+        return {role.name: role for role in self.roles}
+
     @property
     def ranked(self) -> tuple[RolePlan, ...]:
         """The roles that form the world, in order of rank."""
@@ -357,14 +364,17 @@ class Plan:
 
     def pods(self) -> Iterator[Pod]:
         """Every pod, in order of roles and indices."""
-        for role in self.roles:
-            index = 0
-            for group in role.groups():
-                for number in range(group.replicas):
-                    name = self.naming.pod_name(self.job, group.name, number)
-                    address = self.naming.address_of(name, self.rendezvous.service)
-                    yield Pod(name, role.name, index, role.rank(index), address)
-                    index += 1
+        return (pod for role in self.roles for pod in self.pods_of(role))
+
+    def pods_of(self, role: RolePlan) -> Iterator[Pod]:
+        """The pods of the role, in order of indices."""
+        index = 0
+        for group in role.groups():
+            for number in range(group.replicas):
+                name = self.naming.pod_name(self.job, group.name, number)
+                address = self.naming.address_of(name, self.rendezvous.service)
+                yield Pod(name, role.name, index, role.rank(index), address)
+                index += 1
 
 
 def job_name(experiment: str, revision: str) -> str:

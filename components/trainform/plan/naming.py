@@ -49,40 +49,42 @@ def chosen_backend(experiment: Experiment, environment: Environment) -> str:
     return experiment.backend if experiment.backend is not None else environment.backend
 
 
-def group_of(experiment: Experiment, backend: str, role: str) -> str:
-    """The operator's word for the role: fixed ones where the operator has such, else the role's name."""
+def groups_of(experiment: Experiment, backend: str) -> dict[str, str]:
+    """The operator's word for each role: fixed ones where the operator has such, else the role's name."""
     words = _GROUPS.get(backend)
-    return role if words is None else words(experiment, role)
+    return {name: name for name in experiment.roles} if words is None else words(experiment)
 
 
-def _replica_type(experiment: Experiment, role: str) -> str:
+def _replica_types(experiment: Experiment) -> dict[str, str]:
     """Of PyTorchJob, TFJob and MPIJob, in small letters as pods are called. A role that the job has no type for keeps its name, and is
-    refused. A PyTorchJob ends with its master: the pod that launches, else a first role of one pod."""
-    launching = launching_role(experiment)
-    if not experiment.roles[role].ranked and role != launching:
-        return role
+    refused."""
     if experiment.launcher.tensorflow is not None:
-        kind = task_type(experiment, role)
-        return role if kind is None else kind
-    if experiment.launcher.mpi is not None:
-        return "launcher" if role == launching else "worker"
-    if launching is not None:
-        return "master" if role == launching else "worker"
-    alone = role == first_ranked(experiment) and experiment.roles[role].replicas == 1 and not experiment.elastic
-    return "master" if alone else "worker"
+        kinds = {name: task_type(experiment, name) for name in experiment.roles}
+        return {name: name if kind is None else kind for name, kind in kinds.items()}
+    launching = launching_role(experiment)
+    master = _master(experiment) if launching is None else launching
+    word = "launcher" if experiment.launcher.mpi is not None else "master"
+    return {
+        name: word if name == master else "worker" if role.ranked else name for name, role in experiment.roles.items()
+    }
 
 
-def _replicated_job(experiment: Experiment, role: str) -> str:
+def _master(experiment: Experiment) -> str | None:
+    """A PyTorchJob ends with its master: where no pod launches the others, a first role of one pod."""
+    first = first_ranked(experiment)
+    return first if experiment.roles[first].replicas == 1 and not experiment.elastic else None
+
+
+def _replicated_jobs(experiment: Experiment) -> dict[str, str]:
     """Of Trainer: `launcher` of MPI, and `node`, the ranked role that its policies count. Every other role keeps its name."""
     launching = launching_role(experiment) if experiment.launcher.mpi is not None else None
-    if role == launching:
-        return "launcher"
-    nodes = (name for name, other in experiment.roles.items() if other.ranked and name != launching)
-    return "node" if role == next(nodes, None) else role
+    node = next((name for name, role in experiment.roles.items() if role.ranked and name != launching), None)
+    words = {launching: "launcher", node: "node"}
+    return {name: words.get(name, name) for name in experiment.roles}
 
 
-_GROUPS: dict[str, Callable[[Experiment, str], str]] = {
-    "kubeflow": _replica_type,
-    "kubedl": _replica_type,
-    "trainer": _replicated_job,
+_GROUPS: dict[str, Callable[[Experiment], dict[str, str]]] = {
+    "kubeflow": _replica_types,
+    "kubedl": _replica_types,
+    "trainer": _replicated_jobs,
 }

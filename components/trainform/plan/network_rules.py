@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trainform.catalog import defaults
-from trainform.errors import Problem
+from trainform.errors import Problem, list_names
 from trainform.plan.model import Plan, Port
 from trainform.plan.ports import SSH, main_port, said_port
-from trainform.plan.world import is_launched, launching_role
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 
@@ -96,7 +95,7 @@ def address_problems(experiment: Experiment, environment: Environment, plan: Pla
             yield Problem(
                 f"network.{field}", getattr(network, field), "needs a fixed number of replicas, and the job is elastic", "remove it"
             )  # fmt: skip
-    if by_service and network.host and launching_role(experiment) is not None:
+    if by_service and network.host and plan.launches is not None:
         yield Problem(
             "network.addresses",
             network.addresses,
@@ -110,11 +109,14 @@ def ssh_problems(experiment: Experiment, environment: Environment, plan: Plan) -
     for index, name in enumerate(said):
         if name not in experiment.roles:
             yield Problem(
-                f"ssh.roles[{index}]", name, "is not a role of this experiment", f"known: {', '.join(experiment.roles)}"
+                f"ssh.roles[{index}]",
+                name,
+                "is not a role of this experiment",
+                f"known: {list_names(experiment.roles)}",
             )
-    launching = launching_role(experiment)
-    missing = [name for name in experiment.roles if is_launched(experiment, name) and name not in said]
-    if launching is not None and experiment.ssh is not None and experiment.ssh.roles is not None and missing:
+    named = frozenset(said)
+    missing = [role.name for role in plan.roles if role.launched and role.name not in named]
+    if plan.launches is not None and experiment.ssh is not None and experiment.ssh.roles is not None and missing:
         yield Problem(
             "ssh.roles", None, f"leave out {', '.join(missing)}, which {plan.launcher} needs", "add them, or leave `roles` out"
         )  # fmt: skip
@@ -142,5 +144,5 @@ def prepare_problems(experiment: Experiment, environment: Environment, plan: Pla
         for place, name in enumerate(step.roles if step.roles is not None else ()):
             if name not in experiment.roles:
                 yield Problem(
-                    f"prepare[{index}].roles[{place}]", name, "is not a role of this experiment", f"known: {', '.join(experiment.roles)}"
+                    f"prepare[{index}].roles[{place}]", name, "is not a role of this experiment", f"known: {list_names(experiment.roles)}"
                 )  # fmt: skip

@@ -52,10 +52,11 @@ def _policies_without_effect(experiment: Experiment) -> Iterator[str]:
     written = {"policies": (experiment.policies, [*experiment.roles])} | {
         f"roles.{name}.policies": (role.policies, [name]) for name, role in experiment.roles.items()
     }
+    failing = {name for name, policies in default_policies(experiment).items() if POD_FAILED in policies}
     for path, (policies, names) in written.items():
+        first = not failing.isdisjoint(names)
         for policy in [] if policies is None else policies:
             why = _AFTER_A_FAILURE.get(str(policy.event))
-            first = any(POD_FAILED in default_policies(experiment, name) for name in names)
             if why is not None and first and policy.action != POD_FAILED.action:
                 yield (
                     f"{path}: {why}, so the default `{POD_FAILED.event}: {POD_FAILED.action}` acts first; write a policy for "

@@ -32,10 +32,10 @@ def plan_ports(experiment: Experiment, environment: Environment) -> dict[str, tu
     for name, role in experiment.roles.items():
         ports[name] = ((),) * (max(1, role.replicas) if own_sets(experiment, naming) and role.ranked else 1)
     for purpose, said in numbers.items():
-        for name in experiment.roles:
+        for name in _listening_roles(experiment, naming, purpose):
             ports[name] = tuple(
                 (*given, Port(purpose, next(said if said is not None else free), host))
-                if _listens(experiment, naming, name, index, purpose)
+                if index == 0 or purpose != RENDEZVOUS
                 else given
                 for index, given in enumerate(ports[name])
             )
@@ -89,10 +89,11 @@ def _range(experiment: Experiment, environment: Environment) -> Iterator[int]:
     return (first + (start + step) % size for step in itertools.count())
 
 
-def _listens(experiment: Experiment, naming: Naming, name: str, index: int, purpose: str) -> bool:
+def _listening_roles(experiment: Experiment, naming: Naming, purpose: str) -> list[str]:
+    """Roles whose pods listen for the purpose, in order; the rendezvous is the first pod's alone."""
     if purpose == SSH:
         by_agent = naming.agent is not None and experiment.ssh is None
-        return experiment.roles[name].ranked and name in ssh_roles(experiment) and not by_agent
+        return [] if by_agent else [name for name in ssh_roles(experiment) if experiment.roles[name].ranked]
     if purpose == RENDEZVOUS:
-        return name == first_ranked(experiment) and index == 0
-    return in_world(experiment, name)
+        return [first_ranked(experiment)]
+    return [name for name in experiment.roles if in_world(experiment, name)]

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from trainform.catalog import defaults
 from trainform.errors import Problem
 from trainform.plan.amounts import resource_problems
-from trainform.plan.checkout import steps
 from trainform.plan.env import RESERVED_PREFIX
 from trainform.plan.launcher_rules import (
     accelerate_problems,
@@ -22,7 +21,6 @@ from trainform.plan.network_rules import address_problems, port_problems, prepar
 from trainform.plan.queues import job_queue_problems
 from trainform.plan.references import reference_problems
 from trainform.plan.secrets import secret_problems
-from trainform.plan.world import launching_role
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.names import LABEL_MAX
@@ -68,14 +66,15 @@ def _names(experiment: Experiment, environment: Environment, plan: Plan) -> Iter
 
 
 def _role_names(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
-    for name, role in experiment.roles.items():
+    for planned in plan.roles:
+        name = planned.name
         stem, _, number = name.rpartition("-")
         if number.isdigit() and stem in experiment.roles:
             yield Problem(
                 f"roles.{name}", None, f"reads like replica {number} of the role {stem}: its pods are called …-{name}-0 beside …-{name}, and a Service of that replica would have its name", "rename one of the two roles"
             )  # fmt: skip
-        seen = {defaults.MAIN_CONTAINER, *(step.name for step in steps(experiment, name))}
-        for index, init in enumerate(role.init):
+        seen = {defaults.MAIN_CONTAINER, *(init.name for init in planned.init[: len(planned.prepared)])}
+        for index, init in enumerate(experiment.roles[name].init):
             if init.name in seen:
                 yield Problem(
                     f"roles.{name}.init[{index}].name",
@@ -87,7 +86,9 @@ def _role_names(experiment: Experiment, environment: Environment, plan: Plan) ->
 
 
 def _volumes(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
-    prepared = [step.name for step in experiment.prepare]
+    steps: dict[str, int] = {}
+    for index, step in enumerate(experiment.prepare):
+        steps.setdefault(step.name, index)
     for role in plan.roles:
         paths: dict[str, str] = {}
         claims: dict[str, str] = {}
@@ -103,7 +104,7 @@ def _volumes(experiment: Experiment, environment: Environment, plan: Plan) -> It
             path = checkout.git.path.rstrip("/")
             if path in paths:
                 yield Problem(
-                    f"prepare[{prepared.index(checkout.step)}].git.path",
+                    f"prepare[{steps[checkout.step]}].git.path",
                     checkout.git.path,
                     f"is the mount of {paths[path]} too (role {role.name})",
                     "choose another path",
@@ -176,7 +177,7 @@ def _ranks(experiment: Experiment, environment: Environment, plan: Plan) -> Iter
             yield Problem(
                 f"roles.{name}.replicas", 0, "leaves a ranked role without pods", "write 1 or more, or `ranked: false`"
             )
-        if not role.ranked and role.command is None and name != launching_role(experiment):
+        if not role.ranked and role.command is None and name != plan.launches:
             yield Problem(
                 f"roles.{name}.command", None, "is missing: the launcher starts ranked roles only", "add `command: […]`"
             )

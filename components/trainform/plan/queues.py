@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 from collections.abc import Iterator
 from decimal import Decimal
 
 from trainform.catalog import defaults
-from trainform.errors import Problem
+from trainform.errors import Problem, list_names
 from trainform.plan.amounts import amount_problems
 from trainform.plan.build import resource_name
 from trainform.plan.model import Plan
-from trainform.plan.references import unknown
+from trainform.plan.references import Known, unknown
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.names import RESOURCE, matches
@@ -20,13 +22,58 @@ from trainform.spec.queues import QueueRequest
 AMOUNTS = ("capability", "deserved", "guarantee")
 
 
+@dataclasses.dataclass(frozen=True)
+class _Queues:
+    """The queues of an environment, with what rules ask about all of them for each."""
+
+    environment: Environment
+
+    @functools.cached_property
+    def parents(self) -> Known:
+        """What a queue may stand below."""
+        return Known({defaults.ROOT_QUEUE: None, **self.environment.queues})
+
+    @functools.cached_property
+    def kinds(self) -> Known:
+        """What amounts may be of, beside resources."""
+        return Known(self.environment.accelerators)
+
+    @functools.cached_property
+    def children(self) -> dict[str, list[str]]:
+        """Names of the queues below each queue that has any."""
+        found: dict[str, list[str]] = {}
+        for name, request in self.environment.queues.items():
+            found.setdefault(request.parent, []).append(name)
+        return found
+
+    @functools.cached_property
+    def capabilities(self) -> dict[str, dict[str, Decimal]]:
+        """Of each queue, by resource."""
+        queues = self.environment.queues.items()
+        return {name: _amounts(request, "capability", self.environment) for name, request in queues}
+
+    @functools.cached_property
+    def circling(self) -> frozenset[str]:
+        """Queues that are their own ancestors."""
+        queues, met, found = self.environment.queues, dict[str, str](), set[str]()
+        for start in queues:
+            name = start
+            while name in queues and name not in met:
+                met[name] = start
+                name = queues[name].parent
+            if met.get(name) == start:  # this very walk has come back to where it was
+                found.update(_line(name, self.environment))
+        return frozenset(found)
+
+
 def environment_queue_problems(environment: Environment) -> Iterator[Problem]:
     """Every queue by itself, and sums over the children of each."""
+    queues = _Queues(environment)
     for name, request in environment.queues.items():
         path = f"queues.{name}"
-        yield from queue_problems(path, request, environment)
-        yield from _parent_problems(path, name, request, environment)
-        children = [child for child in environment.queues.values() if child.parent == name]
+        yield from _queue_problems(path, request, queues)
+        yield from _parent_problems(path, request, name in queues.circling, queues)
+        children = [environment.queues[child] for child in queues.children.get(name, ())]
         yield from _children_problems(path, request, children, environment)
     if environment.admission == defaults.KUEUE and environment.queues:
         yield Problem(
@@ -41,12 +88,13 @@ def environment_queue_problems(environment: Environment) -> Iterator[Problem]:
 def job_queue_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
     """The queue that an experiment names or brings along."""
     name, request = plan.queue.name, plan.queue.request
+    queues = _Queues(environment)
     if request is not None:
-        yield from queue_problems("queue", request, environment)
-        yield from _parent_problems("queue", name, request, environment)
+        yield from _queue_problems("queue", request, queues)
+        yield from _parent_problems("queue", request, name in _line(request.parent, environment), queues)
         parent = environment.queues.get(request.parent)
         if parent is not None and (request.deserved or request.guarantee):
-            siblings = [queue for queue in environment.queues.values() if queue.parent == request.parent]
+            siblings = [environment.queues[child] for child in queues.children.get(request.parent, ())]
             yield from _children_problems("queue.parent", parent, [*siblings, request], environment)
         if name in {*environment.queues, defaults.QUEUE, defaults.ROOT_QUEUE}:
             yield Problem(
@@ -58,26 +106,27 @@ def job_queue_problems(experiment: Experiment, environment: Environment, plan: P
         return
     if environment.admission == defaults.KUEUE:
         return  # LocalQueues are the namespace's own; the live cluster is asked for it
-    yield from unknown("queue", name, {**environment.queues, defaults.QUEUE: None}, "queue")
-    children = [child for child, below in environment.queues.items() if below.parent == name]
-    if children:
+    yield from unknown("queue", name, Known({**environment.queues, defaults.QUEUE: None}), "queue")
+    children = queues.children.get(name)
+    if children is not None:
         yield Problem(
             "queue",
             name,
             "has queues below it, and Volcano takes jobs into leaves only",
-            f"known: {', '.join(children)}",
+            f"known: {list_names(children)}",
         )
 
 
-def queue_problems(path: str, request: QueueRequest, environment: Environment) -> Iterator[Problem]:
+def _queue_problems(path: str, request: QueueRequest, queues: _Queues) -> Iterator[Problem]:
     """guarantee <= deserved <= capability for each resource; one that a larger amount leaves out counts as 0 there."""
+    environment = queues.environment
     for field in AMOUNTS:
         given: dict[str, str] = getattr(request, field)
         yield from amount_problems(f"{path}.{field}", given)
         spelled: dict[str, str] = {}
         for key in given:
             if key not in environment.accelerators and not matches(RESOURCE, key):
-                yield from unknown(f"{path}.{field}.{key}", key, environment.accelerators, "kind of accelerator")
+                yield from unknown(f"{path}.{field}.{key}", key, queues.kinds, "kind of accelerator")
             resource = resource_name(key, environment)
             if resource in spelled:
                 yield Problem(
@@ -98,13 +147,15 @@ def queue_problems(path: str, request: QueueRequest, environment: Environment) -
                 )
 
 
-def _parent_problems(path: str, name: str, request: QueueRequest, environment: Environment) -> Iterator[Problem]:
+def _parent_problems(path: str, request: QueueRequest, circling: bool, queues: _Queues) -> Iterator[Problem]:
+    """`circling`: the queue is above its own parent."""
+    environment = queues.environment
     if request.parent == defaults.ROOT_QUEUE:
         return
     if request.parent not in environment.queues:
-        yield from unknown(f"{path}.parent", request.parent, {defaults.ROOT_QUEUE: None, **environment.queues}, "queue")
+        yield from unknown(f"{path}.parent", request.parent, queues.parents, "queue")
         return
-    if name in _line(request.parent, environment):
+    if circling:
         yield Problem(
             f"{path}.parent",
             request.parent,
@@ -112,7 +163,7 @@ def _parent_problems(path: str, name: str, request: QueueRequest, environment: E
             f"write {defaults.ROOT_QUEUE}, or leave it out",
         )
         return
-    most = _amounts(environment.queues[request.parent], "capability", environment)
+    most = queues.capabilities[request.parent]
     for key, quantity in request.capability.items():
         if amount(quantity) > most.get(resource_name(key, environment), Decimal(0)):
             yield Problem(
@@ -144,10 +195,10 @@ def _amounts(request: QueueRequest, field: str, environment: Environment) -> dic
     return {resource_name(key, environment): amount(quantity) for key, quantity in getattr(request, field).items()}
 
 
-def _line(name: str, environment: Environment) -> list[str]:
+def _line(name: str, environment: Environment) -> dict[str, None]:
     """The queue and those above it, as far as the environment knows them."""
-    line: list[str] = []
+    line: dict[str, None] = {}
     while name in environment.queues and name not in line:
-        line.append(name)
+        line[name] = None
         name = environment.queues[name].parent
     return line

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
 from trainform.catalog import defaults
-from trainform.plan.world import ending_role, is_launched
+from trainform.plan.world import ending_role
 from trainform.spec.experiment import Experiment
 from trainform.spec.roles import Policy
 
@@ -33,8 +33,8 @@ def pod_restart(experiment: Experiment, name: str) -> str:
 
 
 def restarts_job(experiment: Experiment, name: str) -> bool:
-    """Whether the end of a pod that was not meant to end starts the whole job anew."""
-    return restart_words(experiment, name) == ALL_WHEN_EVICTED and is_launched(experiment, name)
+    """Whether the end of a pod that was not meant to end, and that a launch script has started, starts the whole job anew."""
+    return restart_words(experiment, name) == ALL_WHEN_EVICTED
 
 
 def times(words: str) -> int | None:
@@ -62,22 +62,35 @@ def role_policies(experiment: Experiment) -> dict[str, tuple[Policy, ...]]:
     """
     policies = {}
     exit_codes = {each.exit_code: each for each in _given(experiment.policies) if each.exit_code is not None}
-    for name, role in experiment.roles.items():
-        own, stay = _given(role.policies), default_policies(experiment, name)
+    for name, stay in default_policies(experiment).items():
+        own = _given(experiment.roles[name].policies)
         hidden = any(policy.event == POD_FAILED.event for policy in stay)
-        repeated = [exit_codes[code] for code in exit_codes if hidden and code not in {each.exit_code for each in own}]
+        codes = {each.exit_code for each in own}
+        repeated = [policy for code, policy in exit_codes.items() if hidden and code not in codes]
         policies[name] = (*own, *repeated, *stay)
     return policies
 
 
-def default_policies(experiment: Experiment, name: str) -> tuple[Policy, ...]:
-    """The plan's own policies that the role has. A policy of the user's at the role or at the job takes the place of
+def default_policies(experiment: Experiment) -> dict[str, tuple[Policy, ...]]:
+    """The plan's own policies that each role has. A policy of the user's at the role or at the job takes the place of
     the default for the same event, `*` of all of them, and so does an empty list; the others stay."""
-    lists = (experiment.roles[name].policies, experiment.policies)
-    if any(given is not None and not given for given in lists):
-        return ()
-    events = {policy.event for given in lists for policy in _given(given)}
-    return tuple(policy for policy in _defaults(experiment, name) if not {policy.event, ANY_EVENT} & events)
+    ending = ending_role(experiment)
+    of_job = {policy.event for policy in _given(experiment.policies)}
+    return {
+        name: tuple(
+            policy
+            for policy in _defaults(experiment, name, name == ending)
+            if not _takes_all(experiment.policies, of_job) and policy.event not in of_job
+            if not any(given.event in (policy.event, ANY_EVENT) for given in _given(role.policies))
+            if role.policies is None or role.policies
+        )
+        for name, role in experiment.roles.items()
+    }
+
+
+def _takes_all(policies: list[Policy] | None, events: Set[str | None]) -> bool:
+    """Whether nothing of the defaults stays beside these: they are for every event, or the list is empty on purpose."""
+    return ANY_EVENT in events or (policies is not None and not policies)
 
 
 def action_upon(policies: Iterable[Policy], event: str) -> str | None:
@@ -89,11 +102,10 @@ def _given(policies: list[Policy] | None) -> list[Policy]:
     return [] if policies is None else policies
 
 
-def _defaults(experiment: Experiment, name: str) -> list[Policy]:
+def _defaults(experiment: Experiment, name: str, ends: bool) -> list[Policy]:
     """The first failure in a static world ends the job (its peers would hang in a collective), and so does the success
     of the role that ends it. For the same reason an eviction restarts the job only from a ranked role of a static
     world: Volcano raises PodEvicted for the pods of a voluntary scale-down too, and those roles never scale in place."""
-    ends = name == ending_role(experiment)
     if not experiment.roles[name].ranked and not ends:
         return []
     return [*_failure(experiment, name), *([COMPLETED] if ends else [])]

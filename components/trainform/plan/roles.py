@@ -1,40 +1,90 @@
-"""One role group of the plan."""
+"""The role groups of the plan."""
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Iterable
+from typing import TypeVar
+
 from trainform.catalog import defaults
-from trainform.plan.checkout import checkouts, containers, steps
+from trainform.plan.checkout import checkouts, containers
 from trainform.plan.env import role_env
 from trainform.plan.gang import gang
 from trainform.plan.launch import container_args, container_command
 from trainform.plan.layout import Layout
 from trainform.plan.model import Mount, RolePlan
-from trainform.plan.restart import max_retry, pod_restart, restarts_job, role_policies
-from trainform.plan.world import in_world, is_launched, rank_offset
+from trainform.plan.restart import max_retry, pod_restart, restarts_job
+from trainform.plan.world import in_world
 from trainform.spec.environment import Accelerator, Environment
 from trainform.spec.experiment import Experiment
-from trainform.spec.roles import Role
+from trainform.spec.prepare import Step
+from trainform.spec.roles import Policy, Role
+
+Part = TypeVar("Part")
 
 
-def plan_role(layout: Layout, name: str) -> RolePlan:
-    """What one role's pods get, with everything inherited from experiment and environment resolved."""
+@dataclasses.dataclass(frozen=True)
+class _Share:
+    """A role's part of what is shared out over all roles. steps: those of `prepare` that its pods run, each with its index there."""
+
+    min_available: int
+    policies: tuple[Policy, ...]
+    steps: tuple[tuple[int, Step], ...]
+    mounts: tuple[Mount, ...]
+    ssh: bool
+
+
+def plan_roles(layout: Layout) -> tuple[RolePlan, ...]:
+    """What the pods of each role get, with everything inherited from experiment and environment resolved."""
+    return tuple(_plan_role(layout, name, share) for name, share in _shares(layout).items())
+
+
+def _shares(layout: Layout) -> dict[str, _Share]:
+    experiment = layout.experiment
+    roles = experiment.roles
+    ranked = [name for name, role in roles.items() if role.ranked]
+    steps = enumerate(experiment.prepare)
+    steps_by_role = _by_role(roles, ((each, each[1].roles, ranked) for each in steps))
+    mounts = ((_mount(experiment, key), volume.roles, roles) for key, volume in experiment.storage.items())
+    mounts_by_role = _by_role(roles, mounts)
+    gangs, policies, ssh = gang(experiment), layout.policies, frozenset(layout.ssh_roles)
+    return {
+        name: _Share(gangs[name], policies[name], steps_by_role[name], mounts_by_role[name], name in ssh)
+        for name in roles
+    }
+
+
+def _by_role(
+    roles: Iterable[str], parts: Iterable[tuple[Part, Iterable[str] | None, Iterable[str]]]
+) -> dict[str, tuple[Part, ...]]:
+    """The parts of each role. A part comes with the roles that the user names for it, and those that have it where none are named."""
+    found: dict[str, list[Part]] = {name: [] for name in roles}
+    for part, named, usual in parts:
+        for name in usual if named is None else dict.fromkeys(named):
+            if name in found:  # one that is no role is told by `plan.problems`
+                found[name].append(part)
+    return {name: tuple(own) for name, own in found.items()}
+
+
+def _plan_role(layout: Layout, name: str, share: _Share) -> RolePlan:
     experiment, environment = layout.experiment, layout.environment
     role = experiment.roles[name]
+    steps = [step for _, step in share.steps]
     kind = _kind(role, environment)
     on_fabric = role.ranked and experiment.network.rdma and environment.rdma is not None
     numbered = in_world(experiment, name) and not experiment.elastic
     return RolePlan(
         name=name,
-        group=layout.group(name),
+        group=layout.groups[name],
         replicas=role.replicas,
-        min_available=gang(experiment)[name],
+        min_available=share.min_available,
         scales_in_place=not role.ranked or experiment.elastic,
         ranked=role.ranked,
-        rank_offset=rank_offset(experiment, name) if numbered else None,
+        rank_offset=layout.rank_offsets[name] if numbered else None,
         image=experiment.image if role.image is None else role.image,
         image_origin="image" if role.image is None else f"roles.{name}.image",
         command=container_command(layout, name),
-        args=container_args(experiment, name),
+        args=container_args(layout, name),
         env=role_env(layout, name),
         resources=_resources(experiment, environment, role),
         accelerators=next(((kind_name, count) for kind_name, count in role.accelerators.items() if count), None),
@@ -42,17 +92,18 @@ def plan_role(layout: Layout, name: str) -> RolePlan:
         shared_memory=_shared_memory(experiment, role),
         ports=layout.ports[name],
         per_replica=layout.per_replica(name),
-        mounts=_mounts(experiment, name),
-        prepared=tuple(experiment.prepare.index(step) for step in steps(experiment, name)),
-        checkouts=checkouts(experiment, name),
-        init=(*containers(experiment, name, defaults.LAUNCH_MOUNT), *role.init),
-        ssh=name in layout.ssh_roles,
-        launched=is_launched(experiment, name),
+        mounts=share.mounts,
+        prepared=tuple(index for index, _ in share.steps),
+        checkouts=checkouts(steps),
+        init=(*containers(steps, defaults.LAUNCH_MOUNT), *role.init),
+        ssh=share.ssh,
+        launched=name in layout.launched,
         stays=layout.stays(name),
+        counted=layout.ends_by_number and name == layout.ending,
         restart=pod_restart(experiment, name),
-        restarts_job=restarts_job(experiment, name),
+        restarts_job=restarts_job(experiment, name) and name in layout.launched,
         max_retry=max_retry(experiment, name),
-        policies=role_policies(experiment)[name],
+        policies=share.policies,
         node_selector=environment.node_selector
         | (kind.node_selector if kind is not None else {})
         | experiment.node_selector
@@ -95,9 +146,6 @@ def _resources(experiment: Experiment, environment: Environment, role: Role) -> 
     return {name: quantity for name, quantity in resources.items() if quantity is not None}
 
 
-def _mounts(experiment: Experiment, name: str) -> tuple[Mount, ...]:
-    return tuple(
-        Mount(key, claim_name(experiment, key), volume.mount, volume.sub_path, volume.read_only)
-        for key, volume in experiment.storage.items()
-        if volume.roles is None or name in volume.roles
-    )
+def _mount(experiment: Experiment, key: str) -> Mount:
+    volume = experiment.storage[key]
+    return Mount(key, claim_name(experiment, key), volume.mount, volume.sub_path, volume.read_only)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from trainform.plan.model import World
 from trainform.spec.experiment import Experiment
 from trainform.spec.launchers import Launcher
@@ -59,13 +61,14 @@ def launching_role(experiment: Experiment) -> str | None:
     return first_ranked(experiment) if launcher.role is None else launcher.role
 
 
-def is_launched(experiment: Experiment, name: str) -> bool:
-    """Whether a launch script starts the role's pods: ranked ones, and the one whose pod launches. Those that serve SSH in a runtime of
+def launched_roles(experiment: Experiment) -> tuple[str, ...]:
+    """Roles whose pods a launch script starts: ranked ones, and the one whose pod launches. Those that serve SSH in a runtime of
     somebody else's start as that says."""
     launching = launching_role(experiment)
-    if experiment.runtime is not None and launching is not None:
-        return name == launching
-    return experiment.roles[name].ranked or name == launching
+    launching_alone = experiment.runtime is not None and launching is not None
+    return tuple(
+        name for name, role in experiment.roles.items() if name == launching or (role.ranked and not launching_alone)
+    )
 
 
 def first_ranked(experiment: Experiment) -> str:
@@ -79,8 +82,9 @@ def ssh_roles(experiment: Experiment) -> tuple[str, ...]:
     if experiment.runtime is not None or (experiment.ssh is None and launching is None):
         return ()
     if experiment.ssh is not None and experiment.ssh.roles is not None:
-        return tuple(name for name in experiment.roles if name in experiment.ssh.roles)
-    return tuple(name for name in experiment.roles if is_launched(experiment, name))
+        named = frozenset(experiment.ssh.roles)
+        return tuple(name for name in experiment.roles if name in named)
+    return launched_roles(experiment)
 
 
 def ending_role(experiment: Experiment) -> str | None:
@@ -98,11 +102,7 @@ def ending_role(experiment: Experiment) -> str | None:
     return first_ranked(experiment) if extras else None
 
 
-def rank_offset(experiment: Experiment, name: str) -> int:
-    """Rank of the role's first pod: nodes are numbered in the order of roles."""
-    offset = 0
-    for other, role in experiment.roles.items():
-        if other == name:
-            break
-        offset += role.replicas if in_world(experiment, other) else 0
-    return offset
+def rank_offsets(experiment: Experiment) -> dict[str, int]:
+    """Rank of each role's first pod: nodes are numbered in the order of roles."""
+    nodes = [role.replicas if in_world(experiment, name) else 0 for name, role in experiment.roles.items()]
+    return dict(zip(experiment.roles, itertools.accumulate(nodes, initial=0), strict=False))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from trainform.errors import Problem
 from trainform.plan.model import Plan, RolePlan
@@ -27,8 +27,9 @@ class Demand:
 
 def per_node(plan: Plan, templates: list[Template], environment: Environment) -> Iterator[Problem]:
     """Pods that no node can hold."""
+    kinds = _kinds_by_resource(environment)
     for role, template in _pairs(plan, templates):
-        for demand in _demands(role, template, environment):
+        for demand in _demands(role, template, kinds):
             node = environment.accelerators[demand.kind]
             if demand.each > node.per_node:
                 planned = role.accelerators == (demand.kind, demand.each)
@@ -55,7 +56,8 @@ def per_node(plan: Plan, templates: list[Template], environment: Environment) ->
 
 def capacity(plan: Plan, templates: list[Template], environment: Environment) -> Iterator[Problem]:
     """More than the environment allows or has, over all pods and over those that start together."""
-    demands = [demand for pair in _pairs(plan, templates) for demand in _demands(*pair, environment)]
+    kinds = _kinds_by_resource(environment)
+    demands = [demand for pair in _pairs(plan, templates) for demand in _demands(*pair, kinds)]
     limit = environment.limits.max_accelerators
     asked = sum(demand.each * demand.replicas for demand in demands)
     if limit is not None and asked > limit:
@@ -65,8 +67,10 @@ def capacity(plan: Plan, templates: list[Template], environment: Environment) ->
             f"ask for {asked} accelerators together; the environment allows {limit}",
             "ask for fewer replicas or accelerators",
         )
-    for kind in dict.fromkeys(demand.kind for demand in demands):
-        of_kind = [demand for demand in demands if demand.kind == kind]
+    by_kind: dict[str, list[Demand]] = {}
+    for demand in demands:
+        by_kind.setdefault(demand.kind, []).append(demand)
+    for kind, of_kind in by_kind.items():
         yield from _nodes(kind, of_kind, environment)
         yield from _queue(plan, kind, of_kind, environment)
 
@@ -116,20 +120,36 @@ def _queue(plan: Plan, kind: str, demands: list[Demand], environment: Environmen
 
 def _pairs(plan: Plan, templates: list[Template]) -> Iterator[tuple[RolePlan, Template]]:
     """Each role with its pods: a merge patch that changes the list of roles is refused before."""
-    roles = {role.name: role for role in plan.roles}
-    return ((roles[template.role], template) for template in templates)
+    return ((plan.by_name[template.role], template) for template in templates)
 
 
-def _demands(role: RolePlan, template: Template, environment: Environment) -> Iterator[Demand]:
+@dataclasses.dataclass(frozen=True)
+class _Kinds:
+    """The kinds of accelerators that share a resource. place: of the first one among all kinds. largest: that whose nodes have most of it."""
+
+    place: int
+    names: frozenset[str]
+    largest: str
+
+
+def _kinds_by_resource(environment: Environment) -> dict[str, _Kinds]:
+    names: dict[str, list[str]] = {}
+    for name, kind in environment.accelerators.items():
+        names.setdefault(kind.resource, []).append(name)
+    return {
+        resource: _Kinds(place, frozenset(own), max(own, key=lambda name: environment.accelerators[name].per_node))
+        for place, (resource, own) in enumerate(names.items())
+    }
+
+
+def _demands(role: RolePlan, template: Template, kinds: Mapping[str, _Kinds]) -> Iterator[Demand]:
     spread = any(port.get("hostPort") for _, container in template.containers() for port in container.get("ports", []))
-    kinds = environment.accelerators
-    for resource in dict.fromkeys(kind.resource for kind in kinds.values()):
+    for resource in sorted(template.resources() & kinds.keys(), key=lambda resource: kinds[resource].place):
         each = template.asks(resource)
         if each:
-            names = [name for name, kind in kinds.items() if kind.resource == resource]
-            own = [name for name in names if role.accelerators is not None and role.accelerators[0] == name]
+            own = None if role.accelerators is None else role.accelerators[0]
             # two kinds may share a resource; a patch that asks for it without a kind may land on either
-            name = own[0] if own else max(names, key=lambda name: kinds[name].per_node)
+            name = own if own is not None and own in kinds[resource].names else kinds[resource].largest
             yield Demand(role.name, name, math.ceil(each), template.replicas, template.min_available, spread)
 
 

@@ -5,9 +5,10 @@ Rules look at the rendered manifests as well as at the plan, so that a merge pat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Set
 
-from trainform.errors import Problem
+from trainform.errors import Problem, list_names
 from trainform.manifests.manifest import Manifest
 from trainform.plan.model import Plan
 from trainform.policy.capacity import capacity, per_node
@@ -22,10 +23,9 @@ def limit_problems(
     plan: Plan, manifests: list[Manifest], templates: list[Template], environment: Environment
 ) -> list[Problem]:
     """Every limit of the environment that the plan, or a manifest rendered from it, breaks. `templates`: those of the manifests."""
-    problems: list[Problem] = []
-    for rule in RULES:  # replicas with templates of their own break a limit together, and it is told once
-        problems += [problem for problem in rule(plan, templates, environment) if problem not in problems]
-    return [*problems, *patched_annotations(plan, manifests)]
+    found = (problem for rule in RULES for problem in rule(plan, templates, environment))
+    # replicas with templates of their own break a limit together, and it is told once
+    return [*dict.fromkeys(found), *patched_annotations(plan, manifests)]
 
 
 def _host_network(plan: Plan, templates: list[Template], environment: Environment) -> Iterator[Problem]:
@@ -73,6 +73,7 @@ def _privileges(template: Template, granted: Iterable[str]) -> Iterator[str]:
 
 def _images(plan: Plan, templates: list[Template], environment: Environment) -> Iterator[Problem]:
     limits = environment.limits
+    allowed = frozenset(registry.rstrip("/") for registry in limits.registries)
     told = set()
     for template in templates:
         for index, container in template.containers():
@@ -81,12 +82,11 @@ def _images(plan: Plan, templates: list[Template], environment: Environment) -> 
             if (where, image) in told:
                 continue
             told.add((where, image))
-            if limits.registries and not any(_under(qualified(image), registry) for registry in limits.registries):
-                allowed = ", ".join(limits.registries)
+            if allowed and not _under(qualified(image), allowed):
                 yield Problem(
                     where,
                     image,
-                    f"is not from a registry that the environment allows ({allowed})",
+                    f"is not from a registry that the environment allows ({list_names(limits.registries)})",
                     f"push it to {limits.registries[0]} and use that name",
                 )
             if limits.require_digest and "@sha256:" not in image:
@@ -106,13 +106,14 @@ def qualified(image: str) -> str:
     return f"docker.io/{image}" if slash else f"docker.io/library/{image}"
 
 
-def _under(image: str, registry: str) -> bool:
-    return image.startswith(registry.rstrip("/") + "/")
+def _under(image: str, registries: Set[str]) -> bool:
+    """Whether the image is in one of the registries, which may be paths in a registry."""
+    return any(image[: slash.start()] in registries for slash in re.finditer("/", image))
 
 
 def _image_path(plan: Plan, role_name: str, index: int | None, image: str) -> str:
     """The field that the image came from."""
-    role = next((role for role in plan.roles if role.name == role_name), None)
+    role = plan.by_name.get(role_name)
     if role is None:
         return "manifest_overrides.job"
     if index is not None and index < len(role.init) and role.init[index].image == image:

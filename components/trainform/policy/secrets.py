@@ -15,17 +15,17 @@ from trainform.spec.environment import Environment
 def patched_secrets(plan: Plan, templates: list[Template], environment: Environment) -> Iterator[Problem]:
     """Secrets in pods that are not in the plan, word for word: those are told where they were written."""
     for template in templates:
-        role = next(role for role in plan.roles if role.name == template.role)
-        env: list[tuple[str, object]] = [(variable.name, variable.value) for variable in role.env]
-        env += [item for init in role.init for item in init.env.items()]
-        commands = [[*role.command, *role.args], *(init.command for init in role.init)]
+        role = plan.by_name[template.role]
+        env: set[tuple[str, object]] = {(variable.name, variable.value) for variable in role.env}
+        env.update(item for init in role.init for item in init.env.items())
+        commands = {(*role.command, *role.args), *(tuple(init.command) for init in role.init)}
         for _, container in template.containers():
             for entry in container.get("env", []):
                 name, value = entry["name"], entry.get("value")
                 if isinstance(value, str) and (name, value) not in env and gives_away(name, value):
                     fix = f"write `valueFrom: {{secretKeyRef: {{name: SECRET, key: KEY}}}}` for {name}"
                     yield Problem(f"{template.path}.env.{name}", MASK, REASON, fix)
-            words = [*container.get("command", []), *container.get("args", [])]
+            words = (*container.get("command", []), *container.get("args", []))
             for variable in secret_words(words).values() if words not in commands else ():
                 yield Problem(template.path, MASK, REASON, in_words(variable))
         for key in secret_annotations(template.annotations):

@@ -10,6 +10,8 @@ from typing import Any
 from trainform.catalog import defaults
 from trainform.spec.quantities import amount
 
+ASKING = ("requests", "limits")
+
 
 @dataclasses.dataclass(frozen=True)
 class Template:
@@ -46,6 +48,11 @@ class Template:
         yield from enumerate(self.spec.get("initContainers", []))
         yield from ((None, container) for container in self.spec.get("containers", []))
 
+    def resources(self) -> set[str]:
+        """Everything that a container asks for."""
+        given = [container.get("resources", {}) for _, container in self.containers()]
+        return {name for fields in given for field in ASKING for name in fields.get(field, {})}
+
     def asks(self, resource: str) -> Decimal:
         """How much of it each pod takes, as the scheduler counts: containers together, or an init container if it takes more;
         an init container that restarts always stays beside the others."""
@@ -64,5 +71,5 @@ class Template:
 
 def _asks(container: dict[str, Any], resource: str) -> Decimal:
     given = container.get("resources", {})
-    asked = [given[field][resource] for field in ("requests", "limits") if resource in given.get(field, {})]
+    asked = [given[field][resource] for field in ASKING if resource in given.get(field, {})]
     return max((amount(str(quantity)) for quantity in asked), default=Decimal(0))

@@ -98,7 +98,7 @@ def _own_queue(
     plan: Plan, manifest: Manifest, registered: Mapping[str, pulumi.CustomResource]
 ) -> Mapping[str, pulumi.Input[Any]]:
     """The queue's name, where the queue is made here too."""
-    queue = next((registered[key] for key in registered if key.startswith("queue-")), None)
+    queue = registered.get(f"queue-{plan.queue.name}")
     if queue is None or manifest.body.get("spec", {}).get("queue") != plan.queue.name:
         return {}
     return {"queue": once_made(queue, plan.queue.name)}
