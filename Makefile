@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help venv setup demo stop addons test rehearse image docker lint types bench golden schemas lock clean
+.PHONY: help venv setup demo stop test proof rehearse image docker lint types pytest-test bench golden lock clean
 
 help: ## List the commands.
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -24,11 +24,21 @@ demo: setup ## A four-node job through preview and up on a control plane of its 
 stop: venv ## End the sandbox of `make demo` and remove its state.
 	@$(BIN)/trainform sandbox down
 
-addons: setup ## The controllers of the sandbox's add-ons.
-	@$(BIN)/trainform toolchain ensure --with kubeflow,trainer,jobset,kueue,kubedl
+# What `make test` needs of the add-ons; `make proof` needs all.
+ADDONS_OF_TEST  := trainer,jobset
+ADDONS_OF_PROOF := kubeflow,trainer,jobset,kueue,kubedl
+PYTEST          := $(BIN)/python -m pytest -n 2 -o console_output_style=classic --durations 10
 
-test: addons lint types ## Lint, types and every test.
-	@$(BIN)/python -m pytest -n 2
+test: setup ## Lint, types, and what shows that every kind of thing works. Before each commit.
+	@$(BIN)/trainform toolchain ensure --with $(ADDONS_OF_TEST)
+	@$(MAKE) --no-print-directory --jobs 3 lint types pytest-test
+
+pytest-test:
+	@$(PYTEST) --part test
+
+proof: setup ## The tests that `make test` leaves out: all operators, generated experiments, rehearsals, kills.
+	@$(BIN)/trainform toolchain ensure --with $(ADDONS_OF_PROOF)
+	@$(PYTEST) --part proof
 
 rehearse: setup image ## Real launchers in the pods that the real controller made, as containers.
 	@$(BIN)/python -m pytest tests/engine/test_rehearsals.py tests/rehearsal/test_worlds.py

@@ -1,7 +1,7 @@
-"""A sandbox with all add-ons: one for the whole run, for the tests of every room that ask for the fixture `addons`.
+"""A sandbox with add-ons: one for the whole run, for the tests of every room that ask for the fixture `addons`.
 
-`addons` is the sandbox (folder, kubeconfig, address), `addons_exports` the variables with which `pulumi` works on it. Its nodes are
-like those of the environment `dev`, but more. The first test that asks builds what is missing and waits for the start; each test takes a
+`addons` is the sandbox (folder, kubeconfig, address), `addons_exports` the variables with which `pulumi` works on it. It has every add-on
+where a test of `make proof` runs, else those of `make test`. Its nodes are like those of the environment `dev`, but more. The first test that asks builds what is missing and waits for the start; each test takes a
 namespace of its own.
 """
 
@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.scheduling import scope_of
+from tests.selection import place
 from trainform.sandbox import Sandbox, down, exports, from_environment, up
 from trainform.sandbox.addons import ADDONS
 from trainform.spec.load import load_environment
@@ -21,16 +22,19 @@ from trainform.toolchain import ensure
 
 ROOT = Path(__file__).parent.parent
 FOLDER = pytest.StashKey[Path]()
+OF_TEST = ("trainer", "jobset")  # as in the Makefile: what is built before `make test`
 NODES = 40  # of each pool: all teaching experiments of every operator fit at once
 
 
 @pytest.fixture(scope="session")
-def addons(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Iterator[Sandbox]:
-    """A control plane with the real controllers of every add-on. It ends with its scope: also an idle one costs time."""
-    folder = pytestconfig.stash[FOLDER] = tmp_path_factory.mktemp("sandbox") / "addons"
+def addons(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Sandbox]:
+    """A control plane with the real controllers of add-ons. It ends with its scope: also an idle one costs time."""
+    folder = request.config.stash[FOLDER] = tmp_path_factory.mktemp("sandbox") / "addons"
     settings = from_environment(load_environment("dev", ROOT).checked(), folder)
     pools = tuple(dataclasses.replace(pool, count=NODES) for pool in settings.pools)
-    yield up(dataclasses.replace(settings, pools=pools, addons=tuple(ADDONS)), ensure())
+    asking = [item for item in request.session.items if "addons" in getattr(item, "fixturenames", ())]
+    names = ADDONS if any(place(item) == "proof" for item in asking) else OF_TEST
+    yield up(dataclasses.replace(settings, pools=pools, addons=tuple(names)), ensure())
     down(folder)
 
 

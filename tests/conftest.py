@@ -11,15 +11,16 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.addons import addons, addons_exports, pytest_runtest_teardown
+from tests.progress import register as register_progress
 from tests.repository import ROOT
-from tests.scheduling import pytest_collection_modifyitems, pytest_xdist_make_scheduler
+from tests.scheduling import order, pytest_xdist_make_scheduler
+from tests.selection import MARKERS, select
 from trainform.toolchain.golang import COLLECT_AT
 
 __all__ = [
     "ROOT",
     "addons",
     "addons_exports",
-    "pytest_collection_modifyitems",
     "pytest_runtest_teardown",
     "pytest_xdist_make_scheduler",
 ]
@@ -31,15 +32,25 @@ settings.register_profile("trainform", settings.get_profile("explore"), derandom
 settings.load_profile("trainform")
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """For all that is started here."""
+    for marker in MARKERS:
+        config.addinivalue_line("markers", marker)
     # Ctrl-C as in a terminal: a shell starts background jobs with it ignored, and what is tested inherits that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.setdefault("GOGC", COLLECT_AT)  # control planes take a fifth less of the processor
+    register_progress(config)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """The tests of the part that was asked for, and first what takes long."""
+    select(config, items)
+    order(items)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write golden files anew instead of comparing")
+    parser.addoption("--part", choices=["test", "proof"], help="the tests of `make test` or of `make proof` alone")
     parser.addoption("--examples", type=int, default=200, help="generated experiments for the engine tests")
 
 

@@ -53,11 +53,11 @@ class Scheduling(LoadScopeScheduling):  # type: ignore[misc] # without types of 
         return scope_of(nodeid)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def order(items: list[pytest.Item]) -> None:
     """One scope after the other, first those of the table, then those with containers: what takes long and begins last runs alone."""
     files = sorted({item.location[0] for item in items}, key=lambda file: (not file.startswith(LONG), file))
-    order = {scope: place for place, scope in enumerate([*SCOPES, *files])}
-    items.sort(key=lambda item: order[scope_of(item.nodeid)])
+    places = {scope: place for place, scope in enumerate([*SCOPES, *files])}
+    items.sort(key=lambda item: places[scope_of(item.nodeid)])
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduling:

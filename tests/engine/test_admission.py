@@ -28,6 +28,8 @@ from trainform.plan import Plan
 from trainform.spec import Environment, Experiment
 from trainform.spec.load import load_environment, parse
 
+pytestmark = pytest.mark.proof("generated experiments against every admission, on every add-on")
+
 OTHERS = [name for name in BACKENDS if name != "volcano"]
 ROUNDS = 8
 LARGE = 100_000  # characters of annotations

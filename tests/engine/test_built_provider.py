@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 import yaml
 
 from tests.engine.live import Live
 from tests.engine.project import Project
+
+pytestmark = pytest.mark.proof("components of the provider that trainform does not use")
 
 PROGRAM = """\
 import pulumi

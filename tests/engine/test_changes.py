@@ -17,6 +17,8 @@ from tests.engine.pods import pods_of
 from tests.engine.programs import stack_of
 from tests.engine.project import Project, Step
 
+pytestmark = pytest.mark.shows("what a change does, in previews and in the cluster")
+
 Edit = Callable[[dict[str, Any]], object]
 
 # What the job's replacement names, and what the component's update names in the words of the file.

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.engine.live import Live, until
 from tests.engine.project import Project
+
+pytestmark = pytest.mark.shows("data stays")
 
 CLAIM = "resnet-checkpoints"
 

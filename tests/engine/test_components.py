@@ -6,11 +6,14 @@ import base64
 import sys
 from pathlib import Path
 
+import pytest
 import yaml
 
 from tests.engine.live import Live
 from tests.engine.project import SSH_SECRET, Project
 from trainform.identity.files import Names, identity_files
+
+pytestmark = pytest.mark.proof("the parts of a job alone; a whole job is in `make test`")
 
 PROGRAM = """\
 import pulumi
@@ -174,6 +177,7 @@ def test_a_missing_and_a_wrong_experiment_are_told_without_a_traceback(project: 
     assert "is more than a node has (8 a800)" in output
 
 
+@pytest.mark.shows("secrets stay out of previews and state")
 def test_secrets_of_the_user_never_reach_preview_state_or_render(project: Project) -> None:
     token = "hf_Zk3vQmT8sLw"  # noqa: S105 - it must look like one
     project.copied("hello", lambda data: data.update(env={"HF_TOKEN": token}))

@@ -24,6 +24,10 @@ from trainform.backends.job import BACKENDS, job_manifests
 from trainform.plan import Plan
 from trainform.rehearsal.env import expanded
 
+pytestmark = pytest.mark.proof(
+    "pods of every launcher in the cluster; `make test` has them from the controllers' models"
+)
+
 TOKEN = "kube-api-access-"  # noqa: S105 - the volume that Kubernetes adds to every pod
 MNIST_NODE = {"kubernetes.io/hostname": "a800-3"}
 CROWDED_NODE = {"kubernetes.io/hostname": "a800-4"}

@@ -21,6 +21,8 @@ from trainform.sandbox.salts import SALT
 from trainform.toolchain.ensure import environment
 from trainform.toolchain.model import Toolchain
 
+pytestmark = pytest.mark.proof("several demos one after the other, each with a sandbox of its own")
+
 TRAINFORM = (sys.executable, "-m", "trainform")
 IN_SANDBOX = 'set -e; eval "$(trainform sandbox env)"'
 USERS_STACK = "stacks/Pulumi.resnet.dev.yaml"

@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -20,6 +21,8 @@ from trainform.cli.new import STACK
 from trainform.examine import examine
 from trainform.spec import Experiment
 from trainform.spec.load import parse
+
+pytestmark = pytest.mark.proof("command blocks of every page")
 
 __all__ = ["docker_daemon", "image"]
 README = {(block.language, block.number): block for block in blocks(ROOT / "README.md")}
@@ -45,7 +48,16 @@ def clone(tmp_path_factory: pytest.TempPathFactory, sandbox_exports: dict[str, s
     until(lambda: live.find("namespaces", "ai-namespace") is None, "the namespace to go")
 
 
-@pytest.mark.parametrize("block", all_blocks("console"), ids=lambda block: f"{block.document}-{block.number}")
+def places(found: Iterable[Block]) -> list[Any]:
+    """The README's blocks in `make test`, those of the other pages in `make proof`."""
+    shown = [pytest.mark.shows("the README's commands")]
+    return [
+        pytest.param(block, id=f"{block.document}-{block.number}", marks=shown if block.document == "README.md" else [])
+        for block in found
+    ]
+
+
+@pytest.mark.parametrize("block", places(all_blocks("console")))
 def test_commands(clone: Project, block: Block, request: pytest.FixtureRequest) -> None:
     if any(command.startswith("trainform rehearse ") for command in block.commands):
         request.getfixturevalue("image")

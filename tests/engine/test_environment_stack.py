@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.engine.live import Live
 from tests.engine.project import Project
+
+pytestmark = pytest.mark.proof("further cases of the environment's stack")
 
 OWN: dict[str, dict[str, Any]] = {
     "queues": {"default": {"weight": 3}, "team-vision": {"weight": 4, "capability": {"a800": 32}}},
@@ -14,6 +18,7 @@ OWN: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.shows("the environment's own stack")
 def test_up_makes_everything_and_a_changed_queue_alone_changes(project: Project, live: Live) -> None:
     namespace = f"{project.namespace}-platform"
     project.environment(**OWN, namespace={"name": namespace, "create": True})

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.engine.differences import changed
 from tests.engine.live import Live
 from tests.engine.pods import pods_of
@@ -14,6 +16,8 @@ from tests.engine.programs import stack_of
 from tests.engine.project import Project, Step
 from tests.engine.refusing import LABEL, REASON, refusing
 from trainform.backends import job_manifests
+
+pytestmark = pytest.mark.proof("an `up` that failed, on every operator")
 
 IMAGE = "registry.example.com/ai/pytorch-training:latest"
 TORCH: dict[str, Any] = {

@@ -15,6 +15,8 @@ from tests.engine.live import Live, until
 from tests.engine.programs import stack_of
 from tests.engine.project import Project
 
+pytestmark = pytest.mark.proof("every way to fail, each of which waits for controllers")
+
 COMMAND = ["python", "/app/train.py"]
 TRAINING: dict[str, Any] = {
     "image": "registry.example.com/ai/training:latest",
@@ -267,6 +269,7 @@ def test_the_number_of_restarts_of_containers(training: Start) -> None:
     until(lambda: job.phase in DONE, "the job to end")
 
 
+@pytest.mark.shows("a job ends with its launcher")
 def test_the_end_of_the_launcher_is_the_end_of_the_job_and_no_change_for_a_preview(training: Start, stack: str) -> None:
     job = training("allreduce")
     job.running(3)

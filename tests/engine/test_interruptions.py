@@ -11,6 +11,8 @@ from tests.engine.interruption import kill_all, start_up
 from tests.engine.live import Live, until
 from tests.engine.project import Project
 
+pytestmark = pytest.mark.proof("kills at every moment")
+
 # What is there when the engine is killed: each object in the order in which it is made, seen on the live cluster.
 MOMENTS: dict[str, Callable[[Live, str], bool]] = {
     "the service is made": lambda live, namespace: live.find("services", "extras", namespace) is not None,
@@ -69,7 +71,14 @@ def test_killed_while_the_program_loads_and_again_when_the_service_is_made(
     assert [*project.folder.rglob("*.attrs")] == []
 
 
-@pytest.mark.parametrize("moment", ["the queue is made", "the claim is made", "the job is made"])
+@pytest.mark.parametrize(
+    "moment",
+    [
+        "the queue is made",
+        "the claim is made",
+        pytest.param("the job is made", marks=pytest.mark.shows("an `up` that is killed loses nothing")),
+    ],
+)
 def test_killed_as_soon_as(project: Project, live: Live, stack: str, moment: str) -> None:
     kill_at(moment, project, live, stack)
     converges(project, live, stack)

@@ -12,6 +12,8 @@ from tests.backends.trainer_samples import TORCH
 from tests.engine.live import Live, until
 from tests.engine.project import Project
 
+pytestmark = pytest.mark.proof("webhooks that are delayed by seconds")
+
 PROGRAM = """\
 import pulumi
 from trainform.manifests.manifest import Manifest

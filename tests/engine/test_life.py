@@ -7,12 +7,15 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 import yaml
 
 from tests.engine.live import Live, until
 from tests.engine.pods import pods_of
 from tests.engine.programs import stack_of
 from tests.engine.project import Project
+
+pytestmark = pytest.mark.shows("preview, up, no change, destroy")
 
 
 def beside_others(data: dict[str, Any]) -> None:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.backends.trainer_samples import MPI, TORCH, with_jobs
 from tests.engine.live import Live
 from tests.engine.pods import pods_of
 from tests.engine.programs import stack_of
 from tests.engine.project import Project
+
+pytestmark = pytest.mark.proof("runtimes of a platform team")
 
 KIND = "TrainingRuntime"
 SWEEP: dict[str, Any] = {

@@ -24,6 +24,8 @@ from trainform.backends.job import needed_crds
 from trainform.catalog import defaults
 from trainform.cluster.preflight import PROJECTS
 
+pytestmark = pytest.mark.shows("what the preflight refuses")
+
 WITHIN = 60.0
 SOON = 10  # in place of QUEUE_OPEN_SECONDS
 IMPATIENT = f"""\
@@ -184,6 +186,7 @@ def test_a_closed_queue(project: Project, live: Live, hello: str) -> None:
     live.delete("queues", "team-closed")
 
 
+@pytest.mark.proof("waits 40 s for a queue that never opens")
 def test_a_queue_that_never_opens_and_a_second_up_that_meets_the_lock(
     project: Project, live: Live, volcano_controller: psutil.Process
 ) -> None:

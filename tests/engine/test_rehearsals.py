@@ -17,6 +17,8 @@ from tests.engine.project import Project
 from tests.engine.rehearsing import Rehearsals, brought_up
 from tests.rehearsal.conftest import docker_daemon, image
 
+pytestmark = pytest.mark.proof("every launcher from the pods of the cluster")
+
 __all__ = ["docker_daemon", "image"]
 
 WORKERS: dict[str, Any] = {
@@ -139,7 +141,19 @@ def rehearse(shared_project: Project, live: Live, image: str) -> Rehearsals:
     return brought_up(shared_project, {**experiments, "overridden": OVERRIDDEN}, live, image)
 
 
-@pytest.mark.parametrize("name", CASES)
+IN_MAKE_TEST = {
+    "served": "torchrun from the cluster's pods",
+    "deepspeed-user": "processes over SSH from the cluster's pods",
+}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.shows(IN_MAKE_TEST[name])] if name in IN_MAKE_TEST else [])
+        for name in CASES
+    ],
+)
 def test_the_world_forms(name: str, rehearse: Rehearsals) -> None:
     case = CASES[name]
     output = rehearse(name, "--probe").succeeded()

@@ -14,6 +14,8 @@ from tests.engine.rehearsing import Rehearsals, brought_up
 from tests.engine.test_rehearsals import APART, TRAIN, Case, formed
 from tests.rehearsal.conftest import docker_daemon, image
 
+pytestmark = pytest.mark.proof("every operator's pods as containers")
+
 __all__ = ["docker_daemon", "image"]
 
 NODE: dict[str, Any] = {"replicas": 1, "accelerators": {"a800": 1}}

@@ -14,6 +14,8 @@ from trainform.backends import job_manifests, plan_job
 from trainform.backends.job import job_problems
 from trainform.catalog.defaults import LARGEST_OBJECT
 
+pytestmark = pytest.mark.proof("objects as large as the API server takes")
+
 NAMESPACE = "t-sizes"
 # More nodes than the sandbox has: the gang waits, and no pod is made.
 CLUSTER = environment(

@@ -17,6 +17,8 @@ from trainform.identity.files import AUTHORIZED_KEYS, HOST_KEY, KNOWN_HOSTS, REQ
 from trainform.manifests.ssh import identity
 from trainform.plan import Plan
 
+pytestmark = pytest.mark.proof("further cases of the SSH identity")
+
 TRAINFORM = (sys.executable, "-m", "trainform")
 SECRET = "allreduce-ssh"  # noqa: S105 - a name
 
@@ -107,6 +109,7 @@ def test_a_missing_secret_is_told_with_the_command_that_sets_it_and_a_secret_of_
     assert short not in output
 
 
+@pytest.mark.shows("SSH keys stay in their Secret")
 def test_keys_are_in_the_secret_and_nowhere_else_and_a_rotation_changes_the_secret_alone(
     project: Project, live: Live, stack: str
 ) -> None:

@@ -12,6 +12,8 @@ from tests.engine.pods import as_planned, pods_of
 from tests.engine.programs import stack_of
 from tests.engine.project import Project
 
+pytestmark = pytest.mark.proof("changes in place on every operator, and Kueue")
+
 OVERRIDES = 'metadata.annotations["trainform.dev/overrides"]'  # comes and goes with `manifest_overrides`
 PLURALS = {"kubeflow": "pytorchjobs", "trainer": "trainjobs", "jobset": "jobsets"}
 KUEUE = "/apis/kueue.x-k8s.io/v1beta2"

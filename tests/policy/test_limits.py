@@ -64,7 +64,7 @@ REGISTRIES = ["registry.example.com/ai", "localhost:5000"]
 
 
 @pytest.mark.parametrize(
-    ("image", "allowed"),
+    ("reference", "allowed"),
     [
         ("registry.example.com/ai/pytorch-training:2.8", True),
         ("registry.example.com/ai/deep/er@sha256:" + "0" * 64, True),
@@ -77,20 +77,20 @@ REGISTRIES = ["registry.example.com/ai", "localhost:5000"]
         ("localhost/pytorch", False),
     ],
 )
-def test_registries(image: str, allowed: bool) -> None:
+def test_registries(reference: str, allowed: bool) -> None:
     cluster = limited(registries=REGISTRIES)
-    assert (reasons(cluster, image=image) == {}) is allowed
-    assert reasons(limited(), image=image) == {}
+    assert (reasons(cluster, image=reference) == {}) is allowed
+    assert reasons(limited(), image=reference) == {}
     right = {"image": "localhost:5000/pytorch"}
-    assert (reasons(cluster, **right, roles={"worker": {"image": image}}) == {}) is allowed
-    init = [{"name": "fetch", "image": image, "command": ["fetch"]}]
+    assert (reasons(cluster, **right, roles={"worker": {"image": reference}}) == {}) is allowed
+    init = [{"name": "fetch", "image": reference, "command": ["fetch"]}]
     found = reasons(cluster, **right, roles={"worker": {"init": init}})
     assert found.keys() == (set() if allowed else {"roles.worker.init[0].image"})
-    patch = {"worker": {"pod_overrides": {"spec": {"containers": {"main": {"image": image}}}}}}
+    patch = {"worker": {"pod_overrides": {"spec": {"containers": {"main": {"image": reference}}}}}}
     found = reasons(cluster, **right, roles=patch)
     assert found.keys() == (set() if allowed else {"roles.worker.pod_overrides"})
     sidecar = {
-        "job": {"spec": {"tasks": {"worker": {"template": {"spec": {"containers": {"log": {"image": image}}}}}}}}
+        "job": {"spec": {"tasks": {"worker": {"template": {"spec": {"containers": {"log": {"image": reference}}}}}}}}
     }
     assert (reasons(cluster, **right, manifest_overrides=sidecar) == {}) is allowed
 
@@ -112,14 +112,14 @@ def test_each_wrong_image_is_told_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("image", "full"),
+    ("reference", "full"),
     [
         ("python", "docker.io/library/python"), ("ai/pytorch:2", "docker.io/ai/pytorch:2"), ("localhost/x", "localhost/x"),
         ("a.b/x", "a.b/x"), ("a:5000/x", "a:5000/x"), ("python:3.12", "docker.io/library/python:3.12"),
     ],
 )  # fmt: skip
-def test_qualified(image: str, full: str) -> None:
-    assert qualified(image) == full
+def test_qualified(reference: str, full: str) -> None:
+    assert qualified(reference) == full
 
 
 def test_digests() -> None:

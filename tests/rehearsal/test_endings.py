@@ -19,6 +19,8 @@ from trainform.rehearsal.records import PodRecord
 from trainform.rehearsal.run import Options, rehearsal
 from trainform.rehearsal.stage import Stage
 
+pytestmark = pytest.mark.proof("every way in which a rehearsal ends")
+
 state = pytest.fixture(autouse=True)(state_apart)
 docker = pytest.mark.usefixtures("docker_daemon")
 
@@ -31,6 +33,7 @@ def ends(asked: Stage, image: str, **options: object) -> tuple[str, dict[str, Po
 
 
 @docker
+@pytest.mark.shows("a failure in a rehearsal")
 def test_a_pod_that_fails_ends_the_others(image: str) -> None:
     asked = stage(
         pod("worker-0", "echo no module torch >&2; exit 3"), pod("worker-1", "sleep 600"), pod("worker-2", "sleep 600")
@@ -104,6 +107,7 @@ def test_containers_that_may_be_restarted(image: str) -> None:
 
 
 @docker
+@pytest.mark.shows("the end of a rehearsal")
 def test_the_job_ends_with_some_of_its_pods(image: str) -> None:
     asked = stage(
         pod("launcher-0", "sleep 0.5"), pod("worker-0", "sleep 600"), ends_with=frozenset({full("launcher-0")})

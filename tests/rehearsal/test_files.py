@@ -10,7 +10,10 @@ import pytest
 from tests.rehearsal.stages import full, played, pod, stage, state_apart
 from trainform.errors import MASK
 
-pytestmark = pytest.mark.usefixtures("docker_daemon")
+pytestmark = [
+    pytest.mark.usefixtures("docker_daemon"),
+    pytest.mark.shows("files and volumes of a pod in its container"),
+]
 state = pytest.fixture(autouse=True)(state_apart)
 
 KEY = b"-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAA\n-----END OPENSSH PRIVATE KEY-----\n"

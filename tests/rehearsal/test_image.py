@@ -10,6 +10,8 @@ from typing import cast
 import docker
 import pytest
 
+pytestmark = pytest.mark.proof("the image of the rehearsals, which the others use")
+
 TRAINER = "1000:1000"
 SCRATCH = "/tmp"  # noqa: S108 - of a container
 Shell = Callable[..., str]

@@ -14,7 +14,7 @@ import yaml
 
 from tests.rehearsal.stages import made, state_apart
 
-pytestmark = pytest.mark.usefixtures("docker_daemon")
+pytestmark = [pytest.mark.usefixtures("docker_daemon"), pytest.mark.proof("signals at every moment")]
 state = pytest.fixture(autouse=True)(state_apart)
 
 
@@ -139,6 +139,7 @@ def test_two_of_one_experiment_take_turns(start: Starter, tmp_path: Path) -> Non
         assert process.returncode == 0, err
 
 
+@pytest.mark.shows("the verb `rehearse`")
 def test_the_verb(start: Starter, tmp_path: Path) -> None:
     """Fewer processes, a stand-in for a Secret, prefixes, the table, and the exit code of pods that fail."""
     process = start("--claim", f"out={tmp_path}", "--timeout", "5m")

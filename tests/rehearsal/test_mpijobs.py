@@ -21,7 +21,7 @@ from trainform.rehearsal.run import Options, rehearsal
 from trainform.rehearsal.sources import from_plan
 from trainform.rehearsal.stage import Stage
 
-pytestmark = pytest.mark.usefixtures("docker_daemon")
+pytestmark = [pytest.mark.usefixtures("docker_daemon"), pytest.mark.proof("MPIJobs of every kind")]
 state = pytest.fixture(autouse=True)(state_apart)
 
 WORKERS: dict[str, Any] = {"replicas": 2, "accelerators": {"a800": 2}}

@@ -13,7 +13,10 @@ from trainform.rehearsal.display import Recorded
 from trainform.rehearsal.run import Options, rehearsal
 from trainform.rehearsal.stage import pod_name
 
-pytestmark = pytest.mark.usefixtures("docker_daemon")
+pytestmark = [
+    pytest.mark.usefixtures("docker_daemon"),
+    pytest.mark.proof("addresses, Services and pods that are made anew"),
+]
 state = pytest.fixture(autouse=True)(state_apart)
 LONG = f"{full('worker-1')}.{SERVICE}.{NAMESPACE}.svc.cluster.local"
 
@@ -33,6 +36,7 @@ def connecting(host: str, port: int) -> str:
     return f'for try in $(seq 100); do python3 -c "{program}" 2>/dev/null && break; sleep 0.1; done; python3 -c "{program}"'
 
 
+@pytest.mark.shows("names of pods in a rehearsal")
 def test_names_of_pods(image: str) -> None:
     ask = "; ".join(
         resolved(name)
@@ -70,6 +74,7 @@ def on_host(name: str, port: int, script: str) -> dict[str, Any]:
     return pod(name, script, hostNetwork=True, main={"ports": ports, "env": env})
 
 
+@pytest.mark.shows("the host network in a rehearsal")
 def test_host_network(image: str) -> None:
     """Two share a node and its ports; a third wants a port that is taken and gets a node of its own."""
     ps = on_host("ps-0", 20001, f"{serving(20001)} echo $NODE $(hostname); sleep 600")

@@ -13,6 +13,8 @@ from tests.rehearsal.probed_pods import PORT, Cluster, Clusters, made_clusters
 from trainform.plan.model import Pod
 from trainform.rehearsal.probe import MOUNT
 
+pytestmark = pytest.mark.proof("every mistake that a probe names")
+
 
 @pytest.fixture(name="clusters")
 def _clusters(image: str, tmp_path: Path) -> Iterator[Clusters]:
@@ -65,12 +67,14 @@ def test_a_plain_command(clusters: Clusters) -> None:
     formed(cluster, [plain(cluster, place) for place in range(2)])
 
 
+@pytest.mark.shows("a probe")
 def test_a_single_process(clusters: Clusters) -> None:
     cluster = clusters(roles={"worker": {"replicas": 1}})
     ended = cluster.ended(plain(cluster, 0))
     assert (ended.code, ended.said[-1]) == (0, "world formed: 1 process on 1 node")
 
 
+@pytest.mark.shows("a probe that finds a mistake")
 def test_a_wrong_world_size_is_named(clusters: Clusters) -> None:
     cluster = clusters(roles=TWO_NODES)
     pods = [plain(cluster, place, WORLD_SIZE="3") for place in range(2)]

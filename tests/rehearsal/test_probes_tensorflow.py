@@ -13,6 +13,8 @@ from tests.rehearsal.probed_pods import Cluster, Clusters, made_clusters
 from trainform.plan.model import Pod
 from trainform.rehearsal.probe import MOUNT
 
+pytestmark = pytest.mark.proof("every mistake that a probe names")
+
 
 @pytest.fixture(name="clusters")
 def _clusters(image: str, tmp_path: Path) -> Iterator[Clusters]:

@@ -17,6 +17,8 @@ from trainform.catalog import defaults
 from trainform.identity.files import Names, identity_files
 from trainform.plan import ssh_scripts
 
+pytestmark = pytest.mark.proof("every case of SSH between pods")
+
 TRAINER = 1000
 HOMES = {ROOT: "/root", TRAINER: "/home/trainer"}
 NAMES = Names("sdxl-lora", "ai", "sdxl-lora")
@@ -78,6 +80,7 @@ def pair(cluster: Cluster, request: pytest.FixtureRequest) -> Pair:
 PRINT_ENV = "python3 -c 'import json, os; print(json.dumps(dict(os.environ)))'"
 
 
+@pytest.mark.shows("SSH between pods")
 def test_a_session_sees_exactly_the_pod_s_variables(pair: Pair) -> None:
     there = json.loads(pair.launcher.output(f'ssh {pair.address} "$COMMAND"', COMMAND=PRINT_ENV))
     inspected = json.loads(docker("inspect", "--format", "{{json .Config.Env}}", pair.worker.container).stdout)
@@ -134,6 +137,7 @@ def test_variables_are_for_their_user_alone(pair: Pair) -> None:
     assert pair.worker.output(f"stat -c %a {found[1]}/environment") == "600\n"
 
 
+@pytest.mark.shows("mpirun over SSH")
 def test_mpirun_reaches_every_pod(pair: Pair) -> None:
     both = [f"{pod.name}.{pair.names.service}" for pod in (pair.launcher, pair.worker)]
     done = pair.launcher.run(

@@ -21,7 +21,7 @@ from trainform.rehearsal.run import Options, rehearsal, rehearse
 from trainform.rehearsal.sources import from_plan
 from trainform.rehearsal.stage import Stage, pod_name
 
-pytestmark = pytest.mark.usefixtures("docker_daemon")
+pytestmark = [pytest.mark.usefixtures("docker_daemon"), pytest.mark.proof("worlds with broken and replaced pods")]
 state = pytest.fixture(autouse=True)(state_apart)
 
 # Steps until a file appears; a step tells the size of the world, and whether this process belongs to a new one.
@@ -222,6 +222,7 @@ def committed(folder: Path) -> str:
     return first
 
 
+@pytest.mark.shows("steps before the launcher")
 def test_code_and_data_are_there_before_the_launcher(image: str, tmp_path: Path) -> None:
     """A checkout of a commit that is no branch's last, and a step that reads it and writes to a claim."""
     commit = committed(tmp_path / "code")

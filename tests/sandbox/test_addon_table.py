@@ -73,6 +73,7 @@ def test_other_names_are_refused_with_the_known_ones() -> None:
     assert caught.value.exit_code == 2
 
 
+@pytest.mark.shows("a wrong name of an add-on")
 def test_unknown_names_are_refused_before_anything_is_made(tmp_path: Path, toolchain: Toolchain) -> None:
     folder = tmp_path / "sandbox"
     words = ["sandbox", "up", "--with", "kubeflow,ray", "--folder", str(folder)]

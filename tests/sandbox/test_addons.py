@@ -19,6 +19,8 @@ from trainform.sandbox.addons import ADDONS
 from trainform.sandbox.api import Api, RequestError
 from trainform.sandbox.components import COMPONENTS
 
+pytestmark = pytest.mark.proof("every add-on of the sandbox")
+
 _numbers = itertools.count(1)
 QUEUE_NAME = "kueue.x-k8s.io/queue-name"
 ANCESTOR = "trainer.kubeflow.org/trainjob-ancestor-step"

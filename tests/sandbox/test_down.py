@@ -30,6 +30,8 @@ from trainform.sandbox.start import Start
 from trainform.sandbox.state import State, read_processes
 from trainform.toolchain import BuiltPart, Toolchain
 
+pytestmark = pytest.mark.proof("kills and crashes, each with sandboxes of its own")
+
 REPOSITORY = Path(__file__).parents[2]
 MAPS = "/api/v1/namespaces/default/configmaps"
 # `up` in a process of its own, for tests that interrupt it.
@@ -218,6 +220,7 @@ def test_an_add_on_that_ends_is_named_with_its_log(tmp_path: Path, toolchain: To
     assert not any(map(is_running, started))
 
 
+@pytest.mark.shows("a folder of somebody else")
 def test_a_folder_of_something_else_is_refused(tmp_path: Path, toolchain: Toolchain) -> None:
     (tmp_path / "thesis.tex").touch()
     for act in (lambda: up(small_settings(tmp_path), toolchain), lambda: down(tmp_path)):

@@ -8,8 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from trainform.sandbox import Sandbox, exports
 from trainform.toolchain import Toolchain
+
+pytestmark = pytest.mark.shows("the way into a sandbox")
 
 
 def _run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:

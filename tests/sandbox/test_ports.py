@@ -31,6 +31,7 @@ def test_the_wanted_port_is_taken_if_it_is_free() -> None:
     assert pick_ports(["a", "b"], {"a": free})["a"] == free
 
 
+@pytest.mark.shows("a port that another process has")
 def test_a_port_that_was_lost_to_another_process_is_recognised(tmp_path: Path, toolchain: Toolchain) -> None:
     layout = Layout(tmp_path / "sandbox")
     layout.make()

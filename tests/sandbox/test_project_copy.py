@@ -91,7 +91,7 @@ def project(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def sandbox(project: Path) -> Path:
+def place(project: Path) -> Path:
     """The folder of its sandbox, whose passphrase there is already."""
     layout = Layout(project / ".trainform" / "sandbox")
     layout.make()
@@ -105,37 +105,37 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in files if path.is_file()}
 
 
-def test_the_copy_is_like_the_project_and_the_project_stays(project: Path, sandbox: Path) -> None:
+def test_the_copy_is_like_the_project_and_the_project_stays(project: Path, place: Path) -> None:
     (project / "stacks" / "__pycache__").mkdir()
     (project / "stacks" / "logo.png").write_bytes(b"\x89PNG\xff\r\n")
     before = contents(project)
     (project / "stacks" / "__pycache__" / "x.pyc").touch()
-    folder = copy_project(project, sandbox, SILENT)
-    assert folder == project / ".trainform" / "sandbox-demo" == copy_folder(sandbox)
+    folder = copy_project(project, place, SILENT)
+    assert folder == project / ".trainform" / "sandbox-demo" == copy_folder(place)
     assert contents(folder) == before
     assert (folder / ".venv").resolve() == Path(sys.prefix).resolve()
     (project / "stacks" / "__pycache__" / "x.pyc").unlink()
     assert contents(project) == before
 
 
-def test_commands_in_the_copy_find_its_sandbox(project: Path, sandbox: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_in_the_copy_find_its_sandbox(project: Path, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TRAINFORM_SANDBOX", raising=False)
-    folder = copy_project(project, sandbox, SILENT)
+    folder = copy_project(project, place, SILENT)
     monkeypatch.chdir(folder / "stacks")
-    assert chosen_folder() == sandbox
-    shutil.rmtree(sandbox)
-    assert chosen_folder() == sandbox, "also where `down --purge` has removed it"
+    assert chosen_folder() == place
+    shutil.rmtree(place)
+    assert chosen_folder() == place, "also where `down --purge` has removed it"
 
 
-def test_the_next_demo_keeps_what_the_user_edited_and_says_so(project: Path, sandbox: Path) -> None:
-    folder = copy_project(project, sandbox, SILENT)
+def test_the_next_demo_keeps_what_the_user_edited_and_says_so(project: Path, place: Path) -> None:
+    folder = copy_project(project, place, SILENT)
     (folder / EXPERIMENT).write_text("mine\n")
     (folder / "stacks" / "experiments" / "new.yaml").write_text("mine too\n")
     (folder / "stacks" / "experiments" / "hello.yaml").unlink()
     (project / "stacks" / "experiments" / "mnist.yaml").write_text("pulled\n")
     (project / "stacks" / "experiments" / "resnet.yaml").unlink()
     notes = Recording()
-    assert copy_project(project, sandbox, notes) == folder
+    assert copy_project(project, place, notes) == folder
     assert (folder / EXPERIMENT).read_text() == "mine\n"
     assert (folder / "stacks" / "experiments" / "new.yaml").read_text() == "mine too\n"
     assert (folder / "stacks" / "experiments" / "hello.yaml").exists()
@@ -144,59 +144,59 @@ def test_the_next_demo_keeps_what_the_user_edited_and_says_so(project: Path, san
     (line,) = notes.lines
     assert line.startswith(f"you have edited {EXPERIMENT} in {folder}: the demo goes on with that")
     (folder / EXPERIMENT).unlink()
-    copy_project(project, sandbox, SILENT)
+    copy_project(project, place, SILENT)
     assert (folder / EXPERIMENT).read_bytes() == (project / EXPERIMENT).read_bytes()
 
 
-def test_salts_of_a_passphrase_that_is_gone_are_stripped_and_others_stay(project: Path, sandbox: Path) -> None:
-    folder = copy_project(project, sandbox, SILENT)
+def test_salts_of_a_passphrase_that_is_gone_are_stripped_and_others_stay(project: Path, place: Path) -> None:
+    folder = copy_project(project, place, SILENT)
     (folder / STACK).write_text(WITH_SECRET)
-    copy_project(project, sandbox, SILENT)
+    copy_project(project, place, SILENT)
     assert (folder / STACK).read_text() == WITH_SECRET, "`make stop` keeps the passphrase"
-    Layout(sandbox).remove_all()
+    Layout(place).remove_all()
     notes = Recording()
-    copy_project(project, sandbox, notes)
+    copy_project(project, place, notes)
     assert (folder / STACK).read_text().replace("# a comment\n", "") == PLAIN.replace("# a comment\n", "")
     assert any(f"secrets in {folder / STACK}" in line and "set them again" in line for line in notes.lines)
-    Layout(sandbox).make()
+    Layout(place).make()
     again = Recording()
-    copy_project(project, sandbox, again)
+    copy_project(project, place, again)
     assert not any("secrets" in line for line in again.lines)
 
 
-def test_the_salts_of_a_clone_reach_the_copy_only_if_the_sandbox_reads_them(project: Path, sandbox: Path) -> None:
+def test_the_salts_of_a_clone_reach_the_copy_only_if_the_sandbox_reads_them(project: Path, place: Path) -> None:
     (project / STACK).write_text(WITH_SECRET)
-    Layout(sandbox).passphrase.write_text("another")
-    folder = copy_project(project, sandbox, SILENT)
+    Layout(place).passphrase.write_text("another")
+    folder = copy_project(project, place, SILENT)
     assert "encryptionsalt" not in (folder / STACK).read_text()
     assert "secure" not in (folder / STACK).read_text()
-    Layout(sandbox).passphrase.write_text(PASSPHRASE)
-    copy_project(project, sandbox, SILENT)
+    Layout(place).passphrase.write_text(PASSPHRASE)
+    copy_project(project, place, SILENT)
     assert (folder / STACK).read_text() == WITH_SECRET
     assert (project / STACK).read_text() == WITH_SECRET
 
 
-def test_called_in_the_copy_the_copy_is_not_copied(project: Path, sandbox: Path) -> None:
-    folder = copy_project(project, sandbox, SILENT)
+def test_called_in_the_copy_the_copy_is_not_copied(project: Path, place: Path) -> None:
+    folder = copy_project(project, place, SILENT)
     (folder / EXPERIMENT).write_text("mine\n")
-    assert copy_project(folder, sandbox, SILENT) == folder
+    assert copy_project(folder, place, SILENT) == folder
     assert not (folder / ".trainform" / "sandbox-demo").exists()
-    copy_project(project, sandbox, SILENT)
+    copy_project(project, place, SILENT)
     assert (folder / EXPERIMENT).read_text() == "mine\n", "that call did not take the edit for the project's"
 
 
-def test_a_folder_that_holds_something_else_is_refused(project: Path, sandbox: Path) -> None:
-    folder = copy_folder(sandbox)
+def test_a_folder_that_holds_something_else_is_refused(project: Path, place: Path) -> None:
+    folder = copy_folder(place)
     (folder / "stacks").mkdir(parents=True)
     (folder / "stacks" / "__main__.py").write_text("mine\n")
     with pytest.raises(SandboxError, match="is not the demo's copy of a project: it holds stacks") as caught:
-        copy_project(project, sandbox, SILENT)
+        copy_project(project, place, SILENT)
     assert "TRAINFORM_SANDBOX" in caught.value.fix
     assert [path.name for path in folder.iterdir()] == ["stacks"]
 
 
-def test_a_copy_that_failed_half_way_has_no_edits_of_the_users(project: Path, sandbox: Path) -> None:
-    folder = copy_project(project, sandbox, SILENT)
+def test_a_copy_that_failed_half_way_has_no_edits_of_the_users(project: Path, place: Path) -> None:
+    folder = copy_project(project, place, SILENT)
     first, last = project / "Pulumi.yaml", project / "stacks" / "z" / "last.yaml"
     last.parent.mkdir()
     last.touch()
@@ -204,43 +204,43 @@ def test_a_copy_that_failed_half_way_has_no_edits_of_the_users(project: Path, sa
     obstacle = folder / "stacks" / "z"
     obstacle.touch()
     with pytest.raises(SandboxError, match=str(obstacle)):
-        copy_project(project, sandbox, SILENT)
+        copy_project(project, place, SILENT)
     obstacle.unlink()
     first.write_text("third\n")
     notes = Recording()
-    copy_project(project, sandbox, notes)
+    copy_project(project, place, notes)
     assert notes.lines == []
     assert contents(folder) == contents(project)
 
 
 @pytest.mark.parametrize("left", [[], [".trainform"]])
-def test_what_a_killed_first_copy_left_is_ours(project: Path, sandbox: Path, left: list[str]) -> None:
-    folder = copy_folder(sandbox)
+def test_what_a_killed_first_copy_left_is_ours(project: Path, place: Path, left: list[str]) -> None:
+    folder = copy_folder(place)
     for name in (".", *left):
         (folder / name).mkdir(parents=True, exist_ok=True)
-    copy_project(project, sandbox, SILENT)
+    copy_project(project, place, SILENT)
     assert contents(folder) == contents(project)
 
 
-def test_where_the_hashes_are_damaged_nothing_is_overwritten(project: Path, sandbox: Path) -> None:
-    folder = copy_project(project, sandbox, SILENT)
+def test_where_the_hashes_are_damaged_nothing_is_overwritten(project: Path, place: Path) -> None:
+    folder = copy_project(project, place, SILENT)
     (folder / EXPERIMENT).write_text("mine\n")
     record = folder / ".trainform" / "copied.json"
     record.write_text("{")
     notes = Recording()
-    copy_project(project, sandbox, notes)
+    copy_project(project, place, notes)
     assert [line.partition(" in ")[0] for line in notes.lines] == [f"you have edited {EXPERIMENT}"]
     assert (folder / EXPERIMENT).read_text() == "mine\n"
     assert EXPERIMENT in json.loads(record.read_text())
 
 
-def test_links_follow_what_they_point_to_and_what_the_user_put_there_stays(project: Path, sandbox: Path) -> None:
-    folder = copy_project(project, sandbox, SILENT)
+def test_links_follow_what_they_point_to_and_what_the_user_put_there_stays(project: Path, place: Path) -> None:
+    folder = copy_project(project, place, SILENT)
     (folder / ".venv").unlink()
     (folder / ".venv").symlink_to(project / "gone")
-    copy_project(project, sandbox, SILENT)
+    copy_project(project, place, SILENT)
     assert (folder / ".venv").readlink() == Path(sys.prefix)
     (folder / ".venv").unlink()
     (folder / ".venv").mkdir()
-    copy_project(project, sandbox, SILENT)
+    copy_project(project, place, SILENT)
     assert not (folder / ".venv").is_symlink()

@@ -20,6 +20,8 @@ from trainform.sandbox.components import COMPONENTS
 from trainform.sandbox.webhooks import ADMISSION_PATHS
 from trainform.toolchain import Toolchain
 
+pytestmark = pytest.mark.shows("a control plane with its webhooks, scheduler and nodes")
+
 JOBS = "/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs"
 QUEUES = "/apis/scheduling.volcano.sh/v1beta1/queues"
 CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
