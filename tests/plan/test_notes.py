@@ -89,6 +89,8 @@ def written_at_once(**parts: Any) -> list[str]:
         ({"storage": {"data": DATA, "out": {"claim": "out", "mount": "/out"}, "models": {"claim": "m", "mount": "/m", "read_only": True}}},
          f"{STEP} the claims sdxl-lora-data (/mnt/data), out (/out); {IN_ONE_POD.format('master')}"),
         ({"roles": {"node": {"replicas": 4}}}, f"{STEP} the claim sdxl-lora-data (/mnt/data); {SPLIT}"),
+        ({"roles": {"worker": {"replicas": 4}}, "launcher": {"tensorflow": {"command": ["python", "/app/mnist.py"]}}},
+         f"{STEP} the claim sdxl-lora-data (/mnt/data); {SPLIT.replace('master', 'chief')}"),
         ({"roles": TWO_ROLES, "prepare": [{**FETCH, "roles": ["worker"]}]},
          f"{STEP.replace('4', '3')} the claim sdxl-lora-data (/mnt/data); {IN_ONE_POD.format('master')}"),
         ({"roles": {"node": {"replicas": 4}, "watcher": WATCHER}}, f"{STEP} the claim sdxl-lora-data (/mnt/data); {SPLIT}"),

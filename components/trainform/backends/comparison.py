@@ -32,7 +32,7 @@ ENDINGS = """
 ## How a job ends
 
 A job ends when all its pods have succeeded. Where others would run on (SSH servers, parameter servers, extras), it ends with one role: the one that launches, TensorFlow's chief or
-else all its workers, and beside extras the role of rank 0. `trainform plan` reads from the rendered objects, your patches and policies included, what ends the job, and says so where
+else all its workers, or, where the job has extras, the role of rank 0. `trainform plan` reads from the rendered objects, your patches and policies included, what ends the job, and says so where
 nothing does. A PyTorchJob differs: with training-operator the end of its Master ends it, and workers that still run are removed.
 """
 

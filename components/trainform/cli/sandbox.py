@@ -124,7 +124,7 @@ def down_command(folder: FolderOption = None, purge: PurgeOption = False) -> Non
 
     place = chosen_folder(folder)
     found = down(place, display(), purge)
-    echo(f"sandbox down: {place}" if found else f"there is no sandbox in {place}")
+    echo(f"sandbox down: {place}" if found else f"no sandbox is running in {place}")
     if not purge and place.exists():
         echo("its logs stay, and the passphrase of its stacks; `trainform sandbox down --purge` removes them")
     if copy_folder(place).exists():

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from trainform.plan.model import Mount, RolePlan
 from trainform.plan.restart import POD_FAILED, default_policies, restart_words, times
-from trainform.plan.world import launching_role
+from trainform.plan.world import TASK_TYPES, launching_role
 from trainform.spec.experiment import Experiment
 from trainform.spec.quantities import amount
 
@@ -119,6 +119,8 @@ def _in_one_pod(experiment: Experiment, roles: tuple[RolePlan, ...], claims: dic
         if role.replicas == 1 and (role.ranked or role.name == launching)
         if claims.keys() <= {mount.claim for mount in role.mounts if not mount.read_only}
     ]
-    split = "" if single else "split a role of one replica off, such as `master: {replicas: 1}`, and "
+    # TensorFlow's roles are called by the types of its tasks
+    new = TASK_TYPES[0] if experiment.launcher.tensorflow is not None else "master"
+    split = "" if single else f"split a role of one replica off, such as `{new}: {{replicas: 1}}`, and "
     run = "run it in one pod" if place.startswith("prepare") else "make it a step of `prepare` that runs in one pod"
-    return f"{split}{run}: write `roles: [{single[0] if single else 'master'}]`"
+    return f"{split}{run}: write `roles: [{single[0] if single else new}]`"
