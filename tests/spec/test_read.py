@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from trainform.cli.main import main
 from trainform.errors import InputError, Problem
 from trainform.spec import Experiment
+from trainform.spec.libyaml import Loader
 from trainform.spec.load import load
 from trainform.spec.nodes import Walk
-from trainform.spec.read import read_mapping
+from trainform.spec.read import read_content, read_mapping
 
 PLAIN = (str, int, float, bool, datetime.date, type(None))
 Read = Callable[[str | bytes], tuple[dict[str, Any], list[Problem]]]
@@ -119,8 +120,8 @@ def test_tags(value: str, reason: str, read: Read) -> None:
         ("a: 1\nb: {? {c: 1} : 1}", 2, "b", {}, "has a key that is a list or a mapping", "write one word as the key"),
         ("a: {2026-02-30: x}", 1, "a.2026-02-30", "2026-02-30", "is a key that is not text", 'put it in quotes: "2026-02-30"'),
         ("a: {!mine b: x}", 1, "a.b", "b", "has the tag !mine, which is not plain data", "remove the tag"),
-        ("a: 1\nb: [*py]", 2, "", "*py", "is an alias, and nothing before it has the anchor &py", 'put it in quotes if it is text: "*py"'),
-        ("a: &x 1\nb: &x 2", 2, "", "&x", "is an anchor that stands twice, first in line 1", "give the second one another name"),
+        ("a: 1\nb: [*py]", 2, "", None, "holds an alias (*) in column 5 of which no anchor stands before it", "put it in quotes if it is text"),
+        ("a: &x 1\nb: &x 2", 2, "", None, "holds an anchor (&) in column 4 that stands twice, first in line 1", "give the second one another name, or put it in quotes if it is text"),
         ("a: 1\nb: x\x07y", 2, "", "\x07", "is a character that YAML does not allow (U+0007)", "remove it, or write it in double quotes as \"\\x07\""),
         ("a: 1\nb: \0", 2, "", "\0", "is a character that YAML does not allow (U+0000)", "remove it, or write it in double quotes as \"\\x00\""),
         ("a: 1\nb: \uffff", 2, "", "\uffff", "is a character that YAML does not allow (U+FFFF)", "remove it, or write it in double quotes as \"\\uffff\""),
@@ -190,10 +191,82 @@ def test_what_cannot_be_read_does_not_hide_the_rest(tmp_path: Path) -> None:
     assert list(loaded.model.roles) == ["worker"]
 
 
+@pytest.mark.parametrize("wrong", ["!unreadable sk", "!unreadable {host: true}", "!%00unreadable [x]"])
+def test_no_file_can_spell_the_mark_of_what_cannot_be_read(wrong: str) -> None:
+    """Else a value would be left out of the model, and nothing would say so. The loader in Python knows NUL in a tag."""
+    for loader in (Loader, yaml.SafeLoader):
+        document = yaml.compose(f"env: {{KEEP: a, LOST: {wrong}}}", Loader=loader)
+        walk = Walk("mine.yaml")
+        assert document is not None
+        walk.visit(document)
+        expected = [] if loader is Loader and "%00" in wrong else ["env.LOST"]  # libyaml ends the tag there: `!`, which is a text's
+        assert [problem.path for problem in walk.problems if problem.reason.endswith(NOT_PLAIN)] == expected
+
+
+BOMB = "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} !foo [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 10))
+
+
+@pytest.mark.parametrize(
+    ("text", "paths"),
+    [
+        ("env: {<<: !foo {x: !!bool abc}, y: 1}", ["env.<<"]),
+        ("env: {<<: !foo {x: 2026-02-30}}", ["env.<<"]),
+        ("env: {<<: [!foo {x: !!int abc}, {y: 1}]}", ["env.<<[0]"]),
+        ("labels: &a !foo {x: !!bool abc}\nenv: {<<: *a}", ["labels"]),
+        ("labels: &a !foo {x: !!bool abc}\nenv: {<<: [*a, *a]}", ["labels"]),
+        ("env: &x !foo {a: *x}", ["env"]),
+        ("env: {a: &x !foo [*x]}", ["env.a"]),
+        ("&x !foo [*x]", [""]),
+        ("&x !foo {a: *x}", [""]),
+        ("a: &x !!bool abc\n*x : 1", ["a"]),
+        ("a: {&x <<: {y: 1}}\nb: *x", ["b"]),
+        (BOMB, [f"a{n}" for n in range(1, 10)]),
+    ],
+)
+def test_what_is_below_a_wrong_tag_is_left_out(text: str, paths: list[str], read: Read) -> None:
+    problems = read(text)[1]
+    assert [problem.path for problem in problems] == paths
+
+
+def test_what_is_merged_beside_a_wrong_tag_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("name: x\nenv: {<<: [!foo {x: !!int abc}, {Y: kept}]}\n")
+    content = read_content(path, "mine.yaml")
+    assert content.data["env"] == {"Y": "kept"}
+
+
+def test_half_a_character_in_a_tag(read: Read) -> None:
+    """libyaml's answer is an error of Python's, without a line."""
+    (problem,) = read("a: 1\nenv: {A: !%ED%A0%80 x}\n")[1]
+    assert (problem.line, problem.path) == (2, "")
+    assert problem.reason.startswith("is not YAML that can be read: ")
+
+
 def test_a_secret_stays_one(read: Read) -> None:
     (problem,) = read("env: {HF_TOKEN: !!int hf_abc}")[1]
     assert "hf_abc" not in str(problem)
     assert "hf_abc" not in str(problem.as_dict())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "env: {HF_TOKEN: *s3cr3t}",
+        "env: {HF_TOKEN: !s3cr3t x}",
+        "env: {HF_TOKEN: !!s3cr3t}",
+        "env: {HF_TOKEN: !s3cr3t [x]}",
+        "env: {HF_TOKEN: &s3cr3t , WANDB_API_KEY: &s3cr3t }",
+        "env: [{name: HF_TOKEN, value: *s3cr3t}]",
+        "env: [{name: HF_TOKEN, value: !foo s3cr3t}]",
+        "env: [{value: !!int s3cr3t, name: HF_TOKEN}]",
+        "env: [{name: HF_TOKEN, value: !s3cr3t x}]",
+        "env:\n- name: HF_TOKEN\n  value: *s3cr3t\n",
+    ],
+)
+def test_a_password_may_begin_with_a_sign_of_yaml_or_stand_beside_its_name(text: str, read: Read) -> None:
+    (problem,) = read(text)[1]
+    assert "s3cr3t" not in str(problem)
+    assert "s3cr3t" not in str(problem.as_dict())
 
 
 def check_answer(data: dict[str, Any], problems: list[Problem]) -> None:

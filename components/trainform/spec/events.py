@@ -20,6 +20,7 @@ _NOT_ALLOWED = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0
 
 TOO_DEEP = f"is nested deeper than {defaults.DEEPEST} levels", "flatten it"
 TOO_MANY = "holds two documents", "keep one document to a file: remove the line `---`"
+QUOTE = "put it in quotes if it is text"
 TOO_INDIRECT = f"uses more than {defaults.MOST_ALIASES} aliases", "write the values out"
 
 
@@ -29,7 +30,7 @@ def check_events(text: str, name: str) -> None:
     depth = documents = aliases = 0
     anchors: dict[str, int] = {}
     problems: list[Problem] = []
-    for event in yaml.parse(text, Loader=Loader):
+    for event in _events(text, name):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         documents += isinstance(event, yaml.DocumentStartEvent)
         aliases += isinstance(event, yaml.AliasEvent)
@@ -40,6 +41,18 @@ def check_events(text: str, name: str) -> None:
             problems += _anchor_problems(event, event.anchor, anchors, name)
     if problems:
         raise InputError(problems)
+
+
+def _events(text: str, name: str) -> Iterator[yaml.Event]:
+    """YAML's events. libyaml takes any bytes for a tag that is written with `%`, and its names in Python are made of them."""
+    line = 1
+    try:
+        for event in yaml.parse(text, Loader=Loader):
+            line = _line(event)
+            yield event
+    except UnicodeError:
+        reason = "is not YAML that can be read: a tag (!) there, or just below, holds bytes that are no text"
+        raise InputError([Problem("", None, reason, "remove the tag, or put it in quotes if it is text", name, line)]) from None
 
 
 def _check_characters(text: str, name: str) -> None:
@@ -54,15 +67,18 @@ def _check_characters(text: str, name: str) -> None:
 
 
 def _anchor_problems(event: yaml.Event, anchor: str, anchors: dict[str, int], name: str) -> Iterator[Problem]:
-    """An anchor that stands twice, or an alias of none. anchors: the lines of those before it, to which a new one is added."""
-    line = _line(event)
+    """An anchor that stands twice, or an alias of none. anchors: the lines of those before it, to which a new one is added.
+
+    Their names are not shown: they may be passwords that begin with `*` or `&`, and here nothing knows at which key they stand.
+    """
+    line, column = _line(event), 1 if event.start_mark is None else event.start_mark.column + 1
     if isinstance(event, yaml.AliasEvent):
         if anchor not in anchors:
-            reason = f"is an alias, and nothing before it has the anchor &{anchor}"
-            yield Problem("", f"*{anchor}", reason, f'put it in quotes if it is text: "*{anchor}"', name, line)
+            reason = f"holds an alias (*) in column {column} of which no anchor stands before it"
+            yield Problem("", None, reason, QUOTE, name, line)
     elif anchor in anchors:
-        reason = f"is an anchor that stands twice, first in line {anchors[anchor]}"
-        yield Problem("", f"&{anchor}", reason, "give the second one another name", name, line)
+        reason = f"holds an anchor (&) in column {column} that stands twice, first in line {anchors[anchor]}"
+        yield Problem("", None, reason, f"give the second one another name, or {QUOTE}", name, line)
     else:
         anchors[anchor] = line
 

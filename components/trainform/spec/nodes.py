@@ -7,17 +7,18 @@ raise whatever their conversion runs into (`!!bool abc` a KeyError, 2026-02-30 a
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 
 import yaml
 
 from trainform.catalog import defaults
-from trainform.errors import MASK, InputError, Problem, shorten
+from trainform.errors import MASK, InputError, Problem, looks_secret, shorten
 from trainform.spec.libyaml import Loader
 from trainform.spec.source import join_path
 
 STANDARD = "tag:yaml.org,2002:"
 TEXT, MERGE, VALUE = f"{STANDARD}str", f"{STANDARD}merge", f"{STANDARD}value"
-UNREADABLE = "!unreadable"
+UNREADABLE = "!unreadable"  # a file can spell it too: what a `Walk` has given it stands in its set
 # Why a scalar of the tag cannot be read.
 UNFIT = {
     f"{STANDARD}null": "is not null",
@@ -35,6 +36,7 @@ SHAPES: dict[str, tuple[type[yaml.Node], str]] = {
 LONGEST_NUMBER = 100  # characters; Python would need minutes for a number of a million digits
 HALF = "holds half a character, which is no text"
 REMOVE_TAG = "remove the tag"
+QUOTE_SIGN = "put the value in quotes if it begins with `!`"
 WRITE_OUT = "write the values out, without an alias of what it stands in"
 NAME_MAPPING = "name a mapping, such as *defaults, or a list of mappings"
 
@@ -73,23 +75,33 @@ class Walk:
         self._name = name
         self._left = defaults.MOST_VALUES
         self._converter = NodeLoader("")
+        self._unreadable: set[yaml.Node] = set()
+        self._secret: set[yaml.Node] = set()
 
     def visit(self, node: yaml.Node, parts: tuple[str | int, ...] = ()) -> None:
         """The node and all below it; InputError where there is no end to them."""
         self._check_size(node, parts)
-        if node.tag == UNREADABLE:  # by way of an alias: its problem is there already
+        if node in self._unreadable:  # by way of an alias: its problem is there already
             return
         wrong = self._wrong(node, parts)
         if wrong is not None:
             self.problems.append(wrong)
-            node.tag = UNREADABLE
+            self._leave_out(node)
         elif isinstance(node, yaml.SequenceNode):
             for index, item in enumerate(node.value):
                 self.lines[join_path((*parts, index))] = _line(item)
                 self.visit(item, (*parts, index))
         elif isinstance(node, yaml.MappingNode):
             seen: dict[str, int] = {}
+            self._secret |= set(_values_of_secrets(node))
             node.value = [(key, value) for key, value in node.value if self._pair(key, value, parts, seen)]
+
+    def _leave_out(self, node: yaml.Node) -> None:
+        """Mark the node, and let nothing be made of what is below it: that is not visited."""
+        self._unreadable.add(node)
+        node.tag = UNREADABLE
+        if isinstance(node, yaml.CollectionNode):
+            node.value = []
 
     def _check_size(self, node: yaml.Node, parts: tuple[str | int, ...]) -> None:
         self._left -= 1
@@ -114,6 +126,8 @@ class Walk:
                 self._problem(parts, key, "has a key that is a list or a mapping", "write one word as the key")
             )
             return False
+        if key in self._unreadable:  # an alias of a value: its problem is there already
+            return False
         below = (*parts, key.value)
         where, line = join_path(below), _line(key)
         self.lines.setdefault(where, line)
@@ -134,14 +148,16 @@ class Walk:
             self.problems.append(self._problem(below, value, "merges what is not a mapping", NAME_MAPPING))
             return False
         self.visit(value, below)
-        return True
+        if key.tag == MERGE and isinstance(value, yaml.SequenceNode):
+            value.value = [item for item in value.value if item not in self._unreadable]
+        return key.tag != MERGE or value not in self._unreadable
 
     def _wrong(self, node: yaml.Node, parts: tuple[str | int, ...]) -> Problem | None:
         """Why the node is no plain data, None where it is."""
         if node.tag in (MERGE, VALUE) and node.value in ("<<", "="):
             return self._problem(parts, node, "is a sign of YAML's own", _in_quotes(node.value))
         if node.tag not in SHAPES:
-            return self._problem(parts, node, _not_plain(node), REMOVE_TAG)
+            return self._foreign(parts, node)
         kind, use = SHAPES[node.tag]
         if not isinstance(node, kind):
             return self._problem(parts, node, f"has the tag {_short(node.tag)}, which is for {use}", REMOVE_TAG)
@@ -149,6 +165,13 @@ class Walk:
             return self._problem(parts, node, HALF, "remove it")
         reason = self._refusal(node) if node.tag in UNFIT else None
         return None if reason is None else self._problem(parts, node, reason)
+
+    def _foreign(self, parts: tuple[str | int, ...], node: yaml.Node) -> Problem:
+        """A tag that is not of plain data. Of a secret it is not shown: a password may begin with `!`."""
+        problem = self._problem(parts, node, _not_plain(node), REMOVE_TAG)
+        if problem.shown_value != MASK:
+            return problem
+        return dataclasses.replace(problem, reason="has a tag, which is not plain data", fix=f"{REMOVE_TAG}, or {QUOTE_SIGN}")
 
     def _refusal(self, scalar: yaml.Node) -> str | None:
         """Why the scalar is not what it looks like, or what its tag says."""
@@ -164,7 +187,8 @@ class Walk:
     def _problem(self, parts: tuple[str | int, ...], node: yaml.Node, reason: str, fix: str | None = None) -> Problem:
         """What is wrong with the value at the path. Without a fix: that it may be a text, which is repeated as far as a message may show it."""
         where = join_path(parts)
-        problem = Problem(where, _given(node), reason, "", self._name, self.lines.get(where, _line(node)))
+        given = MASK if node in self._secret else _given(node)
+        problem = Problem(where, given, reason, "", self._name, self.lines.get(where, _line(node)))
         shown = "" if problem.shown_value == MASK else f': "{problem.shown_value}"'
         quoted = f"put it in quotes if it is text{shown}"
         return dataclasses.replace(problem, fix=quoted if fix is None else fix)
@@ -173,6 +197,14 @@ class Walk:
 def _is_half(text: str) -> bool:
     """Whether the text holds half a character (a lone surrogate), which no encoding knows. libyaml refuses it, PyYAML's own loader does not."""
     return text.encode(errors="replace").decode() != text
+
+
+def _values_of_secrets(node: yaml.MappingNode) -> Iterator[yaml.Node]:
+    """What must not be shown in `{name: HF_TOKEN, value: …}`, as Kubernetes writes a variable."""
+    found = {key.value: value for key, value in node.value if isinstance(key, yaml.ScalarNode)}
+    name, value = found.get("name"), found.get("value")
+    if isinstance(name, yaml.ScalarNode) and value is not None and looks_secret(name.value, value.value):
+        yield value
 
 
 def _merges(value: yaml.Node) -> bool:
