@@ -85,6 +85,53 @@ def test_what_is_not_yaml_is_left_to_pulumi_to_refuse() -> None:
     assert readable(f"config: [\nencryptionsalt: {SALT}\n", None) == "config: [\n"
 
 
+BOMB = "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 10))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "config: {a: !!bool abc, b: {secure: x}}\n",
+        "config: {a: 2026-02-30, b: {secure: x}}\n",
+        "config: &a {b: *a}\n",
+        "config: {a: !%ED%A0%80 x}\n",
+        "config: *a\n",
+        BOMB,
+        "[" * 100_000 + "\n",
+        "config: \udcff\n",
+    ],
+)
+def test_what_cannot_be_read_stays_but_for_the_salt(text: str) -> None:
+    assert readable(f"{text}encryptionsalt: {SALT}\n", None) == text
+    assert readable(text, None) == text
+
+
+@pytest.mark.parametrize(
+    "line",
+    [f'"encryptionsalt": {SALT}', f"encryptionsalt : {SALT}", f"'encryptionsalt' :\n  {SALT}", f"? encryptionsalt\n: {SALT}",
+     f"encryptionsalt: &x\n  {SALT}", f"encryptionsalt: >-\n  {SALT}"],
+)  # fmt: skip
+def test_a_salt_is_seen_however_it_is_spelled(line: str) -> None:
+    for text in (f"{PLAIN}{line}\n", f"{line}\n{PLAIN}", f"{PLAIN}{line}"):
+        assert without_salt(text) == PLAIN
+        assert readable(text, None) == PLAIN
+        assert readable(text, PASSPHRASE) == text
+
+
+@pytest.mark.parametrize(
+    "form", ["{{config: {{a: 1}}, encryptionsalt: '{}'}}", '{{"encryptionsalt":"{}","config":{{"a":1}}}}\n']
+)
+def test_a_salt_in_flow_style(form: str) -> None:
+    text = form.format(SALT)
+    assert readable(text, PASSPHRASE) == text
+    assert yaml.safe_load(readable(text, None)) == {"config": {"a": 1}}
+
+
+def test_what_is_below_another_key_is_no_salt() -> None:
+    text = "config:\n  a: |\n    encryptionsalt: x\n  encryptionsalt: y\n"
+    assert without_salt(text) == text
+
+
 def test_up_names_them_before_anything_else(tmp_path: Path) -> None:
     (tmp_path / "Pulumi.yaml").touch()
     (tmp_path / "stacks").mkdir()
@@ -102,11 +149,15 @@ def test_before_a_new_passphrase_the_stacks_with_older_salts_are_named(tmp_path:
     stacks.mkdir()
     (stacks / "Pulumi.hello.dev.yaml").write_text(SALTED)
     (stacks / "Pulumi.mnist.dev.yaml").write_text(PLAIN)
+    (stacks / "Pulumi.quoted.dev.yaml").write_text(SALTED.replace("encryptionsalt", "'encryptionsalt' "))
+    os.mkfifo(stacks / "Pulumi.pipe.dev.yaml")
+    (stacks / "Pulumi.folder.dev.yaml").mkdir()
     layout = Layout(tmp_path / ".trainform" / "sandbox")
     notes = Recording()
     note_older_salts(tmp_path, layout.root, notes)
     (line,) = notes.lines
     assert "stacks/Pulumi.hello.dev.yaml" in line
+    assert "stacks/Pulumi.quoted.dev.yaml" in line
     assert "mnist" not in line
     assert "delete the line `encryptionsalt`" in line
     layout.make()

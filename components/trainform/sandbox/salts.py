@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,17 @@ import yaml
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from trainform.errors import InputError
 from trainform.progress import Progress
 from trainform.sandbox.folder import Layout
+from trainform.spec.events import check_events
 from trainform.spec.libyaml import Dumper, Loader
+from trainform.spec.read import parse_mapping
 
 SALT = "encryptionsalt"
-# A value may go on in indented lines.
-_PROVIDER = re.compile(rf"^(?:{SALT}|encryptedkey|secretsprovider):.*\n?(?:[ \t]+.*\n?)*", re.MULTILINE)
+_KEYS = (SALT, "encryptedkey", "secretsprovider")
+# In a file that is no YAML, as Pulumi writes them. A value may go on in indented lines.
+_PROVIDER = re.compile(rf"^(?:{'|'.join(_KEYS)}):.*\n?(?:[ \t]+.*\n?)*", re.MULTILINE)
 _SALT = re.compile(rf"^{SALT}:\s*['\"]?([^\s'\"]+)", re.MULTILINE)
 # Of Pulumi's version "v1", in pkg/secrets/passphrase and sdk/go/common/resource/config/crypt.go.
 _ITERATIONS, _KEY_BYTES, _KNOWN_TEXT = 1_000_000, 32, b"pulumi"
@@ -27,7 +31,41 @@ _ITERATIONS, _KEY_BYTES, _KNOWN_TEXT = 1_000_000, 32, b"pulumi"
 
 def without_salt(text: str) -> str:
     """A stack's file without its provider of secrets; the engine notes it anew from the stack's state, or chooses a new salt."""
-    return _PROVIDER.sub("", text)
+    root = _root(text)
+    if root is None:
+        return _PROVIDER.sub("", text)
+    found = [(key, value) for key, value in root.value if key.value in _KEYS]
+    if not found:
+        return text
+    if root.flow_style:
+        return _rewritten(text, lambda data: {key: value for key, value in data.items() if key not in _KEYS})
+    gone = {line for key, value in found for line in _lines(key, value)}
+    return "".join(line for number, line in enumerate(text.splitlines(keepends=True)) if number not in gone)
+
+
+def _root(text: str) -> yaml.MappingNode | None:
+    """The mapping that the text is, None where it cannot be read."""
+    try:
+        check_events(text, "")
+        root = Loader(text).get_single_node()
+    except (InputError, yaml.YAMLError):
+        return None
+    return root if isinstance(root, yaml.MappingNode) else None
+
+
+def _lines(key: yaml.Node, value: yaml.Node) -> range:
+    """The lines of a key and its value, counted from 0. The end of a text in lines (`|`) is the begin of the line behind it."""
+    end = value.end_mark
+    return range(key.start_mark.line, max(key.start_mark.line + 1, end.line + (end.column > 0)))
+
+
+def _salt(text: str) -> str | None:
+    root = _root(text)
+    if root is None:
+        found = _SALT.search(text)
+        return None if found is None else found[1]
+    values = [value.value for key, value in root.value if key.value == SALT and isinstance(value, yaml.ScalarNode)]
+    return values[0] if values else None
 
 
 def readable(text: str, passphrase: str | None) -> str:
@@ -39,10 +77,10 @@ def readable(text: str, passphrase: str | None) -> str:
     plain = without_salt(text)
     if plain == text:
         return text
-    salt = _SALT.search(text)
-    if salt is not None and passphrase is not None and is_salt_of(passphrase, salt[1]):
+    salt = _salt(text)
+    if salt is not None and passphrase is not None and is_salt_of(passphrase, salt):
         return text
-    return _without_secrets(plain)
+    return _rewritten(plain, _decrypted)
 
 
 def is_salt_of(passphrase: str, salt: str) -> bool:
@@ -55,7 +93,9 @@ def is_salt_of(passphrase: str, salt: str) -> bool:
         version, random, inner_version, nonce, encrypted = salt.split(":")
         if (version, inner_version) != ("v1", "v1"):
             return False
-        key = hashlib.pbkdf2_hmac("sha256", passphrase.encode(), base64.b64decode(random), _ITERATIONS, _KEY_BYTES)
+        key = hashlib.pbkdf2_hmac(
+            "sha256", passphrase.encode(errors="surrogateescape"), base64.b64decode(random), _ITERATIONS, _KEY_BYTES
+        )
         return AESGCM(key).decrypt(base64.b64decode(nonce), base64.b64decode(encrypted), None) == _KNOWN_TEXT
     except (ValueError, InvalidTag):
         return False
@@ -75,18 +115,21 @@ def note_older_salts(project: Path, folder: Path, progress: Progress) -> None:
 
 def _salted(project: Path) -> Iterator[Path]:
     for path in sorted((project / "stacks").glob("Pulumi.*.yaml")):
-        if _SALT.search(path.read_text(encoding="utf-8", errors="replace")):
+        # is_file: to read a pipe could wait for ever
+        if path.is_file() and _salt(path.read_text(encoding="utf-8", errors="surrogateescape")) is not None:
             yield path
 
 
-def _without_secrets(text: str) -> str:
-    """Without encrypted values; the same text where there are none, and where it is not YAML, which the engine will say."""
+def _rewritten(text: str, change: Callable[[Any], Any]) -> str:
+    """The text with its data changed; the same text where nothing changes, and where it cannot be read, which the engine will say."""
     try:
-        data = yaml.load(text, Loader)  # noqa: S506 - one of the safe loaders
-    except yaml.YAMLError:
+        content = parse_mapping(text, "")
+    except InputError:
         return text
-    kept = _decrypted(data)
-    return text if kept == data else yaml.dump(kept, Dumper=Dumper, sort_keys=False)
+    changed = change(content.data)
+    if content.problems or changed == content.data:
+        return text
+    return yaml.dump(changed, Dumper=Dumper, sort_keys=False)
 
 
 def _decrypted(data: Any) -> Any:

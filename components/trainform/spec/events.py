@@ -52,7 +52,9 @@ def _events(text: str, name: str) -> Iterator[yaml.Event]:
             yield event
     except UnicodeError:
         reason = "is not YAML that can be read: a tag (!) there, or just below, holds bytes that are no text"
-        raise InputError([Problem("", None, reason, "remove the tag, or put it in quotes if it is text", name, line)]) from None
+        raise InputError(
+            [Problem("", None, reason, "remove the tag, or put it in quotes if it is text", name, line)]
+        ) from None
 
 
 def _check_characters(text: str, name: str) -> None:

@@ -171,7 +171,9 @@ class Walk:
         problem = self._problem(parts, node, _not_plain(node), REMOVE_TAG)
         if problem.shown_value != MASK:
             return problem
-        return dataclasses.replace(problem, reason="has a tag, which is not plain data", fix=f"{REMOVE_TAG}, or {QUOTE_SIGN}")
+        return dataclasses.replace(
+            problem, reason="has a tag, which is not plain data", fix=f"{REMOVE_TAG}, or {QUOTE_SIGN}"
+        )
 
     def _refusal(self, scalar: yaml.Node) -> str | None:
         """Why the scalar is not what it looks like, or what its tag says."""
