@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 import threading
 import time
@@ -14,7 +15,7 @@ from trainform.errors import SandboxError
 from trainform.progress import SILENT
 from trainform.sandbox import SandboxSettings, down, exports, status, up
 from trainform.sandbox.folder import Layout, chosen_folder, write_private
-from trainform.sandbox.state import read_settings
+from trainform.sandbox.state import read_processes, read_settings
 from trainform.toolchain import ControlPlane, PulumiTools, Toolchain
 
 
@@ -146,3 +147,17 @@ def test_a_folder_below_a_file_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "hostname").touch()
     with pytest.raises(SandboxError, match="Not a directory"):
         up(SandboxSettings(tmp_path / "hostname" / "sandbox"), TOOLCHAIN)
+
+
+@pytest.mark.parametrize("damaged", ["", "{", "[]", "3", "[" * 100_000, '{"format": 0}'], ids=lambda text: text[:12])
+def test_of_a_damaged_state_nothing_is_known(damaged: str, tmp_path: Path) -> None:
+    Layout(tmp_path).state.write_text(damaged)
+    assert read_settings(tmp_path) is None
+    assert read_processes(Layout(tmp_path)) == []
+
+
+@pytest.mark.parametrize("obstacle", [os.mkfifo, os.mkdir], ids=["pipe", "folder"])
+def test_a_state_that_is_no_file_is_refused(obstacle: Callable[[Path], None], tmp_path: Path) -> None:
+    obstacle(Layout(tmp_path).state)
+    with pytest.raises(SandboxError, match=r"state.json is a (pipe|directory), not a file"):
+        read_settings(tmp_path)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -92,7 +95,7 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def place(project: Path) -> Path:
-    """The folder of its sandbox, whose passphrase there is already."""
+    """The folder of its place, whose passphrase there is already."""
     layout = Layout(project / ".trainform" / "sandbox")
     layout.make()
     layout.passphrase.write_text(PASSPHRASE)
@@ -222,11 +225,27 @@ def test_what_a_killed_first_copy_left_is_ours(project: Path, place: Path, left:
     assert contents(folder) == contents(project)
 
 
-def test_where_the_hashes_are_damaged_nothing_is_overwritten(project: Path, place: Path) -> None:
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        "{",
+        "",
+        "[]",
+        "3",
+        "null",
+        '{"Pulumi.yaml": 3}',
+        '{"Pulumi.yaml": null}',
+        '{"Pulumi.yaml": [1]}',
+        "[" * 100_000,
+        "\udcff",
+    ],
+    ids=lambda text: text[:20] if text.isascii() else "bytes",
+)
+def test_where_the_hashes_are_damaged_nothing_is_overwritten(damaged: str, project: Path, place: Path) -> None:
     folder = copy_project(project, place, SILENT)
     (folder / EXPERIMENT).write_text("mine\n")
     record = folder / ".trainform" / "copied.json"
-    record.write_text("{")
+    record.write_text(damaged, errors="surrogateescape")
     notes = Recording()
     copy_project(project, place, notes)
     assert [line.partition(" in ")[0] for line in notes.lines] == [f"you have edited {EXPERIMENT}"]
@@ -244,3 +263,40 @@ def test_links_follow_what_they_point_to_and_what_the_user_put_there_stays(proje
     (folder / ".venv").mkdir()
     copy_project(project, place, SILENT)
     assert not (folder / ".venv").is_symlink()
+
+
+def test_folders_behind_links_are_copied(project: Path, place: Path, tmp_path: Path) -> None:
+    experiments = project / "stacks" / "experiments"
+    experiments.rename(tmp_path / "shared")
+    experiments.symlink_to(tmp_path / "shared")
+    (tmp_path / "shared" / "round").symlink_to(tmp_path / "shared")
+    (tmp_path / "shared" / "up").symlink_to(project)
+    folder = copy_project(project, place, SILENT)
+    names = sorted(path.name for path in (folder / "stacks" / "experiments").iterdir())
+    assert names == sorted(path.name for path in (tmp_path / "shared").iterdir() if not path.is_symlink())
+    assert (folder / EXPERIMENT).read_bytes() == (tmp_path / "shared" / "sdxl-lora.yaml").read_bytes()
+
+
+@pytest.mark.parametrize("obstacle", [os.mkfifo, os.mkdir], ids=["pipe", "folder"])
+@pytest.mark.parametrize("name", ["hashes", "passphrase"])
+def test_what_is_no_file_is_refused(obstacle: Callable[[Path], None], name: str, project: Path, place: Path) -> None:
+    folder = copy_project(project, place, SILENT)
+    path = {"hashes": folder / ".trainform" / "copied.json", "passphrase": Layout(place).passphrase}[name]
+    path.unlink()
+    obstacle(path)
+    with pytest.raises(SandboxError, match=f"{re.escape(str(path))} is a (pipe|directory), not a file"):
+        copy_project(project, place, SILENT)
+
+
+def test_a_pipe_among_the_stacks_is_not_copied(project: Path, place: Path) -> None:
+    os.mkfifo(project / "stacks" / "Pulumi.z.yaml")
+    folder = copy_project(project, place, SILENT)
+    assert not (folder / "stacks" / "Pulumi.z.yaml").exists()
+
+
+def test_a_passphrase_may_be_any_bytes(project: Path, place: Path) -> None:
+    """Pulumi takes it as it is."""
+    Layout(place).passphrase.write_bytes(b"\xff\xfe\n")
+    (project / STACK).write_text(WITH_SECRET)
+    folder = copy_project(project, place, SILENT)
+    assert "encryptionsalt" not in (folder / STACK).read_text()

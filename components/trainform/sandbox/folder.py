@@ -19,9 +19,10 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from trainform.errors import SandboxError
+from trainform.errors import InputError, SandboxError
 from trainform.locking import hold
 from trainform.progress import Progress
+from trainform.spec.files import read_bytes
 from trainform.toolchain.oserrors import translated
 
 FOLDER_VARIABLE = "TRAINFORM_SANDBOX"
@@ -31,6 +32,9 @@ PROJECT_STATE, SANDBOX = ".trainform", "sandbox"  # of a project: where its sand
 # What `down` removes, by name: the folder was chosen by the user and may hold other things.
 CLUSTER_FILES = ("state.json", "kubeconfig", "pki", "etcd", "config", "pulumi-state")
 KEPT_FILES = ("logs", "lock", "passphrase")
+LARGEST = (
+    64 << 20
+)  # bytes of a file that we wrote; the hashes of the demo's copy grow with every version of its project
 # What a killed `write_private` left of one of them.
 _LEFTOVER = re.compile(rf"({'|'.join(map(re.escape, (*CLUSTER_FILES, *KEPT_FILES)))})\.\d+\.part")
 
@@ -121,6 +125,17 @@ def write_private(path: Path, content: bytes) -> None:
     except BaseException:
         part.unlink(missing_ok=True)
         raise
+
+
+def read_private(path: Path) -> bytes | None:
+    """What `write_private` wrote, None where there is none; SandboxError where it is no regular file: to read a pipe could wait for ever."""
+    try:
+        return read_bytes(path, str(path), LARGEST)
+    except InputError as error:
+        if not path.exists():
+            return None
+        fix = "make it a file that you can read, and run the same command again"
+        raise SandboxError(f"{path} {error.problems[0].reason}", fix) from None
 
 
 def chosen_folder(given: Path | None = None) -> Path:

@@ -16,13 +16,14 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
+from typing import TypeGuard
 
 from trainform.errors import SandboxError
 from trainform.locking import hold
 from trainform.progress import Progress
-from trainform.sandbox.folder import PROJECT_FILE, PROJECT_STATE, SANDBOX, Layout, write_private
+from trainform.sandbox.folder import PROJECT_FILE, PROJECT_STATE, SANDBOX, Layout, read_private, write_private
 from trainform.sandbox.salts import readable, without_salt
 from trainform.toolchain.oserrors import translated
 
@@ -110,8 +111,8 @@ def _refuse_foreign(folder: Path) -> None:
 
 
 def _passphrase(sandbox: Path) -> str | None:
-    path = Layout(sandbox).passphrase
-    return path.read_text().strip() if path.exists() else None
+    written = read_private(Layout(sandbox).passphrase)
+    return None if written is None else written.decode(_ENCODING, _ERRORS).strip()
 
 
 def _forget_unreadable_secrets(folder: Path, passphrase: str | None, progress: Progress) -> None:
@@ -143,25 +144,42 @@ def _record(folder: Path) -> Path:
 
 
 def _copied(folder: Path) -> Hashes:
+    """Nothing where there are none yet, or damaged ones: then nothing is known as ours, and nothing is overwritten."""
     try:
-        found: Hashes = json.loads(_record(folder).read_text())
-    except (
-        FileNotFoundError,
-        ValueError,
-    ):  # none yet, or damaged: then nothing is known as ours, and nothing is overwritten
+        written = read_private(_record(folder))
+        found = None if written is None else json.loads(written)
+    except (ValueError, RecursionError):
         return {}
-    return found
+    return found if _are_hashes(found) else {}
+
+
+def _are_hashes(found: object) -> TypeGuard[Hashes]:
+    return isinstance(found, dict) and all(
+        isinstance(known, list) and all(isinstance(one, str) for one in known) for known in found.values()
+    )
 
 
 def _read(project: Path) -> dict[str, str]:
     """The files that make a project, by path; empty where there is none yet."""
-    paths: Iterable[Path] = [project / PROJECT_FILE, *sorted((project / STACKS).rglob("*"))]
-    relative = [path.relative_to(project) for path in paths if path.is_file()]
+    whole = project.resolve()
+    paths = [project / PROJECT_FILE, *_below(project / STACKS, (whole, *whole.parents))]
     return {
-        path.as_posix(): (project / path).read_bytes().decode(_ENCODING, _ERRORS)
-        for path in relative
-        if "__pycache__" not in path.parts
+        path.relative_to(project).as_posix(): path.read_bytes().decode(_ENCODING, _ERRORS)
+        for path in paths
+        if path.is_file()  # to read a pipe could wait for ever
     }
+
+
+def _below(folder: Path, above: tuple[Path, ...]) -> Iterator[Path]:
+    """What lies in the folder and in those below it, also by way of links, but for links back to a folder above."""
+    here = folder.resolve()
+    if here in above or folder.name == "__pycache__" or not folder.is_dir():
+        return
+    for path in sorted(folder.iterdir()):
+        if path.is_dir():
+            yield from _below(path, (*above, here))
+        else:
+            yield path
 
 
 def _encoded(text: str) -> bytes:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from trainform.sandbox.addons.table import together
-from trainform.sandbox.folder import Layout, sandbox_edge, write_private
+from trainform.sandbox.folder import Layout, read_private, sandbox_edge, write_private
 from trainform.sandbox.processes import Process
 from trainform.sandbox.settings import NodePool, SandboxSettings, Taint
 from trainform.toolchain.model import PulumiTools
@@ -64,8 +64,9 @@ def read_settings(folder: Path) -> SandboxSettings | None:
 
 def _read(layout: Layout) -> dict[str, Any]:
     try:
-        content = json.loads(layout.state.read_bytes())
-    except (FileNotFoundError, ValueError):
+        written = read_private(layout.state)
+        content = None if written is None else json.loads(written)
+    except (ValueError, RecursionError):
         return {}
     return content if isinstance(content, dict) else {}
 

@@ -26,8 +26,13 @@ class _RefusedError(Exception):
 
 def read_text(path: Path, name: str, largest: int = defaults.LARGEST_FILE) -> str:
     """The text of the file, links followed; InputError where it is no regular file, longer than `largest` bytes or no text."""
+    return _decoded(read_bytes(path, name, largest), name)
+
+
+def read_bytes(path: Path, name: str, largest: int = defaults.LARGEST_FILE) -> bytes:
+    """The same before it is decoded."""
     try:
-        return _decoded(_read(path, largest), name)
+        return _read(path, largest)
     except _RefusedError as refused:
         reason, fix = refused.args
         raise InputError([Problem("", None, reason, fix, name)]) from None
