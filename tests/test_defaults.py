@@ -190,6 +190,7 @@ FIXED = {
     "TENSORFLOW_PORT": 2222,
     "WAIT": "10m",
     "MAX_RETRY": 3,
+    "LAST_RUN": 999_999_999,
     "REVISION_DIGITS": 6,
     "NODE_CPU": "128",
     "NODE_MEMORY": "1Ti",

@@ -117,6 +117,15 @@ def test_what_is_wrong_writes_nothing(words: list[str], project: Path, capsys: p
     assert files(project) == set()
 
 
+@pytest.mark.parametrize("count", ["9" * 5000, "9" * 10, "\u0663", "", "1_0", "+1", " 1"])
+def test_how_many_accelerators(count: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run("resnet", "--accelerators", f"a800:{count}", "-e", "dev", capsys=capsys)
+    assert (code, out) == (2, "")
+    assert "why: is not KIND:COUNT" in err
+    assert "fix: write it like a800:8, with at most 9 of the digits 0 to 9" in err
+    assert files(project) == set()
+
+
 def test_an_environment_that_is_not_there(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("resnet", "-e", "prod", capsys=capsys)[0] == 2
     assert files(project) == set()

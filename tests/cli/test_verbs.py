@@ -168,6 +168,8 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["check", "-e", "dev"], "Missing argument"),
         (["check", "hello", "-e", "dev", "--jason"], "No such option"),
         (["plan", "hello", "-e", "dev", "--run", "0"], "greater than or equal to 1"),
+        (["plan", "hello", "-e", "dev", "--run", "1000000000"], "less than or equal to 999999999"),
+        (["render", "hello", "-e", "dev", "--run", "9" * 29], "less than or equal to 999999999"),
         (["plan", "hello", "-e", "dev", "--run", "two"], "unable to parse string as an integer"),
     ],
 )

@@ -41,6 +41,7 @@ CONNECT_SECONDS = 5
 LARGEST_OBJECT = 1024 * 1024
 LARGEST_ANNOTATIONS = 256 * 1024  # of all keys and values
 REVISION_DIGITS = 6
+LAST_RUN = 999_999_999  # of `run` in a stack's config and `--run`
 
 # Files that people write have a few KiB. The limits keep a wrong one (a checkpoint, a bomb of aliases) from stalling an editor or CI.
 LARGEST_FILE = 1 << 20

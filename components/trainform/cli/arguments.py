@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from trainform.catalog import defaults
+
 ExperimentArgument = Annotated[
     str, typer.Argument(metavar="EXPERIMENT", help="Name in stacks/experiments, or path of a file.", show_default=False)
 ]
@@ -24,5 +26,8 @@ EnvironmentOption = Annotated[
         show_default=False,
     ),
 ]
-RunOption = Annotated[int, typer.Option("--run", min=1, help="Number of the run, as `run` in the stack's config.")]
+RunOption = Annotated[
+    int,
+    typer.Option("--run", min=1, max=defaults.LAST_RUN, help="Number of the run, as `run` in the stack's config."),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from enum import StrEnum
 from pathlib import Path
@@ -148,8 +149,9 @@ def _accelerators(option: str | None) -> str:
     if option is None:
         return ""
     kind, _, count = option.partition(":")
-    if not is_label(kind) or not count.isdecimal():
-        raise InputError([Problem("--accelerators", option, "is not KIND:COUNT", "write it like a800:8")])
+    if not is_label(kind) or re.fullmatch("[0-9]{1,9}", count) is None:
+        fix = "write it like a800:8, with at most 9 of the digits 0 to 9"
+        raise InputError([Problem("--accelerators", option, "is not KIND:COUNT", fix)])
     return f", accelerators: {{{_plain(kind)}: {int(count)}}}" if int(count) else ""
 
 
