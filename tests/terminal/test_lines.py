@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import shlex
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -33,6 +36,16 @@ def test_streams_of_any_encoding(encoding: str, err: bool, monkeypatch: pytest.M
     text = raw.getvalue().decode(encoding)
     assert text.endswith("\\u202e\\ud800\n")
     assert ("für 東京" in text) == (encoding == "utf-8")
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize(("words", "code"), [("--version", 0), ("--help", 0), ("check nothing -e nowhere", 2), ("check", 2)])
+def test_a_closed_stream(words: str, code: int, closed: str, tmp_path: Path) -> None:
+    """A shell's `>&-`: there is nothing to write on, and the exit code says how it ended all the same."""
+    command = f"{shlex.quote(sys.executable)} -m trainform {words} {closed}"
+    done = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == code
+    assert "Traceback" not in done.stdout + done.stderr
 
 
 def test_json_for_other_programs_is_what_it_was(capsys: pytest.CaptureFixture[str]) -> None:

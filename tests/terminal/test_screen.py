@@ -97,6 +97,26 @@ def test_colours_of_a_pod_stay_and_nothing_else() -> None:
     assert OURS.sub("", shown).split() == ["red", r"\x1b]8;;http://x\x1b\link\x1b]0;title\x07", r"\x9b2J", "end"]
 
 
+@pytest.mark.parametrize("digits", ["1" * 5000, "38;5;" + "1" * 5000, ";" * 5000, "9" * 30])
+def test_a_colour_of_thousands_of_digits_is_none(digits: str) -> None:
+    assert coloured(f"a\x1b[{digits}mb").plain == "ab"
+
+
+@pytest.mark.parametrize("conceal", ["8", "08", "31;8", "8;31", "1;8;4"])
+def test_nothing_of_a_pod_is_concealed(conceal: str) -> None:
+    console, stream = on(terminal=True)
+    console.print(coloured(f"\x1b[{conceal}mforged"), soft_wrap=True)
+    codes = [code for found in re.findall(r"\x1b\[([0-9;]*)m", stream.getvalue()) for code in found.split(";")]
+    assert "8" not in codes
+    assert "forged" in stream.getvalue()
+
+
+def test_an_eighth_colour_of_a_palette_conceals_nothing() -> None:
+    console, stream = on(terminal=True)
+    console.print(coloured("\x1b[38;5;8mgrey"), soft_wrap=True)
+    assert stream.getvalue().startswith("\x1b["), "the colour stays"
+
+
 def test_a_live_table_moves() -> None:
     console, stream = on(terminal=True)
     with Live(table("\x1b[31m"), console=console, refresh_per_second=20, transient=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sys
 from typing import Any, TextIO
 
@@ -23,8 +24,12 @@ def echo_json(data: Any) -> None:
 
 
 def forgiving_stream(err: bool = False) -> TextIO:
-    """Standard output, or standard error. What its encoding does not know is escaped too: a terminal may be ASCII."""
-    stream = sys.stderr if err else sys.stdout
+    """Standard output, or standard error. What its encoding does not know is escaped too: a terminal may be ASCII. In the place of a stream
+    that whoever started us has closed (`>&-`, for which Python has None) stands one that leads nowhere, for typer and rich too."""
+    name = "stderr" if err else "stdout"
+    if getattr(sys, name) is None:
+        setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - it stays open as the others do
+    stream: TextIO = getattr(sys, name)
     if isinstance(stream, io.TextIOWrapper):
         stream.reconfigure(errors="backslashreplace")
     return stream

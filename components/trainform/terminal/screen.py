@@ -15,7 +15,8 @@ from trainform.escaping import SEQUENCE, escaped
 from trainform.terminal.lines import forgiving_stream
 
 PIPED_WIDTH = 160  # a file or a pager wraps by itself; a table cut at 80 columns would lose names
-_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+_COLOURS = re.compile(r"\x1b\[[0-9;]{0,64}m")  # rich reads the numbers, and Python none of thousands of digits
+_REVEALED = Style(conceal=False)
 
 
 class Screen(Console):
@@ -56,12 +57,14 @@ def screen(*, err: bool = False, piped_width: int | None = None) -> Screen:
 
 def coloured(line: str) -> Text:
     """A line that another program wrote. Its colours stay; what moves the cursor or erases is left out, since nothing is there that it
-    could be meant for; anything else is escaped, but for tabs."""
+    could be meant for, and nothing is concealed; anything else is escaped, but for tabs."""
     pieces, end = [], 0
     for found in SEQUENCE.finditer(line):
         pieces += [_shown(line[end : found.start()]), found.group() if _COLOURS.fullmatch(found.group()) else ""]
         end = found.end()
-    return Text.from_ansi("".join([*pieces, _shown(line[end:])]))
+    text = Text.from_ansi("".join([*pieces, _shown(line[end:])]))
+    text.stylize(_REVEALED)
+    return text
 
 
 def _shown(text: str) -> str:
