@@ -89,25 +89,35 @@ def test_what_it_runs_gets_words_and_variables_as_they_are(shell: tuple[str, ...
     assert (done.returncode, done.stdout) == (3, "[1][two words][][$HOME][*]")
 
 
+# what may end a container: an image says which by STOPSIGNAL
+SIGNALS = pytest.mark.parametrize("asked", [signal.SIGTERM, signal.SIGINT, signal.SIGQUIT])
+
+
 @shells
-def test_after_a_success_it_stays_until_it_is_told_to_end(shell: tuple[str, ...], start: Start) -> None:
+@SIGNALS
+def test_after_a_success_it_stays_until_it_is_told_to_end(
+    asked: signal.Signals, shell: tuple[str, ...], start: Start
+) -> None:
     """And is then no success."""
     process = start(shell, "echo", "trained")
     assert process.stderr is not None
     assert process.stderr.readline() == STAYS
     assert process.poll() is None
-    process.send_signal(signal.SIGTERM)
+    process.send_signal(asked)
     assert ended(process) == (143, "trained\n")
 
 
 @shells
+@SIGNALS
 @pytest.mark.parametrize(("code", "told"), [(5, 5), (0, 143)])
-def test_what_runs_is_told_to_end(code: int, told: int, shell: tuple[str, ...], start: Start) -> None:
+def test_what_runs_is_told_to_end(
+    code: int, told: int, asked: signal.Signals, shell: tuple[str, ...], start: Start
+) -> None:
     """What ends well since it was told to is no success either."""
     process = start(shell, "sh", "-c", HEARS.format(code=code))
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
-    process.send_signal(signal.SIGTERM)
+    process.send_signal(asked)
     assert ended(process) == (told, "heard\n")
 
 

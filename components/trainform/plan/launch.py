@@ -76,7 +76,7 @@ _STAY = f"""\
 set -u
 main= told=
 forward() {{ told=yes; [ -z "$main" ] || kill "$main" 2>/dev/null || :; }}
-trap forward TERM
+trap forward TERM INT QUIT
 "$@" &
 main=$!
 [ -z "$told" ] || forward
@@ -88,7 +88,7 @@ while kill -0 "$main" 2>/dev/null; do
   wait "$main" || code=$?
 done
 [ "$code" -eq 0 ] || exit "$code"
-trap 'exit 143' TERM
+trap 'exit 143' TERM INT QUIT
 [ -z "$told" ] || exit 143
 echo "trainform: done; waiting for the end of the job" >&2
 {_IDLE}"""
