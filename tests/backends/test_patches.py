@@ -55,6 +55,25 @@ def test_what_a_patch_may_not_touch(key: str, patch: dict[str, Any], path: str) 
     assert path in reasons(storage=STORAGE, manifest_overrides={key: patch})
 
 
+@pytest.mark.parametrize("field", ["data", "stringData", "type", "immutable"])
+@pytest.mark.parametrize("content", [{"token": "UzNDUkVU"}, {"id_rsa": None}, None, "S3CRET", {}])
+def test_a_secret_holds_nothing_of_a_patch(field: str, content: Any) -> None:
+    """The patch is an input of the component, which stands in state and in previews as it was written."""
+    patch = {field: content, "metadata": {"annotations": {"example.com/team": "vision"}}}
+    made = experiment(ssh={}, manifest_overrides={"ssh": patch})
+    (problem,) = job_problems(made, environment())
+    assert problem.path == f"manifest_overrides.ssh.{field}"
+    assert "`ssh: {secret: NAME}`" in problem.fix
+    assert "S3CRET" not in str(problem)
+    assert "UzNDUkVU" not in str(problem)
+    del patch[field]
+    assert plan(ssh={}, manifest_overrides={"ssh": patch}).overrides == ("manifest_overrides.ssh",)
+
+
+def test_a_config_map_is_no_secret() -> None:
+    assert patched("launch-script", {"data": {"extra.txt": "text"}, "immutable": True})["data"]["extra.txt"] == "text"
+
+
 @pytest.mark.parametrize("label", ["app.kubernetes.io/name", "app.kubernetes.io/component", "trainform.dev/revision"])
 @pytest.mark.parametrize("value", ["mine", None])
 def test_labels_of_pods_that_are_ours(label: str, value: str | None) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from trainform.backends.contract import Backend
 from trainform.backends.patch_parts import part_at, without_parts
 from trainform.catalog import defaults
-from trainform.errors import Problem, list_names
+from trainform.errors import MASK, Problem, list_names
 from trainform.manifests.env import Operator
 from trainform.manifests.manifest import Manifest
 from trainform.manifests.merge_patch import merge_patch
@@ -28,6 +28,9 @@ IDENTITY = (
         for label in (*defaults.MANAGED_BY, defaults.NAME_LABEL, defaults.ENVIRONMENT_LABEL)
     ),
 )
+
+# The stack fills these, over what a patch says; and a patch is an input of the component, which state and previews show in clear.
+SECRET_CONTENT = ("data", "stringData", "type", "immutable")
 
 
 def override_key(manifest: Manifest) -> str:
@@ -129,7 +132,7 @@ def _check_object(
         f"manifest_overrides.{key}",
         patch,
         lambda patch: merge_patch(manifest.body, patch),
-        (_identity_stays, _keeps_shape(usual if shape is None else shape), plan_stays),
+        (_identity_stays, _secret_stays, _keeps_shape(usual if shape is None else shape), plan_stays),
     )
 
 
@@ -166,6 +169,14 @@ def _identity_stays(patch: dict[str, Any], body: dict[str, Any]) -> Iterator[_Wr
         else:
             reason = "is the identity of the object"
             yield _Wrong(".".join(path), value, reason, "remove it; names follow from the plan")
+
+
+def _secret_stays(patch: dict[str, Any], body: dict[str, Any]) -> Iterator[_Wrong]:
+    for field in SECRET_CONTENT if body.get("kind") == "Secret" else ():
+        if field in patch:
+            reason = "is the content of a Secret, which the stack makes; a patch is shown in previews and kept in state"
+            fix = "remove it, or make a Secret of your own and name it: `ssh: {secret: NAME}`"
+            yield _Wrong(field, MASK, reason, fix)
 
 
 def _unknown_keys(plan: Plan, manifests: Iterable[Manifest]) -> Iterator[Problem]:
