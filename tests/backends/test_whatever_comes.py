@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, note, settings
+from hypothesis import HealthCheck, example, given, note, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -98,6 +98,37 @@ def test_whatever_is_patched(backend: str) -> None:
 
     check()
     assert min(told.values()) > 0
+
+
+REPLICAS: dict[str, tuple[dict[str, Any], str]] = {
+    "kubeflow": ({"command": ["x"]}, "pytorchReplicaSpecs"),
+    "kubedl": ({"command": ["x"]}, "pytorchReplicaSpecs"),
+}
+MALFORMED: st.SearchStrategy[Any] = st.recursive(
+    VALUES, lambda below: st.dictionaries(st.sampled_from(["template", "spec", "replicas", "metadata", "containers", "volumes"]), below)
+)
+
+
+@pytest.mark.parametrize("backend", list(REPLICAS))
+@settings(max_examples=100, deadline=None)
+@example(specs={"X": {}})
+@example(specs={"minAvailable": ""})
+@example(specs={"X": {"template": 3}})
+@example(specs={"X": None, "Y": []})
+@example(specs={"X": {"template": {"spec": None}}})
+@example(specs={"Worker": {"template": {"spec": None}}})
+@given(specs=st.dictionaries(st.sampled_from(["X", "Master", "Worker", "worker", "minAvailable"]), MALFORMED))
+def test_whatever_stands_among_the_replica_specs(backend: str, specs: Any) -> None:
+    """A patch may bring in a replica type that the job has not."""
+    launcher, field = REPLICAS[backend]
+    roles = {"master": {"replicas": 1}, "worker": {"replicas": 2}}
+    overrides = {"job": {"spec": {field: specs}}}
+    made = experiment(backend=backend, launcher=launcher, roles=roles, manifest_overrides=overrides)
+    found = {problem.path for problem in job_problems(made, environment())}
+    added = {name for name, value in specs.items() if value is not None} - {"Master", "Worker"}
+    assert any(path.startswith(f"manifest_overrides.job.spec.{field}") for path in found) or not added
+    if not found:
+        plan_job(made, environment())
 
 
 STRICT = environment(limits={"registries": ["registry.example.com"], "max_accelerators": 8, "host_network": True})

@@ -48,7 +48,8 @@ def shape(plan: Plan, run_policy: Mapping[str, Any]) -> dict[str, Any]:
     types = [f"{kind.types.get(role.group, role.name)}!" for role in plan.roles]
     spec = {"replicas!": int, "restartPolicy!": str, "template!": POD_TEMPLATE}
     success = {"successPolicy": str} if kind.kind == "TFJob" else {}
-    return {"metadata!": METADATA, "spec!": {**success, **run_policy, f"{kind.field}!": dict.fromkeys(types, spec)}}
+    replicas = dict.fromkeys(types, spec) | {"*": {"template!": {"spec!": dict}}}  # of types that a patch brings in
+    return {"metadata!": METADATA, "spec!": {**success, **run_policy, f"{kind.field}!": replicas}}
 
 
 def templates(plan: Plan, job: dict[str, Any]) -> list[Template]:

@@ -20,7 +20,7 @@ def quantity(value: object) -> bool:
     return isinstance(value, str | int) and not isinstance(value, bool)
 
 
-# A mapping's keys that end in `!` must be there; a list holds the shape of its items; a function decides by itself.
+# A mapping's keys that end in `!` must be there; `*` is every key that is not named; a list holds the shape of its items; a function decides by itself.
 CONTAINER = {
     "name!": str,
     "image!": str,
@@ -77,12 +77,17 @@ def misshapen(value: Any, shape: Any, path: str = "") -> Iterator[tuple[str, str
             yield from misshapen(item, shape[0], f"{path}[{index}]")
     elif isinstance(shape, dict):
         for key, below in shape.items():
-            for name in value if key == "*" else [key.rstrip("!")]:
+            for name in _others(value, shape) if key == "*" else [key.rstrip("!")]:
                 where = f"{path}.{name}" if path else name
                 if name in value:
                     yield from misshapen(value[name], below, where)
                 elif key.endswith("!"):
                     yield where, "is missing"
+
+
+def _others(value: dict[str, Any], shape: dict[str, Any]) -> list[str]:
+    named = {key.rstrip("!") for key in shape}
+    return [name for name in value if name not in named]
 
 
 def _is(value: Any, wanted: Any) -> bool:
