@@ -269,6 +269,36 @@ def test_a_password_is_not_printed_by_git_either(scheme: str, password: str, vol
     assert done.stderr.startswith("trainform: ")
 
 
+# Addresses that are malformed, or hold a credential in another place than before the host.
+MALFORMED = [
+    "https://u:12/hunter2@127.0.0.1:1/x",
+    "https://hunt/hunter2@127.0.0.1:1/x",
+    "https://u:hunter2/hunter3@127.0.0.1:1/x",
+    "u:hunter2@127.0.0.1:x",
+    "https:/u:hunter2@127.0.0.1:1/x",
+    "https//u:hunter2@127.0.0.1:1/x",
+    "//u:hunter2@127.0.0.1:1/x",
+    "https://127.0.0.1:1/x?access_token=hunter2",
+    "https://127.0.0.1:1/x?access_token=hunter2@hunter3",
+    "https://u@127.0.0.1:1/x?private_token=hunter2/hunter3",
+    "https://127.0.0.1:1/x#hunter2",
+    "https://:hunter2@127.0.0.1:1/x",
+    "https://hunter2@127.0.0.1:1/x",
+]
+
+
+@pytest.mark.parametrize("shell", SHELLS, ids=lambda shell: Path(shell[0]).name)
+@pytest.mark.parametrize("address", MALFORMED)
+def test_a_password_in_a_malformed_address_is_not_printed(
+    address: str, shell: tuple[str, ...], volume: Volume
+) -> None:
+    volume.shell = shell
+    done = volume.run(address, "0" * 40, GIT_TERMINAL_PROMPT="0")
+    assert "hunt" not in done.stdout + done.stderr
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("trainform: ")
+
+
 @pytest.mark.parametrize("shell", SHELLS, ids=lambda shell: Path(shell[0]).name)
 @pytest.mark.parametrize("end", ["\n", " ", "\t", "\r"])
 def test_an_address_that_ends_with_a_line_break(end: str, shell: tuple[str, ...], volume: Volume) -> None:
@@ -289,8 +319,11 @@ def test_a_password_that_nobody_asks_for(scheme: str, volume: Volume) -> None:
 
 @pytest.mark.parametrize("host", ["127.0.0.1:1", "[::1]:1", "git.example.invalid"])
 def test_an_at_sign_that_ends_no_password(host: str, volume: Volume) -> None:
+    """Nobody can tell what stands before it from a password whose `/` is not escaped."""
     done = volume.run(f"git://{host}/sdxl@v1.git", "0" * 40)
-    assert done.stderr.startswith(f"trainform: git://{host}/sdxl@v1.git cannot be fetched:\n")
+    assert done.stderr.startswith("trainform: ***@v1.git cannot be fetched:\n")
+    done = volume.run(f"git://{host}/sdxl.git", "0" * 40)
+    assert done.stderr.startswith(f"trainform: git://{host}/sdxl.git cannot be fetched:\n")
 
 
 def test_a_commit_with_a_long_hash(tmp_path: Path, server: str, volume: Volume) -> None:

@@ -60,8 +60,11 @@ say() { printf 'trainform: %s\\n' "$*"; }
 fail() { say "$@" >&2; exit 1; }
 command -v git >/dev/null || fail 'the image has no git; name one that has it in `image:` of the step'
 
-# a password in the address stays out of the log
-shown=$repository
+# A password in the address stays out of the log, wherever it stands: before the host, before an `@` further on, since nobody has
+# escaped its `/`, or in the query.
+hide() {
+  printf '%s\\n' "$1" | sed -e 's|[?#][^[:space:]]*||g' -e 's|://[^[:space:]/]*@|://|g' -e 's|[^[:space:]]*:[^[:space:]]*@|***@|g'
+}
 case $repository in
 *[[:space:][:cntrl:]]*)
   fail 'the address of the repository holds a space or a line break; does the value of a Secret end with one?'
@@ -70,10 +73,7 @@ case $repository in
   scheme=${repository%%://*} authority=${repository#*://} user=
   authority=${authority%%/*}
   case $authority in
-  *@*)
-    user=${authority%@*}
-    shown=$scheme://${repository#*://"$user"@}
-    ;;
+  *@*) user=${authority%@*} ;;
   '['*) ;; # a number of IPv6
   *:*[!0-9]*) fail 'the password in the address of the repository is not escaped: write %2F for /' ;;
   esac
@@ -83,7 +83,7 @@ case $repository in
   esac
   ;;
 esac
-hide() { printf '%s\\n' "$1" | sed 's#://[^[:space:]]*@#://#g'; }
+shown=$(hide "$repository")
 
 cd "$TRAINFORM_GIT_PATH"
 # Git that looks for the folder by itself asks whose it is; the kubelet makes it as root, whoever the containers run as.
@@ -101,8 +101,13 @@ fi
 there() { git cat-file -e "$commit^{commit}" 2>/dev/null; }
 if ! there && ! git fetch -q --depth 1 -- "$repository" "$commit" 2>/dev/null; then
   why=$(git fetch -q -- "$repository" "+refs/heads/*:refs/remotes/origin/*" "+refs/tags/*:refs/tags/*" 2>&1) ||
-    fail "$shown cannot be fetched:
+    {
+      case $shown in # its host may be the begin of a password, and git names it
+      '***@'*) why='git names a part of the address, which may be one of a password: escape / and @ in it, as %2F and %40' ;;
+      esac
+      fail "$shown cannot be fetched:
 $(hide "$why")"
+    }
 fi
 there || fail "$shown has no commit $commit"
 git -c advice.detachedHead=false checkout -q --force "$commit"
