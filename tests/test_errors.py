@@ -72,7 +72,13 @@ def test_names_of_other_things(name: str) -> None:
     ("value", "secret"),
     [
         ("postgres://trainer:hunter2@db.example.com/runs", True),
-        ("https://:pass@example.com", False),
+        ("https://:pass@example.com", True),
+        ("http://:hunter2@example.com", True),
+        ("postgres://trainer:hunter2/a@db.example.com", True),
+        ("postgres://trainer:hun/ter/2@db.example.com/runs", True),
+        ("https://$(NAME):$(TOKEN)@example.com", False),
+        ("https://:$(TOKEN)@example.com", False),
+        ("https://[::1]:8443/a@b", False),
         ("https://example.com:8443/a@b", False),
         ("-----BEGIN OPENSSH PRIVATE KEY-----\nabc", True),
         ("-----BEGIN CERTIFICATE-----", False),
@@ -92,6 +98,44 @@ def test_values_that_are_secrets(value: object, secret: bool) -> None:
 )
 def test_secrets_are_masked_wherever_they_stand(path: str) -> None:
     assert problem(path, "hf_abc").shown_value == MASK
+
+
+@pytest.mark.parametrize("path", ["image", "roles.worker.image", "prepare[0].image", "prepare[0].git.repository", "git.repository"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://user:S3CRET/x@h/a",
+        "https://:S3CRET@h/a",
+        "https://user:S3C\nRET@h/a",
+        "https://user:S3C\tRET@h/a",
+        "https://user:S3C RET@h/a",
+        "user:S3CRET@h:a",
+        "https:/u:S3CRET@h/a",
+        "u:12/S3CRET@h",
+        "https://h/a?access_token=S3CRET",
+        "u:S3CRET@h/a@sha256:5",
+    ],
+)
+def test_addresses_that_may_hold_a_password_are_masked(path: str, address: str) -> None:
+    assert problem(path, address).shown_value == MASK
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "registry:5000/a@sha256:abc",
+        "registry:5000/A@sha256:" + "a" * 10,
+        "registry.example.com:5000/ai/A:1.0@sha256:" + "b" * 8,
+        "ai/A@sha256:abc",
+        "git@host:path with space",
+        "https://git@host/a b",
+        "https://host:8443/a b",
+        "https://trainer:$(TOKEN)@host/a b",
+    ],
+)
+def test_addresses_without_a_password_are_shown(address: str) -> None:
+    assert problem("image", address).shown_value == address
+    assert problem("git.repository", address).shown_value == address
 
 
 def test_a_role_may_be_called_secret() -> None:

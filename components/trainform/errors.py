@@ -35,8 +35,15 @@ _TEXT_TOKEN = re.compile(
     r"(^|_)(PAD|BOS|EOS|UNK|SEP|CLS|MASK|START|END|STOP|SPECIAL|IMAGE|PLACEHOLDER|INITIALIZER|TRIGGER|CLASS)_TOKEN$",
     re.IGNORECASE,
 )
-# No `\s`: to it some control characters are spaces, and a password may hold them.
-_SECRET_VALUE = re.compile(r"://[^/ \t\r\n:@]+:(?!\$\(\w+\)@)[^/ \t\r\n@]+@|-----BEGIN [A-Z ]*PRIVATE KEY-----")
+# No `\s`: to it some control characters are spaces, and a password may hold them. A `/` in it should be escaped; where it is not, a port
+# or a variable before it begins a path, and the number of characters is bounded, so that a text of many addresses is read once.
+_SECRET_VALUE = re.compile(
+    r"://(?!\[)[^/ \t\r\n:@]*:(?!\$\(\w+\)@)([^/ \t\r\n@]+|(?![0-9]+/|\$)[^ \t\r\n@\"',]{1,256})@|-----BEGIN [A-Z ]*PRIVATE KEY-----"
+)
+# Fields that hold an address. It is shown where it is malformed, so that nobody can tell where its password would end: it is none where
+# a user stands alone, a variable holds it, or a digest follows.
+_ADDRESSES = frozenset({"repository", "image"})
+_SECRET_ADDRESS = re.compile(r":(?!//[^/:@]*@|\$\(\w+\)@)[^:@]*@(?!sha[0-9]+:)|\?[^=]*=")
 _WORDS = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])")
 
 _NUMBER = re.compile(r"[-+]?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?")
@@ -102,6 +109,8 @@ class Problem:
         if self.value is None:
             return None
         parts = self.path.split(".")
+        if parts[-1] in _ADDRESSES and isinstance(self.value, str) and _SECRET_ADDRESS.search(self.value) is not None:
+            return MASK
         names = [parts[-1], *(name for above, name in itertools.pairwise(parts) if above == "env")]
         return MASK if any(looks_secret(name, self.value) for name in names) else shorten(self.value)
 
