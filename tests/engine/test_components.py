@@ -145,10 +145,13 @@ EXPERIMENT = {
     "roles": {"node": {"replicas": 2}, "watcher": {"replicas": 0, "ranked": False, "command": ["watch"]}},
 }
 PAUSED = {**EXPERIMENT, "backend": "trainer"}
+STAYING = {**EXPERIMENT, "launcher": {"tensorflow": {"command": ["python", "train.py"]}}, "network": {"host": True, "ports": "per-replica"}}
+STAYING["roles"] = {"ps": {"replicas": 1}, "worker": {"replicas": 2}}
 SPREAD = {**EXPERIMENT, "network": {"host": True, "ports": "per-replica"}}
 MESSAGES = {
     f'RoleGroup("watcher", Experiment.model_validate({PAUSED}), "dev", "watcher")': "has no replicas, and a job of the backend trainer",
     f'RoleGroup("node", Experiment.model_validate({SPREAD}), "dev", "node")': "has a template for each of its replicas",
+    f'RoleGroup("ps", Experiment.model_validate({STAYING}), "dev", "ps")': "has pods that stay up after a success",
     'TrainingQueue("team-nlp", QueueRequest(capability={"a8000": 8}), "dev")': "did you mean a800?",
     'SharedStorage("corpora", {"wiki": ClaimRequest(size="1Ti", storage_class="fastt")}, "dev")': "did you mean fast?",
     'RoleGroup("hello", "hello", "dev", "master")': "is not a role of hello",

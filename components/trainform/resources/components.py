@@ -135,6 +135,9 @@ class RoleGroup(pulumi.ComponentResource):
             if len(pods) > 1:
                 reason = "has a template for each of its replicas (network.ports: per-replica)"
                 raise InputError([Problem("role", role, reason, "use `TrainingJob`, or `ports: shared`")])
+            if plan.by_name[role].stays:
+                reason = "has pods that stay up after a success, until their job ends (`stay.sh`), and a workload of your own has no such job"
+                raise InputError([Problem("role", role, reason, "use `TrainingJob`, or `ports: shared`")])
             if not pods:
                 reason = f"has no replicas, and a job of the backend {plan.backend} holds no template for it"
                 raise InputError([Problem("role", role, reason, "give it replicas")])
