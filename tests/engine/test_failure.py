@@ -43,6 +43,8 @@ EXPERIMENTS: dict[str, dict[str, Any]] = {
         "roles": {"ps": {"replicas": 2}, "worker": {"replicas": 3}},
     },
     "on-failure": {"restart": "on-failure"},
+    "pressed": {"restart": "on-failure"},
+    "pressed-apart": PER_REPLICA | {"restart": "2 times"},
     "twice": {"restart": "2 times"},
     "own-policies": {"policies": OWN_POLICIES},
     "own-failure": {"policies": OWN_POLICIES},
@@ -110,6 +112,11 @@ class Training:
         """The kubelet's word that the pod's container has ended, and the pod with it."""
         ended = {"ready": False, "state": {"terminated": {"exitCode": code}}}
         self._report(end, ended, {"phase": "Failed" if code else "Succeeded"})
+
+    def pressed(self, end: str) -> None:
+        """The kubelet evicts a pod because its node runs out of something: it has failed, and nobody deletes it."""
+        ended = {"ready": False, "state": {"terminated": {"exitCode": 137}}}
+        self._report(end, ended, {"phase": "Failed", "reason": "Evicted"})
 
     def restarted(self, end: str, times: int) -> None:
         """The kubelet's word that the pod's container was started again, so often by now."""
@@ -253,9 +260,26 @@ def test_a_pod_whose_containers_may_fail_comes_back_after_an_eviction(training: 
     job.evict("worker-0")
     before = job.came_back(before, "worker-0")
     until(lambda: job.phase == "Running", "the job to count its pods again")
-    stays(lambda: job.phase not in DONE and job.restarts == 0, 3)
+    stays(lambda: job.phase not in DONE and job.restarts == 1, 3)  # one pod was told to have failed, and one was gone at once
     until(lambda: job.phase == "Running", "the job to run on")
     assert uids(job.running(4)) == before
+
+
+def test_a_pod_that_its_kubelet_evicts_comes_back(training: Start) -> None:
+    """The kubelet leaves the pod there, which has failed; Volcano makes none beside it."""
+    for name, end, count, workers in (
+        ("pressed", "worker-1", 4, ("worker-0", "worker-1")),
+        ("pressed-apart", "ps-0-0", 6, ("worker-0-0", "worker-1-0", "worker-2-0")),
+    ):
+        job = training(name)
+        before = uids(job.running(count))
+        job.pressed(end)
+        job.came_back(before, end)
+        until(lambda job=job: job.phase == "Running", "the job to run on")  # type: ignore[misc]
+        assert job.restarts == 1
+        for worker in workers:
+            job.exits(worker, 0)
+        until(lambda job=job: job.phase == "Completed", "the job to be complete")  # type: ignore[misc]
 
 
 def test_the_number_of_restarts_of_containers(training: Start) -> None:

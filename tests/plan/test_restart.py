@@ -18,6 +18,7 @@ APART: dict[str, Any] = {
 }
 FAILED, END = ("PodFailed", "TerminateJob"), ("TaskCompleted", "CompleteJob")
 GAVE_UP, EVICTED = ("TaskFailed", "TerminateJob"), ("PodEvicted", "RestartJob")
+ANEW = ("PodFailed", "RestartPod")  # where containers are started again, only an eviction fails a pod
 AGAIN = ("PodFailed", "RestartJob")  # a kubelet says so of an evicted pod, before it is gone
 
 
@@ -81,7 +82,7 @@ def test_a_default_for_a_container_that_fails_too_often_stays_beside_a_policy_fo
     """Where containers are started again, a pod fails by an eviction alone, and without the default a container would
     fail for ever."""
     assert actions(restart="on-failure", policies=[ON_FAILURE]) == {"worker": [GAVE_UP]}
-    assert actions(restart="on-failure", policies=[policy("TaskFailed", "RestartJob")]) == {"worker": []}
+    assert actions(restart="on-failure", policies=[policy("TaskFailed", "RestartJob")]) == {"worker": [ANEW]}
 
 
 def test_extras_have_the_users_policies_alone() -> None:
@@ -118,12 +119,12 @@ def test_the_jobs_policies_for_exit_codes_come_before_the_roles_default() -> Non
 WORDS = [
     (None, "Never", 3, [FAILED]),
     ("never", "Never", 3, [FAILED]),
-    ("on-failure", "OnFailure", 3, [GAVE_UP]),
+    ("on-failure", "OnFailure", 3, [ANEW, GAVE_UP]),
     # Volcano gives up at the restart with this number: one more than are allowed
-    ("1 times", "OnFailure", 2, [GAVE_UP]),
-    ("1 time", "OnFailure", 2, [GAVE_UP]),
-    ("3 times", "OnFailure", 4, [GAVE_UP]),
-    ("999999999 times", "OnFailure", 1_000_000_000, [GAVE_UP]),
+    ("1 times", "OnFailure", 2, [ANEW, GAVE_UP]),
+    ("1 time", "OnFailure", 2, [ANEW, GAVE_UP]),
+    ("3 times", "OnFailure", 4, [ANEW, GAVE_UP]),
+    ("999999999 times", "OnFailure", 1_000_000_000, [ANEW, GAVE_UP]),
     ("all-when-evicted", "Never", 3, [AGAIN, EVICTED]),
 ]
 

@@ -13,6 +13,7 @@ NEVER, ON_FAILURE, ALL_WHEN_EVICTED = "never", "on-failure", "all-when-evicted"
 
 POD_FAILED = Policy(event="PodFailed", action="TerminateJob")
 TASK_FAILED = Policy(event="TaskFailed", action="TerminateJob")
+POD_EVICTED = Policy(event="PodFailed", action="RestartPod")
 FAILED_OR_EVICTED = tuple(Policy(event=event, action="RestartJob") for event in ("PodFailed", "PodEvicted"))
 COMPLETED = Policy(event="TaskCompleted", action="CompleteJob")
 ANY_EVENT = "*"
@@ -116,12 +117,13 @@ def _failure(experiment: Experiment, name: str) -> list[Policy]:
 
     The kubelet (1.27 and later) says first that an evicted pod has failed, its peers fail within a second, and only then it is gone: what
     spares a failure, spares an eviction. (Not `timeout` on a failure, to see what follows: Volcano 1.14 acts on it beside its own
-    sync, which undoes the half of it.) Where containers are started again, a pod fails by an eviction alone, and Volcano
-    makes it anew. An elastic world goes on without it.
+    sync, which undoes the half of it.) Where containers are started again, a pod fails by an eviction alone. One that its kubelet evicts,
+    since its node runs out of something, stays there as failed, and Volcano makes none of the same name beside it: RestartPod
+    deletes it, makes it anew, and counts as one of the job's restarts. An elastic world goes on without it.
     """
     words = restart_words(experiment, name)
     if words == ALL_WHEN_EVICTED:
         return [*FAILED_OR_EVICTED]
     if experiment.elastic:
         return [] if times(words) is None else [TASK_FAILED]
-    return [POD_FAILED] if words == NEVER else [TASK_FAILED]
+    return [POD_FAILED] if words == NEVER else [POD_EVICTED, TASK_FAILED]

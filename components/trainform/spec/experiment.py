@@ -90,7 +90,7 @@ class Experiment(Model):
     )
     max_retry: int = Field(
         default=defaults.MAX_RETRY, ge=1, le=2**31 - 1,
-        description="How often the job may be restarted as a whole before it fails. Default 3, as in Volcano. A change makes a new revision.",
+        description="How often the job may be restarted before it fails: as a whole, or, on Volcano under on-failure and `3 times`, a pod of it that was evicted. Default 3, as in Volcano. A change makes a new revision.",
     )  # fmt: skip
     policies: list[Policy] | None = Field(
         default=None,
