@@ -29,7 +29,7 @@ def forgiving_stream(err: bool = False) -> TextIO:
     that whoever started us has closed (`>&-`, for which Python has None) stands one that leads nowhere, for typer and rich too."""
     name = "stderr" if err else "stdout"
     if getattr(sys, name) is None:
-        setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # it stays open, as the others do
+        setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - it stays open, as the others do
     stream: TextIO = getattr(sys, name)
     if isinstance(stream, io.TextIOWrapper):
         stream.reconfigure(errors="backslashreplace")
