@@ -100,7 +100,9 @@ def test_secrets_are_masked_wherever_they_stand(path: str) -> None:
     assert problem(path, "hf_abc").shown_value == MASK
 
 
-@pytest.mark.parametrize("path", ["image", "roles.worker.image", "prepare[0].image", "prepare[0].git.repository", "git.repository"])
+@pytest.mark.parametrize(
+    "path", ["image", "roles.worker.image", "prepare[0].image", "prepare[0].git.repository", "git.repository"]
+)
 @pytest.mark.parametrize(
     "address",
     [

@@ -105,7 +105,10 @@ REPLICAS: dict[str, tuple[dict[str, Any], str]] = {
     "kubedl": ({"command": ["x"]}, "pytorchReplicaSpecs"),
 }
 MALFORMED: st.SearchStrategy[Any] = st.recursive(
-    VALUES, lambda below: st.dictionaries(st.sampled_from(["template", "spec", "replicas", "metadata", "containers", "volumes"]), below)
+    VALUES,
+    lambda below: st.dictionaries(
+        st.sampled_from(["template", "spec", "replicas", "metadata", "containers", "volumes"]), below
+    ),
 )
 
 

@@ -145,7 +145,11 @@ EXPERIMENT = {
     "roles": {"node": {"replicas": 2}, "watcher": {"replicas": 0, "ranked": False, "command": ["watch"]}},
 }
 PAUSED = {**EXPERIMENT, "backend": "trainer"}
-STAYING = {**EXPERIMENT, "launcher": {"tensorflow": {"command": ["python", "train.py"]}}, "network": {"host": True, "ports": "per-replica"}}
+STAYING = {
+    **EXPERIMENT,
+    "launcher": {"tensorflow": {"command": ["python", "train.py"]}},
+    "network": {"host": True, "ports": "per-replica"},
+}
 STAYING["roles"] = {"ps": {"replicas": 1}, "worker": {"replicas": 2}}
 SPREAD = {**EXPERIMENT, "network": {"host": True, "ports": "per-replica"}}
 MESSAGES = {

@@ -260,7 +260,9 @@ def test_a_pod_whose_containers_may_fail_comes_back_after_an_eviction(training: 
     job.evict("worker-0")
     before = job.came_back(before, "worker-0")
     until(lambda: job.phase == "Running", "the job to count its pods again")
-    stays(lambda: job.phase not in DONE and job.restarts == 1, 3)  # one pod was told to have failed, and one was gone at once
+    stays(
+        lambda: job.phase not in DONE and job.restarts == 1, 3
+    )  # one pod was told to have failed, and one was gone at once
     until(lambda: job.phase == "Running", "the job to run on")
     assert uids(job.running(4)) == before
 

@@ -289,9 +289,7 @@ MALFORMED = [
 
 @pytest.mark.parametrize("shell", SHELLS, ids=lambda shell: Path(shell[0]).name)
 @pytest.mark.parametrize("address", MALFORMED)
-def test_a_password_in_a_malformed_address_is_not_printed(
-    address: str, shell: tuple[str, ...], volume: Volume
-) -> None:
+def test_a_password_in_a_malformed_address_is_not_printed(address: str, shell: tuple[str, ...], volume: Volume) -> None:
     volume.shell = shell
     done = volume.run(address, "0" * 40, GIT_TERMINAL_PROMPT="0")
     assert "hunt" not in done.stdout + done.stderr

@@ -39,7 +39,9 @@ def test_streams_of_any_encoding(encoding: str, err: bool, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
-@pytest.mark.parametrize(("words", "code"), [("--version", 0), ("--help", 0), ("check nothing -e nowhere", 2), ("check", 2)])
+@pytest.mark.parametrize(
+    ("words", "code"), [("--version", 0), ("--help", 0), ("check nothing -e nowhere", 2), ("check", 2)]
+)
 def test_a_closed_stream(words: str, code: int, closed: str, tmp_path: Path) -> None:
     """A shell's `>&-`: there is nothing to write on, and the exit code says how it ended all the same."""
     command = f"{shlex.quote(sys.executable)} -m trainform {words} {closed}"
