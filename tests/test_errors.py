@@ -10,7 +10,17 @@ from hypothesis import strategies as st
 
 from tests.unseen import texts, unseen
 from trainform import errors
-from trainform.errors import MASK, ClusterError, InputError, Problem, TrainformError, in_order, looks_secret, shorten
+from trainform.errors import (
+    MASK,
+    ClusterError,
+    InputError,
+    Problem,
+    TrainformError,
+    in_order,
+    looks_secret,
+    shorten,
+    without_credentials,
+)
 
 
 def problem(path: str, value: object, **place: object) -> Problem:
@@ -90,6 +100,25 @@ def test_names_of_other_things(name: str) -> None:
 )
 def test_values_that_are_secrets(value: object, secret: bool) -> None:
     assert looks_secret("DATABASE", value) is secret
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (
+            "https://trainer:hunter2@proxy.example.com:3128/a refuses",
+            f"https://{MASK}@proxy.example.com:3128/a refuses",
+        ),
+        ("http://:p@ss@10.0.0.1", f"http://{MASK}@10.0.0.1"),
+        ("https://hf_abc@example.com", f"https://{MASK}@example.com"),
+        ("https://example.com:8443/a@b", "https://example.com:8443/a@b"),
+        ("unix:///var/run/docker.sock", "unix:///var/run/docker.sock"),
+        ("Illegal header value b'Bearer hf abc'", f"Illegal header value b'Bearer {MASK}"),
+        ("Basic dHJhaW5lcjpodW50ZXIy\n", f"Basic {MASK}"),
+    ],
+)
+def test_texts_of_others_lose_their_credentials(text: str, shown: str) -> None:
+    assert without_credentials(text) == shown
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,8 @@ _SECRET_VALUE = re.compile(
 # a user stands alone, a variable holds it, or a digest follows.
 _ADDRESSES = frozenset({"repository", "image"})
 _SECRET_ADDRESS = re.compile(r":(?!//[^/:@]*@|\$\(\w+\)@)[^:@]*@(?!sha[0-9]+:)|\?[^=]*=")
+# What stands before the host of an address, and all that follows the name of a way to log in.
+_CREDENTIALS = re.compile(r"(?<=://)[^/ \t\r\n]+(?=@)|(?<=\bBearer ).+|(?<=\bBasic ).+", re.DOTALL)
 _WORDS = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])")
 
 _NUMBER = re.compile(r"[-+]?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?")
@@ -74,6 +76,11 @@ def gives_away(name: str, text: str) -> bool:
 def _spelled(name: str) -> str:
     """`--hf-token`, `hfToken` and `example.com/hf-token` as variables are spelled: with underscores."""
     return "_".join(_WORDS.split(without_invisible(name)))
+
+
+def without_credentials(text: str) -> str:
+    """The text of somebody else's (an error of a connection, an address) without what would let its reader in."""
+    return _CREDENTIALS.sub(MASK, text)
 
 
 @dataclasses.dataclass(frozen=True, order=True)

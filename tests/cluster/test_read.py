@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import yaml
 
+from tests.websites import website
 from trainform.catalog import defaults
 from trainform.cluster.read import Cluster
 from trainform.errors import ClusterError
@@ -123,3 +126,69 @@ def test_a_line_of_the_file_is_not_repeated(home: Path, monkeypatch: pytest.Monk
     with pytest.raises(ClusterError, match=f"{home / 'broken'}:3 is not YAML that can be read") as told:
         Cluster("dev-cluster")
     assert "hunter2" not in str(told.value)
+
+
+# --- a way to the cluster that does not work: one message, no traceback, and nothing of the credentials in it
+
+SECRET = "s3cret"  # noqa: S105 - of these kubeconfigs
+EXEC = {"apiVersion": "client.authentication.k8s.io/v1beta1", "command": "false"}
+
+
+@pytest.fixture
+def web_page() -> Iterator[str]:
+    with website() as address:
+        yield address
+
+
+def use(path: Path, monkeypatch: pytest.MonkeyPatch, server: object, user: dict[str, object]) -> None:
+    """A kubeconfig with one context, which is the current one."""
+    content = yaml.safe_load(kubeconfig(path, "dev-cluster", current="dev-cluster").read_text())
+    content["clusters"][0]["cluster"]["server"] = server
+    content["users"][0]["user"] = user
+    path.write_text(yaml.safe_dump(content))
+    monkeypatch.setenv("KUBECONFIG", str(path))
+
+
+@pytest.mark.parametrize(
+    ("server", "user", "reason"),
+    [
+        ("WEBSITE", {"token": "t0ken"}, "does not answer as a Kubernetes API"),
+        ("WEBSITE", {"token": f"{SECRET}\nx"}, "Illegal header value"),
+        ("WEBSITE", {"exec": EXEC | {"apiVersion": "client.authentication.k8s.io/v1"}}, "not implemented"),
+        ("WEBSITE", {"exec": EXEC}, "Exec false returned 1"),
+        ("WEBSITE", {"exec": EXEC | {"command": "no-such-program"}}, "no-such-program"),
+        ("WEBSITE", {"exec": EXEC | {"command": "true"}}, "gives no token"),
+        ("WEBSITE", {"exec": EXEC | {"command": "echo", "args": ["{}"]}}, "gives no token"),
+        (f"http://someone:{SECRET}@127.0.0.1:1", {"token": "t0ken"}, "Connection refused"),
+        ("http://[::1", {"token": "t0ken"}, "Invalid port"),
+        (f"https://{'a' * 64}.example", {"token": "t0ken"}, "label"),
+        ("nonsense", {"token": "t0ken"}, "missing an 'http://' or 'https://' protocol"),
+    ],
+)
+def test_no_way_to_the_cluster(
+    home: Path, monkeypatch: pytest.MonkeyPatch, web_page: str, server: str, user: dict[str, object], reason: str
+) -> None:
+    use(home / "one", monkeypatch, web_page if server == "WEBSITE" else server, user)
+    with pytest.raises(ClusterError) as caught, contextlib.closing(Cluster(None)) as cluster:
+        cluster.get("Namespace", "ai-namespace")
+    assert reason in str(caught.value)
+    assert SECRET not in str(caught.value)
+    assert caught.value.fix
+
+
+def test_a_context_without_a_user(home: Path, monkeypatch: pytest.MonkeyPatch, web_page: str) -> None:
+    content = yaml.safe_load(kubeconfig(home / "one", "dev-cluster").read_text())
+    del content["contexts"][0]["context"]["user"]
+    (home / "one").write_text(yaml.safe_dump(content))
+    monkeypatch.setenv("KUBECONFIG", str(home / "one"))
+    with pytest.raises(ClusterError, match="no way to the cluster of context dev-cluster: Missing user"):
+        Cluster("dev-cluster")
+
+
+def test_a_broken_file_keeps_its_secrets(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PyYAML shows the line that it does not understand."""
+    (home / "broken").write_text(f"users:\n- name: u\n  user:\n    token: {SECRET}: x\n")
+    monkeypatch.setenv("KUBECONFIG", str(home / "broken"))
+    with pytest.raises(ClusterError, match=":4 is not YAML that can be read: mapping values are not allowed here") as caught:
+        Cluster(None)
+    assert SECRET not in str(caught.value)

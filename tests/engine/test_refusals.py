@@ -22,7 +22,7 @@ from tests.repository import ROOT
 from tests.unseen import unseen
 from trainform.backends.job import needed_crds
 from trainform.catalog import defaults
-from trainform.cluster.preflight import PROJECTS
+from trainform.cluster.operators import PROJECTS
 
 pytestmark = pytest.mark.shows("what the preflight refuses")
 
@@ -39,7 +39,8 @@ run()
 """
 # in a process of its own, since nothing closes the connection but its end
 ASK = """\
-from trainform.cluster.preflight import PROJECTS, check_objects
+from trainform.cluster.operators import PROJECTS
+from trainform.cluster.preflight import check_objects
 from trainform.cluster.read import Cluster
 from trainform.errors import ClusterError
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from trainform.backends.runtimes_checked import check_runtime
 from trainform.catalog import defaults
+from trainform.cluster.operators import PROJECTS
 from trainform.cluster.read import Cluster, Found
 from trainform.errors import ClusterError
 from trainform.identity.files import REQUIRED_FILES
@@ -21,16 +22,6 @@ from trainform.spec.quantities import amount
 
 Check = Callable[[], Iterable[tuple[str, str]]]
 """Finds things that are wrong, each with what to do."""
-
-PROJECTS = {
-    "volcano.sh": "Volcano (its Helm chart)",
-    "jobset.x-k8s.io": "JobSet",
-    "kueue.x-k8s.io": "Kueue",
-    "trainer.kubeflow.org": "Kubeflow Trainer",
-    "training.kubedl.io": "KubeDL",
-    "kubeflow.org": "Kubeflow's training-operator",
-}
-"""Whose custom resource definitions these are, by the end of their names; the first that fits."""
 
 OWNERSHIP = (*defaults.MANAGED_BY, defaults.NAME_LABEL, defaults.ENVIRONMENT_LABEL)
 

@@ -1,0 +1,188 @@
+"""The way to a live cluster: its kubeconfig, and whatever goes wrong on that way as `ClusterError`, without credentials."""
+
+from __future__ import annotations
+
+import binascii
+import contextlib
+import os
+import re
+from collections.abc import Iterator
+from http.client import FORBIDDEN, NOT_FOUND
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx2
+import yaml
+from lightkube import ApiError, KubeConfig
+from lightkube.config import client_adapter
+from lightkube.config.kubeconfig import SingleConfig
+from lightkube.core.exceptions import ConfigError
+from yaml.constructor import ConstructorError
+
+from trainform.catalog import defaults
+from trainform.errors import ClusterError, InputError, list_names, without_credentials
+from trainform.spec.files import read_text
+
+NO_API_FIX = "check `server` of the kubeconfig: a proxy or a web server may answer there"
+CREDENTIALS_FIX = "run the command of `exec` in the kubeconfig by hand; trainform reads tokens of client.authentication.k8s.io/v1beta1"
+# Errors whose texts name files, programs and hosts. Others may repeat any value of the kubeconfig: their type is all that is shown.
+_PLAIN = (ConfigError, OSError, httpx2.HTTPError, AssertionError, binascii.Error)
+# Errors that repeat a value between quotation marks: a header, which holds the token, or a part of an address
+_QUOTING = (httpx2.InvalidURL, httpx2.LocalProtocolError, UnicodeError)
+_QUOTED = re.compile(r"b?'.*'|b?\".*\"", re.DOTALL)
+
+
+def called(context: str | None) -> str:
+    """The cluster in a message."""
+    return f"the cluster of context {context}" if context is not None else "the cluster of the current context"
+
+
+def shown_server(server: str) -> str:
+    """Scheme, host and port of the address: what stands before the host, and after it, may be a password or a token."""
+    try:
+        parts = urlsplit(server)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host, port = None, None
+    if host is None:
+        return "an address that cannot be read"
+    host = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{host}" if port is None else f"{parts.scheme}://{host}:{port}"
+
+
+def choose_config(context: str | None) -> SingleConfig:
+    """What kubectl and Pulumi would take for the context; None is the current one."""
+    try:
+        kubeconfig = _kubeconfig(context)
+        if context is not None and context not in kubeconfig.contexts:
+            known = [str(name) for name in kubeconfig.contexts]
+            raise ConfigError(f"the kubeconfig has no such context; it has {list_names(known) if known else 'none'}")
+        config = kubeconfig.get(context)
+        if config is None:
+            raise ConfigError("the kubeconfig has no current context")
+    except Exception as error:  # whatever lightkube runs into in a file of somebody else's
+        raise no_way(context, error) from None
+    return config
+
+
+def no_way(context: str | None, error: Exception) -> ClusterError:
+    """A kubeconfig that cannot be used."""
+    reason = f"the kubeconfig has no {error}" if isinstance(error, KeyError) else _reason(error)
+    return ClusterError(
+        f"no way to {called(context)}: {reason}",
+        "set KUBECONFIG or `cluster.context` of the environment; known contexts: `kubectl config get-contexts`",
+    )
+
+
+def _kubeconfig(context: str | None) -> KubeConfig:
+    """The configuration that kubectl and Pulumi would take: the first file of KUBECONFIG that has the context, or
+    ~/.kube/config; inside a cluster without either, the pod's service account (lightkube by itself would ask that one first)."""
+    listed = [Path(name) for name in os.environ.get("KUBECONFIG", "").split(os.pathsep) if name]
+    files = [path for path in (listed if listed else [Path.home() / ".kube" / "config"]) if path.exists()]
+    if not files:
+        if not listed and "KUBERNETES_SERVICE_HOST" in os.environ:
+            return KubeConfig.from_service_account()
+        places = ", ".join(map(str, listed)) if listed else "~/.kube/config"
+        raise ConfigError(f"there is no kubeconfig at {places}")
+    configs = [_read(path) for path in files]
+    fitting = (
+        config for config in configs if (config.current_context if context is None else context in config.contexts)
+    )
+    return next(fitting, configs[0])
+
+
+class _Loader(yaml.SafeLoader):
+    """PyYAML's own, whose errors about a value repeat it and have no line."""
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        """The value; an error has the line of its node, and is told by its type."""
+        try:
+            return super().construct_object(node, deep)  # type: ignore[no-untyped-call]
+        except yaml.YAMLError:
+            raise
+        except Exception as error:
+            raise ConstructorError(None, None, type(error).__name__, node.start_mark) from None
+
+
+def _read(path: Path) -> KubeConfig:
+    """The configuration in the file; ConfigError where it holds none."""
+    try:
+        content = yaml.load(read_text(path, str(path), defaults.LARGEST_KUBECONFIG), _Loader)  # noqa: S506 - a safe one
+        return KubeConfig.from_dict(content, path)
+    except InputError as error:
+        raise ConfigError(f"{path} {error.problems[0].reason}") from None
+    except yaml.YAMLError as error:
+        raise ConfigError(_syntax_error(path, error)) from None
+    except Exception as error:  # whatever lightkube runs into in a file of somebody else's; none of these repeats a value
+        raise ConfigError(f"{path} is not a kubeconfig that can be read ({type(error).__name__}: {error})") from None
+
+
+def _syntax_error(path: Path, error: yaml.YAMLError) -> str:
+    """With the line, but nothing of what stands there: PyYAML repeats the line, and names of tags and anchors."""
+    mark = getattr(error, "problem_mark", None)
+    problem = getattr(error, "problem", None)
+    quotes = problem is None or "'" in problem or '"' in problem
+    place = path if mark is None else f"{path}:{mark.line + 1}"
+    return f"{place} is not YAML that can be read: {type(error).__name__ if quotes else problem}"
+
+
+@contextlib.contextmanager
+def connection_edge(context: str | None, place: str) -> Iterator[None]:
+    """Trouble with the connection or the credentials as `ClusterError`; "not found" and "forbidden" are answers and pass.
+    `place`: the server as it is shown."""
+    try:
+        yield
+    except Exception as error:  # what answers may be anything
+        if isinstance(error, ApiError) and error.response.status_code in (NOT_FOUND, FORBIDDEN):
+            raise
+        raise _trouble(error, called(context), place) from None
+
+
+def _trouble(error: Exception, name: str, place: str) -> ClusterError:
+    if isinstance(error, ApiError):
+        status, message = error.response.status_code, error.status.message
+        message = message if isinstance(message, str) and message else f"HTTP status {status}"
+        return ClusterError(
+            f"{name} ({place}) refuses: {without_credentials(message)}",
+            "check your credentials with `kubectl auth whoami`",
+        )
+    if _of_credentials(error):
+        reason = _reason(error) if isinstance(error, ConfigError | OSError) else "its command gives no token"
+        reason = "the token is not ASCII" if isinstance(error, UnicodeEncodeError) else reason
+        return ClusterError(f"no credentials for {name}: {reason}", CREDENTIALS_FIX)
+    if isinstance(error, httpx2.HTTPStatusError):
+        return no_api(place, f"HTTP status {error.response.status_code}")
+    # UnicodeError: of a host's name. What is no UTF-8 is an answer.
+    if isinstance(error, httpx2.HTTPError | httpx2.InvalidURL | UnicodeError) and not isinstance(
+        error, UnicodeDecodeError
+    ):
+        return ClusterError(
+            f"cannot reach {name} ({place}): {_reason(error)}",
+            "check the network or VPN with `kubectl get --raw /readyz`; for a cluster on this machine: `trainform sandbox up`",
+        )
+    return no_api(place, type(error).__name__)
+
+
+def no_api(place: str, found: str) -> ClusterError:
+    """The error for a server that is something else. found: what shows that."""
+    return ClusterError(f"{place} does not answer as a Kubernetes API ({found})", NO_API_FIX)
+
+
+def _of_credentials(error: Exception) -> bool:
+    """Whether it comes from where lightkube runs the command of the kubeconfig and reads the token."""
+    place = error.__traceback__
+    while place is not None and place.tb_frame.f_globals.get("__name__") != client_adapter.__name__:
+        place = place.tb_next
+    return place is not None
+
+
+def _reason(error: Exception) -> str:
+    """In one line, and without what a secret may stand in."""
+    if isinstance(error, _QUOTING):
+        text = _QUOTED.sub("…", str(error))
+    elif isinstance(error, _PLAIN) and str(error):
+        text = str(error)
+    else:
+        text = type(error).__name__
+    return without_credentials(" ".join(text.split()))

@@ -1,0 +1,81 @@
+"""Requests of a cluster's API by path: what is no Kubernetes API is an error, what the API server says is an answer."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.test_read import use
+from tests.websites import WEB_PAGE, Answer, website
+from trainform.cluster.api import ClusterApi
+from trainform.cluster.connection import choose_config
+from trainform.errors import ClusterError
+
+NO_API = "does not answer as a Kubernetes API"
+STATUS = b'{"kind": "Status", "message": "nodes is forbidden", "code": 403}'
+MANY = 60.0
+
+
+def api(folder: Path, monkeypatch: pytest.MonkeyPatch, server: str) -> contextlib.closing[ClusterApi]:
+    use(folder / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
+    return contextlib.closing(ClusterApi(None, MANY))
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (WEB_PAGE, NO_API),
+        ((200, "application/json", b"[1, 2]"), NO_API),
+        ((200, "application/json", b"\xff"), NO_API),
+        ((200, "application/json", b""), NO_API),
+        ((200, "application/json", b"[" * 100_000), NO_API),
+        ((301, "text/html", b"<html>Moved</html>"), NO_API),
+        ((502, "text/html", b"<html>Bad gateway</html>"), NO_API),
+        ((401, "application/json", b'{"kind": "Status"}'), "refuses the credentials"),
+        ((401, "text/html", b"<html>Log in</html>"), "refuses the credentials"),
+    ],
+)
+def test_what_is_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: Answer, reason: str) -> None:
+    with website(answer) as server, api(tmp_path, monkeypatch, server) as asked:
+        with pytest.raises(ClusterError, match=reason) as caught:
+            asked.get("/version")
+        with pytest.raises(ClusterError, match=reason):
+            asked.post("/apis/authentication.k8s.io/v1/selfsubjectreviews", {})
+    assert caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("answer", "states", "message"),
+    [
+        ((200, "application/json", b'{"gitVersion": "v1.34.4"}'), (True, False, False), "HTTP status 200"),
+        ((201, "application/json", b"{}"), (True, False, False), "HTTP status 201"),
+        ((403, "application/json", STATUS), (False, False, True), "nodes is forbidden"),
+        ((404, "application/json", b"{}"), (False, True, False), "HTTP status 404"),
+        # as an API server says it of a group that it does not serve
+        ((404, "text/plain", b"404 page not found\n"), (False, True, False), "HTTP status 404"),
+    ],
+)
+def test_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: Answer, states: tuple[bool, ...], message: str
+) -> None:
+    with website(answer) as server, api(tmp_path, monkeypatch, server) as asked:
+        got = asked.get("/api/v1/nodes", {"limit": "1"})
+    assert (got.found, got.missing, got.forbidden) == states
+    assert got.message == message
+
+
+def test_the_server_is_shown_without_credentials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with api(tmp_path, monkeypatch, "http://me:s3cret@127.0.0.1:1") as asked:
+        assert asked.server == "http://127.0.0.1:1"
+        with pytest.raises(ClusterError, match="Connection refused") as caught:
+            asked.get("/version")
+    assert "s3cret" not in str(caught.value)
+
+
+def test_a_context_is_chosen_from_those_that_are_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use(tmp_path / "kubeconfig", monkeypatch, "https://127.0.0.1:1", {})
+    assert choose_config(None).context_name == choose_config("dev-cluster").context_name == "dev-cluster"
+    with pytest.raises(ClusterError, match="prod-cluster: the kubeconfig has no such context; it has dev-cluster"):
+        choose_config("prod-cluster")
