@@ -11,6 +11,7 @@ SCOPES = {
     "add-ons": (
         "tests/engine/test_admission.py",
         "tests/engine/test_backends.py",
+        "tests/engine/test_doctor_of_operators.py",
         "tests/engine/test_ends_of_operators.py",
         "tests/engine/test_failed_ups.py",
         "tests/engine/test_late_webhooks.py",
@@ -24,6 +25,7 @@ SCOPES = {
         "tests/engine/test_claims.py",
         "tests/engine/test_components.py",
         "tests/engine/test_contract.py",
+        "tests/engine/test_doctor.py",
         "tests/engine/test_documents.py",
         "tests/engine/test_environment_stack.py",
         "tests/engine/test_failure.py",

@@ -52,6 +52,8 @@ BESIDE = {
         "signals",
     },
     "sandbox": {"errors", "catalog", "spec", "progress", "locking", "toolchain"},
+    # what the other rooms need of this machine and of the cluster; nothing needs it but the command line
+    "doctor": {"errors", "catalog", "spec", "backends", "cluster", "rehearsal", "toolchain"},
 }
 ALLOWED = {room: set(ORDER[:index]) for index, room in enumerate(ORDER)} | BESIDE
 PULUMI = {"resources"}

@@ -87,7 +87,7 @@ def test_the_readme_shows_an_experiment_that_is_there() -> None:
 
 
 def test_the_readme_program_runs(clone: Project) -> None:
-    (clone.folder / "stacks" / "__main__.py").write_text(README["python", 4].text)
+    (clone.folder / "stacks" / "__main__.py").write_text(README["python", 5].text)
     try:
         assert ("trainform:index:TrainingJob", "resnet") in {
             (step.type, step.name) for step in clone.preview("resnet.dev")

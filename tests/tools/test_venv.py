@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 from pathlib import Path
 
 import pytest
 
 from tools import venv
+from trainform.doctor.machine import OLDEST_QUICK_PIP
+from trainform.toolchain.versions import parse_version
 
 LOCK = """\
 tornado==6.5.2 \\
@@ -23,6 +26,15 @@ def test_the_lines_of_one_package() -> None:
     assert venv.locked(LOCK, "uv") == "".join(LOCK.splitlines(keepends=True)[2:5]).rstrip()
     assert venv.locked(LOCK, "uvloop") == "".join(LOCK.splitlines(keepends=True)[5:])
     assert venv.locked((venv.ROOT / "requirements.txt").read_text(), "uv").startswith("uv==")
+
+
+def test_pip_is_the_locked_one() -> None:
+    """Pulumi runs `pip list` at each preview; the pip that comes with Python 3.11 takes twice as long for it."""
+    version = importlib.metadata.version("pip")
+    assert venv.locked((venv.ROOT / "requirements.txt").read_text(), "pip").startswith(f"pip=={version} ")
+    found = parse_version(version)
+    assert found is not None
+    assert found >= OLDEST_QUICK_PIP
 
 
 def test_uv_asks_where_pip_would(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,6 +23,7 @@ VERBS = {
     "schema": "Write the JSON Schemas of both files, for editors.",
     "sandbox": "A real control plane with simulated nodes on this machine.",
     "toolchain": "Pulumi, its plugins and the sandbox's binaries.",
+    "doctor": "Look what is there, what is missing for which verb, and what mends it.",
     "demo": "Walk a four-node job through preview, up and its pods on the sandbox.",
 }
 INTERRUPTED = 130  # as shells report SIGINT

@@ -77,10 +77,7 @@ class Engine:
     """
 
     def __init__(self, experiment: str, lock: Path) -> None:
-        import docker  # only here: no other verb has to pay for its import
-        import docker.errors
-        import docker.utils
-        import urllib3
+        import docker  # only here: few verbs have to pay for its import
 
         self.identity = uuid.uuid4().hex[:8]
         self.prefix = f"trainform-{self.identity}"
@@ -91,15 +88,10 @@ class Engine:
         self._under_way = threading.Condition()
         self._idle: queue.SimpleQueue[APIClient] = queue.SimpleQueue()
         self._open: list[APIClient] = []
-        self._errors = (docker.errors.DockerException, urllib3.exceptions.HTTPError, OSError)
+        self._errors = _errors()
         self._missing = docker.errors.NotFound
         self._settings = docker.utils.kwargs_from_env()
-        try:
-            _reach(str(docker.utils.parse_host(self._settings.get("base_url"))))
-            first = docker.APIClient(**self._settings, version="auto", timeout=TIMEOUT_SECONDS)
-        except self._errors as error:
-            fix = NO_PERMISSION_FIX if isinstance(error, PermissionError) else NO_DAEMON_FIX
-            raise TrainformError(f"a rehearsal needs Docker, and none answers: {spelled(error)}", fix) from None
+        first = _connect(self._settings, TIMEOUT_SECONDS)
         self._version = first.api_version
         self._open.append(first)
         self._idle.put(first)
@@ -317,6 +309,34 @@ class Engine:
         """The work on each item, several at a time; results in order. The first error is raised when all have ended."""
         with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
             return [future.result() for future in [pool.submit(work, item) for item in items]]
+
+
+def daemon_version(seconds: int) -> str:
+    """The version of the daemon that a rehearsal would use; `TrainformError` where none answers in time."""
+    import docker.utils
+
+    with contextlib.closing(_connect(docker.utils.kwargs_from_env(), seconds)) as client:
+        return str(client.version()["Version"])
+
+
+def _connect(settings: Any, seconds: int) -> APIClient:
+    import docker
+    import docker.utils
+
+    try:
+        _reach(str(docker.utils.parse_host(settings.get("base_url"))))
+        return docker.APIClient(**settings, version="auto", timeout=seconds)
+    except _errors() as error:
+        fix = NO_PERMISSION_FIX if isinstance(error, PermissionError) else NO_DAEMON_FIX
+        raise TrainformError(f"a rehearsal needs Docker, and none answers: {spelled(error)}", fix) from None
+
+
+def _errors() -> tuple[type[Exception], ...]:
+    """What docker-py raises."""
+    import docker.errors
+    import urllib3
+
+    return (docker.errors.DockerException, urllib3.exceptions.HTTPError, OSError)
 
 
 def _reach(host: str) -> None:

@@ -16,11 +16,12 @@ from trainform.signals import handled
 POLL_SECONDS = 0.25
 GRACE_SECONDS = 5.0
 TAIL_LINES = 15
+BUILD_GB = 12
 # What the log says -> what to do; the first that is found counts.
 REMEDIES = (
     (
         "no space left on device",
-        "free some disk: modules, compiler cache and result need 12 GB; then run the same command again",
+        f"free some disk: modules, compiler cache and result need {BUILD_GB} GB; then run the same command again",
     ),
     (
         "signal: killed",

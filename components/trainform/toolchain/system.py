@@ -34,12 +34,23 @@ def find_system_pulumi() -> PulumiTools:
     version = _version(Path(command))
     if version is None or version < OLDEST_PULUMI:
         raise ToolchainError(f"{command} is {written(version)}, {written(OLDEST_PULUMI)} or later is needed", FIX)
-    folder = Path(command).parent
-    if shutil.which(HOST, path=f"{path}{os.pathsep}{folder}{os.pathsep}{Path(command).resolve().parent}") is None:
+    if not has_host(Path(command), path):
         raise ToolchainError(f"{command} has no {HOST} beside it", FIX)
     home = _home()
     _check_plugin(home)
-    return PulumiTools(folder, home, "system")
+    return PulumiTools(Path(command).parent, home, "system")
+
+
+def has_host(command: Path, path: str) -> bool:
+    """True where a pulumi finds its Python host: on PATH, or beside itself."""
+    folders = (path, str(command.parent), str(command.resolve().parent))
+    return shutil.which(HOST, path=os.pathsep.join(folders)) is not None
+
+
+def plugin_versions(home: Path) -> list[str]:
+    """Versions of the kubernetes plugin in a PULUMI_HOME: `v4.25.0`."""
+    prefix = "resource-kubernetes-"
+    return sorted(path.parent.name.removeprefix(prefix) for path in home.glob(f"plugins/{prefix}v*/{PLUGIN}"))
 
 
 def _foreign_path() -> str:
@@ -59,10 +70,9 @@ def _home() -> Path:
 def _check_plugin(home: Path) -> None:
     # Resources name the version of their SDK, and the engine, which may fetch nothing, takes no other: neither older nor newer.
     wanted = f"v{importlib.metadata.version('pulumi-kubernetes')}"
-    prefix = "resource-kubernetes-"
-    found = [path.parent.name.removeprefix(prefix) for path in home.glob(f"plugins/{prefix}v*/{PLUGIN}")]
+    found = plugin_versions(home)
     if wanted not in found:
-        there = ", ".join(sorted(found)) if found else "none"
+        there = ", ".join(found) if found else "none"
         raise ToolchainError(
             f"no kubernetes plugin {wanted} in {home / 'plugins'}, the version of the Python package; there is {there}",
             f"run `pulumi plugin install resource kubernetes {wanted}`, {AUTO}",

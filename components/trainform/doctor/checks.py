@@ -1,0 +1,72 @@
+"""The one table: what is looked at, which verbs need it, and the command that mends it."""
+
+from __future__ import annotations
+
+from trainform.catalog import defaults
+from trainform.doctor import cluster, machine, pulumi
+from trainform.doctor.environment import NAMED, look_at_local_queues
+from trainform.doctor.model import Asked, Check
+from trainform.toolchain.oserrors import FIX as CACHE_FIX
+
+PROGRAM = ("preview", "up", "environment")  # verbs in which Pulumi runs a program of Python's on a user's cluster
+PYTHON = (*PROGRAM, "demo")  # or on the sandbox
+SLOW = "check the network or VPN with `kubectl get --raw /readyz`; where it is only slow: trainform doctor --timeout 30"
+BUILT = ("sandbox", "demo", "test")
+
+
+def _with_kueue(asked: Asked) -> bool:
+    return asked.environment is not None and asked.environment.admission == defaults.KUEUE
+
+
+CHECKS = (
+    Check("python", machine.look_at_python, verbs=PYTHON),
+    Check("pip", machine.look_at_pip, verbs=PYTHON, needs=("python",)),
+    Check("pulumi", pulumi.look_at_pulumi, verbs=PROGRAM),
+    Check("pulumi_plugin", pulumi.look_at_plugin, verbs=PROGRAM, needs=("python", "pulumi")),
+    Check("pulumi_login", pulumi.look_at_state, "pulumi login", verbs=PROGRAM),
+    Check("kubeconfig", cluster.look_at_kubeconfig, verbs=PROGRAM),
+    Check("cluster", cluster.look_at_cluster, SLOW, PROGRAM, ("kubeconfig",)),
+    Check("account", cluster.look_at_account, "log in to the cluster again", PROGRAM, ("kubeconfig", "cluster")),
+    Check(
+        "operators",
+        cluster.look_at_operators,
+        "install one in the cluster: docs/backends.md compares them",
+        PROGRAM,
+        ("kubeconfig", "cluster"),
+    ),
+    Check(
+        "rights",
+        cluster.look_at_rights,
+        "ask the platform team for them",
+        ("up",),
+        ("kubeconfig", "cluster"),
+        after=("operators",),
+    ),
+    Check(
+        "environment_rights",
+        cluster.look_at_environment_rights,
+        "ask the cluster's administrator for them, or let the platform team run that stack",
+        ("environment",),
+        ("kubeconfig", "cluster"),
+    ),
+    *(
+        Check(name, named.look, "", named.verbs, ("kubeconfig", "cluster"), applies=named.applies)
+        for name, named in NAMED.items()
+    ),
+    Check(
+        "local_queues",
+        look_at_local_queues,
+        "ask the platform team for a LocalQueue",
+        ("preview", "up"),
+        ("kubeconfig", "cluster", "operators"),
+        applies=_with_kueue,
+    ),
+    Check("docker", machine.look_at_docker, verbs=("rehearse",)),
+    Check("tool_chain", machine.look_at_tool_chain, "trainform toolchain ensure", BUILT),
+    Check("addons", machine.look_at_addons, "make addons", ("test",)),
+    Check("disk", machine.look_at_disk, CACHE_FIX, (*BUILT, "toolchain"), after=("tool_chain",)),
+    Check("go", machine.look_at_go, "install Go from go.dev/dl"),
+    Check("make", machine.look_for("make"), "apt-get install make", ("test",)),
+    Check("git", machine.look_for("git"), "apt-get install git", ("test",)),
+    Check("kubectl", machine.look_at_kubectl, "install it from kubernetes.io/docs/tasks/tools"),
+)

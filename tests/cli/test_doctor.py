@@ -1,0 +1,292 @@
+"""`trainform doctor` as a person calls it: on machines, with kubeconfigs and servers that are not as they should be."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+import yaml
+
+from tests.conftest import ROOT
+from tests.websites import WEB_PAGE, Answer, website
+from trainform.doctor.model import VERBS
+
+SECRET = "s3cret"  # noqa: S105 - of these kubeconfigs and addresses
+FILES_ALONE = ["new", "check", "plan", "render", "schema"]
+Doctor = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def environ(tmp_path: Path) -> dict[str, str]:
+    """A machine with nothing on it."""
+    for name in ("bin", "home", "cache", "here"):
+        (tmp_path / name).mkdir()
+    return {
+        "PATH": str(tmp_path / "bin"),
+        "HOME": str(tmp_path / "home"),
+        "TRAINFORM_CACHE": str(tmp_path / "cache"),
+        "DOCKER_HOST": f"unix://{tmp_path}/docker.sock",
+        "NO_PROXY": "127.0.0.1",
+        "PYTHONWARNINGS": "error",
+    }
+
+
+@pytest.fixture
+def doctor(tmp_path: Path, environ: dict[str, str]) -> Doctor:
+    """Runs it in a folder that is in no project, or in the folder `cwd`; never with a traceback or a raw control character."""
+
+    def run(*words: str, cwd: Path = tmp_path / "here") -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            [sys.executable, "-m", "trainform", "doctor", *words],
+            cwd=cwd,
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert "Traceback" not in done.stderr, done.stderr
+        assert all(letter.isprintable() or letter == "\n" for letter in done.stdout + done.stderr)
+        return done
+
+    return run
+
+
+def as_data(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    assert done.stderr == ""
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def use(environ: dict[str, str], tmp_path: Path, server: str, user: dict[str, Any], context: str = "lab") -> None:
+    """A kubeconfig with one context, which is the current one."""
+    content = {
+        "current-context": context,
+        "clusters": [{"name": "it", "cluster": {"server": server}}],
+        "contexts": [{"name": context, "context": {"cluster": "it", "user": "me", "namespace": "team-vision"}}],
+        "users": [{"name": "me", "user": user}],
+    }
+    (tmp_path / "kubeconfig").write_text(yaml.safe_dump(content))
+    environ["KUBECONFIG"] = str(tmp_path / "kubeconfig")
+
+
+def script(tmp_path: Path, name: str, *lines: str) -> None:
+    path = tmp_path / "bin" / name
+    path.write_text("\n".join(["#!/bin/sh", *lines]) + "\n")
+    path.chmod(0o755)
+
+
+def test_a_machine_with_nothing_on_it(doctor: Doctor) -> None:
+    done = doctor()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"ready: {', '.join(FILES_ALONE)}\n" in done.stdout.replace(", toolchain\n", "\n")
+    assert "not ready: preview, up, environment (pulumi, pulumi login, kubeconfig missing)\n" in done.stdout
+    assert "not ready: rehearse (docker missing)\n" in done.stdout
+    assert "\n  pulumi: trainform toolchain ensure --pulumi-only\n" in done.stdout
+    assert "\n  tool chain: trainform toolchain ensure\n" in done.stdout
+
+
+def test_as_data(doctor: Doctor) -> None:
+    answer = as_data(doctor("--json", "--for", "check,plan", "--for", "render"))
+    assert answer.keys() == {"ready", "asked", "checks", "verbs"}
+    assert (answer["ready"], answer["asked"]) == (True, ["check", "plan", "render"])
+    assert answer["checks"]["pulumi"] == {
+        "state": "missing",
+        "found": "not on PATH",
+        "fix": "trainform toolchain ensure --pulumi-only",
+        "needed_for": ["preview", "up", "environment"],
+        "details": {},
+    }
+    assert answer["checks"]["python"]["state"] == "ok"
+    assert answer["checks"]["python"]["details"]["path"] == sys.executable
+    assert answer["verbs"]["rehearse"] == {"ready": False, "missing": ["docker"], "not_checked": []}
+    assert answer["verbs"]["up"]["not_checked"] == ["pulumi_plugin", "cluster", "account", "operators", "rights"]
+    assert list(answer["verbs"]) == list(VERBS)
+
+
+@pytest.mark.parametrize(
+    ("verbs", "code"),
+    [("new,check,plan,render,schema", 0), ("check,up", 1), ("rehearse", 1), ("test", 1)],
+)  # fmt: skip
+def test_the_exit_code_is_of_what_is_asked(doctor: Doctor, verbs: str, code: int) -> None:
+    assert doctor("--for", verbs).returncode == code
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["--for", "upp,check,down"], "--for = upp, down"),
+        (["-e", "dev"], "is not a file of stacks/environments/"),
+        (["--timeout", "0"], "greater than or equal to 0.5"),
+        (["--timeout", "soon"], "unable to parse string as a number"),
+        (["--jason"], "No such option"),
+        (["up"], "unexpected extra argument"),
+    ],
+)
+def test_wrong_words(doctor: Doctor, words: list[str], reason: str) -> None:
+    done = doctor(*words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert reason in " ".join("".join(letter for letter in done.stderr if letter not in "│╭╮╰╯─").split())
+
+
+def test_a_setting_that_is_wrong_is_a_finding(doctor: Doctor, environ: dict[str, str]) -> None:
+    environ["TRAINFORM_TOOLCHAIN"] = "bild"
+    done = doctor("--for", "sandbox")
+    assert done.returncode == 1
+    assert "TRAINFORM_TOOLCHAIN = bild why: is not a way to get the tool chain" in " ".join(done.stdout.split())
+
+
+def test_an_environment_that_is_wrong(doctor: Doctor, tmp_path: Path) -> None:
+    (tmp_path / "here" / "lab.yaml").write_text("name: lab\nnamespace: {name: team-vision}\nqueus: {}\n")
+    done = doctor("-e", "./lab.yaml")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "./lab.yaml:3: queus" in done.stderr
+
+
+def test_the_rows_of_an_environment(doctor: Doctor) -> None:
+    """Only what it names is looked for."""
+    dev, lab = (
+        as_data(doctor("-e", name, "--json", cwd=ROOT))["checks"].keys()
+        for name in ("dev", "tests/environments/lab.yaml")
+    )
+    assert dev - lab == {"claims"}
+    assert {"namespace", "queues", "storage_classes"} <= lab
+
+
+# --- the way to the cluster
+
+
+def test_no_kubeconfig(doctor: Doctor, environ: dict[str, str], tmp_path: Path) -> None:
+    checks = as_data(doctor("--json"))["checks"]
+    assert checks["kubeconfig"]["found"].endswith("there is no kubeconfig at ~/.kube/config")
+    assert [checks["cluster"][key] for key in ("state", "found", "fix")] == ["not checked", "needs kubeconfig", ""]
+
+
+def test_a_context_that_is_not_there(doctor: Doctor, environ: dict[str, str], tmp_path: Path) -> None:
+    use(environ, tmp_path, "https://127.0.0.1:1", {"token": SECRET})
+    checks = as_data(doctor("-e", "dev", "--json", cwd=ROOT))["checks"]
+    assert checks["kubeconfig"]["state"] == "missing"
+    assert "context dev-cluster: the kubeconfig has no such context; it has lab" in checks["kubeconfig"]["found"]
+    assert "kubectl config get-contexts" in checks["kubeconfig"]["fix"]
+    assert checks["queues"]["state"] == "not checked"
+
+
+@pytest.mark.parametrize(
+    ("answer", "found"),
+    [
+        (WEB_PAGE, "does not answer as a Kubernetes API"),
+        ((200, "application/json", b'{"gitVersion": 5}'), "does not answer as a Kubernetes API"),
+        ((401, "text/html", b"<html>Log in</html>"), "refuses the credentials of the kubeconfig"),
+    ],
+)
+def test_a_server_that_is_no_kubernetes_api(
+    doctor: Doctor, environ: dict[str, str], tmp_path: Path, answer: Answer, found: str
+) -> None:
+    with website(answer) as server:
+        use(environ, tmp_path, server, {"token": SECRET})
+        told = as_data(doctor("--json"))
+    assert told["checks"]["kubeconfig"]["state"] == "ok"
+    assert told["checks"]["cluster"]["state"] == "missing"
+    assert found in told["checks"]["cluster"]["found"]
+    assert told["checks"]["rights"]["found"] == "needs cluster"
+    assert "cluster" in told["verbs"]["up"]["missing"]
+
+
+def test_a_server_that_only_looks_like_one(doctor: Doctor, environ: dict[str, str], tmp_path: Path) -> None:
+    """What the other looks meet there is theirs to tell, in a line each."""
+    with website((200, "application/json", b'{"gitVersion": "v1.34.4"}')) as server:
+        use(environ, tmp_path, server, {"token": SECRET})
+        checks = as_data(doctor("--json"))["checks"]
+    assert checks["cluster"]["state"] == "ok"
+    for name in ("account", "operators", "rights", "environment_rights"):
+        assert checks[name]["found"].startswith("cannot be looked at: KeyError"), name
+
+
+def test_a_server_that_is_silent(doctor: Doctor, environ: dict[str, str], tmp_path: Path) -> None:
+    """It takes connections and says nothing; the others are told all the same."""
+    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as server:
+        use(environ, tmp_path, f"https://127.0.0.1:{server.getsockname()[1]}", {"token": SECRET})
+        checks = as_data(doctor("--json", "--timeout", "2"))["checks"]
+    assert checks["cluster"]["state"] == "missing"
+    assert re.search(
+        "timed out|no answer within 2 s", checks["cluster"]["found"]
+    )  # whichever of the two limits is reached first
+    assert (checks["python"]["state"], checks["rights"]["found"]) == ("ok", "needs cluster")
+
+
+def test_a_command_for_credentials_that_hangs_is_ended(doctor: Doctor, environ: dict[str, str], tmp_path: Path) -> None:
+    """As one that opens a browser and waits."""
+    script(tmp_path, "login", f"echo $$ > {tmp_path}/id", "read line < /dev/tty || while :; do /bin/sleep 1; done")
+    command = {"apiVersion": "client.authentication.k8s.io/v1beta1", "command": str(tmp_path / "bin" / "login")}
+    use(environ, tmp_path, "https://127.0.0.1:1", {"exec": command})
+    checks = as_data(doctor("--json", "--timeout", "2"))["checks"]
+    assert checks["cluster"]["found"] == "no answer within 2 s"
+    number = int((tmp_path / "id").read_text())
+    assert not psutil.pid_exists(number) or psutil.Process(number).status() == psutil.STATUS_ZOMBIE
+
+
+# --- programs
+
+
+def test_programs_that_hang_or_fail_hold_up_nothing(doctor: Doctor, tmp_path: Path) -> None:
+    script(tmp_path, "pulumi", "/bin/sleep 300 & wait")
+    script(tmp_path, "go", "exit 7")
+    script(tmp_path, "kubectl", "echo this is no JSON")
+    (tmp_path / "bin" / "git").write_bytes(b"\x7fELF")
+    (tmp_path / "bin" / "git").chmod(0o755)
+    checks = as_data(doctor("--json", "--timeout", "2"))["checks"]
+    assert re.search("pulumi does not answer within|no answer within", checks["pulumi"]["found"])
+    assert checks["go"]["found"] == "`go env GOVERSION` ends with exit code 7"
+    assert checks["kubectl"]["found"].startswith("cannot be looked at: JSONDecodeError")
+    assert checks["git"]["state"] == "ok", "it is not run"
+    assert checks["python"]["state"] == "ok"
+
+
+def test_what_others_write_cannot_move_the_cursor(doctor: Doctor, environ: dict[str, str], tmp_path: Path) -> None:
+    script(tmp_path, "pulumi", r"printf 'v3.259.0\033[2J\007\n'")
+    script(tmp_path, "pulumi-language-python")
+    use(environ, tmp_path, "https://127.0.0.1:1", {"token": SECRET}, context="lab\x1b]0;owned\x07\u202e")
+    done = doctor()
+    assert r"v3.259.0\x1b[2J\x07" in done.stdout
+    assert r"lab\x1b]0;owned\x07\u202e" in done.stdout
+    assert doctor("--json").returncode == 0
+
+
+# --- secrets
+
+
+def test_no_secret_is_shown(doctor: Doctor, environ: dict[str, str], tmp_path: Path) -> None:
+    use(environ, tmp_path, f"https://me:{SECRET}@127.0.0.1:1", {"username": "me", "password": SECRET})
+    environ["DOCKER_HOST"] = f"tcp://me:{SECRET}@127.0.0.1:1"
+    environ["PULUMI_BACKEND_URL"] = f"https://me:{SECRET}@states.example.com"
+    environ["PULUMI_ACCESS_TOKEN"] = SECRET
+    environ["HTTPS_PROXY"] = f"http://me:{SECRET}@127.0.0.1:1"
+    for done in (doctor(), doctor("--json")):
+        assert SECRET not in done.stdout + done.stderr
+        assert "server https://127.0.0.1:1" in done.stdout
+
+
+def test_no_line_of_a_broken_kubeconfig_is_shown(doctor: Doctor, environ: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "kubeconfig").write_text(f"users:\n- user:\n    token: {SECRET}: x\n")
+    environ["KUBECONFIG"] = str(tmp_path / "kubeconfig")
+    done = doctor("--json")
+    assert ":3 is not YAML that can be read: mapping values are not allowed here" in done.stdout
+    assert SECRET not in done.stdout
+
+
+def test_a_token_that_no_header_can_carry(doctor: Doctor, environ: dict[str, str], tmp_path: Path) -> None:
+    with website() as server:
+        use(environ, tmp_path, server, {"token": f"{SECRET}\n{SECRET}"})
+        done = doctor("--json")
+    assert "Illegal header value" in done.stdout
+    assert SECRET not in done.stdout

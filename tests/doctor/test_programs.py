@@ -1,0 +1,77 @@
+"""Programs that answer, fail, hang, or never stop talking."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psutil
+import pytest
+
+from trainform.doctor.programs import LONGEST_ANSWER, ask
+from trainform.errors import TrainformError
+
+MANY = 60.0  # seconds: more than any test waits
+FEW = 0.3
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    """The path of a shell script that a test writes."""
+    return tmp_path / "tool"
+
+
+def script(path: Path, *lines: str) -> str:
+    path.write_text("\n".join(["#!/bin/sh", *lines]) + "\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_what_it_prints(program: Path) -> None:
+    assert ask([script(program, 'echo "v1.2.3 $1 $WHO"; echo aside >&2'), "version"], MANY, {"WHO": "me"}) == (
+        "v1.2.3 version me\n"
+    )
+
+
+def test_it_reads_nothing(program: Path) -> None:
+    """A program that asks for a password gets none."""
+    assert ask([script(program, "read line; echo got $line")], MANY) == "got\n"
+
+
+def test_a_path_may_be_relative(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script(program, "pwd")
+    monkeypatch.chdir(program.parent)
+    assert ask(["./tool"], MANY) == "/\n"
+
+
+def test_a_failure_names_the_command(program: Path) -> None:
+    with pytest.raises(TrainformError, match=r"`tool version --client` ends with exit code 3") as caught:
+        ask([script(program, "exit 3"), "version", "--client"], MANY)
+    assert caught.value.fix == f"run `{program} version --client` to see why"
+
+
+def test_no_program(program: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        ask([str(program)], MANY)
+    program.write_bytes(b"\x7fELF of another machine")
+    program.chmod(0o755)
+    with pytest.raises(OSError, match="Exec format error"):
+        ask([str(program)], MANY)
+
+
+def test_one_that_hangs_is_ended_with_what_it_started(program: Path, tmp_path: Path) -> None:
+    """The shell's child holds the pipe: ending the shell alone would leave us waiting for it."""
+    ids = tmp_path / "ids"
+    with pytest.raises(TrainformError, match=r"tool does not answer within 0\.3 s"):
+        ask([script(program, f"sleep 300 & echo $$ $! > {ids}", "wait")], FEW)
+    for number in map(int, ids.read_text().split()):
+        assert not psutil.pid_exists(number) or psutil.Process(number).status() == psutil.STATUS_ZOMBIE
+
+
+def test_one_that_never_stops_talking(program: Path) -> None:
+    with pytest.raises(TrainformError, match="ends with exit code -9"):
+        ask([script(program, "exec yes")], MANY)
+
+
+def test_bytes_that_are_no_text(program: Path) -> None:
+    assert ask([script(program, r"printf '\377v1'")], MANY) == "�v1"
+    assert LONGEST_ANSWER > 10_000

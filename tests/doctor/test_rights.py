@@ -1,0 +1,90 @@
+"""What `pulumi up` makes, and so must be allowed: held to the objects that are rendered."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+import yaml
+
+from tests.conftest import ROOT
+from trainform.catalog import defaults
+from trainform.cluster import read
+from trainform.cluster.operators import OPERATORS
+from trainform.doctor.cluster import image_version, of_environments, of_experiments
+from trainform.spec.environment import Environment
+from trainform.spec.load import load_environment
+from trainform.spec.names import BackendName
+
+BACKENDS = get_args(BackendName)
+GOLDEN = ROOT / "tests" / "golden"
+OWN_QUEUE = (
+    "scheduling.volcano.sh",
+    "queues",
+)  # of an experiment that brings its own: the platform team's right, said in the docs
+
+
+def kinds(path: Path) -> set[tuple[str, str]]:
+    """Group and plural of every object in a file of golden manifests; none where it holds a refusal."""
+    text = path.read_text()
+    return {_kind(body) for body in yaml.safe_load_all(text)} if text.startswith(("apiVersion:", "---")) else set()
+
+
+def _kind(body: dict[str, Any]) -> tuple[str, str]:
+    group, slash, _ = body["apiVersion"].partition("/")
+    kind = body["kind"].lower()
+    return group if slash else "", f"{kind}es" if kind.endswith("s") else f"{kind}s"
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_experiments(backend: str) -> None:
+    """What the teaching experiments make, and no kind of an operator that is another's."""
+    rendered = {kind for path in GOLDEN.glob(f"*/{backend}.yaml") for kind in kinds(path)} - {OWN_QUEUE}
+    wanted = of_experiments({backend}, defaults.VOLCANO, "ai-namespace")
+    assert rendered - {(row.group, row.plural) for row in wanted} == set()
+    assert {row.group for row in wanted} == {group for group, _ in rendered}
+    assert {row.namespace for row in wanted} == {"ai-namespace"}
+
+
+def test_kueue_needs_no_gangs() -> None:
+    volcano, kueue = (
+        {row.group for row in of_experiments({"jobset"}, admission, "ai-namespace")}
+        for admission in (defaults.VOLCANO, defaults.KUEUE)
+    )
+    assert volcano - kueue == {"scheduling.volcano.sh"}
+
+
+def test_environments() -> None:
+    """Only what is listed; the golden manifests of `dev` list no priority class."""
+    dev = load_environment("dev").checked()
+    listed = {kind for path in GOLDEN.glob("dev/*.yaml") for kind in kinds(path)}
+    assert {(row.group, row.plural) for row in of_environments(dev, "ai-namespace")} == listed
+    everything = {(row.group, row.plural) for row in of_environments(None, "default")}
+    assert everything == listed | {("scheduling.k8s.io", "priorityclasses")}
+    small = Environment.model_validate({"name": "lab", "namespace": {"name": "team-vision"}})
+    assert of_environments(small, "team-vision") == []
+
+
+def test_operators_are_those_of_the_backends() -> None:
+    versions = {row.name: row.api_version for row in OPERATORS}
+    for backend in BACKENDS:
+        assert versions[backend] == importlib.import_module(f"trainform.backends.{backend}").API_VERSION
+    assert set(versions) - set(BACKENDS) == {defaults.KUEUE}
+    group, version, _ = read._NAMESPACED["LocalQueue"]
+    assert versions[defaults.KUEUE] == f"{group}/{version}"
+
+
+@pytest.mark.parametrize(
+    ("image", "name", "version"),
+    [
+        ("docker.io/volcanosh/vc-controller-manager:v1.14.0", "vc-controller-manager", "v1.14.0"),
+        ("registry.example.com:5000/mirror/kueue/kueue:v0.19.2@sha256:0a1b", "kueue", "v0.19.2"),
+        ("registry.k8s.io/jobset/jobset@sha256:0a1b", "jobset", "sha256:0a1b"),
+        ("localhost:5000/kubedl", "kubedl", "latest"),
+        ("kubedl", "kubedl", "latest"),
+    ],
+)
+def test_versions_of_images(image: str, name: str, version: str) -> None:
+    assert image_version(image) == (name, version)

@@ -1,0 +1,251 @@
+"""`trainform doctor` on a real control plane: who asks, what they may do, which operators are there, what an environment names."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.engine.live import Live, until
+from tests.engine.project import Project
+from trainform.catalog import defaults
+from trainform.cluster.api import ClusterApi
+from trainform.doctor.cluster import VERBS, Objects, of_experiments
+
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
+PATIENCE = ("--timeout", "60")  # the tests' machine is busy
+ACCOUNT = "researcher"
+QUEUES = "scheduling.volcano.sh/v1beta1"
+
+
+def doctor(project: Project, *words: str, code: int = 0) -> dict[str, Any]:
+    """What it finds, as data."""
+    ran = project.run(sys.executable, "-m", "trainform", "doctor", "--json", *PATIENCE, *words)
+    assert ran.code == code, ran.output
+    answer: dict[str, Any] = json.loads(ran.output)
+    return answer
+
+
+def become(project: Project, user: dict[str, Any]) -> None:
+    """From here on the project's kubeconfig has these credentials."""
+    path = project.folder / "kubeconfig"
+    content = yaml.safe_load(Path(project.environ["KUBECONFIG"]).read_text())
+    content["users"][0]["user"] = user
+    path.write_text(yaml.safe_dump(content))
+    project.environ["KUBECONFIG"] = str(path)
+
+
+def allow(live: Live, namespace: str, objects: Iterable[Objects], verbs: Sequence[str] = VERBS) -> None:
+    """Give the account rights in the namespace, in place of those that it had."""
+    rules = [{"apiGroups": [row.group], "resources": [row.plural], "verbs": list(verbs)} for row in objects]
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": ACCOUNT}, "rules": rules}
+    path = f"{RBAC}/namespaces/{namespace}/roles/{ACCOUNT}?fieldManager=tests&force=true"
+    response = live.request("PATCH", path, role, "application/apply-patch+yaml")
+    assert response.status_code in (200, 201), response.text
+
+
+@pytest.fixture
+def researcher(project: Project, live: Live) -> Project:
+    """The project of an account that may do nothing yet."""
+    namespace = project.namespace
+    collection = f"/api/v1/namespaces/{namespace}/serviceaccounts"
+    made = live.request("POST", collection, {"metadata": {"name": ACCOUNT}})
+    assert made.status_code == 201, made.text
+    bound = live.request(
+        "POST",
+        f"{RBAC}/namespaces/{namespace}/rolebindings",
+        {
+            "metadata": {"name": ACCOUNT},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": ACCOUNT},
+            "subjects": [{"kind": "ServiceAccount", "name": ACCOUNT, "namespace": namespace}],
+        },
+    )
+    assert bound.status_code == 201, bound.text
+    token = live.request("POST", f"{collection}/{ACCOUNT}/token", {"spec": {}})
+    assert token.status_code == 201, token.text
+    become(project, {"token": token.json()["status"]["token"]})
+    return project
+
+
+def test_an_administrator_lacks_nothing(project: Project) -> None:
+    found = doctor(project, "-e", "dev", "--for", "preview,up,environment")
+    states = {name: check["state"] for name, check in found["checks"].items()}
+    assert (found["ready"], found["verbs"]["up"]) == (True, {"ready": True, "missing": [], "not_checked": []})
+    assert found["checks"]["cluster"]["details"]["version"].startswith("v1.")
+    assert found["checks"]["account"]["found"] == "trainform-sandbox"
+    assert found["checks"]["queues"]["found"] == "default"
+    assert states["pulumi_plugin"] == states["rights"] == states["environment_rights"] == "ok"
+
+
+# --- who asks
+
+
+def test_credentials_that_are_refused(project: Project) -> None:
+    become(project, {"token": "of-yesterday"})
+    found = doctor(project, "-e", "dev", "--for", "up", code=1)
+    assert "refuses the credentials of the kubeconfig" in found["checks"]["cluster"]["found"]
+    assert "of-yesterday" not in json.dumps(found)
+
+
+def test_no_credentials(project: Project) -> None:
+    """Anybody may ask for the version, so the cluster seems to be reached."""
+    become(project, {"username": "nobody"})
+    checks = doctor(project, "-e", "dev", "--for", "up", code=1)["checks"]
+    assert checks["cluster"]["state"] == "ok"
+    assert checks["account"]["state"] == "missing"
+    assert "system:anonymous" in checks["account"]["found"]
+    assert (checks["operators"]["state"], checks["rights"]["state"]) == ("not checked", "not checked")
+    assert checks["queues"]["state"] == "not checked"
+
+
+# --- rights
+
+
+def test_the_rights_that_are_asked_for_are_enough(researcher: Project, live: Live) -> None:
+    """An account with these and no others brings a job up, changes it and takes it down, and the doctor finds nothing missing."""
+    wanted = of_experiments({defaults.BACKEND}, defaults.VOLCANO, researcher.namespace)
+    allow(live, researcher.namespace, wanted)
+    found = doctor(researcher, "-e", "dev", "--for", "preview,up")
+    user = f"system:serviceaccount:{researcher.namespace}:{ACCOUNT}"
+    assert found["checks"]["account"]["details"] == {"user": user}
+    assert found["checks"]["rights"]["found"] == f"all that is needed in the namespace {researcher.namespace}"
+    assert "may not list deployments" in found["checks"]["operators"]["found"]
+    assert found["checks"]["queues"]["state"] == "not checked"
+    assert found["checks"]["environment_rights"]["state"] == "ok", "this environment lists nothing"
+
+    researcher.copied("llama-sft")  # with Services, Secret, claims and a launch script
+    stack = researcher.stack("llama-sft")
+    researcher.ssh_secret(stack).succeeded()
+    researcher.up(stack)
+    researcher.copied("llama-sft", lambda data: data.update(env={"NCCL_DEBUG": "WARN"}))
+    assert {"ConfigMap", "Job"} <= {step.kind for step in researcher.applied(stack)}
+    researcher.destroy(stack)
+    assert live.find_all("jobs", researcher.namespace) == []
+
+
+def test_each_verb_that_is_not_allowed(researcher: Project, live: Live) -> None:
+    wanted = of_experiments({defaults.BACKEND}, defaults.VOLCANO, researcher.namespace)
+    for absent in VERBS:
+        allow(live, researcher.namespace, wanted, [verb for verb in VERBS if verb != absent])
+        rights = doctor(researcher, "-e", "dev", "--for", "up", code=1)["checks"]["rights"]
+        assert rights["details"]["refused"] == {str(row): [absent] for row in wanted}
+    assert rights["fix"] == "ask the platform team for them"
+
+
+def test_a_kind_that_is_not_allowed(researcher: Project, live: Live) -> None:
+    wanted = of_experiments({defaults.BACKEND}, defaults.VOLCANO, researcher.namespace)
+    allow(live, researcher.namespace, [row for row in wanted if row.plural != "secrets"])
+    found = doctor(researcher, "-e", "dev", "--for", "preview,up", code=1)
+    namespace = researcher.namespace
+    assert found["checks"]["rights"]["found"] == f"not allowed in the namespace {namespace}: {', '.join(VERBS)} secrets"
+    assert found["verbs"]["up"]["missing"] == ["rights"]
+    assert found["verbs"]["preview"]["ready"], "a preview makes nothing"
+
+
+def test_the_stack_of_an_environment_needs_more(researcher: Project, live: Live) -> None:
+    allow(live, researcher.namespace, of_experiments({defaults.BACKEND}, defaults.VOLCANO, researcher.namespace))
+    queues = {"night": {"weight": 2}}
+    researcher.environment(queues=queues, namespace={"name": researcher.namespace, "create": True})
+    found = doctor(researcher, "-e", "dev", "--for", "environment", code=1)
+    assert set(found["checks"]["environment_rights"]["details"]["refused"]) == {
+        "namespaces",
+        "queues.scheduling.volcano.sh",
+    }
+    assert found["verbs"]["up"]["ready"], "those are for the platform team to do"
+
+
+# --- operators
+
+
+def test_an_operator_that_is_not_there(project: Project) -> None:
+    """This cluster has Volcano alone, and its controllers run outside of it."""
+    found = doctor(project)
+    assert found["checks"]["operators"]["details"]["found"].keys() == {"volcano"}
+    assert found["checks"]["operators"]["found"].endswith("; not found: jobset, kueue, trainer, kubedl, kubeflow")
+    project.environment(backend="jobset", admission="kueue", queues={})
+    found = doctor(project, "-e", "dev", "--for", "up", code=1)
+    operators = found["checks"]["operators"]
+    assert operators["found"].startswith("the environment needs JobSet and Kueue; found: volcano")
+    assert operators["fix"] == "install JobSet and Kueue in the cluster, or choose another `backend`"
+    assert found["checks"]["local_queues"]["state"] == "not checked"
+
+
+# --- what an environment names
+
+
+def test_what_the_environments_stack_makes(project: Project) -> None:
+    """Missing before it is up, there afterwards."""
+    project.environment(
+        queues={"default": {"weight": 1}, "night": {"weight": 4}},
+        priority_classes={"t-urgent": {"value": 1000}},
+        claims={"shared-data": {"size": "1Ti", "class": "fast"}},
+    )
+    found = doctor(project, "-e", "dev", "--for", "up", code=1)
+    assert found["verbs"]["up"]["missing"] == ["queues", "priority_classes", "claims"]
+    assert found["checks"]["queues"]["found"] == "night: not there"
+    assert {found["checks"][name]["fix"] for name in ("queues", "priority_classes", "claims")} == {"pulumi up -s dev"}
+    assert found["verbs"]["environment"]["ready"]
+    stack = project.stack()
+    project.up(stack)
+    try:
+        found = doctor(project, "-e", "dev", "--for", "up")
+        assert found["checks"]["queues"]["found"] == "default, night"
+    finally:
+        project.destroy(stack)
+
+
+def test_what_somebody_else_makes(project: Project) -> None:
+    project.environment(
+        namespace={"name": "nobodys", "create": False},
+        storage_classes={"fast": "cephfs-ssd", "archive": "tape"},
+        image_pull_secrets=["registry"],
+    )
+    checks = doctor(project, "-e", "dev", "--for", "preview", code=1)["checks"]
+    assert checks["namespace"]["fix"] == "kubectl create namespace nobodys"
+    assert checks["storage_classes"]["found"] == "tape: not there"
+    assert checks["storage_classes"]["fix"].endswith("kubectl get storageclasses")
+    assert checks["pull_secrets"]["fix"] == "kubectl create secret docker-registry NAME -n nobodys"
+
+
+def test_a_secret_is_looked_for_without_being_read(
+    project: Project, live: Live, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = {"metadata": {"name": "registry"}, "stringData": {"password": "s3cret"}}
+    live.create("secrets", secret, project.namespace)
+    project.environment(image_pull_secrets=["registry"])
+    checks = doctor(project, "-e", "dev", "--for", "up")["checks"]
+    assert (checks["pull_secrets"]["state"], checks["pull_secrets"]["found"]) == ("ok", "registry")
+    monkeypatch.setenv("KUBECONFIG", project.environ["KUBECONFIG"])
+    with contextlib.closing(ClusterApi("dev-cluster", 60.0)) as api:
+        answer = api.get(f"/api/v1/namespaces/{project.namespace}/secrets/registry", metadata_only=True)
+    assert answer.body.keys() == {"apiVersion", "kind", "metadata"}
+
+
+def test_a_queue_that_is_closed(project: Project, live: Live) -> None:
+    """Making it again would not open it."""
+
+    def state() -> str:
+        answer: str = live.get("queues", "night").get("status", {}).get("state", "")
+        return answer
+
+    live.create("queues", {"apiVersion": QUEUES, "kind": "Queue", "metadata": {"name": "night"}, "spec": {"weight": 1}})
+    until(lambda: state() == "Open", "the queue to open")
+    target = {
+        "apiVersion": QUEUES,
+        "kind": "Queue",
+        "name": "night",
+        "uid": live.get("queues", "night")["metadata"]["uid"],
+    }
+    command = {"action": "CloseQueue", "target": {**target, "controller": True}, "metadata": {"name": "close-night"}}
+    live.create("commands", {"apiVersion": "bus.volcano.sh/v1alpha1", "kind": "Command", **command}, "default")
+    until(lambda: state() == "Closed", "the queue to close")
+    project.environment(queues={"night": {"weight": 1}, "evening": {"weight": 1}})
+    queues = doctor(project, "-e", "dev", "--for", "up", code=1)["checks"]["queues"]
+    assert queues["found"] == "night: is Closed, evening: not there"
+    assert queues["fix"] == "vcctl queue operate --action open --name night; pulumi up -s dev"

@@ -1,0 +1,48 @@
+"""`trainform doctor` on a cluster that has every operator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.engine.live import Live, until
+from tests.engine.project import Project
+from tests.engine.test_doctor import doctor
+
+
+def deploy(live: Live, namespace: str, name: str, image: str, **spec: Any) -> None:
+    """A Deployment of one pod."""
+    labels = {"app": name}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "manager", "image": image}], **spec}}
+    body = {"metadata": {"name": name}, "spec": {"selector": {"matchLabels": labels}, "template": template}}
+    response = live.request("POST", f"/apis/apps/v1/namespaces/{namespace}/deployments", body)
+    assert response.status_code == 201, response.text
+
+
+def test_operators_and_their_versions(addons_project: Project, addons_live: Live) -> None:
+    namespace = addons_project.namespace
+    everywhere = [{"operator": "Exists"}]  # accelerator nodes are tainted
+    deploy(addons_live, namespace, "one", "docker.io/volcanosh/vc-controller-manager:v1.14.1", tolerations=everywhere)
+    deploy(addons_live, namespace, "two", "mirror.example.com/kueue/kueue:v0.19.2", nodeSelector={"there": "is-none"})
+    path = f"/apis/apps/v1/namespaces/{namespace}/deployments/one"
+    until(lambda: addons_live.request("GET", path).json()["status"].get("readyReplicas") == 1, "the pod to be ready")
+    operators = doctor(addons_project)["checks"]["operators"]
+    assert operators["state"] == "ok"
+    assert operators["details"]["found"] == {
+        "volcano": "v1.14.1",
+        "kueue": "v0.19.2, and no pod of it is ready",
+        **dict.fromkeys(
+            ("jobset", "trainer", "kubedl", "kubeflow"), "version unknown: no deployment of its controller"
+        ),
+    }
+
+
+def test_the_local_queues_of_kueue(addons_project: Project, addons_live: Live) -> None:
+    addons_project.environment(backend="jobset", admission="kueue", queues={})
+    found = doctor(addons_project, "-e", "dev", "--for", "up", code=1)
+    assert found["verbs"]["up"]["missing"] == ["local_queues"]
+    assert "queues" not in found["checks"], "Volcano's are of no use"
+    path = f"/apis/kueue.x-k8s.io/v1beta2/namespaces/{addons_project.namespace}/localqueues"
+    queue = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "LocalQueue", "metadata": {"name": "team"}}
+    made = addons_live.request("POST", path, {**queue, "spec": {"clusterQueue": "all"}})
+    assert made.status_code == 201, made.text
+    assert doctor(addons_project, "-e", "dev", "--for", "up")["checks"]["local_queues"]["found"] == "team"
