@@ -273,7 +273,7 @@ def test_no_secret_is_shown(doctor: Doctor, environ: dict[str, str], tmp_path: P
     environ["HTTPS_PROXY"] = f"http://me:{SECRET}@127.0.0.1:1"
     for done in (doctor(), doctor("--json")):
         assert SECRET not in done.stdout + done.stderr
-        assert "server https://127.0.0.1:1" in done.stdout
+        assert "https://127.0.0.1:1" in done.stdout
 
 
 def test_no_line_of_a_broken_kubeconfig_is_shown(doctor: Doctor, environ: dict[str, str], tmp_path: Path) -> None:

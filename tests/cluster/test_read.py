@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.websites import website
+from tests.websites import Answer, website
 from trainform.catalog import defaults
+from trainform.cluster.connection import shown_server
 from trainform.cluster.read import Cluster
 from trainform.errors import ClusterError
 
@@ -189,6 +190,164 @@ def test_a_broken_file_keeps_its_secrets(home: Path, monkeypatch: pytest.MonkeyP
     """PyYAML shows the line that it does not understand."""
     (home / "broken").write_text(f"users:\n- name: u\n  user:\n    token: {SECRET}: x\n")
     monkeypatch.setenv("KUBECONFIG", str(home / "broken"))
-    with pytest.raises(ClusterError, match=":4 is not YAML that can be read: mapping values are not allowed here") as caught:
+    with pytest.raises(
+        ClusterError, match=":4 is not YAML that can be read: mapping values are not allowed here"
+    ) as caught:
         Cluster(None)
+    assert SECRET not in str(caught.value)
+
+
+# --- what an attacker, or a strange server, does: one message each, whatever lightkube and its transport run into
+
+
+def program(folder: Path, script: str) -> dict[str, object]:
+    """A command of the kubeconfig's for a token."""
+    path = folder / "gives-token"
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return {"exec": EXEC | {"command": str(path)}}
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        ("echo no way >&2; exit 3", "returned 3: no way"),
+        ("printf '\\377' >&2; exit 3", "gives no token"),
+        ("echo '{}'", "gives no token"),
+        ("echo '[]'", "gives no token"),
+        ("echo null", "gives no token"),
+        ("echo no JSON", "gives no token"),
+        ("printf '\\377'", "gives no token"),
+        ("head -c 100000 /dev/zero | tr '\\0' '['", "gives no token"),
+        ("""printf '{"status": {"token": "\\\\ud800s3cret"}}'""", "no header can carry the token"),
+        ("""printf '{"status": {"token": "s3cret\\\\n"}}'""", "Illegal header value"),
+    ],
+)
+def test_commands_for_a_token(
+    home: Path, monkeypatch: pytest.MonkeyPatch, web_page: str, script: str, reason: str
+) -> None:
+    use(home / "one", monkeypatch, web_page, program(home, script))
+    with pytest.raises(ClusterError) as caught, contextlib.closing(Cluster(None)) as cluster:
+        cluster.get("Namespace", "ai-namespace")
+    assert reason in str(caught.value)
+    assert SECRET not in str(caught.value)
+
+
+JSON = "application/json"
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ((500, "text/html", b"<html>"), "as a Kubernetes API (HTTP status 500)"),
+        ((302, "text/html", b"<html>"), "as a Kubernetes API (HTTP status 302)"),
+        ((500, JSON, b"[]"), "as a Kubernetes API"),
+        ((500, JSON, b"null"), "as a Kubernetes API"),
+        ((500, JSON, b"\xff"), "as a Kubernetes API (UnicodeDecodeError)"),
+        ((500, JSON, b"[" * 100_000), "as a Kubernetes API (RecursionError)"),
+        ((500, JSON, b'{"message": [5], "code": "x"}'), "as a Kubernetes API (ValidationError)"),
+        ((500, JSON, b"{}"), "refuses: HTTP status 500"),
+        ((401, JSON, b'{"message": "Unauthorized"}'), "refuses: Unauthorized"),
+        ((200, "text/html", b"<html>"), "as a Kubernetes API"),
+        ((200, JSON, b"[" * 100_000), "as a Kubernetes API"),
+        ((200, JSON, b"\xff"), "as a Kubernetes API"),
+        ((200, JSON, b"[]"), "as a Kubernetes API"),
+        ((200, JSON, b'{"items": 5}'), "as a Kubernetes API"),
+        ((200, JSON, b"{}"), "as a Kubernetes API"),
+    ],
+)
+def test_strange_answers(home: Path, monkeypatch: pytest.MonkeyPatch, answer: Answer, reason: str) -> None:
+    with website(answer) as server:
+        use(home / "one", monkeypatch, server, {"token": "t0ken"})
+        with contextlib.closing(Cluster(None)) as cluster:
+            with pytest.raises(ClusterError) as caught:
+                cluster.find_all("Pod", "ai-namespace", {})
+            assert reason in str(caught.value)
+            if answer[0] != 200:
+                with pytest.raises(ClusterError) as caught:
+                    cluster.get("Namespace", "ai-namespace")
+                assert reason in str(caught.value)
+
+
+@pytest.mark.parametrize("body", [b"{}", b'{"kind": "Status", "message": "no", "code": 5}'])
+def test_not_found_and_forbidden_are_answers(home: Path, monkeypatch: pytest.MonkeyPatch, body: bytes) -> None:
+    for status, missing in ((404, True), (403, False)):
+        with website((status, JSON, body)) as server:
+            use(home / "one", monkeypatch, server, {"token": "t0ken"})
+            with contextlib.closing(Cluster(None)) as cluster:
+                found = cluster.get("Namespace", "ai-namespace")
+                assert (found.missing, found.readable) == (missing, missing)
+                if missing:
+                    assert cluster.find_all("Pod", "ai-namespace", {}) == []
+                else:
+                    with pytest.raises(ClusterError, match="does not let you list the pods of the namespace ai-"):
+                        cluster.find_all("Pod", "ai-namespace", {})
+
+
+@pytest.mark.parametrize(
+    "server", ["http://a..b", f"http://{'a' * 300}", "http://" + "\u00e9" * 300, "http://", "http://a:99999", "//"]
+)
+def test_addresses_that_are_none(home: Path, monkeypatch: pytest.MonkeyPatch, server: str) -> None:
+    use(home / "one", monkeypatch, server, {"token": "t0ken"})
+    with pytest.raises(ClusterError, match="the current context"), contextlib.closing(Cluster(None)) as cluster:
+        cluster.get("Namespace", "ai-namespace")
+
+
+@pytest.mark.parametrize(
+    ("server", "shown"),
+    [
+        ("https://u:s3cret@host.example:6443/a", "https://host.example:6443"),
+        ("https://host.example?token=s3cret", "https://host.example"),
+        ("https://host.example/s3cret#s3cret", "https://host.example"),
+        ("https://u:s3cret@[::1]:6443", "https://[::1]:6443"),
+        ("https://u:s3/cret@host.example", "an address that cannot be read"),
+        ("u:s3cret@host.example", "an address that cannot be read"),
+        ("", "an address that cannot be read"),
+    ],
+)
+def test_of_an_address_the_host_is_shown(server: str, shown: str) -> None:
+    assert shown_server(server) == shown
+
+
+@pytest.mark.parametrize("server", ["http://u:s3cret@127.0.0.1:1", "http://127.0.0.1:1?token=s3cret"])
+def test_secrets_in_the_address(home: Path, monkeypatch: pytest.MonkeyPatch, server: str) -> None:
+    use(home / "one", monkeypatch, server, {})
+    with contextlib.closing(Cluster(None)) as cluster, pytest.raises(ClusterError) as caught:
+        cluster.get("Namespace", "ai-namespace")
+    assert "(http://127.0.0.1:1)" in str(caught.value)
+    assert SECRET not in str(caught.value)
+
+
+def test_a_part_of_a_password_is_not_taken_for_a_port(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use(home / "one", monkeypatch, "https://u:s3cret/x@host.example", {"token": "t0ken"})
+    with pytest.raises(ClusterError, match="Invalid port") as caught:
+        Cluster(None)
+    assert SECRET not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("users:\n- token: !!int s3cret\n", ":2 is not YAML that can be read: ValueError"),
+        ("users:\n- token: !!bool s3cret\n", ":2 is not YAML that can be read: KeyError"),
+        ("users:\n- token: !!timestamp s3cret\n", ":2 is not YAML that can be read: AttributeError"),
+        ("a: 1\nusers: *s3cret\n", ":2 is not YAML that can be read: ComposerError"),
+        ("users:\n- token: !s3cret x\n", ":2 is not YAML that can be read: ConstructorError"),
+        ("users:\n- token: !s3cret!x x\n", ":2 is not YAML that can be read: ParserError"),
+        ('token: "s3cret\\q"\n', ":1 is not YAML that can be read: ScannerError"),
+    ],
+)
+def test_values_that_are_no_yaml(home: Path, monkeypatch: pytest.MonkeyPatch, content: str, reason: str) -> None:
+    (home / "broken").write_text(content)
+    monkeypatch.setenv("KUBECONFIG", str(home / "broken"))
+    with pytest.raises(ClusterError) as caught:
+        Cluster(None)
+    assert reason in str(caught.value)
+    assert SECRET not in str(caught.value)
+
+
+def test_a_token_that_is_a_block_of_text(home: Path, monkeypatch: pytest.MonkeyPatch, web_page: str) -> None:
+    use(home / "one", monkeypatch, web_page, {"token": f"{SECRET}\n"})
+    with contextlib.closing(Cluster(None)) as cluster, pytest.raises(ClusterError, match="Illegal header") as caught:
+        cluster.get("Namespace", "ai-namespace")
     assert SECRET not in str(caught.value)

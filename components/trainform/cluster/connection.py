@@ -98,7 +98,7 @@ class _Loader(yaml.SafeLoader):
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         """The value; an error has the line of its node, and is told by its type."""
         try:
-            return super().construct_object(node, deep)  # type: ignore[no-untyped-call]
+            return super().construct_object(node, deep)
         except yaml.YAMLError:
             raise
         except Exception as error:
@@ -114,7 +114,7 @@ def _read(path: Path) -> KubeConfig:
         raise ConfigError(f"{path} {error.problems[0].reason}") from None
     except yaml.YAMLError as error:
         raise ConfigError(_syntax_error(path, error)) from None
-    except Exception as error:  # whatever lightkube runs into in a file of somebody else's; none of these repeats a value
+    except Exception as error:  # whatever lightkube runs into; none of these repeats a value
         raise ConfigError(f"{path} is not a kubeconfig that can be read ({type(error).__name__}: {error})") from None
 
 
@@ -149,7 +149,7 @@ def _trouble(error: Exception, name: str, place: str) -> ClusterError:
         )
     if _of_credentials(error):
         reason = _reason(error) if isinstance(error, ConfigError | OSError) else "its command gives no token"
-        reason = "the token is not ASCII" if isinstance(error, UnicodeEncodeError) else reason
+        reason = "no header can carry the token" if isinstance(error, UnicodeEncodeError) else reason
         return ClusterError(f"no credentials for {name}: {reason}", CREDENTIALS_FIX)
     if isinstance(error, httpx2.HTTPStatusError):
         return no_api(place, f"HTTP status {error.response.status_code}")

@@ -15,6 +15,7 @@ from lightkube.generic_resource import create_global_resource, create_namespaced
 
 from trainform.catalog import defaults
 from trainform.cluster.connection import called, choose_config, connection_edge, no_way, shown_server
+from trainform.errors import ClusterError
 
 # Group, version and plural of the kinds that trainform reads. One class for each, made once: lightkube keeps a registry of them.
 _GLOBAL = {
@@ -86,8 +87,14 @@ class Cluster:
 
     def find_all(self, kind: str, namespace: str, labels: dict[str, str]) -> list[dict[str, Any]]:
         """All objects of a kind in the namespace that have these labels."""
-        with connection_edge(self.context, self.server):
-            return [
-                dict(item)
-                for item in self._client.list(_NAMESPACED_RESOURCES[kind], namespace=namespace, labels={**labels})
-            ]
+        resource = _NAMESPACED_RESOURCES[kind]
+        try:
+            with connection_edge(self.context, self.server):
+                return [dict(item) for item in self._client.list(resource, namespace=namespace, labels={**labels})]
+        except ApiError as error:
+            if error.response.status_code != FORBIDDEN:
+                return []
+            raise ClusterError(
+                f"{self.called} does not let you list the {_NAMESPACED[kind][2]} of the namespace {namespace}",
+                "ask the platform team for the right",
+            ) from None

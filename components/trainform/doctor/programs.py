@@ -16,7 +16,7 @@ LONGEST_ANSWER = 100_000  # bytes; a version is short
 
 
 def ask(command: Sequence[str], seconds: float, environ: Mapping[str, str] | None = None) -> str:
-    """What it prints on its standard output, without the line end. `TrainformError` where it fails, or says nothing in time; `OSError` where it is no program."""
+    """What it prints on its standard output. `TrainformError` where it fails, or says nothing in time; `OSError` where it is no program."""
     name = Path(command[0]).name
     process = subprocess.Popen(
         [Path(command[0]).absolute(), *command[1:]],
@@ -48,7 +48,7 @@ def ask(command: Sequence[str], seconds: float, environ: Mapping[str, str] | Non
             f"`{' '.join([name, *command[1:]])}` ends with exit code {process.returncode}",
             f"run `{' '.join(command)}` to see why",
         )
-    return answer.decode(errors="replace").strip()
+    return answer.decode(errors="replace")
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

@@ -34,7 +34,7 @@ def look_at_pulumi(asked: Asked, findings: Findings) -> Finding:
             return Finding(State.MISSING, "not on PATH", GET_PULUMI)
         fix = f'export PATH="{tools.bin}:$PATH" PULUMI_HOME="{tools.home}"'
         return Finding(State.MISSING, f"not on PATH; there is one in {tools.bin}", fix)
-    answer = shorten(ask([command, "version"], asked.patience, {"PULUMI_SKIP_UPDATE_CHECK": "true"}))
+    answer = shorten(ask([command, "version"], asked.patience, {"PULUMI_SKIP_UPDATE_CHECK": "true"}).strip())
     version = parse_version(answer)
     found = f"{answer}, {command}"
     if version is None or version < OLDEST_PULUMI:
