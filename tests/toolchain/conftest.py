@@ -1,11 +1,13 @@
-"""A cache folder of its own for each test, and a Go module small enough to be built in a second."""
+"""A cache folder of its own for each test, a Go module small enough to be built in a second, and an internet."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.toolchain.internet import Internet
 from trainform.toolchain.parts import Part
 
 TINY = Part(folder="tiny", binaries=("tiny",), minutes=0.1, target=".", ldflags="-X main.greeting=hello")
@@ -30,3 +32,16 @@ def pins(tmp_path: Path) -> Path:
     (folder / "go.mod").write_text("module trainform/tiny\n\ngo 1.26.0\n")
     (folder / "main.go").write_text(SOURCE)
     return folder.parent
+
+
+@pytest.fixture
+def internet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Internet]:
+    """Everything that this process and its children ask of the internet is answered here."""
+    (tmp_path / "authority").mkdir()
+    for name in ("https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY", "GOPROXY"):
+        monkeypatch.delenv(name, raising=False)
+    made = Internet(tmp_path / "authority")
+    for name, value in made.environment.items():
+        monkeypatch.setenv(name, value)
+    with made.serving():
+        yield made

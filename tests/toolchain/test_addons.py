@@ -97,5 +97,5 @@ def test_what_a_part_ships_is_found_by_folder(tmp_path: Path, both: Path) -> Non
 def test_where_tells_what_is_built_and_what_is_not(cache: Path) -> None:
     (addon_folder(ADDON_PARTS[1]) / "trainer").mkdir(parents=True)
     places = dict(whereabouts())
-    assert places["jobset"] == str(addon_folder(ADDON_PARTS[1]) / "trainer" / "bin" / "jobset")
+    assert places["jobset"] == f"{addon_folder(ADDON_PARTS[1]) / 'trainer' / 'bin' / 'jobset'} (built)"
     assert places["kueue"] == ADDON_MISSING

@@ -16,7 +16,7 @@ WithOption = Annotated[
     typer.Option(
         "--with",
         metavar="ADD-ONS",
-        help="Add-ons of the sandbox that are built now, and not when a sandbox first asks for them: kubeflow, trainer, jobset, kueue, kubedl; "
+        help="Add-ons of the sandbox that are made now, and not when a sandbox first asks for them: kubeflow, trainer, jobset, kueue, kubedl; "
         "several with commas.",
         show_default=False,
     ),
@@ -27,8 +27,9 @@ WithOption = Annotated[
 def ensure_command(pulumi_only: PulumiOnlyOption = False, addons: WithOption = None) -> None:
     """Make sure that everything is there; find, download or build what is missing.
 
-    TRAINFORM_TOOLCHAIN=auto|system|download|build chooses where pulumi comes from; auto tries the three in this order. The
-    sandbox's components are always built, once, into the cache (TRAINFORM_CACHE names another folder for it).
+    TRAINFORM_TOOLCHAIN=auto|system|download|build chooses where it comes from; auto tries the three in this order. The sandbox's
+    components are never the system's, in exactly these versions: with system they are downloaded or built. Add-ons are built, except
+    for Kubernetes' scheduler. All of it lies in the cache (TRAINFORM_CACHE names another folder for it).
     """
     from trainform.cli.progress import display
     from trainform.sandbox.addons import chosen_addons, parts_of, with_needed
@@ -43,7 +44,8 @@ def ensure_command(pulumi_only: PulumiOnlyOption = False, addons: WithOption = N
 
 @app.command("where")
 def where_command() -> None:
-    """Print where everything is, or that it is missing, without making anything."""
+    """Print where everything is, how it came (from this machine, downloaded, built) and whether a download was verified, or that it is
+    missing, without making anything."""
     from trainform.terminal.lines import echo
     from trainform.toolchain.whereabouts import whereabouts
 

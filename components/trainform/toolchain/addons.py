@@ -1,4 +1,4 @@
-"""The parts of the sandbox's add-ons: the controllers of other operators, built only for those who ask for them.
+"""The parts of the sandbox's add-ons: the controllers of other operators, built (one is downloaded) only for those who ask for them.
 
 Each has a fingerprint and a cache folder of its own: another pin of one rebuilds that one alone.
 """
@@ -11,11 +11,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from trainform.progress import SILENT, Progress
-from trainform.toolchain.build import build_parts, missing_parts
 from trainform.toolchain.cache import cache_folder
 from trainform.toolchain.model import BuiltPart
+from trainform.toolchain.needs import Need, part_need, provide, try_downloads
+from trainform.toolchain.origins import BUILD, origins_of_parts
 from trainform.toolchain.oserrors import toolchain_edge
 from trainform.toolchain.parts import FORMAT, KUBERNETES_STAMP, PINS, UNOPTIMISED, ModuleFiles, Part, digest
+from trainform.toolchain.releases import RELEASES
 
 _TRAINING_OPERATOR = "github.com/kubeflow/training-operator"
 _TRAINER = "github.com/kubeflow/trainer/v2"
@@ -81,15 +83,22 @@ def addon_folder(part: Part, pins: Path = PINS) -> Path:
     return cache_folder() / f"addon-{part.folder}-{addon_fingerprint(part, pins)}"
 
 
+def addon_need(part: Part) -> Need:
+    """Kubernetes' scheduler has a release; the others are built."""
+    return part_need(part, RELEASES.get(part.folder, ()), origins_of_parts())
+
+
 @toolchain_edge
 def ensure_addons(parts: Iterable[Part], progress: Progress = SILENT, pins: Path = PINS) -> dict[str, BuiltPart]:
-    """Each part by its folder's name, built where it is missing. Takes no time and no process when all are there."""
-    folders = {part: addon_folder(part, pins) for part in parts}
-    missing = [part for part in folders if missing_parts([part], folders[part])]
-    if len(missing) > 1:  # of a single one the build itself says the time
-        minutes = sum(part.minutes for part in missing)
-        names = ", ".join(part.folder for part in missing)
+    """Each part by its folder's name, made where it is missing. Takes no time and no process when all are there."""
+    folders = {addon_need(part): addon_folder(part, pins) for part in parts}
+    missing = [need for need, folder in folders.items() if need.finished(folder) is None]
+    rest = [left for need in missing for left in try_downloads([need], folders[need], progress, pins)]
+    building = [part for need in rest if need.allows(BUILD) for part in need.parts]
+    if len(building) > 1:  # of a single one the build itself says the time
+        minutes = sum(part.minutes for part in building)
+        names = ", ".join(part.folder for part in building)
         progress.note(f"to be built for the add-ons, once: {names}; together about {minutes:.0f} min on 2 cores")
-    for part in missing:
-        build_parts([part], folders[part], progress, pins)
-    return {part.folder: BuiltPart(folder / part.folder) for part, folder in folders.items()}
+    for need in rest:
+        provide([need], addon_folder(need.parts[0], pins), progress, pins)
+    return {need.name: BuiltPart(found[1]) for need, folder in folders.items() if (found := need.finished(folder))}

@@ -8,7 +8,7 @@ import shlex
 import shutil
 from pathlib import Path
 
-from trainform.toolchain.parts import fingerprint
+from trainform.toolchain.parts import PINS, fingerprint
 
 CACHE_VARIABLE = "TRAINFORM_CACHE"
 PARTIAL = ".partial"
@@ -24,9 +24,14 @@ def cache_folder() -> Path:
     return platformdirs.user_cache_path("trainform")
 
 
-def toolchain_folder() -> Path:
+def toolchain_folder(pins: Path = PINS) -> Path:
     """The folder of exactly these pins and flags."""
-    return cache_folder() / f"toolchain-{fingerprint()}"
+    return cache_folder() / f"toolchain-{fingerprint(pins)}"
+
+
+def downloads_folder(folder: Path) -> Path:
+    """What was downloaded whole, for a run that goes on where another one was killed."""
+    return folder / "downloads"
 
 
 def partial_folder(final: Path) -> Path:

@@ -1,114 +1,209 @@
-"""Pulumi's official release archives, given up quickly where there is no way to them."""
+"""Downloading official releases side by side: first every server is asked, then everything comes at once.
+
+Whole files are kept until everything is finished: a run that was killed goes on with the rest.
+"""
 
 from __future__ import annotations
 
-import gzip
-import http.client
-import os
+import contextlib
+import dataclasses
 import platform
+import queue
 import shutil
-import tarfile
 import threading
-import urllib.error
-import urllib.request
-import zlib
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from trainform.errors import ToolchainError
-from trainform.progress import Progress, Step
-from trainform.toolchain.parts import PLUGIN_VERSION, PULUMI_VERSION
+from trainform.progress import Progress
+from trainform.toolchain.cache import downloads_folder, partial_folder
+from trainform.toolchain.checksums import sha256_of
+from trainform.toolchain.locating import locate, module_proxy
+from trainform.toolchain.parts import PINS
+from trainform.toolchain.receipts import Receipt, write_receipts
+from trainform.toolchain.releases import MODULE, Release
+from trainform.toolchain.sources import Piece, Source, find_source
+from trainform.toolchain.unpacking import take
+from trainform.toolchain.web import FIX, StoppedError, Web
 
-RELEASES = "https://get.pulumi.com/releases"
-# For the answer to begin, name lookup and proxies included: where there is no route, building begins after this.
-CONNECT_SECONDS = 4.0
-# Between two pieces of an archive.
-STALL_SECONDS = 30.0
-CHUNK = 1 << 20
-FIX = "check the network, or set TRAINFORM_TOOLCHAIN=build"
-
-_SYSTEMS = {"Linux": "linux", "Darwin": "darwin"}
-# The two projects name the same processors differently.
-_SDK_MACHINES = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64", "arm64": "arm64"}
-_PLUGIN_MACHINES = {"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
-
-
-def archive_paths(system: str, machine: str) -> tuple[str, str]:
-    """Where the archives of the command and of the plugin lie under the releases."""
-    if system not in _SYSTEMS or machine not in _SDK_MACHINES:
-        raise ToolchainError(f"there is no release of Pulumi for {system} on {machine}", FIX)
-    name = _SYSTEMS[system]
-    return (
-        f"sdk/pulumi-v{PULUMI_VERSION}-{name}-{_SDK_MACHINES[machine]}.tar.gz",
-        f"plugins/pulumi-resource-kubernetes-v{PLUGIN_VERSION}-{name}-{_PLUGIN_MACHINES[machine]}.tar.gz",
-    )
+POLL_SECONDS = 0.2
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+Found = Mapping[str, list[Source] | ToolchainError]
 
 
-def download_pulumi(folder: Path, progress: Progress, releases: str = RELEASES) -> tuple[Path, Path]:
-    """Fetch and unpack both into `folder`: the folder of the commands, and the plugin's binary."""
-    sdk, plugin = archive_paths(platform.system(), platform.machine())
-    for number, path in enumerate((sdk, plugin), start=1):
-        url = f"{releases}/{path}"
-        title = f"downloading {url} ({number} of 2)"
-        with progress.step(title) as step:
-            archive = folder / "archive.tar.gz"
-            _fetch(url, archive, title, step)
-            unpack(archive, folder / path.split("/", 1)[0], url)
-            archive.unlink()
-    return folder / "sdk" / "pulumi", folder / "plugins" / "pulumi-resource-kubernetes"
+def download(
+    wanted: Mapping[str, Sequence[Release]], folder: Path, progress: Progress, pins: Path = PINS, web: Web | None = None
+) -> dict[str, Path | ToolchainError]:
+    """By the same names a folder with what was taken out of the releases and their receipts, or why there is none.
+
+    The folders are partial ones below `folder`, whose lock the caller holds; the caller renames or removes them.
+    """
+    web = _web(wanted) if web is None else web
+    names = ", ".join(wanted)
+    with progress.step(f"asking for the releases of {names}"):
+        sources = _find_sources(wanted, pins, web)
+    ready = {name: found for name, found in sources.items() if not isinstance(found, ToolchainError)}
+    errors = {name: found for name, found in sources.items() if isinstance(found, ToolchainError)}
+    return {**errors, **(_Batch(ready, folder, web).run(progress) if ready else {})}
 
 
-def _fetch(url: str, target: Path, title: str, step: Step) -> None:
-    try:
-        with _open(url) as response, target.open("wb") as file:
-            length = response.headers.get("Content-Length")
-            total = "" if length is None else f" of {int(length) >> 20}"
-            while piece := response.read(CHUNK):
-                file.write(piece)
-                step.update(f"{title}: {file.tell() >> 20}{total} MB")
-            if length is not None and file.tell() != int(length):
-                raise ToolchainError(f"{url} ended after {file.tell()} of {length} bytes", FIX)
-    except (OSError, http.client.HTTPException) as error:
-        raise ToolchainError(f"{url}: {_reason(error)}", FIX) from error
+def _web(wanted: Mapping[str, Sequence[Release]]) -> Web:
+    passwords: Mapping[str, str] | None = None
+    if any(release.kind == MODULE for releases in wanted.values() for release in releases):
+        with contextlib.suppress(ToolchainError):  # `locate` says it for the modules alone
+            _, passwords = module_proxy()
+    return Web(passwords=passwords)
 
 
-def _open(url: str) -> http.client.HTTPResponse:
-    """The answer's beginning, or `TimeoutError`: a thread, because a name lookup cannot be given a time limit."""
-    answers: list[http.client.HTTPResponse] = []
-    errors: list[Exception] = []
+def _find_sources(wanted: Mapping[str, Sequence[Release]], pins: Path, web: Web) -> Found:
+    def find(item: tuple[str, Release]) -> Source:
+        return find_source(web, locate(item[1], platform.system(), platform.machine(), pins))
 
-    def ask() -> None:
+    items = [(name, release) for name, releases in wanted.items() for release in releases]
+    found: dict[str, list[Source] | ToolchainError] = {name: [] for name in wanted}
+    for (name, _), source in zip(items, side_by_side(find, items, lambda: None), strict=True):
+        sources = found[name]
+        if isinstance(sources, ToolchainError):
+            continue  # the first reason is enough
+        if isinstance(source, ToolchainError):
+            found[name] = source
+        else:
+            sources.append(source)
+    return found
+
+
+class Meter:
+    """Bytes, counted by the threads of several downloads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.bytes = 0
+
+    def add(self, number: int) -> None:
+        with self._lock:
+            self.bytes += number
+
+    @property
+    def megabytes(self) -> int:
+        return round(self.bytes / 1e6)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Job:
+    """One release on its way into the folder of its name. `stop`: another release of the same name has failed."""
+
+    name: str
+    source: Source
+    target: Path
+    stop: threading.Event
+
+
+class _Batch:
+    """The downloads of one run."""
+
+    def __init__(self, sources: Mapping[str, list[Source]], folder: Path, web: Web) -> None:
+        self._web = web
+        self._meter = Meter()
+        self._downloads = downloads_folder(folder)
+        self._downloads.mkdir(parents=True, exist_ok=True)
+        self._partial = partial_folder(self._downloads)
+        self._targets = {name: partial_folder(folder / f"{name}-unpacked") for name in sources}
+        stops = {name: threading.Event() for name in sources}
+        self._jobs = [
+            _Job(name, source, self._targets[name], stops[name]) for name, found in sources.items() for source in found
+        ]
+
+    def run(self, progress: Progress) -> dict[str, Path | ToolchainError]:
+        title = f"downloading {_total(self._jobs)} in {len(self._jobs)} files, side by side"
         try:
-            answers.append(urllib.request.urlopen(url, timeout=STALL_SECONDS))  # noqa: S310  (a constant, or a test's loopback)
-        except urllib.error.HTTPError as error:
-            error.close()  # it holds the connection
-            errors.append(error)
-        except (OSError, http.client.HTTPException) as error:
-            errors.append(error)
+            with progress.step(title) as step:
+                outcomes = side_by_side(
+                    self._fetch, self._jobs, lambda: step.update(f"{title}: {self._meter.megabytes} MB")
+                )
+        except BaseException:
+            for job in self._jobs:
+                job.stop.set()
+            raise
+        shutil.rmtree(self._partial, ignore_errors=True)
+        return {name: self._finish(name, outcomes) for name in self._targets}
 
-    thread = threading.Thread(target=ask, daemon=True)
-    thread.start()
-    thread.join(CONNECT_SECONDS)
-    if answers:
-        return answers[0]
-    raise errors[0] if errors else TimeoutError(f"no answer within {CONNECT_SECONDS:.0f} s")
+    def _finish(self, name: str, outcomes: Sequence[Receipt | ToolchainError]) -> Path | ToolchainError:
+        own = [outcome for job, outcome in zip(self._jobs, outcomes, strict=True) if job.name == name]
+        errors = [outcome for outcome in own if isinstance(outcome, ToolchainError)]
+        if errors:
+            shutil.rmtree(self._targets[name], ignore_errors=True)
+            return next((error for error in errors if not isinstance(error, StoppedError)), errors[0])
+        receipts = [outcome for outcome in own if isinstance(outcome, Receipt)]
+        write_receipts(self._targets[name], receipts)
+        return self._targets[name]
+
+    def _fetch(self, job: _Job) -> Receipt:
+        try:
+            for piece in job.source.pieces:
+                file, sha256 = self._download(piece, job)
+                try:
+                    if take(job.source.located, file, job.target):
+                        return Receipt(job.source.located.title, piece.url, sha256, job.source.checked)
+                except ToolchainError:
+                    file.unlink(missing_ok=True)  # else every later run would find it and fail
+                    raise
+            wanted = ", ".join(pattern for pattern, _ in job.source.located.takes)
+            raise ToolchainError(f"{job.source.located.url} holds no {wanted}", FIX)
+        except ToolchainError:
+            job.stop.set()
+            raise
+
+    def _download(self, piece: Piece, job: _Job) -> tuple[Path, str]:
+        """The whole file and its SHA-256."""
+        final = self._downloads / piece.key
+        sha256 = sha256_of(final) if final.is_file() else None
+        if sha256 is not None and piece.sha256 in (None, sha256):
+            self._meter.add(final.stat().st_size)
+            return final, sha256
+        partial = self._partial / f"{piece.key}.{threading.get_ident()}"  # two images may have a layer in common
+        sha256 = self._web.save(piece.url, partial, self._meter.add, job.stop)
+        if piece.sha256 not in (None, sha256):
+            raise ToolchainError(
+                f"{piece.url} has the SHA-256 {sha256}, and {job.source.checked} says {piece.sha256}", FIX
+            )
+        partial.rename(final)
+        return final, sha256
 
 
-def _reason(error: Exception) -> str:
-    return str(error.reason) if isinstance(error, urllib.error.URLError) else str(error)
+def _total(jobs: Sequence[_Job]) -> str:
+    sizes = [piece.size for job in jobs for piece in job.source.pieces]
+    known = sum(size for size in sizes if size is not None)
+    # Of an image the layers below the wanted one are left out.
+    return f"{'more than' if None in sizes else 'up to'} {known / 1e6:.0f} MB"
 
 
-def unpack(archive: Path, target: Path, url: str) -> None:
-    """Unpack what came from `url`; `ToolchainError` unless every byte of it is as it was packed."""
-    shutil.rmtree(target, ignore_errors=True)
-    try:
-        with gzip.open(archive) as stream:
-            with tarfile.open(fileobj=stream, mode="r:") as content:
-                content.extractall(target, filter="data")
-            # tar stops at its own end mark; gzip's checksum stands after it.
-            while stream.read(CHUNK):
-                pass
-    # tar's, zlib's and gzip's errors for a file that ends early, was changed or is no archive (a proxy's error page).
-    except (tarfile.TarError, zlib.error, EOFError, OSError, ValueError) as error:
-        raise ToolchainError(f"{url} is not a whole archive: {error}", FIX) from error
-    if not any(os.access(path, os.X_OK) for path in target.rglob("pulumi*") if path.is_file()):
-        raise ToolchainError(f"{url} holds no program of Pulumi", FIX)
+def side_by_side(
+    work: Callable[[Item], Result], items: Sequence[Item], watch: Callable[[], None]
+) -> list[Result | ToolchainError]:
+    """Each item in a thread of its own; errors of ours are results, others are raised. `watch` is called again and again meanwhile.
+
+    The threads do not keep the process alive: an interrupt ends it at once, whatever a server does.
+    """
+    done: queue.SimpleQueue[tuple[int, Result | BaseException]] = queue.SimpleQueue()
+
+    def run(number: int, item: Item) -> None:
+        try:
+            done.put((number, work(item)))
+        except BaseException as error:
+            done.put((number, error))
+
+    for number, item in enumerate(items):
+        threading.Thread(target=run, args=(number, item), daemon=True).start()
+    results: dict[int, Result | ToolchainError] = {}
+    while len(results) < len(items):
+        try:
+            number, result = done.get(timeout=POLL_SECONDS)
+        except queue.Empty:
+            watch()
+            continue
+        if isinstance(result, BaseException) and not isinstance(result, ToolchainError):
+            raise result
+        results[number] = result
+    return [results[number] for number in range(len(items))]

@@ -7,42 +7,65 @@ import shutil
 from pathlib import Path
 
 from trainform.progress import SILENT, Progress
-from trainform.toolchain import pulumi
-from trainform.toolchain.build import build_parts
 from trainform.toolchain.cache import toolchain_folder
 from trainform.toolchain.golang import COLLECT_AT
 from trainform.toolchain.model import ControlPlane, PulumiTools, Toolchain
+from trainform.toolchain.needs import Need, part_need, provide
+from trainform.toolchain.origins import SYSTEM, chosen_origins, origins_of_parts
 from trainform.toolchain.oserrors import toolchain_edge
-from trainform.toolchain.parts import CONTROL_PLANE_PARTS
+from trainform.toolchain.parts import CONTROL_PLANE_PARTS, PINS
+from trainform.toolchain.pulumi import pulumi_need, ready_pulumi
+from trainform.toolchain.releases import RELEASES
+from trainform.toolchain.system import remember_version
 
 
 @toolchain_edge
-def ensure(progress: Progress = SILENT) -> Toolchain:
-    """Everything, made where it is missing. Takes a few milliseconds and no process when all is there."""
-    return Toolchain(pulumi.ensure_pulumi(progress, CONTROL_PLANE_PARTS), ensure_control_plane(progress))
+def ensure(progress: Progress = SILENT, pins: Path = PINS) -> Toolchain:
+    """Everything, downloaded or built where it is missing. Takes a few milliseconds and no process when all is there."""
+    tools = _pulumi(progress, control_plane_needs(), pins)
+    return Toolchain(tools, _control_plane(toolchain_folder(pins)))
 
 
 @toolchain_edge
-def ensure_pulumi(progress: Progress = SILENT) -> PulumiTools:
+def ensure_pulumi(progress: Progress = SILENT, pins: Path = PINS) -> PulumiTools:
     """Pulumi alone: all that a user with a cluster needs."""
-    return pulumi.ensure_pulumi(progress)
+    return _pulumi(progress, [], pins)
 
 
 @toolchain_edge
-def ensure_control_plane(progress: Progress = SILENT) -> ControlPlane:
-    """The sandbox's components; always built, since no system has exactly these."""
-    pulumi.chosen_origins()  # a wrong TRAINFORM_TOOLCHAIN is told before ten minutes of building
-    folder = toolchain_folder()
-    build_parts(CONTROL_PLANE_PARTS, folder, progress)
-    return control_plane_in(folder)
+def ensure_control_plane(progress: Progress = SILENT, pins: Path = PINS) -> ControlPlane:
+    """The sandbox's components, in exactly these versions."""
+    folder = toolchain_folder(pins)
+    provide(control_plane_needs(), folder, progress, pins)
+    return _control_plane(folder)
 
 
-def control_plane_in(folder: Path) -> ControlPlane:
+def control_plane_needs() -> list[Need]:
+    """A need for each part of the control plane."""
+    return [part_need(part, RELEASES[part.folder], origins_of_parts()) for part in CONTROL_PLANE_PARTS]
+
+
+def _pulumi(progress: Progress, also: list[Need], pins: Path) -> PulumiTools:
+    """Pulumi and what else is needed, together: what is downloaded comes side by side, and the time of building is told once."""
+    origins, folder = chosen_origins(), toolchain_folder(pins)
+    ready = ready_pulumi(origins, folder)
+    needs = [*also, pulumi_need(origins, progress)] if ready is None else also
+    provide(needs, folder, progress, pins)
+    tools = ready_pulumi(origins, folder) if ready is None else ready
+    if tools is None:
+        raise RuntimeError("pulumi was provided and is not there")
+    if tools.origin == SYSTEM:
+        remember_version(tools.bin / "pulumi")
+    return tools
+
+
+def _control_plane(folder: Path) -> ControlPlane:
     """The finished parts of one tool chain's folder."""
+    places = {need.name: found[1] for need in control_plane_needs() if (found := need.finished(folder)) is not None}
     return ControlPlane(
-        binaries={name: folder / part.folder / "bin" / name for part in CONTROL_PLANE_PARTS for name in part.binaries},
-        crds=tuple(sorted(folder.glob("controlplane/crds/*.yaml"))),
-        stages=tuple(sorted(folder.glob("kwok/stages/*.yaml"))),
+        binaries={name: places[part.folder] / "bin" / name for part in CONTROL_PLANE_PARTS for name in part.binaries},
+        crds=tuple(sorted(places["controlplane"].glob("crds/*.yaml"))),
+        stages=tuple(sorted(places["kwok"].glob("stages/*.yaml"))),
     )
 
 

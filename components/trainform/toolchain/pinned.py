@@ -1,0 +1,43 @@
+"""What the pins say of a module: its version, and the hash of its files."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from pathlib import Path
+
+from trainform.errors import ToolchainError
+
+_FIX = "the pins do not fit this version of trainform: install it again"
+
+
+@dataclasses.dataclass(frozen=True)
+class Module:
+    """A Go module that the pins in `folder` name."""
+
+    folder: str
+    path: str
+
+    def version(self, pins: Path) -> str:
+        """The one that is required, without the `v`."""
+        text = (pins / self.folder / "go.mod").read_text()
+        # To the line's end: a row of `replace (…)` begins in the same way, and goes on with `=>`.
+        row = rf"^\s*(?:require\s+)?{re.escape(self.path)} v(\S+)[ \t]*(?://.*)?$"
+        found = re.search(row, text, re.MULTILINE)
+        if found is None:
+            raise ToolchainError(f"the pins of {self.folder} name no version of {self.path}", _FIX)
+        return found[1]
+
+    def hash(self, pins: Path) -> str:
+        """Of all its files, as go.sum has it (`h1:`)."""
+        version = self.version(pins)
+        text = (pins / self.folder / "go.sum").read_text()
+        found = re.search(rf"^{re.escape(self.path)} v{re.escape(version)} (h1:\S+)$", text, re.MULTILINE)
+        if found is None:
+            raise ToolchainError(f"the pins of {self.folder} have no hash of {self.path} v{version}", _FIX)
+        return found[1]
+
+    @property
+    def escaped(self) -> str:
+        """The path as proxies spell it: `!x` for a capital X."""
+        return re.sub("[A-Z]", lambda letter: f"!{letter[0].lower()}", self.path)

@@ -1,0 +1,105 @@
+"""Published checksums as projects write them, and Go's hash of a module, which Go itself judges."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.toolchain.internet import module
+from trainform.toolchain.checksums import module_hash, published_sha256, sha256_of
+
+DIGESTS = st.text("0123456789abcdef", min_size=64, max_size=64)
+NAMES = st.from_regex(r"[a-z][a-z0-9._-]{0,20}", fullmatch=True)
+ONE = "4d5f3101daa534e45ccaf3eec8d21c19b7222db377bcfd5e5a9144155238c105"
+
+
+@given(DIGESTS, st.sampled_from(["", "\n", "\r\n"]))
+def test_a_hash_alone_is_the_files(digest: str, end: str) -> None:
+    """As beside the binaries of Kubernetes."""
+    assert published_sha256(f"{digest}{end}", "kube-apiserver") == digest
+    assert published_sha256(f"{digest.upper()}{end}", "kube-apiserver") == digest
+
+
+@given(st.dictionaries(NAMES, DIGESTS, min_size=1), st.sampled_from(["  ", " *", "  ./", "\t"]), st.data())
+def test_a_list_names_each_file(rows: dict[str, str], between: str, data: st.DataObject) -> None:
+    """As `sha256sum`, `shasum` and GoReleaser write it."""
+    text = "".join(f"{digest}{between}{name}\n" for name, digest in rows.items())
+    name = data.draw(st.sampled_from(sorted(rows)))
+    assert published_sha256(text, name) == rows[name]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "names no checksum of etcd.tar.gz"),
+        (f"{ONE}  other.tar.gz\n", "names no checksum of etcd.tar.gz"),
+        (f"{ONE}  etcd.tar.gz.sig\n", "names no checksum of etcd.tar.gz"),
+        (f"{ONE[:-1]}  etcd.tar.gz\n", "names no checksum of etcd.tar.gz"),
+        (f"{ONE}{ONE}  etcd.tar.gz\n", "names no checksum of etcd.tar.gz"),
+        (f"{ONE}  etcd.tar.gz\n{ONE[::-1]}  etcd.tar.gz\n", "names several checksums of etcd.tar.gz"),
+        ("\n<!DOCTYPE html><html>Log in</html>", "is a web page and no list of checksums"),
+    ],
+)
+def test_anything_else_is_no_checksum(text: str, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        published_sha256(text, "etcd.tar.gz")
+
+
+@given(st.text(max_size=200))
+def test_no_text_is_a_checksum_by_chance(text: str) -> None:
+    with pytest.raises(ValueError, match="checksum"):
+        published_sha256(text, "etcd.tar.gz")
+
+
+def test_a_file_is_hashed(tmp_path: Path) -> None:
+    (tmp_path / "empty").touch()
+    assert sha256_of(tmp_path / "empty") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+
+def test_the_hash_of_a_module_is_the_one_of_go(tmp_path: Path) -> None:
+    name, version = "example.com/Tiny", "1.2.3"
+    files = {
+        "go.mod": f"module {name}\n".encode(),
+        "b/Z.yaml": b"z",
+        "b/a-ä.yaml": b"\xff" * 3000,
+        "B.yaml": b"",
+        "a": b"1",
+    }
+    content, found = module(name, version, files)
+    served = tmp_path / "proxy" / "example.com" / "!tiny" / "@v"
+    served.mkdir(parents=True)
+    (served / f"v{version}.zip").write_bytes(content)
+    (served / f"v{version}.mod").write_bytes(files["go.mod"])
+    (served / f"v{version}.info").write_text(json.dumps({"Version": f"v{version}"}))
+    environment = {
+        **os.environ, "GOPROXY": f"file://{tmp_path / 'proxy'}", "GOMODCACHE": str(tmp_path / "modules"),
+        "GONOSUMDB": "*", "GOFLAGS": "-modcacherw", "GOTOOLCHAIN": "local",
+    }  # fmt: skip
+    command = ["go", "mod", "download", "-json", f"{name}@v{version}"]
+    answer = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert json.loads(answer.stdout).get("Sum") == found, answer.stdout
+
+
+def test_any_other_byte_or_name_is_another_hash() -> None:
+    files = {"go.mod": b"module x\n", "crds/a.yaml": b"a"}
+    hashes = {module("example.com/x", "1.0.0", files)[1]}
+    for other in ({**files, "crds/a.yaml": b"b"}, {**files, "crds/b.yaml": b"a"}, {"go.mod": files["go.mod"]}):
+        hashes.add(module("example.com/x", "1.0.0", other)[1])
+    assert len(hashes) == 4
+
+
+def test_the_order_in_the_archive_does_not_count() -> None:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as content:
+        for name in ("b", "a"):
+            content.writestr(f"example.com/x@v1.0.0/{name}", name)
+    with zipfile.ZipFile(file) as content:
+        assert module_hash(content) == module("example.com/x", "1.0.0", {"a": b"a", "b": b"b"})[1]

@@ -1,0 +1,190 @@
+"""Which way is taken: what is finished, what is allowed, what was possible; and what is said of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.toolchain import official
+from tests.toolchain.conftest import TINY
+from tests.toolchain.internet import Answer, Internet
+from tests.toolchain.recording import Recording
+from trainform.errors import ToolchainError
+from trainform.progress import SILENT, Progress
+from trainform.toolchain.addons import ADDON_PARTS, KUBE_SCHEDULER, addon_need
+from trainform.toolchain.ensure import control_plane_needs, ensure
+from trainform.toolchain.needs import Need, part_need, provide, try_downloads
+from trainform.toolchain.origins import BUILD, DOWNLOAD, origins_of_parts
+from trainform.toolchain.releases import FILE, Release
+
+URL = "https://releases.example.com/v1.0.0/tiny"
+RELEASE = Release("tiny", FILE, "1.0.0", URL, (("tiny", "bin/tiny"),), f"{URL}.sha256", systems=("linux", "darwin"))
+BOTH = (DOWNLOAD, BUILD)
+
+
+def _publish(internet: Internet) -> None:
+    official.put_file(internet, URL, official.program("downloaded"))
+
+
+def _need(*origins: str) -> Need:
+    return part_need(TINY, [RELEASE], origins)
+
+
+def _output(folder: Path) -> str:
+    answer = subprocess.run([folder / "bin" / "tiny"], capture_output=True, text=True, check=True)
+    return (answer.stdout + answer.stderr).strip()
+
+
+def test_a_download_is_preferred_and_reported(internet: Internet, cache: Path, pins: Path) -> None:
+    _publish(internet)
+    progress = Recording()
+    provide([_need(*BOTH)], cache, progress, pins)
+    assert _output(cache / "tiny-download") == "downloaded"
+    assert "tiny: downloaded, hashes as published" in progress.lines
+    assert "building" not in progress.text
+    assert {path.name for path in cache.iterdir()} == {"lock", "tiny-download"}
+    again = Recording()
+    provide([_need(*BOTH)], cache, again, pins)
+    assert again.lines == []
+
+
+def test_where_a_download_is_not_possible_it_is_built_and_one_line_says_why(
+    internet: Internet, cache: Path, pins: Path
+) -> None:
+    progress = Recording()
+    second = dataclasses.replace(TINY, folder="second")
+    shutil.copytree(pins / "tiny", pins / "second")
+    needs = [_need(*BOTH), part_need(second, [dataclasses.replace(RELEASE, url="https://other.example.com/x")], BOTH)]
+    provide(needs, cache, progress, pins)
+    assert _output(cache / "tiny") == "hello"
+    [line] = [line for line in progress.lines if "releases.example.com" in line]
+    reason = "Tunnel connection failed: 502 Bad Gateway"
+    assert (
+        line
+        == f"not downloaded, but built: tiny (releases.example.com: {reason}), second (releases.example.com: {reason})"
+    )
+    assert any(line.startswith("building 2 of 2 parts") for line in progress.lines)
+
+
+def test_what_is_built_already_is_not_downloaded(internet: Internet, cache: Path, pins: Path) -> None:
+    _publish(internet)
+    provide([_need(BUILD)], cache, SILENT, pins)
+    provide([_need(*BOTH)], cache, SILENT, pins)
+    assert internet.requests == []
+    assert _need(*BOTH).finished(cache) == (BUILD, cache / "tiny")
+
+
+def test_an_origin_that_is_not_allowed_does_not_count(internet: Internet, cache: Path, pins: Path) -> None:
+    _publish(internet)
+    provide([_need(DOWNLOAD)], cache, SILENT, pins)
+    assert _need(BUILD).finished(cache) is None
+    provide([_need(BUILD)], cache, SILENT, pins)
+    assert _output(cache / "tiny") == "hello"
+    assert _need(*BOTH).finished(cache) == (DOWNLOAD, cache / "tiny-download")
+
+
+def test_where_only_a_download_is_allowed_its_reason_is_the_error(internet: Internet, cache: Path, pins: Path) -> None:
+    progress = Recording()
+    with pytest.raises(ToolchainError, match=r"^releases\.example\.com: Tunnel connection failed") as caught:
+        provide([_need(DOWNLOAD)], cache, progress, pins)
+    assert "TRAINFORM_TOOLCHAIN=build" in caught.value.fix
+    assert any(line.startswith("not downloaded: tiny (releases.example.com") for line in progress.lines)
+
+
+def test_where_nothing_is_possible_every_origin_says_why(internet: Internet, cache: Path, pins: Path) -> None:
+    (pins / "tiny" / "main.go").write_text("package main\n\nfunc main() { gretting() }\n")
+    with pytest.raises(ToolchainError) as caught:
+        provide([_need(*BOTH)], cache, SILENT, pins)
+    download, build, *log = caught.value.details
+    assert caught.value.message == "no tiny can be had:"
+    assert download.startswith("download: releases.example.com: Tunnel connection failed")
+    assert build.startswith("build: `")
+    assert all(line.startswith("build: ") for line in log)
+    assert any("undefined: gretting" in line for line in log)
+
+
+def test_several_that_cannot_be_had_are_reported_by_name(internet: Internet, cache: Path, pins: Path) -> None:
+    other = dataclasses.replace(RELEASE, url="https://other.example.com/x", sums="https://other.example.com/x.sha256")
+    second = part_need(dataclasses.replace(TINY, folder="second"), [other], [DOWNLOAD])
+    with pytest.raises(ToolchainError) as caught:
+        provide([_need(DOWNLOAD), second], cache, SILENT, pins)
+    reason = "Tunnel connection failed: 502 Bad Gateway"
+    assert caught.value.message == "no tiny, second can be had:"
+    assert caught.value.details == (
+        f"download of tiny: releases.example.com: {reason}",
+        f"download of second: other.example.com: {reason}",
+    )
+
+
+def test_a_download_that_cannot_be_installed_says_all_of_the_reason(
+    internet: Internet, cache: Path, pins: Path
+) -> None:
+    def install(unpacked: Path, final: Path, progress: Progress) -> None:
+        raise ToolchainError("`pulumi plugin` failed:", "", ["error: no plugin", "try again"])
+
+    _publish(internet)
+    progress = Recording()
+    provide([dataclasses.replace(_need(*BOTH), install=install)], cache, progress, pins)
+    assert _output(cache / "tiny") == "hello"
+    reason = "`pulumi plugin` failed: error: no plugin try again"
+    assert f"not downloaded, but built: tiny ({reason})" in progress.lines
+
+
+def test_what_failed_once_is_not_tried_again_in_the_same_run(internet: Internet, cache: Path, pins: Path) -> None:
+    internet.sites[f"{URL}.sha256"] = Answer(status=403)
+    [need] = try_downloads([_need(*BOTH)], cache, SILENT, pins)
+    asked = len(internet.requests)
+    assert try_downloads([need], cache, SILENT, pins) == [need]
+    provide([need], cache, SILENT, pins)
+    assert len(internet.requests) == asked
+    assert _output(cache / "tiny") == "hello"
+
+
+def test_nothing_is_left_of_a_download_that_failed(internet: Internet, cache: Path, pins: Path) -> None:
+    _publish(internet)
+    internet.sites[f"{URL}.sha256"] = Answer(b"0" * 64)
+    provide([_need(*BOTH)], cache, SILENT, pins)
+    assert {path.name for path in cache.iterdir()} == {"lock", "logs", "tiny"}
+
+
+def test_what_another_process_is_downloading_is_left_alone(internet: Internet, cache: Path, pins: Path) -> None:
+    provide([_need(BUILD)], cache, SILENT, pins)
+    (cache / "downloads").mkdir()
+    (cache / "downloads" / "half of it").touch()
+    provide([_need(*BOTH)], cache, SILENT, pins)
+    assert (cache / "downloads" / "half of it").exists()
+
+
+def test_a_part_without_releases_is_built_whatever_is_allowed(internet: Internet, cache: Path, pins: Path) -> None:
+    provide([part_need(TINY, [], [DOWNLOAD])], cache, SILENT, pins)
+    assert _output(cache / "tiny") == "hello"
+    assert internet.requests == []
+
+
+@pytest.mark.parametrize(
+    ("mode", "origins"),
+    [("auto", BOTH), ("download", (DOWNLOAD,)), ("build", (BUILD,)), ("system", BOTH)],
+)
+def test_the_control_plane_is_never_the_systems(
+    monkeypatch: pytest.MonkeyPatch, mode: str, origins: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("TRAINFORM_TOOLCHAIN", mode)
+    assert origins_of_parts() == origins
+    assert {need.origins for need in (*control_plane_needs(), addon_need(KUBE_SCHEDULER))} == {origins}
+    others = [addon_need(part) for part in ADDON_PARTS if part is not KUBE_SCHEDULER]
+    assert {need.origins for need in others} == {(BUILD,)}
+
+
+def test_without_the_systems_pulumi_nothing_else_is_begun(
+    internet: Internet, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRAINFORM_TOOLCHAIN", "system")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ToolchainError, match="no pulumi on PATH"):
+        ensure(SILENT)
+    assert internet.requests == []
+    assert not cache.exists()

@@ -1,0 +1,189 @@
+"""The table of releases: what it asks for, and that it gives all that a build gives."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from pathlib import Path
+
+import pytest
+
+from trainform.errors import ToolchainError
+from trainform.toolchain.addons import KUBE_SCHEDULER
+from trainform.toolchain.locating import Located, locate, module_proxy
+from trainform.toolchain.parts import CONTROL_PLANE_PARTS, KUBERNETES_VERSION, PINS, Part
+from trainform.toolchain.pinned import Module
+from trainform.toolchain.releases import IMAGE, MODULE, RELEASES
+
+PARTS = (*CONTROL_PLANE_PARTS, KUBE_SCHEDULER)
+LINUX_AMD64 = {
+    "pulumi": [
+        "https://get.pulumi.com/releases/sdk/pulumi-v3.259.0-linux-x64.tar.gz",
+        "https://get.pulumi.com/releases/sdk/pulumi-3.259.0-checksums.txt",
+        "https://github.com/pulumi/pulumi-kubernetes/releases/download/v4.25.0/pulumi-resource-kubernetes-v4.25.0-linux-amd64.tar.gz",
+        "https://github.com/pulumi/pulumi-kubernetes/releases/download/v4.25.0/pulumi-kubernetes_4.25.0_checksums.txt",
+    ],
+    "controlplane": [
+        "https://github.com/etcd-io/etcd/releases/download/v3.6.4/etcd-v3.6.4-linux-amd64.tar.gz",
+        "https://github.com/etcd-io/etcd/releases/download/v3.6.4/SHA256SUMS",
+        "https://dl.k8s.io/release/v1.34.4/bin/linux/amd64/kube-apiserver",
+        "https://dl.k8s.io/release/v1.34.4/bin/linux/amd64/kube-apiserver.sha256",
+        "https://dl.k8s.io/release/v1.34.4/bin/linux/amd64/kube-controller-manager",
+        "https://dl.k8s.io/release/v1.34.4/bin/linux/amd64/kube-controller-manager.sha256",
+        "https://registry-1.docker.io/v2/volcanosh/vc-controller-manager/manifests/v1.14.1",
+        "https://registry-1.docker.io/v2/volcanosh/vc-scheduler/manifests/v1.14.1",
+        "https://registry-1.docker.io/v2/volcanosh/vc-webhook-manager/manifests/v1.14.1",
+        "https://proxy.golang.org/volcano.sh/volcano/@v/v1.14.1.zip",
+    ],
+    "kwok": [
+        "https://registry.k8s.io/v2/kwok/kwok/manifests/v0.8.0",
+        "https://proxy.golang.org/sigs.k8s.io/kwok/@v/v0.8.0.zip",
+    ],
+    "kube-scheduler": [
+        "https://dl.k8s.io/release/v1.34.4/bin/linux/amd64/kube-scheduler",
+        "https://dl.k8s.io/release/v1.34.4/bin/linux/amd64/kube-scheduler.sha256",
+    ],
+}
+
+
+@pytest.fixture(autouse=True)
+def no_proxy_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GOPROXY", raising=False)
+
+
+def _located(name: str, system: str = "Linux", machine: str = "x86_64") -> list[Located]:
+    return [locate(release, system, machine) for release in RELEASES[name]]
+
+
+def _addresses(located: list[Located]) -> list[str]:
+    return [address for release in located for address in (release.url, release.sums) if address is not None]
+
+
+@pytest.mark.parametrize("name", LINUX_AMD64)
+def test_every_address_in_full(name: str) -> None:
+    assert _addresses(_located(name)) == LINUX_AMD64[name]
+
+
+def test_every_name_has_its_addresses_here() -> None:
+    assert list(LINUX_AMD64) == list(RELEASES)
+
+
+@pytest.mark.parametrize("machine", ["aarch64", "arm64"])
+def test_the_other_processor_has_the_same_with_its_name(machine: str) -> None:
+    for name, addresses in LINUX_AMD64.items():
+        other = [address.replace("amd64", "arm64").replace("linux-x64", "linux-arm64") for address in addresses]
+        assert _addresses(_located(name, machine=machine)) == other
+
+
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.folder)
+def test_a_download_gives_what_a_build_gives(part: Part) -> None:
+    taken = [take for release in _located(part.folder) for take in release.takes]
+    programs = sorted(target for _, target in taken if target.startswith("bin/"))
+    assert programs == sorted(f"bin/{name}" for name in part.binaries)
+    files = {(pattern, target) for pattern, target in taken if not target.startswith("bin/")}
+    assert files == {(files.pattern, f"{files.into}/") for files in part.shipped}
+
+
+def test_one_home_for_each_version() -> None:
+    """What the build stamps is what go.mod names; every release of the control plane has go.mod's version."""
+    for folder in ("controlplane", "kube-scheduler"):
+        assert Module(folder, "k8s.io/kubernetes").version(PINS) == KUBERNETES_VERSION
+    for part in PARTS:
+        assert all(isinstance(release.version, Module) for release in RELEASES[part.folder])
+
+
+def test_everything_has_a_hash_to_be_held_against() -> None:
+    for name in RELEASES:
+        for release in _located(name):
+            assert (release.sums is not None) != (release.kind in (IMAGE, MODULE))
+            assert (release.module_hash is not None) == (release.kind == MODULE)
+
+
+def test_what_is_taken_of_an_image_is_one_file_by_its_plain_name() -> None:
+    images = [release for name in RELEASES for release in _located(name) if release.kind == IMAGE]
+    assert {release.takes[0][0] for release in images} == {
+        "vc-controller-manager", "vc-scheduler", "vc-webhook-manager", "usr/local/bin/kwok",
+    }  # fmt: skip
+    assert all(len(release.takes) == 1 for release in images)
+
+
+@pytest.mark.parametrize(("system", "machine"), [("Linux", "riscv64"), ("Windows", "AMD64"), ("", "")])
+@pytest.mark.parametrize("name", RELEASES)
+def test_a_machine_without_a_release_is_reported(name: str, system: str, machine: str) -> None:
+    with pytest.raises(ToolchainError, match=f"there is no release of .* for {system} on {machine}"):
+        _located(name, system, machine)
+
+
+def test_on_a_mac_pulumi_alone_has_releases() -> None:
+    urls = [release.url.rpartition("/")[2] for release in _located("pulumi", "Darwin", "arm64")]
+    assert urls == ["pulumi-v3.259.0-darwin-arm64.tar.gz", "pulumi-resource-kubernetes-v4.25.0-darwin-arm64.tar.gz"]
+    for part in PARTS:
+        with pytest.raises(ToolchainError, match=r"there is no release of .* for Darwin on arm64"):
+            _located(part.folder, "Darwin", "arm64")
+
+
+@pytest.mark.parametrize(
+    ("variable", "address", "passwords"),
+    [
+        ("", "https://proxy.golang.org", {}),
+        ("https://goproxy.cn,direct", "https://goproxy.cn", {}),
+        (" https://a.example.com/go/ | https://b.example.com", "https://a.example.com/go", {}),
+        ("https://u:p%40ss@a.example.com:8443/go", "https://a.example.com:8443/go", {"a.example.com:8443": "Basic dTpwQHNz"}),
+        ("http://token@a.example.com", "http://a.example.com", {"a.example.com": "Basic dG9rZW46"}),
+    ],
+)  # fmt: skip
+def test_the_users_proxy_for_modules_is_asked(
+    monkeypatch: pytest.MonkeyPatch, variable: str, address: str, passwords: dict[str, str]
+) -> None:
+    monkeypatch.setenv("GOPROXY", variable)
+    assert module_proxy() == (address, passwords)
+    assert _located("kwok")[-1].url == f"{address}/sigs.k8s.io/kwok/@v/v0.8.0.zip"
+
+
+@pytest.mark.parametrize("variable", ["off", "direct", "file:///modules", "u:secret@a.example.com"])
+def test_a_proxy_that_is_none_is_reported_without_its_password(monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
+    monkeypatch.setenv("GOPROXY", variable)
+    with pytest.raises(ToolchainError) as caught:
+        _located("kwok")
+    assert "GOPROXY does not begin with the address of a proxy for modules" in caught.value.message
+    assert "secret" not in str(caught.value)
+
+
+def test_modules_are_spelled_as_proxies_spell_them() -> None:
+    assert Module("x", "github.com/Azure/go-ansiterm").escaped == "github.com/!azure/go-ansiterm"
+
+
+def test_pins_that_do_not_name_the_module_are_reported() -> None:
+    for act in (Module("kwok", "volcano.sh/volcano").version, Module("kwok", "volcano.sh/volcano").hash):
+        with pytest.raises(ToolchainError, match=r"the pins of kwok name no version of volcano.sh/volcano"):
+            act(PINS)
+
+
+def test_versions_are_those_that_the_pins_require_whatever_they_replace(tmp_path: Path) -> None:
+    (tmp_path / "x").mkdir()
+    (tmp_path / "x" / "go.mod").write_text(
+        "module x\n\nreplace a.example.com/sdk/v4 => ./sdk\n\n"
+        "replace (\n\tb.example.com/b v1.0.0 => ./b\n\tc.example.com/c => d.example.com/d v9.0.0\n)\n\n"
+        "require d.example.com/d v1.1.0\n\n"
+        "require (\n\ta.example.com/sdk/v4 v4.24.0 // indirect\n\tb.example.com/b v1.2.0\n\tc.example.com/c v1.3.0 //indirect\n)\n"
+    )
+    versions = {
+        "a.example.com/sdk/v4": "4.24.0",
+        "b.example.com/b": "1.2.0",
+        "c.example.com/c": "1.3.0",
+        "d.example.com/d": "1.1.0",
+    }
+    assert {path: Module("x", path).version(tmp_path) for path in versions} == versions
+
+
+def test_nothing_that_is_downloaded_is_replaced_in_a_build() -> None:
+    """Else a download and a build of the same pins would be two different programs."""
+    modules = [release.version for part in PARTS for release in RELEASES[part.folder]]
+    for module in {module for module in modules if isinstance(module, Module)}:
+        text = (PINS / module.folder / "go.mod").read_text()
+        assert re.search(rf"{re.escape(module.path)}( v\S+)? =>", text) is None, module
+
+
+def test_a_table_that_names_another_version_is_another_address() -> None:
+    release = dataclasses.replace(RELEASES["kube-scheduler"][0], version="9.9.9")
+    assert locate(release, "Linux", "x86_64").url.startswith("https://dl.k8s.io/release/v9.9.9/")

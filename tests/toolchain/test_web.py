@@ -1,0 +1,294 @@
+"""Requests against servers that behave, misbehave, or are not there."""
+
+from __future__ import annotations
+
+import dataclasses
+import socket
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Sequence
+from http.client import HTTPMessage
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+
+from tests.toolchain.internet import Answer, Internet, Request, Site, redirect, sha256
+from trainform.errors import ToolchainError
+from trainform.toolchain.web import Limits, StatusError, Web, _Redirects
+
+# Long enough for a busy machine. Where a test waits for a stall, it is as long as that.
+QUICK = Limits(first_answer=60.0, stall=60.0, pause=0.0)
+STALLING = dataclasses.replace(QUICK, stall=2.0)
+URL = "https://releases.example.com/program"
+BODY = bytes(range(256)) * 3000
+
+
+def _save(target: Path, url: str = URL, web: Web | None = None) -> tuple[bytes, int]:
+    """What arrived, and what was counted."""
+    counted: list[int] = []
+    web = Web(QUICK) if web is None else web
+    digest = web.save(url, target, counted.append, threading.Event())
+    assert digest == sha256(target.read_bytes())
+    return target.read_bytes(), sum(counted)
+
+
+def _in_turn(*answers: Answer) -> Callable[[Request], Answer]:
+    """One after the other, the last one for ever."""
+    rest = list(answers)
+    return lambda request: rest.pop(0) if len(rest) > 1 else rest[0]
+
+
+def test_a_file_arrives_and_is_counted(internet: Internet, tmp_path: Path) -> None:
+    internet.sites[URL] = Answer(BODY)
+    assert _save(tmp_path / "file") == (BODY, len(BODY))
+    assert [request.url for request in internet.requests] == [URL]
+    assert Web(QUICK).size(URL) == len(BODY)
+    assert Web(QUICK).text(URL)[0] == BODY
+
+
+def test_a_file_of_unknown_length_arrives(internet: Internet, tmp_path: Path) -> None:
+    internet.sites[URL] = Answer(BODY, headers={"Content-Length": ""})
+    assert _save(tmp_path / "file")[0] == BODY
+    assert Web(QUICK).size(URL) is None
+
+
+@pytest.mark.parametrize(
+    "first",
+    [Answer(status=500), Answer(status=503), Answer(BODY, cut=1000), Answer(BODY, cut=0)],
+    ids=["500", "503", "cut in the middle", "cut at once"],
+)
+def test_what_may_pass_is_tried_again_and_counted_once(internet: Internet, tmp_path: Path, first: Answer) -> None:
+    internet.sites[URL] = _in_turn(first, first, Answer(BODY))
+    assert _save(tmp_path / "file") == (BODY, len(BODY))
+    assert len(internet.asked(URL)) == 3
+
+
+def test_a_download_that_stops_is_tried_again(internet: Internet, tmp_path: Path) -> None:
+    internet.sites[URL] = _in_turn(Answer(BODY, stall=1000), Answer(BODY))
+    assert _save(tmp_path / "file", web=Web(STALLING)) == (BODY, len(BODY))
+
+
+def test_a_slow_download_is_waited_for_as_long_as_something_comes(internet: Internet, tmp_path: Path) -> None:
+    internet.sites[URL] = Answer(BODY, pace=0.05)  # longer together than a stall
+    assert _save(tmp_path / "file", web=Web(STALLING)) == (BODY, len(BODY))
+    assert len(internet.asked(URL)) == 1
+
+
+def test_a_download_that_stops_again_and_again_is_given_up(internet: Internet, tmp_path: Path) -> None:
+    internet.sites[URL] = Answer(BODY, stall=1000)
+    with pytest.raises(ToolchainError, match=r"nothing more within 2 s, 2 times"):
+        _save(tmp_path / "file", web=Web(dataclasses.replace(STALLING, attempts=2)))
+    assert len(internet.asked(URL)) == 2
+
+
+@pytest.mark.parametrize(
+    ("site", "reason"),
+    [
+        (Answer(status=500), "500 Internal Server Error, 3 times"),
+        (Answer(BODY, cut=1000), "ended after 1000 of 768000 bytes, 3 times"),
+    ],
+    ids=["500", "cut"],
+)
+def test_what_does_not_pass_is_given_up_after_three_attempts(
+    internet: Internet, tmp_path: Path, site: Site, reason: str
+) -> None:
+    internet.sites[URL] = site
+    with pytest.raises(ToolchainError, match=reason):
+        _save(tmp_path / "file")
+    assert len(internet.asked(URL)) == 3
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 410, 429])
+def test_a_refusal_is_not_tried_again(internet: Internet, tmp_path: Path, status: int) -> None:
+    internet.sites[URL] = Answer(status=status)
+    with pytest.raises(StatusError, match=f"{URL}: {status} ") as caught:
+        _save(tmp_path / "file")
+    assert caught.value.status == status
+    assert len(internet.requests) == 1
+
+
+def test_a_web_page_in_the_place_of_a_file_is_reported_before_it_is_read(internet: Internet, tmp_path: Path) -> None:
+    internet.sites[URL] = Answer(b"<html>Please log in</html>", headers={"Content-Type": "text/html; charset=utf-8"})
+    with pytest.raises(ToolchainError, match="is a web page and no file; the network may want a log-in"):
+        _save(tmp_path / "file")
+    assert len(internet.requests) == 1
+
+
+def test_an_endless_text_is_not_read_to_its_end(internet: Internet) -> None:
+    internet.sites[URL] = Answer(b"x" * ((4 << 20) + 1))
+    with pytest.raises(ToolchainError, match="is longer than 4 MB"):
+        Web(QUICK).text(URL)
+
+
+def test_a_host_without_a_network_decides_for_all_its_files(internet: Internet, tmp_path: Path) -> None:
+    internet.sites["https://other.example.com/program"] = Answer(BODY)
+    web = Web(QUICK)
+    for name in ("program", "another"):
+        with pytest.raises(ToolchainError, match=r"releases\.example\.com: Tunnel connection failed: 502"):
+            _save(tmp_path / "file", f"https://releases.example.com/{name}", web)
+    assert internet.requests == []
+    assert _save(tmp_path / "file", "https://other.example.com/program", web)[0] == BODY
+
+
+def test_a_name_that_nobody_knows_is_asked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def look_up(host: str, *rest: object, **more: object) -> Sequence[object]:
+        asked.append(host)
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    web = Web(Limits())
+    for name in ("program", "another"):
+        with pytest.raises(ToolchainError, match=r"^releases\.example\.com: Name or service not known"):
+            _save(tmp_path / "file", f"https://releases.example.com/{name}", web)
+    assert asked == ["releases.example.com"]
+
+
+def test_a_closed_port_is_given_up_at_once(tmp_path: Path) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{unused.getsockname()[1]}/program"
+        with pytest.raises(ToolchainError, match="Connection refused"):
+            _save(tmp_path / "file", url)
+
+
+def test_silence_is_given_up_once_for_the_whole_host(internet: Internet, tmp_path: Path) -> None:
+    internet.silent.add("releases.example.com")
+    web = Web(dataclasses.replace(QUICK, first_answer=0.2))
+    for name in ("program", "another"):
+        with pytest.raises(ToolchainError, match=r"releases\.example\.com: no answer within 0\.2 s"):
+            _save(tmp_path / "file", f"https://releases.example.com/{name}", web)
+
+
+def test_a_redirect_is_followed_to_another_host(internet: Internet, tmp_path: Path) -> None:
+    internet.sites[URL] = redirect("https://storage.example.net/1234?signature=x")
+    internet.sites["https://storage.example.net/1234?signature=x"] = Answer(BODY)
+    assert _save(tmp_path / "file")[0] == BODY
+    assert Web(QUICK).size(URL) == len(BODY)
+    assert internet.asked("https://storage.example.net/1234?signature=x", "HEAD")
+
+
+def test_a_redirect_to_a_host_that_is_not_reached_names_that_host(internet: Internet, tmp_path: Path) -> None:
+    internet.sites[URL] = redirect("https://storage.example.net/1234?signature=x")
+    with pytest.raises(ToolchainError, match=r"^storage\.example\.net: Tunnel"):
+        _save(tmp_path / "file")
+
+
+def test_a_redirect_away_from_tls_is_refused(internet: Internet, tmp_path: Path) -> None:
+    internet.sites[URL] = redirect("http://login.example.com/")
+    with pytest.raises(ToolchainError, match="a redirect to an address without TLS"):
+        _save(tmp_path / "file")
+
+
+@pytest.mark.parametrize("scheme", ["file", "ftp"])
+def test_a_redirect_to_something_else_than_the_web_is_refused(scheme: str) -> None:
+    request = urllib.request.Request("http://releases.example.com/")
+    with pytest.raises(urllib.error.HTTPError) as caught:
+        _Redirects("releases.example.com").redirect_request(
+            request, BytesIO(), 302, "Found", HTTPMessage(), f"{scheme}://x/y"
+        )
+    caught.value.close()
+
+
+def test_a_redirect_in_circles_ends(internet: Internet, tmp_path: Path) -> None:
+    internet.sites[URL] = redirect(URL)
+    with pytest.raises(ToolchainError, match="302"):
+        _save(tmp_path / "file")
+
+
+def test_a_certificate_of_nobody_is_refused(
+    internet: Internet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    internet.sites[URL] = Answer(BODY)
+    monkeypatch.delenv("SSL_CERT_FILE")
+    with pytest.raises(ToolchainError, match="certificate verify failed"):
+        _save(tmp_path / "file")
+    assert internet.requests == []
+
+
+CHALLENGE = 'Bearer realm="https://auth.example.com/token",service="registry",scope="repository:a/b:pull"'
+AUTHORITY = "https://auth.example.com/token?service=registry&scope=repository%3Aa%2Fb%3Apull"
+
+
+def _guarded(tokens: set[str], answer: Answer) -> Callable[[Request], Answer]:
+    def ask(request: Request) -> Answer:
+        if request.headers.get("Authorization", "").removeprefix("Bearer ") in tokens:
+            return answer
+        return Answer(status=401, headers={"WWW-Authenticate": CHALLENGE})
+
+    return ask
+
+
+def test_a_token_is_had_used_again_and_renewed_when_it_is_too_old(internet: Internet) -> None:
+    tokens = {"first"}
+    internet.sites[URL] = _guarded(tokens, Answer(b"manifest"))
+    internet.sites[AUTHORITY] = _in_turn(Answer(b'{"token": "first"}'), Answer(b'{"access_token": "second"}'))
+    web = Web(QUICK)
+    assert [web.text(URL)[0], web.text(URL)[0]] == [b"manifest"] * 2
+    assert len(internet.asked(AUTHORITY)) == 1
+    tokens.clear()
+    tokens.add("second")
+    assert web.text(URL)[0] == b"manifest"
+    assert len(internet.asked(AUTHORITY)) == 2
+
+
+def test_a_token_stays_with_the_host_that_asked_for_it(internet: Internet) -> None:
+    internet.sites[URL] = _guarded({"first"}, redirect("https://storage.example.net/blob"))
+    internet.sites[AUTHORITY] = Answer(b'{"token": "first"}')
+    internet.sites["https://storage.example.net/blob"] = Answer(BODY)
+    assert Web(QUICK).text(URL)[0] == BODY
+    [request] = internet.asked("https://storage.example.net/blob")
+    assert "Authorization" not in request.headers
+    assert all("Authorization" not in request.headers for request in internet.asked(AUTHORITY))
+
+
+def test_a_token_goes_along_on_the_same_host(internet: Internet) -> None:
+    other = "https://releases.example.com/elsewhere"
+    internet.sites[URL] = _guarded({"first"}, redirect(other))
+    internet.sites[other] = _guarded({"first"}, Answer(BODY))
+    internet.sites[AUTHORITY] = Answer(b'{"token": "first"}')
+    assert Web(QUICK).text(URL)[0] == BODY
+
+
+def test_a_password_is_for_its_host_alone(internet: Internet, tmp_path: Path) -> None:
+    internet.sites[URL] = redirect("https://storage.example.net/blob")
+    internet.sites["https://storage.example.net/blob"] = Answer(BODY)
+    assert _save(tmp_path / "file", web=Web(QUICK, {"releases.example.com": "Basic dTpw"}))[0] == BODY
+    assert [request.headers.get("Authorization") for request in internet.requests] == ["Basic dTpw", None]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [b"", b"[]", b"{}", b'{"token": 1}', b'{"token": "a\\nb"}', b'{"token": "\\u00fc"}', b"<html>", b"\xff"],
+)
+def test_no_token_is_an_error(internet: Internet, answer: bytes) -> None:
+    internet.sites[URL] = _guarded({"first"}, Answer(b"manifest"))
+    internet.sites[AUTHORITY] = Answer(answer)
+    with pytest.raises(ToolchainError, match=r"auth\.example\.com/token\?.* gives no token"):
+        Web(QUICK).text(URL)
+
+
+def test_a_token_that_is_not_accepted_is_an_error_and_no_circle(internet: Internet) -> None:
+    internet.sites[URL] = _guarded(set(), Answer(b"manifest"))
+    internet.sites[AUTHORITY] = Answer(b'{"token": "first"}')
+    with pytest.raises(StatusError, match="401 Unauthorized, also with a token"):
+        Web(QUICK).text(URL)
+    assert len(internet.requests) == 3
+
+
+def test_a_token_from_an_address_without_tls_is_refused(internet: Internet) -> None:
+    challenge = CHALLENGE.replace("https:", "http:")
+    internet.sites[URL] = Answer(status=401, headers={"WWW-Authenticate": challenge})
+    with pytest.raises(ToolchainError, match="wants a token from an address without TLS"):
+        Web(QUICK).text(URL)
+
+
+def test_what_is_not_wanted_any_more_ends(internet: Internet, tmp_path: Path) -> None:
+    internet.sites[URL] = Answer(BODY)
+    stop = threading.Event()
+    stop.set()
+    with pytest.raises(ToolchainError, match="is not wanted any more"):
+        Web(QUICK).save(URL, tmp_path / "file", lambda number: None, stop)
