@@ -21,6 +21,7 @@ SCOPES = {
         "tests/sandbox/test_addons.py",
     ),
     "engine": (
+        "tests/engine/test_built_provider.py",
         "tests/engine/test_changes.py",
         "tests/engine/test_claims.py",
         "tests/engine/test_components.py",
@@ -32,6 +33,7 @@ SCOPES = {
         "tests/engine/test_interruptions.py",
         "tests/engine/test_life.py",
         "tests/engine/test_refusals.py",
+        "tests/engine/test_sizes.py",
         "tests/engine/test_ssh_identity.py",
     ),
     # with a sandbox of its own: it takes as long as all of `engine`

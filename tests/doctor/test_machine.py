@@ -17,8 +17,8 @@ from trainform.doctor import machine as looks
 from trainform.doctor.model import Asked, Finding, State
 from trainform.toolchain.addons import ADDON_PARTS, addon_folder
 from trainform.toolchain.cache import toolchain_folder
+from trainform.toolchain.origins import MODE_VARIABLE
 from trainform.toolchain.parts import CONTROL_PLANE_PARTS, PULUMI_PARTS
-from trainform.toolchain.pulumi import MODE_VARIABLE
 
 PACKAGES = {"python": "3.12.4", "pip": "26.3", "trainform": "0.1.0", "pulumi": "3.259.0", "pulumi-kubernetes": "4.25.0"}
 

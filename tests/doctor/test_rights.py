@@ -77,7 +77,7 @@ def test_operators_are_those_of_the_backends() -> None:
 
 
 @pytest.mark.parametrize(
-    ("image", "name", "version"),
+    ("reference", "name", "version"),
     [
         ("docker.io/volcanosh/vc-controller-manager:v1.14.0", "vc-controller-manager", "v1.14.0"),
         ("registry.example.com:5000/mirror/kueue/kueue:v0.19.2@sha256:0a1b", "kueue", "v0.19.2"),
@@ -86,5 +86,5 @@ def test_operators_are_those_of_the_backends() -> None:
         ("kubedl", "kubedl", "latest"),
     ],
 )
-def test_versions_of_images(image: str, name: str, version: str) -> None:
-    assert image_version(image) == (name, version)
+def test_versions_of_images(reference: str, name: str, version: str) -> None:
+    assert image_version(reference) == (name, version)

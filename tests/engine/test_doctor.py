@@ -18,6 +18,8 @@ from trainform.catalog import defaults
 from trainform.cluster.api import ClusterApi
 from trainform.doctor.cluster import VERBS, Objects, of_experiments
 
+pytestmark = pytest.mark.proof("what an account may do, and what an environment names")
+
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 PATIENCE = ("--timeout", "60")  # the tests' machine is busy
 ACCOUNT = "researcher"
@@ -73,6 +75,7 @@ def researcher(project: Project, live: Live) -> Project:
     return project
 
 
+@pytest.mark.shows("doctor on a cluster")
 def test_an_administrator_lacks_nothing(project: Project) -> None:
     found = doctor(project, "-e", "dev", "--for", "preview,up,environment")
     states = {name: check["state"] for name, check in found["checks"].items()}

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.engine.live import Live, until
 from tests.engine.project import Project
 from tests.engine.test_doctor import doctor
+
+pytestmark = pytest.mark.proof("the operators of every add-on")
 
 
 def deploy(live: Live, namespace: str, name: str, image: str, **spec: Any) -> None:

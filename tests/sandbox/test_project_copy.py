@@ -95,7 +95,7 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def place(project: Path) -> Path:
-    """The folder of its place, whose passphrase there is already."""
+    """The folder of its sandbox, whose passphrase there is already."""
     layout = Layout(project / ".trainform" / "sandbox")
     layout.make()
     layout.passphrase.write_text(PASSPHRASE)

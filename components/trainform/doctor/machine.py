@@ -17,8 +17,9 @@ from trainform.toolchain.addons import ADDON_PARTS, addon_folder
 from trainform.toolchain.build import missing_parts
 from trainform.toolchain.cache import cache_folder, toolchain_folder
 from trainform.toolchain.golang import OLDEST as OLDEST_GO
+from trainform.toolchain.origins import chosen_origins
 from trainform.toolchain.parts import CONTROL_PLANE_PARTS, PULUMI_PARTS
-from trainform.toolchain.pulumi import chosen_origins, ready_pulumi
+from trainform.toolchain.pulumi import ready_pulumi
 from trainform.toolchain.running import BUILD_GB
 from trainform.toolchain.versions import parse_version, written
 
