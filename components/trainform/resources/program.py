@@ -6,6 +6,7 @@ import re
 
 import pulumi
 
+from trainform.catalog import defaults
 from trainform.errors import InputError, Problem
 from trainform.examine import examine, examine_environment
 from trainform.resources.apply import told
@@ -37,7 +38,11 @@ def run() -> None:
 
 def _run_number(written: str | None) -> int:
     """`run` of the stack's config; 1 where it says nothing."""
-    if written is not None and re.fullmatch("[1-9][0-9]{0,8}", written) is None:
-        reason, fix = "is not a whole number from 1 to 999999999", f"pulumi config set {CONFIG}:run 2"
+    if written is None:
+        return 1
+    digits = len(str(defaults.LAST_RUN))
+    number = int(written) if re.fullmatch(f"[0-9]{{1,{digits}}}", written) else 0
+    if not 1 <= number <= defaults.LAST_RUN:
+        reason, fix = f"is not a whole number from 1 to {defaults.LAST_RUN}", f"pulumi config set {CONFIG}:run 2"
         raise InputError([Problem(f"{CONFIG}:run", written, reason, fix)])
-    return 1 if written is None else int(written)
+    return number
