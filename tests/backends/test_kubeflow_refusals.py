@@ -116,7 +116,8 @@ def test_volumes_that_the_operator_adds() -> None:
         ({"runPolicy": None}, "spec.runPolicy"),
         ({"pytorchReplicaSpecs": {"Worker": {"replicas": 7}}}, "spec.pytorchReplicaSpecs.Worker.replicas"),
         ({"pytorchReplicaSpecs": {"Worker": None}}, "spec.pytorchReplicaSpecs.Worker"),
-        ({"pytorchReplicaSpecs": {"Extra": {"replicas": 1}}}, "spec.pytorchReplicaSpecs"),
+        ({"pytorchReplicaSpecs": {"Extra": {"replicas": 1}}}, "spec.pytorchReplicaSpecs.Extra.template"),
+        ({"pytorchReplicaSpecs": {"Extra": {"replicas": 1, "template": {"spec": {}}}}}, "spec.pytorchReplicaSpecs"),
         (
             {"pytorchReplicaSpecs": {"Worker": {"template": {"spec": {"containers": [{"name": "a", "image": "a"}]}}}}},
             "spec.pytorchReplicaSpecs.Worker.template.spec.containers",

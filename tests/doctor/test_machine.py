@@ -169,7 +169,7 @@ def test_the_tool_chain(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = looks.look_at_tool_chain(asked(machine), {})
     assert found == Finding(
         State.MISSING,
-        "not built: controlplane, kwok, pulumi-cli, pulumi-kubernetes, pulumi-python; about 26 min on 2 cores, once",
+        "not built: controlplane, kwok, pulumi-cli, pulumi-kubernetes, pulumi-python; about 22 min on 2 cores, once",
     )
     finished(folder, "controlplane", "pulumi-cli")
     assert looks.look_at_tool_chain(asked(machine), {}).text == (

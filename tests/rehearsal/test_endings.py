@@ -79,7 +79,7 @@ def test_what_is_told_of_a_failure_can_be_seen_and_holds_no_secret(image: str) -
     written = r"lost \033[31mthe\033[0m disk\n  fix: \342\200\256\033[2K\007hunter2"
     reads = {"name": "TOKEN", "valueFrom": {"secretKeyRef": {"name": "db", "key": "token"}}}
     asked = stage(
-        pod("worker-0", f"printf '{written}'; exit 1"),
+        pod("worker-0", f"printf '{written}\\n'; exit 1"),
         pod("worker-1", main={"command": ["/bin/$(TOKEN)"], "env": [reads]}),
         secrets={"db": {"token": b"hunter2"}},
     )

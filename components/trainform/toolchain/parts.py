@@ -121,7 +121,7 @@ PULUMI_PARTS = (
     Part(
         folder="pulumi-kubernetes",
         binaries=("pulumi-resource-kubernetes",),
-        minutes=9,
+        minutes=5,
         target=".",
         tags=_PULUMI_TAGS,
         embedded=(
