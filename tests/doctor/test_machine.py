@@ -173,7 +173,7 @@ def test_the_tool_chain(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     )
     finished(folder, "controlplane", "pulumi-cli")
     assert looks.look_at_tool_chain(asked(machine), {}).text == (
-        "not built: kwok, pulumi-kubernetes, pulumi-python; about 12 min on 2 cores, once"
+        "not built: kwok, pulumi-kubernetes, pulumi-python; about 8 min on 2 cores, once"
     )
     finished(folder, "kwok")
     (folder / "pulumi-build").mkdir()
