@@ -38,8 +38,9 @@ def pins(tmp_path: Path) -> Path:
 def internet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Internet]:
     """Everything that this process and its children ask of the internet is answered here."""
     (tmp_path / "authority").mkdir()
-    for name in ("https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY", "GOPROXY"):
+    for name in ("https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("GOPROXY", "https://modules.example.org,direct")
     made = Internet(tmp_path / "authority")
     for name, value in made.environment.items():
         monkeypatch.setenv(name, value)

@@ -29,8 +29,8 @@ ETCD_SUMS = f"{ETCD}/SHA256SUMS"
 KUBERNETES = "https://dl.k8s.io/release/v1.34.4/bin/linux/amd64"
 GITHUB_STORAGE = "https://release-assets.githubusercontent.com"
 DOCKER_STORAGE = "production.cloudflare.docker.com"
-VOLCANO_ZIP = "https://proxy.golang.org/volcano.sh/volcano/@v/v1.14.1.zip"
-KWOK_ZIP = "https://proxy.golang.org/sigs.k8s.io/kwok/@v/v0.8.0.zip"
+VOLCANO_ZIP = "https://modules.example.org/volcano.sh/volcano/@v/v1.14.1.zip"
+KWOK_ZIP = "https://modules.example.org/sigs.k8s.io/kwok/@v/v0.8.0.zip"
 VOLCANO_FILES = {
     "config/crd/volcano/bases/batch.volcano.sh_jobs.yaml": b"jobs\n",
     "config/crd/volcano/bases/README.md": b"no CRD\n",
@@ -123,7 +123,7 @@ def put_module(
 ) -> None:
     """On the proxy, and its hash in the pins."""
     content, found = module(path, version, files)
-    internet.sites[f"https://proxy.golang.org/{path}/@v/v{version}.zip"] = Answer(content)
+    internet.sites[f"https://modules.example.org/{path}/@v/v{version}.zip"] = Answer(content)
     file = pins / folder / "go.sum"
     text, count = re.subn(
         rf"^{re.escape(path)} v{re.escape(version)} h1:\S+$",

@@ -453,7 +453,9 @@ def test_the_password_of_a_proxy_for_modules_is_sent_there_and_kept_nowhere(
     monkeypatch.setenv("GOPROXY", "https://user:hidden@modules.example.com/go,direct")
     progress = Recording()
     for url in (official.VOLCANO_ZIP, official.KWOK_ZIP):
-        internet.sites[url.replace("https://proxy.golang.org", "https://modules.example.com/go")] = internet.sites[url]
+        internet.sites[url.replace("https://modules.example.org", "https://modules.example.com/go")] = internet.sites[
+            url
+        ]
     found = download(CONTROL_PLANE, cache, progress, copy)
     folder = found["kwok"]
     assert isinstance(folder, Path)

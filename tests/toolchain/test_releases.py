@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import re
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 from trainform.errors import ToolchainError
 from trainform.toolchain.addons import KUBE_SCHEDULER
-from trainform.toolchain.locating import Located, locate, module_proxy
+from trainform.toolchain.locating import Located, _default_proxies, locate, module_proxy
 from trainform.toolchain.parts import CONTROL_PLANE_PARTS, KUBERNETES_VERSION, PINS, Part
 from trainform.toolchain.pinned import Module
 from trainform.toolchain.releases import IMAGE, MODULE, RELEASES
@@ -33,11 +34,11 @@ LINUX_AMD64 = {
         "https://registry-1.docker.io/v2/volcanosh/vc-controller-manager/manifests/v1.14.1",
         "https://registry-1.docker.io/v2/volcanosh/vc-scheduler/manifests/v1.14.1",
         "https://registry-1.docker.io/v2/volcanosh/vc-webhook-manager/manifests/v1.14.1",
-        "https://proxy.golang.org/volcano.sh/volcano/@v/v1.14.1.zip",
+        "https://modules.example.org/volcano.sh/volcano/@v/v1.14.1.zip",
     ],
     "kwok": [
         "https://registry.k8s.io/v2/kwok/kwok/manifests/v0.8.0",
-        "https://proxy.golang.org/sigs.k8s.io/kwok/@v/v0.8.0.zip",
+        "https://modules.example.org/sigs.k8s.io/kwok/@v/v0.8.0.zip",
     ],
     "kube-scheduler": [
         "https://dl.k8s.io/release/v1.34.4/bin/linux/amd64/kube-scheduler",
@@ -47,8 +48,8 @@ LINUX_AMD64 = {
 
 
 @pytest.fixture(autouse=True)
-def no_proxy_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("GOPROXY", raising=False)
+def proxy_for_modules(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GOPROXY", "https://modules.example.org")
 
 
 def _located(name: str, system: str = "Linux", machine: str = "x86_64") -> list[Located]:
@@ -125,8 +126,7 @@ def test_on_a_mac_pulumi_alone_has_releases() -> None:
 @pytest.mark.parametrize(
     ("variable", "address", "passwords"),
     [
-        ("", "https://proxy.golang.org", {}),
-        ("https://goproxy.cn,direct", "https://goproxy.cn", {}),
+        ("https://modules.example.com,direct", "https://modules.example.com", {}),
         (" https://a.example.com/go/ | https://b.example.com", "https://a.example.com/go", {}),
         ("https://u:p%40ss@a.example.com:8443/go", "https://a.example.com:8443/go", {"a.example.com:8443": "Basic dTpwQHNz"}),
         ("http://token@a.example.com", "http://a.example.com", {"a.example.com": "Basic dG9rZW46"}),
@@ -138,6 +138,19 @@ def test_the_users_proxy_for_modules_is_asked(
     monkeypatch.setenv("GOPROXY", variable)
     assert module_proxy() == (address, passwords)
     assert _located("kwok")[-1].url == f"{address}/sigs.k8s.io/kwok/@v/v0.8.0.zip"
+
+
+def test_without_the_variable_go_says_which_proxy_it_takes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    go = tmp_path / "go"
+    go.write_text(
+        '#!/bin/sh\ncase "$*" in "env GOVERSION") echo go1.26.8;; "env GOPROXY") echo https://default.example.com,direct;; esac\n'
+    )
+    go.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.delenv("GOPROXY")
+    _default_proxies.cache_clear()
+    assert module_proxy() == ("https://default.example.com", {})
+    _default_proxies.cache_clear()
 
 
 @pytest.mark.parametrize("variable", ["off", "direct", "file:///modules", "u:secret@a.example.com"])

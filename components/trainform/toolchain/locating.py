@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import functools
 import os
 import re
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from trainform.errors import ToolchainError
+from trainform.progress import SILENT
+from trainform.toolchain.cache import cache_folder
+from trainform.toolchain.golang import find_go
 from trainform.toolchain.parts import PINS
 from trainform.toolchain.pinned import Module
 from trainform.toolchain.releases import MODULE, Release
 
 PROXY_VARIABLE = "GOPROXY"
-PROXY = "https://proxy.golang.org"
 # Release and image names of systems and processors; Pulumi alone has another one for amd64.
 _SYSTEMS = {"Linux": "linux", "Darwin": "darwin"}
 _MACHINES = {"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
@@ -64,14 +69,31 @@ def locate(release: Release, system: str, machine: str, pins: Path = PINS) -> Lo
     )
 
 
+def _entries(proxies: str) -> list[str]:
+    return [entry.strip() for entry in re.split(r"[,|]", proxies) if entry.strip()]
+
+
+def _proxies() -> Iterator[str]:
+    """Lists of proxies: the user's variable, and where it says nothing what Go takes then."""
+    yield os.environ.get(PROXY_VARIABLE, "")
+    yield _default_proxies()
+
+
+@functools.cache
+def _default_proxies() -> str:
+    """What Go says, which has a default of its own. Without a Go on this machine it comes as a wheel."""
+    go = find_go(cache_folder(), SILENT)
+    answer = subprocess.run([go, "env", PROXY_VARIABLE], capture_output=True, text=True, cwd="/", check=False)
+    return answer.stdout.strip()
+
+
 def module_proxy() -> tuple[str, dict[str, str]]:
     """The first proxy of GOPROXY without its password, and for its host the header that carries the password."""
-    entries = [entry.strip() for entry in re.split(r"[,|]", os.environ.get(PROXY_VARIABLE, ""))]
-    parts = urlsplit(next((entry for entry in entries if entry), PROXY).rstrip("/"))
+    parts = urlsplit(next((entry for source in _proxies() for entry in _entries(source)), "").rstrip("/"))
     if parts.scheme not in ("http", "https"):
         raise ToolchainError(
             f"{PROXY_VARIABLE} does not begin with the address of a proxy for modules",
-            f"begin {PROXY_VARIABLE} with an address, as in {PROXY},direct",
+            f"begin {PROXY_VARIABLE} with an address, as in https://modules.example.com,direct",
         )
     if parts.username is None:
         return parts.geturl(), {}
