@@ -75,7 +75,8 @@ def test_values_that_are_not_what_they_look_like(value: str, reason: str, read: 
     (problem,) = read(f"first: 1\nsecond: {{third: [0, {value}]}}\n")[1]
     assert (problem.source, problem.line, problem.path, problem.reason) == ("mine.yaml", 2, "second.third[1]", reason)
     assert problem.value == value.split(" ")[-1].strip("'")
-    assert problem.fix == f'{QUOTE}"{problem.shown_value}"'
+    tagged = "remove the tag, and " if value.startswith("!") else ""
+    assert problem.fix == f'{tagged}{QUOTE}"{problem.shown_value}"'
 
 
 @pytest.mark.parametrize(

@@ -192,8 +192,15 @@ class Walk:
         given = MASK if node in self._secret else _given(node)
         problem = Problem(where, given, reason, "", self._name, self.lines.get(where, _line(node)))
         shown = "" if problem.shown_value == MASK else f': "{problem.shown_value}"'
-        quoted = f"put it in quotes if it is text{shown}"
+        quoted = f"{self._untagged(node)}put it in quotes if it is text{shown}"
         return dataclasses.replace(problem, fix=quoted if fix is None else fix)
+
+    def _untagged(self, node: yaml.Node) -> str:
+        """What comes before quotes: with a tag that the file names, a value in quotes is converted all the same."""
+        if node.tag not in UNFIT or not isinstance(node, yaml.ScalarNode):
+            return ""
+        plain = self._converter.resolve(yaml.ScalarNode, node.value, (True, False))  # type: ignore[no-untyped-call]
+        return "" if plain == node.tag else f"{REMOVE_TAG}, and "
 
 
 def _is_half(text: str) -> bool:
