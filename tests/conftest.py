@@ -36,8 +36,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """For all that is started here."""
     for marker in MARKERS:
         config.addinivalue_line("markers", marker)
-    # Ctrl-C as in a terminal: a shell starts background jobs with it ignored, and what is tested inherits that.
+    # Signals of a keyboard as in a terminal: a shell starts background jobs with them ignored, and what is tested inherits that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     os.environ.setdefault("GOGC", COLLECT_AT)  # control planes take a fifth less of the processor
     register_progress(config)
 
