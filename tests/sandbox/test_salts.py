@@ -141,7 +141,7 @@ def test_up_names_them_before_anything_else(tmp_path: Path) -> None:
     ended = subprocess.run(up, cwd=tmp_path, env={**os.environ, **nothing}, capture_output=True, text=True, check=False)
     assert ended.returncode == 1
     assert "the salt in stacks/Pulumi.hello.dev.yaml is of another one" in ended.stderr
-    assert "no pulumi can be had" in ended.stderr
+    assert "no pulumi on PATH" in ended.stderr
 
 
 def test_before_a_new_passphrase_the_stacks_with_older_salts_are_named(tmp_path: Path) -> None:

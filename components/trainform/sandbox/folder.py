@@ -130,10 +130,11 @@ def write_private(path: Path, content: bytes) -> None:
 def read_private(path: Path) -> bytes | None:
     """What `write_private` wrote, None where there is none; SandboxError where it is no regular file: to read a pipe could wait for ever."""
     try:
+        path.stat()
         return read_bytes(path, str(path), LARGEST)
+    except FileNotFoundError:
+        return None
     except InputError as error:
-        if not path.exists():
-            return None
         fix = "make it a file that you can read, and run the same command again"
         raise SandboxError(f"{path} {error.problems[0].reason}", fix) from None
 
