@@ -187,7 +187,7 @@ def test_growth_is_shown_side_by_side_and_judged_by_its_last_step() -> None:
         for way in ways.WAYS
         for factor in ways.FACTORS
     }
-    taken["roles", 8] = series("roles", 1.0, 2.0, 4.0)
+    taken["roles", 8] = series("roles", 1.1, 2.2, 4.4)
     table = ways.table(taken)
     assert table.columns == ("what grows", "n", "at n / 8", "at n / 4", "at n / 2", "at n", "n / 8 → n / 4", "n / 4 → n / 2", "n / 2 → n")  # fmt: skip
     assert table.rows[0][2:] == ("200 ms", "400 ms", "800 ms", "1.60 s", "2.00 times", "2.00 times", "2.00 times")
