@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from trainform.errors import InputError
 from trainform.sandbox.addons.table import together
 from trainform.sandbox.folder import Layout, read_private, sandbox_edge, write_private
 from trainform.sandbox.processes import Process
@@ -15,6 +18,8 @@ from trainform.toolchain.model import PulumiTools
 
 # Raise it when a field changes its meaning; rows of `processes` never do.
 FORMAT = 2
+# What reading JSON raises that has not the fields of what was written.
+_DAMAGED = (AttributeError, KeyError, OverflowError, TypeError, ValueError, InputError)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,20 +44,30 @@ def read_state(layout: Layout) -> State | None:
     content = _read(layout)
     if content.get("format") != FORMAT:
         return None
-    tools = content["pulumi"]
-    return State(
-        settings=_settings(content["settings"]),
-        pulumi=PulumiTools(Path(tools["bin"]), Path(tools["home"]), tools["origin"]),
-        ports=content["ports"],
-        processes=tuple(read_processes(layout)),
-        complete=content["complete"],
-    )
+    try:
+        tools = content["pulumi"]
+        return State(
+            settings=_settings(content["settings"]),
+            pulumi=PulumiTools(Path(tools["bin"]), Path(tools["home"]), tools["origin"]),
+            ports=dict(content["ports"]),
+            processes=tuple(read_processes(layout)),
+            complete=bool(content["complete"]),
+        )
+    except _DAMAGED:
+        return None
 
 
 def read_processes(layout: Layout) -> list[Process]:
-    """What was started. Of any version: after an update of trainform, `down` must still find what the old one left running."""
-    fields = [field.name for field in dataclasses.fields(Process)]
-    return [Process(**{name: row[name] for name in fields}) for row in _read(layout).get("processes", [])]
+    """What was started. Of any version: after an update of trainform, `down` must still find what the old one left running. Rows that
+    are damaged are left out."""
+    rows = _read(layout).get("processes", [])
+    return list(_processes(rows if isinstance(rows, list) else []))
+
+
+def _processes(rows: list[Any]) -> Iterator[Process]:
+    for row in rows:
+        with contextlib.suppress(*_DAMAGED):
+            yield Process(str(row["name"]), int(row["pid"]), float(row["started"]), str(row["binary"]), str(row["log"]))
 
 
 @sandbox_edge
