@@ -13,8 +13,9 @@ from typing import Protocol
 class Step(Protocol):
     """One long piece of work that is under way."""
 
-    def update(self, text: str) -> None:
-        """Replace the step's text: how far it is."""
+    def update(self, text: str, seconds_left: float | None = None) -> None:
+        """Replace the step's text: how far it is. `seconds_left`: an estimate for all the work that this step is a part of; None where
+        there is none."""
 
 
 class Progress(Protocol):
@@ -33,7 +34,7 @@ class Silent:
     def step(self, text: str) -> AbstractContextManager[Step]:
         return contextlib.nullcontext(self)
 
-    def update(self, text: str) -> None:
+    def update(self, text: str, seconds_left: float | None = None) -> None:
         pass
 
     def note(self, text: str) -> None:

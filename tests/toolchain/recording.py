@@ -9,18 +9,20 @@ from trainform.progress import Step
 
 
 class Recording:
-    """Steps, their updates and notes in one list, oldest first."""
+    """Steps, their updates and notes in one list, oldest first; beside it what each update said of the time that is left."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
+        self.estimates: list[float | None] = []
 
     @contextlib.contextmanager
     def step(self, text: str) -> Iterator[Step]:
         self.lines.append(text)
         yield self
 
-    def update(self, text: str) -> None:
+    def update(self, text: str, seconds_left: float | None = None) -> None:
         self.lines.append(text)
+        self.estimates.append(seconds_left)
 
     def note(self, text: str) -> None:
         self.lines.append(text)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+import uuid
 from pathlib import Path
 
 import psutil
@@ -76,13 +77,37 @@ def test_a_part_is_built_once_and_told_with_its_time(cache: Path, pins: Path) ->
     build_parts([TINY], cache / "t", progress, pins)
     assert _greeting(cache / "t") == "hello"
     assert "building 1 of 1 parts" in progress.text
-    assert "part 1 of 1: tiny" in progress.text
+    assert "[1/1] tool chain, tiny" in progress.text
     assert sorted(path.name for path in (cache / "t" / "tiny").iterdir()) == ["bin"]
     stamp = (cache / "t/tiny/bin/tiny").stat().st_mtime_ns
     again = Recording()
     build_parts([TINY], cache / "t", again, pins)
     assert again.lines == []
     assert (cache / "t/tiny/bin/tiny").stat().st_mtime_ns == stamp
+
+
+def test_packages_are_counted_of_those_that_are_not_in_the_compilers_cache(cache: Path, pins: Path) -> None:
+    for name in ("one", "two", "three"):
+        (pins / "tiny" / name).mkdir()
+        # new in each run: the compiler's cache is this machine's
+        (pins / "tiny" / name / "it.go").write_text(f'package {name}\n\nconst It = "{uuid.uuid4()}"\n')
+    imports = "".join(f'import "trainform/tiny/{name}"\n' for name in ("one", "two", "three"))
+    (pins / "tiny" / "main.go").write_text(
+        f"package main\n\n{imports}\nvar greeting string\n\nfunc main() {{ println(greeting, one.It, two.It, three.It) }}\n"
+    )
+    progress = Recording()
+    build_parts([TINY], cache / "t", progress, pins)
+    assert "[1/1] tiny: 0 modules downloaded" in progress.lines
+    assert [line for line in progress.lines if line.endswith("packages")] == [
+        f"[1/1] tiny: {n} of 3 packages" for n in (1, 2, 3)
+    ]
+    first, *_, last = progress.estimates
+    assert first == pytest.approx(TINY.minutes * 60, rel=0.01)
+    assert last is not None
+    assert last < TINY.minutes * 60 / 5, "only linking is left"
+    again = Recording()
+    build_parts([TINY], cache / "other", again, pins)
+    assert not [line for line in again.lines if line.endswith("packages")], "all of them are in the cache"
 
 
 def test_tool_chains_of_other_pins_are_told_with_their_size_after_building(cache: Path, pins: Path) -> None:
@@ -193,3 +218,16 @@ def test_a_failure_that_the_log_explains_says_what_to_do(tmp_path: Path) -> None
         run_logged(command, tmp_path, dict(os.environ), tmp_path / "log")
     assert caught.value.details == ("write /x: no space left on device",)
     assert "free some disk" in caught.value.fix
+
+
+def test_each_line_of_output_is_passed_on_whole_and_none_is_lost(tmp_path: Path) -> None:
+    """Go writes its lists in blocks, which end anywhere; the last one comes with the end of the process."""
+    script = "printf 'one\\ntw'; while [ ! -e seen ]; do sleep 0.05; done; sleep 0.6; printf 'o\\nthree\\nfour'"
+    lines: list[str] = []
+
+    def watch(line: str) -> None:
+        lines.append(line)
+        (tmp_path / "seen").touch()
+
+    run_logged(["sh", "-c", script], tmp_path, dict(os.environ), tmp_path / "log", watch)
+    assert lines == ["one", "two", "three", "four"]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
 
+from rich.cells import cell_len
 from rich.console import RenderableType
 from rich.live import Live
 from rich.spinner import Spinner
+from rich.text import Text
 
 from trainform.progress import Progress, Step
 from trainform.terminal.lines import echo
@@ -17,12 +20,19 @@ from trainform.terminal.screen import Screen, screen
 
 REMINDER_SECONDS = 30.0
 FRAMES_PER_SECOND = 8
+SPINNER = "dots"
+SPINNER_WIDTH = 2  # with the space behind it
+# An estimate that grows by less than this is not shown: a time that jumps to and fro tells less than one that is a little short.
+TOLERATED_SHARE, TOLERATED_SECONDS = 0.25, 15.0
+OVERDUE_SECONDS = 10.0
 
 
 def display() -> Progress:
     """The one that fits where standard error goes."""
     console = screen(err=True)
-    return TerminalProgress(console) if console.is_terminal else LineProgress(lambda line: echo(line, err=True))
+    # not rich's is_terminal: FORCE_COLOR gives a log its colours, and a log has no line that moves
+    moves = console.file.isatty() and not console.is_dumb_terminal
+    return TerminalProgress(console) if moves else LineProgress(lambda line: echo(line, err=True))
 
 
 def spell_duration(seconds: float) -> str:
@@ -32,38 +42,93 @@ def spell_duration(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 60 else f"{int(seconds) // 60} min {int(seconds) % 60} s"
 
 
-class _Running:
-    """The text of a step and its beginning."""
+def spell_left(seconds: float) -> str:
+    """`about 12 min left in all`; `seconds` are below zero where the estimate has passed."""
+    if seconds > 60:
+        return f"about {math.ceil(seconds / 60)} min left in all"
+    return "less than a minute left" if seconds > -OVERDUE_SECONDS else "longer than usual"
 
-    def __init__(self, text: str) -> None:
+
+def steady_left(shown: float | None, estimate: float) -> float:
+    """What to show now of a new estimate: the smaller one of it and what would be shown without it, as long as they are close."""
+    if shown is None or estimate > shown + TOLERATED_SHARE * max(shown, 0.0) + TOLERATED_SECONDS:
+        return estimate
+    return min(shown, estimate)
+
+
+class _Countdown:
+    """Until the end of all the work, of which each step may say an estimate."""
+
+    def __init__(self) -> None:
+        self._end: float | None = None
+
+    def left(self) -> float | None:
+        return None if self._end is None else self._end - time.monotonic()
+
+    def correct(self, estimate: float | None) -> None:
+        self._end = None if estimate is None else time.monotonic() + steady_left(self.left(), estimate)
+
+
+class _Running:
+    """The text of a step, its beginning, and what is left."""
+
+    def __init__(self, text: str, countdown: _Countdown) -> None:
         self.text = text
         self._title = text
         self._begin = time.monotonic()
+        self._countdown = countdown
+        self._estimated = False
 
-    def update(self, text: str) -> None:
+    def update(self, text: str, seconds_left: float | None = None) -> None:
+        self._countdown.correct(seconds_left)
+        self._estimated = seconds_left is not None
         self.text = text
 
+    @property
+    def elapsed(self) -> str:
+        return spell_duration(time.monotonic() - self._begin)
+
+    @property
+    def left(self) -> str | None:
+        """None where nobody knows."""
+        seconds = self._countdown.left() if self._estimated else None
+        return None if seconds is None else spell_left(seconds)
+
     def line(self) -> str:
-        return f"{self.text} … {spell_duration(time.monotonic() - self._begin)}"
+        return f"{self.text} … {self.elapsed}{'' if self.left is None else f', {self.left}'}"
 
     def end(self, succeeded: bool) -> str:
         duration = spell_duration(time.monotonic() - self._begin)
         return f"{self._title}: done in {duration}" if succeeded else f"{self.text}: ended after {duration}"
 
 
+def fit(text: Text, time: str, width: int) -> Text:
+    """Both in one line of at most so many columns: a line that wraps cannot be rewritten. What is too long is cut, the text first."""
+    shown = text.copy()
+    shown.truncate(max(width - cell_len(time), 1), overflow="ellipsis")
+    shown.append(time)
+    shown.truncate(max(width, 1), overflow="ellipsis")
+    return shown
+
+
 class TerminalProgress:
-    """A spinner with the step's text and its time."""
+    """A spinner with the step's text and the time that is left; where nobody knows that, the time so far."""
 
     def __init__(self, console: Screen) -> None:
         self._console = console
+        self._countdown = _Countdown()
 
     @contextlib.contextmanager
     def step(self, text: str) -> Iterator[Step]:
-        running = _Running(text)
-        spinner = Spinner("dots")
+        running = _Running(text, self._countdown)
+        spinner = Spinner(SPINNER)
 
         def render() -> RenderableType:
-            spinner.update(text=self._console.render_str(running.line()))  # of a string it would read markup
+            left = running.left
+            time = f" … {running.elapsed if left is None else left}"
+            # of a string the spinner would read markup
+            line = fit(self._console.render_str(running.text), time, self._console.width - SPINNER_WIDTH)
+            spinner.update(text=line)
             return spinner
 
         succeeded = False
@@ -87,10 +152,11 @@ class LineProgress:
     def __init__(self, write: Callable[[str], None], reminder: float = REMINDER_SECONDS) -> None:
         self._write = write
         self._reminder = reminder
+        self._countdown = _Countdown()
 
     @contextlib.contextmanager
     def step(self, text: str) -> Iterator[Step]:
-        running = _Running(text)
+        running = _Running(text, self._countdown)
         ended = threading.Event()
 
         def remind() -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from trainform.errors import ToolchainError
 from trainform.locking import hold
 from trainform.progress import Progress, Step
 from trainform.toolchain.cache import note_of_others, partial_folder, remove_partials
+from trainform.toolchain.estimate import Forecast
 from trainform.toolchain.golang import find_go, go_environment
 from trainform.toolchain.parts import PINS, ModuleFiles, Part
 from trainform.toolchain.running import run_logged
@@ -38,10 +39,12 @@ def build_parts(parts: Sequence[Part], folder: Path, progress: Progress, pins: P
             f"building {len(missing)} of {len(parts)} parts of the tool chain from pinned sources, once: about {minutes:.0f} min "
             f"on 2 cores if nothing is cached; logs in {builder.logs}"
         )
+        forecast = Forecast(missing)
         for number, part in enumerate(missing, start=1):
-            title = f"tool chain, part {number} of {len(missing)}: {part.folder} (up to {part.minutes:.0f} min)"
-            with progress.step(title) as step:
-                builder.build(part, title, step)
+            place = f"[{number}/{len(missing)}]"
+            with progress.step(f"{place} tool chain, {part.folder}") as step:
+                builder.build(part, Counter(f"{place} {part.folder}", part, forecast, step))
+            forecast.finish(part)
         others = note_of_others(folder)
         if others is not None:
             progress.note(others)
@@ -57,7 +60,7 @@ class Builder:
         self._pins = pins
         self._environment = go_environment(compiler)
 
-    def build(self, part: Part, title: str, step: Step) -> None:
+    def build(self, part: Part, counter: Counter) -> None:
         """From the pins to the finished folder."""
         partial = partial_folder(self._folder / part.folder)
         source = partial / "source"
@@ -68,8 +71,8 @@ class Builder:
         self._go(["mod", "verify"], source, log)
         for files in part.embedded:
             self._copy(files, source, source, log)
-        counter = Counter(title, step)
-        self._go(_build_arguments(part, partial / "bin"), source, log, counter)
+        self._go(_list_arguments(part), source, log, counter.see_listed)
+        self._go(_build_arguments(part, partial / "bin"), source, log, counter.see_compiled)
         absent = [name for name in part.binaries if not os.access(partial / "bin" / name, os.X_OK)]
         if absent:
             raise ToolchainError(f"the build of {part.folder} did not make {', '.join(absent)}", f"the log is {log}")
@@ -78,8 +81,9 @@ class Builder:
         shutil.rmtree(source)
         partial.rename(self._folder / part.folder)
 
-    def _go(self, arguments: Sequence[str], source: Path, log: Path, counter: Counter | None = None) -> None:
-        watch = None if counter is None else counter.see
+    def _go(
+        self, arguments: Sequence[str], source: Path, log: Path, watch: Callable[[str], None] | None = None
+    ) -> None:
         run_logged([str(self._compiler), *arguments], source, self._environment, log, watch)
 
     def _copy(self, files: ModuleFiles, source: Path, target: Path, log: Path) -> None:
@@ -101,10 +105,21 @@ class Builder:
 def _build_arguments(part: Part, folder: Path) -> list[str]:
     # A main package of our own would be called after its module.
     output = f"{folder}/" if part.target == "tool" else str(folder / part.binaries[0])
-    arguments = ["build", "-v", "-ldflags", f"-w -s {part.ldflags}".strip(), "-o", output]
+    return ["build", "-v", "-o", output, *_flags(part), part.target]
+
+
+def _list_arguments(part: Part) -> list[str]:
+    """A line for each package: whether it is stale, which is to say not in the compiler's cache, and its path. Of main packages that says
+    nothing: they are stale until they are installed. What is wrong (-e) the build will say, and better."""
+    line = '{{if ne .Name "main"}}{{.Stale}} {{.ImportPath}}{{end}}'
+    return ["list", "-e", "-deps", "-f", line, *_flags(part), part.target]
+
+
+def _flags(part: Part) -> list[str]:
+    """By them packages are found in the cache."""
+    arguments = ["-ldflags", f"-w -s {part.ldflags}".strip()]
     arguments += ["-tags", part.tags] if part.tags else []
-    arguments += [f"-gcflags={flags}" for flags in part.gcflags]
-    return [*arguments, part.target]
+    return [*arguments, *(f"-gcflags={flags}" for flags in part.gcflags)]
 
 
 def _module_folder(compiler: Path, module: str, source: Path, environment: Mapping[str, str]) -> Path:
@@ -119,18 +134,36 @@ def _module_folder(compiler: Path, module: str, source: Path, environment: Mappi
 
 
 class Counter:
-    """Counts what the compiler says it does, for the line that the user watches."""
+    """Counts what Go says it does for one part, for the line that the user watches."""
 
-    def __init__(self, title: str, step: Step) -> None:
+    def __init__(self, title: str, part: Part, forecast: Forecast, step: Step) -> None:
         self._title = title
+        self._part = part
+        self._forecast = forecast
         self._step = step
         self._modules = 0
-        self._packages = 0
+        self._stale: set[str] = set()
+        self._cached: set[str] = set()
+        self._compiled: set[str] = set()
+        self._show()
 
-    def see(self, line: str) -> None:
-        """One line of `go build -v`: a download, or the name of a package that is being compiled."""
+    def see_listed(self, line: str) -> None:
+        """One line of `go list`: a download, or a package with whether it is to be compiled."""
+        stale, _, package = line.partition(" ")
         if line.startswith("go: downloading "):
             self._modules += 1
-        elif " " not in line:
-            self._packages += 1
-        self._step.update(f"{self._title}: {self._modules} modules downloaded, {self._packages} packages compiled")
+            self._show()
+        elif stale in ("true", "false"):
+            (self._stale if stale == "true" else self._cached).add(package)
+            self._forecast.expect(self._part, len(self._stale) / (len(self._stale) + len(self._cached)))
+
+    def see_compiled(self, line: str) -> None:
+        """One line of `go build -v`: the name of a package whose compilation begins."""
+        if line in self._stale:
+            self._compiled.add(line)
+            self._show()
+
+    def _show(self) -> None:
+        total, compiled = len(self._stale), len(self._compiled)
+        how_far = f"{compiled} of {total} packages" if compiled else f"{self._modules} modules downloaded"
+        self._step.update(f"{self._title}: {how_far}", self._forecast.reach(self._part, compiled / max(total, 1)))

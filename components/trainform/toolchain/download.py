@@ -11,7 +11,8 @@ import platform
 import queue
 import shutil
 import threading
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -19,6 +20,7 @@ from trainform.errors import ToolchainError
 from trainform.progress import Progress
 from trainform.toolchain.cache import downloads_folder, partial_folder
 from trainform.toolchain.checksums import sha256_of
+from trainform.toolchain.estimate import estimate_left
 from trainform.toolchain.locating import locate, module_proxy
 from trainform.toolchain.parts import PINS
 from trainform.toolchain.receipts import Receipt, write_receipts
@@ -28,6 +30,7 @@ from trainform.toolchain.unpacking import take
 from trainform.toolchain.web import FIX, StoppedError, Web
 
 POLL_SECONDS = 0.2
+SETTLED_SECONDS = 2.0
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Found = Mapping[str, list[Source] | ToolchainError]
@@ -75,15 +78,21 @@ def _find_sources(wanted: Mapping[str, Sequence[Release]], pins: Path, web: Web)
 
 
 class Meter:
-    """Bytes, counted by the threads of several downloads."""
+    """Bytes, counted by the threads of several downloads. `found`: those of them that an earlier run has downloaded."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self.bytes = 0
+        self.found = 0
 
     def add(self, number: int) -> None:
         with self._lock:
             self.bytes += number
+
+    def find(self, number: int) -> None:
+        self.add(number)
+        with self._lock:
+            self.found += number
 
     @property
     def megabytes(self) -> int:
@@ -116,12 +125,16 @@ class _Batch:
         ]
 
     def run(self, progress: Progress) -> dict[str, Path | ToolchainError]:
-        title = f"downloading {_total(self._jobs)} in {len(self._jobs)} files, side by side"
+        size, meter = Size.of(piece.size for job in self._jobs for piece in job.source.pieces), self._meter
+        began = time.monotonic()
+
+        def show() -> None:
+            left = size.seconds_left(meter.bytes, meter.found, time.monotonic() - began)
+            step.update(f"downloading: {meter.megabytes} MB of {size}", left)
+
         try:
-            with progress.step(title) as step:
-                outcomes = side_by_side(
-                    self._fetch, self._jobs, lambda: step.update(f"{title}: {self._meter.megabytes} MB")
-                )
+            with progress.step(f"downloading {size} in {len(self._jobs)} files, side by side") as step:
+                outcomes = side_by_side(self._fetch, self._jobs, show)
         except BaseException:
             for job in self._jobs:
                 job.stop.set()
@@ -160,7 +173,7 @@ class _Batch:
         final = self._downloads / piece.key
         sha256 = sha256_of(final) if final.is_file() else None
         if sha256 is not None and piece.sha256 in (None, sha256):
-            self._meter.add(final.stat().st_size)
+            self._meter.find(final.stat().st_size)
             return final, sha256
         partial = self._partial / f"{piece.key}.{threading.get_ident()}"  # two images may have a layer in common
         sha256 = self._web.save(piece.url, partial, self._meter.add, job.stop)
@@ -172,11 +185,29 @@ class _Batch:
         return final, sha256
 
 
-def _total(jobs: Sequence[_Job]) -> str:
-    sizes = [piece.size for job in jobs for piece in job.source.pieces]
-    known = sum(size for size in sizes if size is not None)
-    # Of an image the layers below the wanted one are left out.
-    return f"{'more than' if None in sizes else 'up to'} {known / 1e6:.0f} MB"
+@dataclasses.dataclass(frozen=True)
+class Size:
+    """Bytes of everything that is to be downloaded; `complete`: of each file the server has told its size."""
+
+    known: int
+    complete: bool
+
+    @classmethod
+    def of(cls, sizes: Iterable[int | None]) -> Size:
+        """Of the files' sizes."""
+        listed = list(sizes)
+        return cls(sum(size for size in listed if size is not None), None not in listed)
+
+    def __str__(self) -> str:
+        # Of an image the layers below the wanted one are left out.
+        return f"{'up to' if self.complete else 'more than'} {self.known / 1e6:.0f} MB"
+
+    def seconds_left(self, there: int, found: int, seconds: float) -> float | None:
+        """None where the end is not known, or nothing has come yet for so long that it says how fast the line is. `found`: the bytes of
+        those that are there which were there before these seconds."""
+        if not self.complete or seconds < SETTLED_SECONDS:
+            return None
+        return estimate_left(self.known - found, there - found, seconds)
 
 
 def side_by_side(

@@ -55,10 +55,12 @@ def run_logged(
                     command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
                     start_new_session=True,
                 )  # fmt: skip
+            begun = ""
             while process.poll() is None:
-                _pass_on(lines.readlines(), watch)
+                begun = _pass_on(begun + lines.read(), watch)
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(POLL_SECONDS)
+            _pass_on(f"{begun}{lines.read()}\n", watch)
         except BaseException:
             if process is not None:
                 _end(process)
@@ -67,10 +69,13 @@ def run_logged(
         raise _failure(command, log, start)
 
 
-def _pass_on(lines: list[str], watch: Callable[[str], None] | None) -> None:
+def _pass_on(text: str, watch: Callable[[str], None] | None) -> str:
+    """The lines that are complete; returns what has only begun."""
+    *lines, begun = text.split("\n")
     if watch is not None:
-        for line in lines:
-            watch(line.rstrip("\n"))
+        for line in filter(None, lines):
+            watch(line)
+    return begun
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
