@@ -169,21 +169,31 @@ def test_the_tool_chain(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = looks.look_at_tool_chain(asked(machine), {})
     assert found == Finding(
         State.MISSING,
-        "not built: controlplane, kwok, pulumi-cli, pulumi-kubernetes, pulumi-python; about 22 min on 2 cores, once",
+        "not built: controlplane, kwok, pulumi-cli, pulumi-kubernetes, pulumi-python; about 11 min on 2 cores, once",
     )
     finished(folder, "controlplane", "pulumi-cli")
     assert looks.look_at_tool_chain(asked(machine), {}).text == (
-        "not built: kwok, pulumi-kubernetes, pulumi-python; about 8 min on 2 cores, once"
+        "not built: kwok, pulumi-kubernetes, pulumi-python; about 3 min on 2 cores, once"
     )
     finished(folder, "kwok")
     (folder / "pulumi-build").mkdir()
     assert looks.look_at_tool_chain(asked(machine), {}) == Finding(State.OK, f"complete, {folder}; its pulumi: build")
 
 
+def test_a_tool_chain_that_was_downloaded(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(MODE_VARIABLE, "download")
+    found = looks.look_at_tool_chain(asked(machine), {})
+    assert found == Finding(State.MISSING, "not there: controlplane, kwok, pulumi; they would be downloaded")
+    for name in ("controlplane", "kwok", "pulumi"):
+        (toolchain_folder() / f"{name}-download").mkdir(parents=True)
+    found = looks.look_at_tool_chain(asked(machine), {})
+    assert found == Finding(State.OK, f"complete, {toolchain_folder()}; its pulumi: download")
+
+
 def test_the_add_ons(machine: Path) -> None:
     found = looks.look_at_addons(asked(machine), {})
     assert found.state is State.MISSING
-    assert found.text.startswith("not built: training-operator, trainer, kueue, kubedl, kube-scheduler; about 12 min")
+    assert found.text.startswith("not built: training-operator, trainer, kueue, kubedl, kube-scheduler; about 7 min")
     for part in ADDON_PARTS:
         (addon_folder(part) / part.folder).mkdir(parents=True)
     assert looks.look_at_addons(asked(machine), {}) == Finding(State.OK, "complete")

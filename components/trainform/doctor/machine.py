@@ -6,19 +6,20 @@ import json
 import os
 import shlex
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from trainform.doctor import project
 from trainform.doctor.model import Asked, Finding, Findings, State
 from trainform.doctor.programs import ask
 from trainform.errors import shorten
-from trainform.toolchain.addons import ADDON_PARTS, addon_folder
-from trainform.toolchain.build import missing_parts
+from trainform.toolchain.addons import ADDON_PARTS, addon_folder, addon_need
 from trainform.toolchain.cache import cache_folder, toolchain_folder
+from trainform.toolchain.estimate import build_time
 from trainform.toolchain.golang import OLDEST as OLDEST_GO
 from trainform.toolchain.origins import chosen_origins
-from trainform.toolchain.parts import CONTROL_PLANE_PARTS, PULUMI_PARTS
+from trainform.toolchain.outlook import look_ahead
+from trainform.toolchain.parts import Part
 from trainform.toolchain.pulumi import ready_pulumi
 from trainform.toolchain.running import BUILD_GB
 from trainform.toolchain.versions import parse_version, written
@@ -128,25 +129,26 @@ def look_at_docker(asked: Asked, findings: Findings) -> Finding:
 def look_at_tool_chain(asked: Asked, findings: Findings) -> Finding:
     """Pulumi and the control plane of the sandbox, as `trainform toolchain ensure` makes them."""
     folder = toolchain_folder()
-    missing = missing_parts(CONTROL_PLANE_PARTS, folder)
+    missing = look_ahead()
     tools = ready_pulumi(chosen_origins(), folder)
-    if tools is not None and not missing:
+    if tools is not None and not missing.names:
         return Finding(State.OK, f"complete, {folder}; its pulumi: {tools.origin}")
-    if tools is None:
-        missing = [*missing, *missing_parts(PULUMI_PARTS, folder)]
-    return _unbuilt([part.folder for part in missing], sum(part.minutes for part in missing))
+    if not missing.parts:
+        return Finding(State.MISSING, f"not there: {', '.join(missing.names)}; they would be downloaded")
+    return _unbuilt(missing.parts)
 
 
 def look_at_addons(asked: Asked, findings: Findings) -> Finding:
     """The controllers that `make test` needs beside those."""
-    missing = [part for part in ADDON_PARTS if missing_parts([part], addon_folder(part))]
+    missing = [part for part in ADDON_PARTS if addon_need(part).finished(addon_folder(part)) is None]
     if not missing:
         return Finding(State.OK, "complete")
-    return _unbuilt([part.folder for part in missing], sum(part.minutes for part in missing))
+    return _unbuilt(missing)
 
 
-def _unbuilt(names: list[str], minutes: float) -> Finding:
-    return Finding(State.MISSING, f"not built: {', '.join(names)}; about {minutes:.0f} min on 2 cores, once")
+def _unbuilt(parts: Sequence[Part]) -> Finding:
+    names = ", ".join(part.folder for part in parts)
+    return Finding(State.MISSING, f"not built: {names}; {build_time(parts)}, once")
 
 
 def look_at_disk(asked: Asked, findings: Findings) -> Finding:

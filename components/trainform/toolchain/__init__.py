@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from trainform.toolchain.addons import ensure_addons
 from trainform.toolchain.ensure import ensure, ensure_control_plane, ensure_pulumi, environment
+from trainform.toolchain.estimate import build_time
 from trainform.toolchain.model import BuiltPart, ControlPlane, PulumiTools, Toolchain
+from trainform.toolchain.outlook import Outlook, look_ahead
 
 __all__ = [
     "BuiltPart",
     "ControlPlane",
+    "Outlook",
     "PulumiTools",
     "Toolchain",
+    "build_time",
     "ensure",
     "ensure_addons",
     "ensure_control_plane",
     "ensure_pulumi",
     "environment",
+    "look_ahead",
 ]

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from trainform.progress import SILENT, Progress
 from trainform.toolchain.cache import cache_folder
+from trainform.toolchain.estimate import build_time
 from trainform.toolchain.model import BuiltPart
 from trainform.toolchain.needs import Need, part_need, provide, try_downloads
 from trainform.toolchain.origins import BUILD, origins_of_parts
@@ -30,7 +31,7 @@ TRAINING_OPERATOR = Part(
     folder="training-operator",
     gcflags=_GCFLAGS,
     binaries=("training-operator",),
-    minutes=2.5,
+    minutes=1.4,
     # A main package of ours around the module's controllers: the module's own listens on every interface.
     target=".",
     shipped=(
@@ -42,7 +43,7 @@ TRAINER = Part(
     folder="trainer",
     gcflags=_GCFLAGS,
     binaries=("trainer-controller-manager", "jobset"),
-    minutes=2.5,
+    minutes=1.2,
     shipped=(
         ModuleFiles(_TRAINER, "manifests/base/crds/trainer.kubeflow.org_*.yaml", "trainer-crds"),
         ModuleFiles(_TRAINER, "manifests/base/webhook/manifests.yaml", "trainer-webhooks"),
@@ -54,7 +55,7 @@ KUEUE = Part(
     folder="kueue",
     gcflags=_GCFLAGS,
     binaries=("kueue",),
-    minutes=4.5,
+    minutes=2.3,
     shipped=(
         ModuleFiles(_KUEUE, "config/components/crd/bases/*.yaml", "kueue-crds"),
         ModuleFiles(_KUEUE, "config/components/webhook/manifests.yaml", "kueue-webhooks"),
@@ -64,11 +65,11 @@ KUBEDL = Part(
     folder="kubedl",
     gcflags=_GCFLAGS,
     binaries=("kubedl",),
-    minutes=2,
+    minutes=1.6,
     shipped=(ModuleFiles("github.com/alibaba/kubedl", "config/crd/bases/*.yaml", "kubedl-crds"),),
 )
 # The modules of the control plane, which has been built before.
-KUBE_SCHEDULER = Part(folder="kube-scheduler", binaries=("kube-scheduler",), minutes=1, ldflags=KUBERNETES_STAMP)
+KUBE_SCHEDULER = Part(folder="kube-scheduler", binaries=("kube-scheduler",), minutes=0.1, ldflags=KUBERNETES_STAMP)
 ADDON_PARTS = (TRAINING_OPERATOR, TRAINER, KUEUE, KUBEDL, KUBE_SCHEDULER)
 
 
@@ -96,9 +97,8 @@ def ensure_addons(parts: Iterable[Part], progress: Progress = SILENT, pins: Path
     rest = [left for need in missing for left in try_downloads([need], folders[need], progress, pins)]
     building = [part for need in rest if need.allows(BUILD) for part in need.parts]
     if len(building) > 1:  # of a single one the build itself says the time
-        minutes = sum(part.minutes for part in building)
         names = ", ".join(part.folder for part in building)
-        progress.note(f"to be built for the add-ons, once: {names}; together about {minutes:.0f} min on 2 cores")
+        progress.note(f"to be built for the add-ons, once: {names}; together {build_time(building)}")
     for need in rest:
         provide([need], addon_folder(need.parts[0], pins), progress, pins)
     return {need.name: BuiltPart(found[1]) for need, folder in folders.items() if (found := need.finished(folder))}

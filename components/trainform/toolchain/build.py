@@ -12,7 +12,7 @@ from trainform.errors import ToolchainError
 from trainform.locking import hold
 from trainform.progress import Progress, Step
 from trainform.toolchain.cache import note_of_others, partial_folder, remove_partials
-from trainform.toolchain.estimate import Forecast
+from trainform.toolchain.estimate import Forecast, build_time
 from trainform.toolchain.golang import find_go, go_environment
 from trainform.toolchain.parts import PINS, ModuleFiles, Part
 from trainform.toolchain.running import run_logged
@@ -34,10 +34,9 @@ def build_parts(parts: Sequence[Part], folder: Path, progress: Progress, pins: P
         remove_partials(folder)
         compiler = find_go(folder.parent, progress)
         builder = Builder(folder, compiler, pins)
-        minutes = sum(part.minutes for part in missing)
         progress.note(
-            f"building {len(missing)} of {len(parts)} parts of the tool chain from pinned sources, once: about {minutes:.0f} min "
-            f"on 2 cores if nothing is cached; logs in {builder.logs}"
+            f"building {len(missing)} of {len(parts)} parts of the tool chain from pinned sources, once: {build_time(missing)} "
+            f"if nothing is cached; logs in {builder.logs}"
         )
         forecast = Forecast(missing)
         for number, part in enumerate(missing, start=1):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from trainform.toolchain.parts import Part
 
@@ -20,6 +20,12 @@ def estimate_left(total: float, done: float, spent: float, trust: float = 0.0) -
     if known <= 0:
         return None
     return max(total - done, 0.0) * (max(spent, 0.0) + trust) / known
+
+
+def build_time(parts: Iterable[Part]) -> str:
+    """What the table says of building these parts one after the other."""
+    minutes = round(sum(part.minutes for part in parts))
+    return f"about {minutes} min on 2 cores" if minutes >= 1 else "less than a minute on 2 cores"
 
 
 class Forecast:
