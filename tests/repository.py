@@ -54,3 +54,13 @@ def copy_stacks(target: Path, pattern: str = "**/*", repository: Path = ROOT) ->
             copy.write_text(yaml.safe_dump({"config": stack_config(path)}))
         else:
             shutil.copy(path, copy)
+
+
+def committed_copy(folder: Path) -> None:
+    """A git repository with one commit of the project as it is here, edits included, its stack files as fresh as from `git clone`."""
+    ignored = [line.rstrip("/") for line in (ROOT / ".gitignore").read_text().splitlines()]
+    shutil.copytree(ROOT, folder, symlinks=True, ignore=shutil.ignore_patterns(".git", "stacks", *ignored))
+    copy_stacks(folder / "stacks")
+    author = ["-c", "user.name=tests", "-c", "user.email=tests@example.com"]
+    for words in (["init"], ["add", "--all"], [*author, "commit", "--message", "everything"]):
+        subprocess.run(["git", *words], cwd=folder, capture_output=True, check=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +14,7 @@ import pytest
 
 from tests.engine.live import until
 from tests.engine.project import SSH_SECRET, Project, Ran, run
-from tests.repository import ROOT, copy_stacks
+from tests.repository import committed_copy, copy_stacks
 from trainform.sandbox.folder import FOLDER_VARIABLE
 from trainform.sandbox.salts import SALT
 from trainform.toolchain.ensure import environment
@@ -38,12 +37,9 @@ class Clone:
         foreign = ("PULUMI_", "KUBECONFIG", FOLDER_VARIABLE)
         self.environ = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
         self.environ["PATH"] = f"{Path(sys.prefix) / 'bin'}:{os.environ['PATH']}"
-        ignored = [line.rstrip("/") for line in (ROOT / ".gitignore").read_text().splitlines()]
-        shutil.copytree(ROOT, folder, symlinks=True, ignore=shutil.ignore_patterns(".git", "stacks", *ignored))
-        copy_stacks(folder / "stacks")
+        committed_copy(folder)
         (folder / ".venv").symlink_to(sys.prefix)  # as `make venv` makes it, but for the kind
-        self.shell("git init --quiet && echo .venv >> .git/info/exclude && git add --all")
-        self.shell("git -c user.name=tests -c user.email=tests@example.com commit --quiet --message everything")
+        self.shell("echo .venv >> .git/info/exclude")
 
     def shell(self, script: str) -> str:
         """What a script prints that must succeed."""

@@ -1,0 +1,68 @@
+"""The code blocks of the documents that a user reads. The word behind the fence says what a block is:
+
+`sh`       commands, one a line, to be pasted as they are: no prompt, no output, nothing that asks
+`console`  commands behind `$ ` and what they print: shown, and held against the real output
+`yaml`     a fragment of an experiment, or a whole one behind the comment with its path
+`python`   a program
+`text`     what trainform prints
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from pathlib import Path
+
+from tests.repository import ROOT
+
+LANGUAGES = ("sh", "console", "yaml", "python", "text")
+README = ROOT / "README.md"
+DOCUMENTS = (README, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")))
+PROMPT = "$ "
+_BLOCK = re.compile(r"^```(.*)\n((?:.*\n)*?)^```$", re.MULTILINE)
+
+
+@dataclasses.dataclass(frozen=True)
+class Block:
+    """One fenced block; `line` is the one of its first fence, counted from 1."""
+
+    document: str
+    line: int
+    language: str
+    text: str
+
+    @property
+    def place(self) -> str:
+        """Where it is, for messages and names of tests."""
+        return f"{self.document}:{self.line}"
+
+    @property
+    def commands(self) -> list[str]:
+        """The lines that a person types; none in a block that is no shell's."""
+        if self.language == "sh":
+            return self.text.splitlines()
+        return [
+            line.removeprefix(PROMPT) for line in self.text.splitlines() if self.language == "console" and _typed(line)
+        ]
+
+    @property
+    def output(self) -> list[str]:
+        """The lines of a `console` that are shown as the answer."""
+        return [line for line in self.text.splitlines() if self.language == "console" and line and not _typed(line)]
+
+
+def _typed(line: str) -> bool:
+    return line.startswith(PROMPT)
+
+
+def read_blocks(document: Path) -> list[Block]:
+    """All blocks of a document, in order."""
+    text = document.read_text()
+    name = document.relative_to(ROOT).as_posix()
+    return [Block(name, text.count("\n", 0, found.start()) + 1, found[1], found[2]) for found in _BLOCK.finditer(text)]
+
+
+def blocks_of(language: str, *documents: Path) -> list[Block]:
+    """The blocks of one language in these documents, without any in all of them."""
+    found = [block for document in documents or DOCUMENTS for block in read_blocks(document)]
+    return [block for block in found if block.language == language]

@@ -1,0 +1,132 @@
+"""The documents as a newcomer uses them: their blocks, pasted in order into a new shell of a machine with Python, make and git."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.documents import README, Block, blocks_of
+from tests.pasting import Pasted, PastingShell
+from tests.rehearsal.conftest import docker_daemon, image
+from tests.repository import ROOT, committed_copy
+from trainform.toolchain.cache import CACHE_VARIABLE, cache_folder
+from trainform.toolchain.model import Toolchain
+
+pytestmark = pytest.mark.proof("a fresh clone with an environment and a sandbox of its own, and every block twice")
+
+__all__ = ["docker_daemon", "image"]
+
+# How this machine reaches package registries and Docker, which is no part of what a newcomer lacks.
+OF_THE_MACHINE = ("PIP_", "UV_", "SSL_CERT_", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "DOCKER_HOST")
+PIP_SETTINGS = (".config/pip", ".config/uv", ".pip")
+TO_REPLACE = "ADDRESS"
+# What make begins here would be this test run again, minutes of measuring, or the image that a fixture has: are the targets there?
+BY_NAME = {f"make {target}": f"make --dry-run {target} > /dev/null" for target in ("test", "proof", "bench", "image")}
+# Pasted a second time, `new` overwrites nothing and says so.
+CODES_OF_THE_SECOND_TIME = {"trainform new": 2}
+# Every page in a shell of its own; the sandbox's last, since it ends with `down`. `sh` is any machine's plainest.
+PAGES = {
+    "CONTRIBUTING.md": "bash",
+    "docs/benchmarks.md": "bash",
+    "docs/how-it-works.md": "sh",
+    "docs/rehearsal.md": "bash",
+    "docs/sandbox.md": "sh",
+}
+
+
+class Newcomer:
+    """A person with a home of their own, and what they paste."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.clone = folder / "trainform"
+        self.address = folder / "origin"
+        committed_copy(self.address)
+        home = folder / "home"
+        for name in filter(lambda name: (Path.home() / name).exists(), PIP_SETTINGS):
+            (home / name).parent.mkdir(parents=True, exist_ok=True)
+            (home / name).symlink_to(Path.home() / name)
+        home.mkdir(exist_ok=True)
+        self.environ = {name: value for name, value in os.environ.items() if name.upper().startswith(OF_THE_MACHINE)}
+        self.environ |= {
+            "HOME": str(home),
+            "PATH": f"{Path(sys.base_prefix) / 'bin'}:/usr/local/bin:/usr/bin:/bin",
+            "TERM": "xterm-256color",
+            "LANG": "C.UTF-8",
+            # downloads and builds that this machine has made
+            CACHE_VARIABLE: str(cache_folder()),
+            "XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache")),
+        }
+
+    def shell(self, folder: Path, kind: str = "bash") -> PastingShell:
+        """A new shell in a folder."""
+        return PastingShell(kind, folder, self.environ)
+
+    def paste(self, shell: PastingShell, block: Block) -> Pasted:
+        """Paste a block with the address in its place, and with what `BY_NAME` has for a line."""
+        lines = [BY_NAME.get(line, line.replace(TO_REPLACE, str(self.address))) for line in block.commands]
+        return shell.paste("\n".join(lines))
+
+    def changed(self) -> list[str]:
+        """What git sees in the clone."""
+        words = ["git", "status", "--porcelain", "--untracked-files=all"]
+        return subprocess.run(words, cwd=self.clone, capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+@contextlib.contextmanager
+def newcomer_in(folder: Path) -> Iterator[Newcomer]:
+    """A newcomer before the first block; the sandbox of the clone ends with them."""
+    newcomer = Newcomer(folder)
+    yield newcomer
+    sandbox = newcomer.clone / ".trainform" / "sandbox"
+    subprocess.run([sys.executable, "-m", "trainform", "sandbox", "down", "--folder", str(sandbox)], check=True)
+
+
+def test_the_readme_from_git_clone_on(tmp_path: Path, toolchain: Toolchain) -> None:
+    first, *others = blocks_of("sh", README)
+    assert first.text.count(TO_REPLACE) == 1
+    with newcomer_in(tmp_path) as newcomer, newcomer.shell(tmp_path) as shell:
+        assert "+ 7 created" in newcomer.paste(shell, first).succeeded()
+        assert newcomer.changed() == [], "the demo leaves the clone as it is"
+        for block in others:
+            newcomer.paste(shell, block).succeeded()
+            again = newcomer.paste(shell, block)
+            assert list(again.codes) == [code_of_the_second_time(command) for command in block.commands], again.shown
+        assert newcomer.changed() == ["?? stacks/Pulumi.bert.dev.yaml", "?? stacks/experiments/bert.yaml"]
+
+
+def code_of_the_second_time(command: str) -> int:
+    return next((code for begin, code in CODES_OF_THE_SECOND_TIME.items() if command.startswith(begin)), 0)
+
+
+@pytest.mark.shows("a page with commands has a shell here")
+def test_the_pages_are_all_of_them() -> None:
+    assert list(PAGES) == list(dict.fromkeys(block.document for block in blocks_of("sh")))[1:]
+
+
+@pytest.fixture(scope="module")
+def newcomer(tmp_path_factory: pytest.TempPathFactory, toolchain: Toolchain) -> Iterator[Newcomer]:
+    """A newcomer with a clone and its Python environment."""
+    with newcomer_in(tmp_path_factory.mktemp("newcomer")) as newcomer:
+        with newcomer.shell(newcomer.folder) as shell:
+            shell.paste(f"git clone {newcomer.address} trainform\ncd trainform\nmake venv").succeeded()
+        yield newcomer
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_in_a_shell_that_begins_as_the_readme_says(
+    newcomer: Newcomer, page: str, request: pytest.FixtureRequest
+) -> None:
+    blocks = blocks_of("sh", ROOT / page)
+    if any(command.startswith("trainform rehearse ") for block in blocks for command in block.commands):
+        request.getfixturevalue("image")
+    begin = next(block for block in blocks_of("sh", README) if any("sandbox env" in line for line in block.commands))
+    with newcomer.shell(newcomer.clone, PAGES[page]) as shell:
+        for block in [begin, *blocks]:
+            newcomer.paste(shell, block).succeeded()

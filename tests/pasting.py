@@ -1,0 +1,89 @@
+"""A shell at a terminal, into which text is pasted as a person does.
+
+All lines of a block arrive at once, and the terminal marks no pastes ("bracketed paste"). That is the harder of the two ways: a command
+that reads its terminal, as `pulumi up` does while it shows its progress, takes the lines behind it, and they never reach the shell.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import fcntl
+import os
+import pty
+import re
+import select
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+SHELLS = {"bash": ("bash", "--norc", "--noprofile", "-i"), "sh": ("sh", "-i")}
+ROWS, COLUMNS = 50, 160
+QUIET_SECONDS = 20.0  # a shell that waits at its prompt for so long has read all that it was given
+_PROMPT = re.compile(r"<exit code (\d+)> ")
+_LOGIN = "import os, sys; os.login_tty(int(sys.argv[1])); os.execvp(sys.argv[2], sys.argv[2:])"
+
+
+@dataclasses.dataclass(frozen=True)
+class Pasted:
+    """What the terminal showed of a paste, and the exit code of each line; fewer where a command took the lines behind it."""
+
+    lines: Sequence[str]
+    codes: Sequence[int]
+    shown: str
+
+    def succeeded(self) -> str:
+        """What was shown; fails the test where a line was not run, or failed."""
+        assert list(self.codes) == [0] * len(self.lines), (
+            f"{list(zip(self.lines, self.codes, strict=False))}\n{self.shown}"
+        )
+        return self.shown
+
+
+class PastingShell:
+    """One interactive shell of `SHELLS`, with these variables and no others; it ends with the `with` block."""
+
+    def __init__(self, kind: str, folder: Path, environ: Mapping[str, str]) -> None:
+        self._terminal, inner = pty.openpty()
+        fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+        words = [sys.executable, "-c", _LOGIN, str(inner), *SHELLS[kind]]
+        prompt = {"PS1": "<exit code $?> "}  # of the line before
+        self._shell = subprocess.Popen(words, cwd=folder, env={**environ, **prompt}, pass_fds=[inner])
+        os.close(inner)
+        self._await(1)
+
+    def __enter__(self) -> PastingShell:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the terminal, as a window is closed, and wait for the shell."""
+        os.close(self._terminal)
+        self._shell.wait()
+
+    def paste(self, text: str) -> Pasted:
+        """Paste lines and wait until the shell has run them all, or waits for more."""
+        lines = text.splitlines()
+        os.write(self._terminal, "".join(f"{line}\n" for line in lines).encode())
+        shown = self._await(len(lines))
+        return Pasted(lines, [int(code) for code in _PROMPT.findall(shown)], shown)
+
+    def _await(self, prompts: int) -> str:
+        """What is shown until this many prompts, or until the shell is the one that waits."""
+        shown = b""
+        while len(_PROMPT.findall(shown.decode(errors="replace"))) < prompts:
+            if not select.select([self._terminal], [], [], QUIET_SECONDS)[0]:
+                if os.tcgetpgrp(self._terminal) == self._shell.pid:
+                    break
+                continue
+            with contextlib.suppress(OSError):  # Linux: nobody has the terminal open any more
+                if part := os.read(self._terminal, 1 << 16):
+                    shown += part
+                    continue
+            break
+        return shown.decode(errors="replace")

@@ -1,0 +1,148 @@
+"""How the documents' blocks are written, and what of them can be held without an engine. tests/engine runs their commands."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+import yaml
+
+from tests.documents import DOCUMENTS, LANGUAGES, PROMPT, README, Block, blocks_of, read_blocks
+from tests.repository import ROOT, copy_stacks, read, stack_config, tracked
+from trainform.cli.main import build_app, main
+from trainform.cli.new import STACK
+from trainform.spec import Experiment
+from trainform.spec.load import parse
+
+# While they show their progress, they read the keyboard: the lines behind them would never reach the shell.
+READS_THE_KEYBOARD = re.compile(r"pulumi (preview|up|refresh|destroy)\b")
+ASKS = re.compile(r"pulumi (up|refresh|destroy)\b")
+TAKES_DOWN = re.compile(r"pulumi destroy\b|trainform sandbox down\b")
+IN_A_NEW_SHELL = "](../README.md#using-it)"
+
+blocks = pytest.mark.parametrize(
+    "block", [block for document in DOCUMENTS for block in read_blocks(document)], ids=lambda block: block.place
+)
+pasted_blocks = pytest.mark.parametrize("block", blocks_of("sh"), ids=lambda block: block.place)
+
+
+@blocks
+def test_a_block_says_what_it_is(block: Block) -> None:
+    assert block.language in LANGUAGES
+
+
+@blocks
+def test_only_sessions_have_prompts_and_they_have_answers(block: Block) -> None:
+    has_prompts = any(line.startswith(PROMPT) for line in block.text.splitlines())
+    assert has_prompts == (block.language == "console")
+    assert bool(block.output) == has_prompts, "commands alone are a block of sh"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_every_fence_is_read(document: Path) -> None:
+    assert document.read_text().count("```") == 2 * len(read_blocks(document))
+
+
+@pasted_blocks
+def test_a_pasted_block_has_a_whole_command_on_each_line(block: Block) -> None:
+    assert block.commands
+    for command in block.commands:
+        assert command == command.strip()
+        assert command.isprintable(), "a tab would complete a name"
+        assert not command.endswith("\\")
+        assert "!" not in command, "which an interactive shell takes for one of its history"
+        assert shlex.split(command)
+
+
+@pasted_blocks
+def test_nothing_stands_behind_a_command_that_reads_the_keyboard(block: Block) -> None:
+    assert not [command for command in block.commands[:-1] if READS_THE_KEYBOARD.match(command)]
+
+
+@pasted_blocks
+def test_a_pasted_command_asks_nothing(block: Block) -> None:
+    for command in filter(ASKS.match, block.commands):
+        assert "--yes" in command
+
+
+@pasted_blocks
+def test_what_takes_down_is_pasted_alone(block: Block) -> None:
+    assert len(block.commands) == 1 or not any(map(TAKES_DOWN.match, block.commands))
+
+
+@pasted_blocks
+def test_commands_of_trainform_and_make_are_there(block: Block) -> None:
+    targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    for line in block.commands:
+        for found in re.finditer(r"\b(trainform|make) ([^|;)]*)", line):
+            words = shlex.split(found[2])
+            if found[1] == "make":
+                assert set(words) <= set(targets)
+            elif found.start() == 0 or line[found.start() - 1] in " (":
+                parsed(words)
+
+
+def parsed(words: list[str]) -> None:
+    """Fails where the command line has no such verb, option or argument; nothing is run."""
+    command: Any = typer.main.get_command(build_app(words))
+    context = command.make_context("trainform", words)
+    while hasattr(command, "resolve_command"):
+        name, command, words = command.resolve_command(context, [*context._protected_args, *context.args])
+        context = command.make_context(name, words, parent=context)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS[1:], ids=lambda path: path.name)
+def test_a_page_says_in_which_shell_its_commands_are_typed(document: Path) -> None:
+    text = document.read_text()
+    commands = [command for block in blocks_of("sh", document) for command in block.commands]
+    before, _, _ = text.partition("```sh\n")
+    if any(not command.startswith("make ") for command in commands):
+        assert IN_A_NEW_SHELL in before
+    elif commands:
+        assert "in the clone" in before
+
+
+def test_the_readme_has_the_section_that_the_pages_name() -> None:
+    assert "\n## Using it\n" in README.read_text()
+
+
+def test_the_readme_shows_an_experiment_that_is_there() -> None:
+    text = blocks_of("yaml", README)[0].text
+    path, _, shown = text.partition("\n")
+    kept = [line for line in (ROOT / path.removeprefix("# ")).read_text().splitlines() if not line.startswith("#")]
+    assert shown.splitlines() == kept
+
+
+def test_fragments_of_experiments_are_right() -> None:
+    whole = read("experiments", "hello")
+    for block in blocks_of("yaml"):
+        result = parse(Experiment, whole | yaml.safe_load(block.text))
+        assert result.model is not None, block
+        assert not result.problems, block
+
+
+def test_a_message_is_shown_as_it_is_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    [block] = blocks_of("text")
+    copy_stacks(tmp_path / "stacks")
+    (tmp_path / "Pulumi.yaml").touch()
+    experiment = tmp_path / "stacks" / "experiments" / "resnet.yaml"
+    lines = experiment.read_text().splitlines()
+    experiment.write_text("\n".join([*lines[:7], "env:", "  START: 22:30", *lines[7:]]))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as ended:
+        main(["check", "resnet", "-e", "dev"])
+    assert ended.value.code == 2
+    assert block.text.strip() in capsys.readouterr().err
+
+
+def test_committed_stacks_are_those_of_new() -> None:
+    for path in tracked("Pulumi.*.*.yaml"):
+        _, experiment, environment, _ = path.name.split(".")
+        expected = yaml.safe_load(STACK.format(name=experiment, environment=environment))
+        assert stack_config(path) == expected["config"]

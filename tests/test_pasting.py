@@ -1,0 +1,54 @@
+"""What is pasted is run line by line, and what a command takes from the shell is seen."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests import pasting
+from tests.pasting import COLUMNS, ROWS, SHELLS, PastingShell
+
+
+@pytest.fixture(params=SHELLS)
+def shell(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[PastingShell]:
+    with PastingShell(request.param, tmp_path, {"PATH": os.environ["PATH"], "HOME": "/nowhere"}) as shell:
+        yield shell
+
+
+def test_each_line_has_its_exit_code(shell: PastingShell) -> None:
+    pasted = shell.paste("true\n(exit 3)\nfalse\n")
+    assert pasted.codes == [0, 3, 1]
+    with pytest.raises(AssertionError, match="false"):
+        pasted.succeeded()
+
+
+def test_one_shell_runs_all_pastes(shell: PastingShell, tmp_path: Path) -> None:
+    shell.paste("mkdir inner\ncd inner\nANSWER=42\n").succeeded()
+    shell.paste('echo "$ANSWER" > answer\n').succeeded()
+    assert (tmp_path / "inner" / "answer").read_text() == "42\n"
+
+
+def test_nothing_comes_from_the_shell_of_the_tests(shell: PastingShell) -> None:
+    shown = shell.paste("env\n").succeeded()
+    assert "HOME=/nowhere" in shown
+    assert "PYTEST_CURRENT_TEST" not in shown
+
+
+def test_it_is_a_terminal_with_a_size(shell: PastingShell) -> None:
+    shown = shell.paste("test -t 0\ntest -t 1\ntest -t 2\nstty size < /dev/tty\n").succeeded()
+    assert f"{ROWS} {COLUMNS}" in shown
+
+
+def test_a_line_that_a_command_takes_is_missed(shell: PastingShell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pasting, "QUIET_SECONDS", 0.5)
+    pasted = shell.paste("read -r line\necho never\n")
+    assert len(pasted.codes) < 2
+    with pytest.raises(AssertionError, match="read -r line"):
+        pasted.succeeded()
+
+
+def test_a_shell_that_ends_is_seen(shell: PastingShell) -> None:
+    assert shell.paste("exit 0\ntrue\n").codes == []
