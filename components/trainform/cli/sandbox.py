@@ -120,11 +120,15 @@ def down_command(folder: FolderOption = None, purge: PurgeOption = False) -> Non
     the salts that Pulumi wrote into stack files are of it. The demo's copy of the project is yours and stays always.
     """
     from trainform.cli.progress import display
-    from trainform.sandbox import chosen_folder, copy_folder, down
+    from trainform.sandbox import REMEDY, chosen_folder, copy_folder, down, stacks_of
+    from trainform.spec.load import project_root
 
     place = chosen_folder(folder)
+    unreadable = stacks_of(project_root(), place) if purge else []
     found = down(place, display(), purge)
     echo(f"sandbox down: {place}" if found else f"no sandbox is running in {place}")
+    if unreadable:
+        echo(f"the passphrase is gone with which pulumi read the secrets in {', '.join(unreadable)}: {REMEDY}")
     if not purge and place.exists():
         echo("its logs stay, and the passphrase of its stacks; `trainform sandbox down --purge` removes them")
     if copy_folder(place).exists():

@@ -7,11 +7,12 @@ from trainform.sandbox.control import Sandbox, down, up
 from trainform.sandbox.exports import exports
 from trainform.sandbox.folder import chosen_folder
 from trainform.sandbox.project_copy import copy_folder, copy_project
-from trainform.sandbox.salts import note_older_salts
+from trainform.sandbox.salts import REMEDY, note_older_salts, stacks_of
 from trainform.sandbox.settings import NodePool, SandboxSettings, Taint, default_pools, from_environment
 from trainform.sandbox.status import SandboxStatus, status
 
 __all__ = [
+    "REMEDY",
     "NodePool",
     "Sandbox",
     "SandboxSettings",
@@ -26,6 +27,7 @@ __all__ = [
     "exports",
     "from_environment",
     "note_older_salts",
+    "stacks_of",
     "status",
     "up",
 ]

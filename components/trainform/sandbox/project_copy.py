@@ -23,8 +23,8 @@ from typing import TypeGuard
 from trainform.errors import SandboxError
 from trainform.locking import hold
 from trainform.progress import Progress
-from trainform.sandbox.folder import PROJECT_FILE, PROJECT_STATE, SANDBOX, Layout, read_private, write_private
-from trainform.sandbox.salts import readable, without_salt
+from trainform.sandbox.folder import PROJECT_FILE, PROJECT_STATE, SANDBOX, read_private, write_private
+from trainform.sandbox.salts import read_passphrase, readable, without_salt
 from trainform.toolchain.oserrors import translated
 
 STACKS = "stacks"
@@ -58,7 +58,7 @@ def copy_project(project: Path, sandbox: Path, progress: Progress) -> Path:
     folder = copy_folder(sandbox)
     _refuse_foreign(folder)  # before the lock: its file must not get into somebody else's folder
     with hold(folder / PROJECT_STATE / "lock", "trainform demo", progress):
-        passphrase = _passphrase(sandbox)
+        passphrase = read_passphrase(sandbox)
         _forget_unreadable_secrets(folder, passphrase, progress)
         if project.resolve() != folder.resolve():  # else the demo was called in its own copy
             wanted = {path: _readable(path, text, passphrase) for path, text in _read(project).items()}
@@ -108,11 +108,6 @@ def _refuse_foreign(folder: Path) -> None:
             f"{folder} is not the demo's copy of a project: it holds {', '.join(names[:3])}",
             "move it away, or choose another folder for the sandbox with TRAINFORM_SANDBOX",
         )
-
-
-def _passphrase(sandbox: Path) -> str | None:
-    written = read_private(Layout(sandbox).passphrase)
-    return None if written is None else written.decode(_ENCODING, _ERRORS).strip()
 
 
 def _forget_unreadable_secrets(folder: Path, passphrase: str | None, progress: Progress) -> None:

@@ -13,14 +13,16 @@ import yaml
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from trainform.errors import InputError
+from trainform.errors import InputError, SandboxError
 from trainform.progress import Progress
-from trainform.sandbox.folder import Layout
+from trainform.sandbox.folder import Layout, read_private
 from trainform.spec.events import check_events
 from trainform.spec.libyaml import Dumper, Loader
 from trainform.spec.read import parse_mapping
 
 SALT = "encryptionsalt"
+REMEDY = f"delete the line `{SALT}` of that file, and set its secrets again"
+"""Where the passphrase of a stack's file is gone."""
 _KEYS = (SALT, "encryptedkey", "secretsprovider")
 # In a file that is no YAML, as Pulumi writes them. A value may go on in indented lines.
 _PROVIDER = re.compile(rf"^(?:{'|'.join(_KEYS)}):.*\n?(?:[ \t]+.*\n?)*", re.MULTILINE)
@@ -105,19 +107,42 @@ def note_older_salts(project: Path, folder: Path, progress: Progress) -> None:
     """Name the stack files in which `pulumi` would meet an incorrect passphrase, where the sandbox is about to make a new one."""
     if Layout(folder).passphrase.exists():
         return
-    names = [str(path.relative_to(project)) for path in _salted(project)]
+    names = [str(path.relative_to(project)) for path, _ in _salted(project)]
     if names:
         progress.note(
-            f"the sandbox makes a new passphrase; the salt in {', '.join(names)} is of another one. Where pulumi says `incorrect "
-            f"passphrase`: delete the line `{SALT}` of that file, and set its secrets again"
+            f"the sandbox makes a new passphrase; the salt in {', '.join(names)} is of another one. Where pulumi says "
+            f"`incorrect passphrase`: {REMEDY}"
         )
 
 
-def _salted(project: Path) -> Iterator[Path]:
+def stacks_of(project: Path, folder: Path) -> list[str]:
+    """The stack files, from the project's folder on, whose salt was made with the passphrase of the sandbox in `folder`.
+
+    None where the passphrase cannot be read: what removes it must not fail for that.
+    """
+    try:
+        passphrase = read_passphrase(folder)
+    except SandboxError:
+        passphrase = None
+    if passphrase is None:
+        return []
+    return [str(path.relative_to(project)) for path, salt in _salted(project) if is_salt_of(passphrase, salt)]
+
+
+def read_passphrase(folder: Path) -> str | None:
+    """The passphrase of a sandbox's stacks, None where it has none yet."""
+    written = read_private(Layout(folder).passphrase)
+    return None if written is None else written.decode(errors="surrogateescape").strip()
+
+
+def _salted(project: Path) -> Iterator[tuple[Path, str]]:
+    """The stack files that hold a salt, with it."""
     for path in sorted((project / "stacks").glob("Pulumi.*.yaml")):
-        # is_file: to read a pipe could wait for ever
-        if path.is_file() and _salt(path.read_text(encoding="utf-8", errors="surrogateescape")) is not None:
-            yield path
+        if not path.is_file():  # to read a pipe could wait for ever
+            continue
+        salt = _salt(path.read_text(encoding="utf-8", errors="surrogateescape"))
+        if salt is not None:
+            yield path, salt
 
 
 def _rewritten(text: str, change: Callable[[Any], Any]) -> str:
