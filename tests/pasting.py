@@ -1,7 +1,8 @@
 """A shell at a terminal, into which text is pasted as a person does.
 
 All lines of a block arrive at once, and the terminal marks no pastes ("bracketed paste"). That is the harder of the two ways: a command
-that reads its terminal, as `pulumi up` does while it shows its progress, takes the lines behind it, and they never reach the shell.
+that reads its terminal takes the lines behind it, and they never reach the shell. Every command of Pulumi does, since it asks the terminal
+for its colours.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from pathlib import Path
 SHELLS = {"bash": ("bash", "--norc", "--noprofile", "-i"), "sh": ("sh", "-i")}
 ROWS, COLUMNS = 50, 160
 QUIET_SECONDS = 20.0  # a shell that waits at its prompt for so long has read all that it was given
+CURSOR_QUERY, CURSOR_ANSWER = b"\x1b[6n", b"\x1b[1;1R"  # every terminal answers it; who has no answer waits for seconds
 _PROMPT = re.compile(r"<exit code (\d+)> ")
 _LOGIN = "import os, sys; os.login_tty(int(sys.argv[1])); os.execvp(sys.argv[2], sys.argv[2:])"
 
@@ -84,6 +86,7 @@ class PastingShell:
             with contextlib.suppress(OSError):  # Linux: nobody has the terminal open any more
                 if part := os.read(self._terminal, 1 << 16):
                     shown += part
+                    os.write(self._terminal, CURSOR_ANSWER * part.count(CURSOR_QUERY))
                     continue
             break
         return shown.decode(errors="replace")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests import pasting
-from tests.pasting import COLUMNS, ROWS, SHELLS, PastingShell
+from tests.pasting import COLUMNS, CURSOR_ANSWER, ROWS, SHELLS, PastingShell
 
 
 @pytest.fixture(params=SHELLS)
@@ -52,3 +52,8 @@ def test_a_line_that_a_command_takes_is_missed(shell: PastingShell, monkeypatch:
 
 def test_a_shell_that_ends_is_seen(shell: PastingShell) -> None:
     assert shell.paste("exit 0\ntrue\n").codes == []
+
+
+def test_the_terminal_answers_where_its_cursor_is(shell: PastingShell, tmp_path: Path) -> None:
+    shell.paste(r"stty -icanon; printf '\033[6n'; head -c 6 > answer; stty icanon").succeeded()
+    assert (tmp_path / "answer").read_bytes() == CURSOR_ANSWER
