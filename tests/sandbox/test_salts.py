@@ -163,39 +163,3 @@ def test_before_a_new_passphrase_the_stacks_with_older_salts_are_named(tmp_path:
     layout.make()
     note_older_salts(tmp_path, layout.root, notes)
     assert len(notes.lines) == 1, "the passphrase is there: the salts are of it"
-
-
-@pytest.fixture
-def own(tmp_path: Path) -> Path:
-    """A project with a sandbox that was ended, in which `hello` was made; `mnist` is of another passphrase."""
-    (tmp_path / "Pulumi.yaml").touch()
-    (tmp_path / "stacks").mkdir()
-    (tmp_path / "stacks" / "Pulumi.hello.dev.yaml").write_text(SALTED)
-    (tmp_path / "stacks" / "Pulumi.mnist.dev.yaml").write_text(SALTED.replace("L3jw4eYLX50=", "M3jw4eYLX50="))
-    layout = Layout(tmp_path / ".trainform" / "sandbox")
-    layout.make()
-    layout.passphrase.write_text(PASSPHRASE)
-    return tmp_path
-
-
-def down(project: Path, *options: str) -> str:
-    words = [sys.executable, "-m", "trainform", "sandbox", "down", *options]
-    return subprocess.run(words, cwd=project, capture_output=True, text=True, check=True).stdout
-
-
-def test_who_removes_the_passphrase_hears_which_stacks_need_it(own: Path) -> None:
-    assert "pulumi read" not in down(own), "the passphrase stays"
-    told = down(own, "--purge")
-    assert (
-        "the passphrase is gone with which pulumi read the secrets in stacks/Pulumi.hello.dev.yaml: delete the line"
-        in told
-    )
-    assert "pulumi read" not in down(own, "--purge"), "there is none any more"
-
-
-def test_a_passphrase_that_cannot_be_read_is_removed_all_the_same(own: Path) -> None:
-    passphrase = Layout(own / ".trainform" / "sandbox").passphrase
-    passphrase.unlink()
-    os.mkfifo(passphrase)
-    assert "pulumi read" not in down(own, "--purge")
-    assert not passphrase.exists()

@@ -120,7 +120,7 @@ def down_command(folder: FolderOption = None, purge: PurgeOption = False) -> Non
     the salts that Pulumi wrote into stack files are of it. The demo's copy of the project is yours and stays always.
     """
     from trainform.cli.progress import display
-    from trainform.sandbox import REMEDY, chosen_folder, copy_folder, down, stacks_of
+    from trainform.sandbox import REMEDY, chosen_folder, copy_folder, down, is_evaluated, stacks_of
     from trainform.spec.load import project_root
 
     place = chosen_folder(folder)
@@ -131,6 +131,10 @@ def down_command(folder: FolderOption = None, purge: PurgeOption = False) -> Non
         echo(f"the passphrase is gone with which pulumi read the secrets in {', '.join(unreadable)}: {REMEDY}")
     if not purge and place.exists():
         echo("its logs stay, and the passphrase of its stacks; `trainform sandbox down --purge` removes them")
+    if is_evaluated(place):
+        echo(
+            "KUBECONFIG and PULUMI_* of this shell were the sandbox's: go on in a new shell, or after `trainform sandbox up`"
+        )
     if copy_folder(place).exists():
         echo(f"the demo's copy of the project stays: {copy_folder(place)}")
 

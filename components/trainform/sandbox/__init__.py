@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trainform.sandbox.addons import chosen_addons
 from trainform.sandbox.control import Sandbox, down, up
-from trainform.sandbox.exports import exports
+from trainform.sandbox.exports import exports, is_evaluated
 from trainform.sandbox.folder import chosen_folder
 from trainform.sandbox.project_copy import copy_folder, copy_project
 from trainform.sandbox.salts import REMEDY, note_older_salts, stacks_of
@@ -26,6 +26,7 @@ __all__ = [
     "down",
     "exports",
     "from_environment",
+    "is_evaluated",
     "note_older_salts",
     "stacks_of",
     "status",

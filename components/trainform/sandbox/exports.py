@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from trainform.errors import SandboxError
@@ -29,3 +30,8 @@ def exports(folder: Path) -> dict[str, str]:
         "PULUMI_BACKEND_URL": f"file://{layout.pulumi_state}?{WITHOUT_SIDECARS}",
         "PULUMI_CONFIG_PASSPHRASE_FILE": str(layout.passphrase),
     }
+
+
+def is_evaluated(folder: Path) -> bool:
+    """Whether the shell that called us works in the sandbox of this folder, as after `eval "$(trainform sandbox env)"`."""
+    return os.environ.get("KUBECONFIG") == str(Layout(folder).kubeconfig)
