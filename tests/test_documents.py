@@ -14,7 +14,7 @@ import yaml
 from tests.documents import DOCUMENTS, LANGUAGES, PROMPT, README, Block, blocks_of, read_blocks
 from tests.repository import ROOT, copy_stacks, read, stack_config, tracked
 from trainform.cli.main import build_app, main
-from trainform.cli.new import STACK
+from trainform.scaffold.experiment import stack_text
 from trainform.spec import Experiment
 from trainform.spec.load import parse
 
@@ -144,5 +144,5 @@ def test_a_message_is_shown_as_it_is_printed(
 def test_committed_stacks_are_those_of_new() -> None:
     for path in tracked("Pulumi.*.*.yaml"):
         _, experiment, environment, _ = path.name.split(".")
-        expected = yaml.safe_load(STACK.format(name=experiment, environment=environment))
+        expected = yaml.safe_load(stack_text(environment, experiment))
         assert stack_config(path) == expected["config"]

@@ -10,8 +10,10 @@ import pytest
 import yaml
 
 from tests.repository import ROOT, copy_stacks
+from trainform.catalog import defaults
 from trainform.cli.main import main
-from trainform.examine import examine
+from trainform.examine import Examined, examine, examine_environment
+from trainform.scaffold.experiment import LauncherName
 
 
 @pytest.fixture
@@ -37,20 +39,30 @@ def files(project: Path) -> set[str]:
     }
 
 
+IMAGE = "registry.example.com/ai/pytorch@sha256:" + "0" * 64
+
+
+def with_image(name: str) -> Examined:
+    """The experiment in `dev` after the user has put an image in the placeholder's place."""
+    path = Path("stacks/experiments") / f"{name}.yaml"
+    path.write_text(path.read_text().replace(f"/{defaults.PLACEHOLDER_IMAGE}:latest", "/ai/pytorch:latest"))
+    return examine(name, "dev")
+
+
 @pytest.mark.parametrize(
     "options",
     [
-        [],
-        ["--launcher", "accelerate", "--nodes", "8"],
-        ["--launcher", "command", "--accelerators", "a800:0"],
-        ["--image", "registry.example.com/ai/pytorch@sha256:" + "0" * 64, "--accelerators", "a800:1", "--nodes", "1"],
+        ["--nodes", "8"],
+        ["--accelerators", "a800:0"],
+        ["--image", IMAGE, "--accelerators", "a800:1", "--nodes", "1"],
+        *(["--launcher", launcher] for launcher in LauncherName),
     ],
 )
 def test_what_is_written_passes_check(options: list[str], project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run("resnet-50", "-e", "dev", *options, capsys=capsys)
     assert (code, err) == (0, "")
     assert files(project) == {"stacks/experiments/resnet-50.yaml", "stacks/Pulumi.resnet-50.dev.yaml"}
-    assert examine("resnet-50", "dev").problems == ()
+    assert with_image("resnet-50").problems == ()
     assert "pulumi preview -s resnet-50.dev" in out
     first = (project / "stacks/experiments/resnet-50.yaml").read_text().splitlines()[0]
     assert first == "# yaml-language-server: $schema=../schemas/experiment.schema.json"
@@ -59,7 +71,7 @@ def test_what_is_written_passes_check(options: list[str], project: Path, capsys:
 @pytest.mark.parametrize("name", ["no", "on", "null", "e5", "true"])
 def test_names_that_yaml_takes_for_something_else(name: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(name, "-e", "dev", capsys=capsys)[0] == 0
-    assert examine(name, "dev").plan().experiment == name
+    assert with_image(name).plan().experiment == name
     stack = yaml.safe_load((project / f"stacks/Pulumi.{name}.dev.yaml").read_text())
     assert stack["config"]["trainform:experiment"] == name
 
@@ -73,6 +85,15 @@ def test_nothing_is_overwritten(existing: str, project: Path, capsys: pytest.Cap
     assert f"{existing}\n  why: exists already" in err
     assert files(project) == {existing}
     assert (project / existing).read_text() == "mine\n"
+
+
+def test_all_that_exists_is_named(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    existing = ("stacks/experiments/resnet.yaml", "stacks/Pulumi.resnet.dev.yaml")
+    (project / "stacks/experiments").mkdir()
+    for path in existing:
+        (project / path).write_text("mine\n")
+    code, _, err = run("resnet", "-e", "dev", capsys=capsys)
+    assert (code, [path in err for path in existing]) == (2, [True, True])
 
 
 def test_a_dangling_link_is_not_followed(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -137,7 +158,7 @@ def test_a_queue_that_yaml_takes_for_something_else(project: Path, capsys: pytes
     content["queues"] = {"on": content["queues"]["default"]}
     path.write_text(yaml.safe_dump(content))
     assert run("resnet", "-e", "dev", capsys=capsys)[0] == 0
-    assert examine("resnet", "dev").plan().queue.name == "on"
+    assert with_image("resnet").plan().queue.name == "on"
 
 
 def test_the_environment_is_named_as_a_shell_takes_it(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -149,3 +170,122 @@ def test_the_environment_is_named_as_a_shell_takes_it(project: Path, capsys: pyt
     assert shlex.split(line) == ["trainform", "plan", "resnet", "-e", "my files/it's.yaml"]
     stack = yaml.safe_load((project / "stacks/Pulumi.resnet.dev.yaml").read_text())
     assert stack["config"]["trainform:environment"] == "my files/it's.yaml"
+
+
+def test_an_operator_that_wants_the_first_pod_in_a_role_of_its_own(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = project / "stacks/environments/dev.yaml"
+    path.write_text(path.read_text().replace("name: dev\n", "name: dev\nbackend: kubedl\n"))
+    assert run("resnet", "-e", "dev", capsys=capsys)[0] == 0
+    assert {role.name: role.replicas for role in with_image("resnet").plan().roles} == {"master": 1, "worker": 1}
+    code, _, err = run("bert", "-e", "dev", "--launcher", "mpi", capsys=capsys)
+    assert (code, err.count("why:")) == (2, 1)
+    assert "launcher.mpi\n  why: needs names for all pods" in err
+
+
+# --- the placeholder
+
+
+def test_the_placeholder_is_written_and_refused(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run("resnet", "-e", "dev", capsys=capsys)
+    assert code == 0
+    assert "next: edit stacks/experiments/resnet.yaml (its image is a placeholder, which no check accepts), then" in out
+    (problem,) = examine("resnet", "dev").problems
+    assert (problem.path, problem.value) == ("image", "registry.example.com/change-me:latest")
+    assert problem.reason == "is the placeholder that `trainform new` writes"
+
+
+@pytest.mark.parametrize("verb", ["check", "plan", "render"])
+def test_no_verb_takes_the_placeholder(verb: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run("resnet", "-e", "dev", capsys=capsys)
+    with pytest.raises(SystemExit) as exit_:
+        main([verb, "resnet", "-e", "dev"])
+    assert exit_.value.code == 2
+    assert "image = registry.example.com/change-me:latest" in capsys.readouterr().err
+
+
+def test_the_same_twice_writes_nothing_anew(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first = run("resnet", "-e", "dev", "--image", IMAGE, capsys=capsys)
+    again = run("resnet", "-e", "dev", "--image", IMAGE, capsys=capsys)
+    assert (again[0], first[1].partition("next:")[2]) == (0, again[1].partition("next:")[2])
+    assert "wrote" not in again[1]
+    assert "placeholder" not in again[1]
+
+
+@pytest.mark.parametrize("launcher", LauncherName)
+def test_the_secret_of_the_ssh_keys_is_set_where_there_are_any(
+    launcher: LauncherName, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, out, _ = run("resnet", "-e", "dev", "--launcher", launcher, capsys=capsys)
+    line = "head -c 32 /dev/urandom | base64 | pulumi config set --secret trainform:sshSecret -s resnet.dev"
+    assert (line in out) is (with_image("resnet").plan().ssh is not None)
+
+
+# --- a new environment
+
+
+def test_a_new_environment(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run("-e", "prod", capsys=capsys)
+    assert (code, err) == (0, "")
+    assert files(project) == {"stacks/environments/prod.yaml", "stacks/Pulumi.prod.yaml"}
+    assert examine_environment("prod").problems == ()
+    stack = yaml.safe_load((project / "stacks/Pulumi.prod.yaml").read_text())
+    assert stack == {"config": {"trainform:environment": "prod"}}
+    for command in ("trainform doctor -e prod", "pulumi stack init prod", "pulumi up -s prod"):
+        assert f"\n  {command}\n" in out
+    assert run("bert", "-e", "prod", "--image", "a/b:c", capsys=capsys)[0] == 0
+    assert examine("bert", "prod").problems == ()
+
+
+@pytest.mark.parametrize("name", ["no", "50", "null", "1e3"])
+def test_environments_that_yaml_takes_for_something_else(
+    name: str, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("-e", name, capsys=capsys)[0] == 0
+    assert examine_environment(name).checked().name == name
+    assert yaml.safe_load((project / f"stacks/Pulumi.{name}.yaml").read_text())["config"] == {
+        "trainform:environment": name
+    }
+
+
+def test_an_environment_is_not_overwritten(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = (project / "stacks/environments/dev.yaml").read_text()
+    code, out, err = run("-e", "dev", capsys=capsys)
+    assert (code, out) == (2, "")
+    assert "stacks/environments/dev.yaml\n  why: exists already" in err
+    assert "for a new experiment there: trainform new EXPERIMENT -e dev" in err
+    assert (project / "stacks/environments/dev.yaml").read_text() == before
+    assert files(project) == set()
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["-e", "Prod"], "--environment = Prod\n  why: is not a DNS label"),
+        (["-e", "../prod"], "--environment = ../prod\n  why: is not a DNS label"),
+        (["-e", "prod.yaml"], "--environment = prod.yaml\n  why: is not a DNS label"),
+        (["-e", "prod", "--image", "a"], "--image = a\n  why: is an option of a new experiment"),
+        (["-e", "prod", "--nodes", "2", "--launcher", "mpi"], "trainform: 2 problems:\n--launcher = mpi\n"),
+        (["bert", "-e", "dev", "--from-context", "x"], "--from-context = x\n  why: describes a new environment"),
+        (["-e", "prod", "--from-context", ""], "--from-context\n  why: is empty"),
+        (["-e", "prod", "--from-context", "\udce9"], "why: holds bytes that are no text"),
+    ],
+)
+def test_options_of_the_other_kind(
+    words: list[str], problem: str, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = run(*words, capsys=capsys)
+    assert (code, out) == (2, "")
+    assert problem in err
+    assert files(project) == set()
+
+
+def test_a_context_that_is_not_there(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KUBECONFIG", str(project / "none"))
+    code, out, err = run("-e", "prod", "--from-context", "prod", capsys=capsys)
+    assert (code, out) == (1, "")
+    assert "no way to the cluster of context prod: there is no kubeconfig at" in err
+    assert files(project) == set()

@@ -165,4 +165,5 @@ def the_way_out_of_an_incorrect_passphrase(clone: Clone) -> None:
 
 def test_the_demo_outside_a_clone_says_so(tmp_path: Path) -> None:
     output = run([*TRAINFORM, "demo"], tmp_path, os.environ).failed()
-    assert "there is no Pulumi.yaml here or above" in output
+    assert "there is no experiment sdxl-lora here" in output
+    assert "or in an empty folder `trainform init`" in output

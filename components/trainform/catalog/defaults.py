@@ -9,6 +9,8 @@ VOLCANO, KUEUE = "volcano", "kueue"  # what admits jobs
 QUEUE = "default"  # Volcano's scheduler makes this queue at its start
 ROOT_QUEUE = "root"  # and this one, above all others
 
+PLACEHOLDER_IMAGE = "change-me"  # the last part of the image's name that `trainform new` writes where it is given none
+
 # 29500 is torchrun's own rendezvous port; on the host network the plan takes a port of the environment's range instead.
 RENDEZVOUS_PORT = 29500
 HOST_PORTS = (

@@ -53,8 +53,11 @@ def command() -> None:
     """
     console = screen()
     root = project_root()
-    if not (root / "Pulumi.yaml").is_file():
-        raise TrainformError("there is no Pulumi.yaml here or above", "run this in a clone of trainform")
+    if not (root / "stacks" / "experiments" / f"{EXPERIMENT}.yaml").is_file():
+        raise TrainformError(
+            f"there is no experiment {EXPERIMENT} here: the demo shows that of a clone of trainform",
+            "run this in a clone; or in an empty folder `trainform init`, which says how to run an experiment on the sandbox",
+        )
     progress = display()
     sandbox = chosen_folder(None)
     folder = copy_project(root, sandbox, progress)

@@ -15,7 +15,8 @@ from trainform.terminal.lines import echo, forgiving_stream
 # Verb -> what its line in `trainform --help` says. The module of the verb is imported when it is called: `check` in an editor's
 # save hook must not pay for the sandbox. A module has either `command` (one verb) or `app` (a group of them).
 VERBS = {
-    "new": "Write the files of a new experiment.",
+    "init": "Make a project in an empty folder.",
+    "new": "Write the files of a new experiment, or of a new environment.",
     "check": "Validate experiments for an environment, without a cluster.",
     "plan": "Show what will run: roles, pods, ranks, ports, environment, totals, names.",
     "render": "Print the manifests that `pulumi up` applies, as YAML documents.",

@@ -5,111 +5,152 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
-import yaml
 
 from trainform.backends.job import job_problems
 from trainform.catalog import defaults
 from trainform.cli.arguments import EnvironmentOption
 from trainform.errors import InputError, Problem
 from trainform.examine import examine_environment
+from trainform.plan.environment import environment_problems
+from trainform.scaffold.environment import from_survey, skeleton
+from trainform.scaffold.experiment import LauncherName, NewExperiment, placeholder, stack_text
+from trainform.scaffold.writing import write_files
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
-from trainform.spec.libyaml import Dumper
 from trainform.spec.load import find_file, parse, project_root
-from trainform.spec.names import MEANING, SERVICE_LABEL, is_label, matches
+from trainform.spec.names import LABEL, MEANING, SERVICE_LABEL, is_label, matches
 from trainform.spec.read import parse_mapping
 from trainform.terminal.lines import echo
 
-
-class LauncherName(StrEnum):
-    """Launchers that `new` can write."""
-
-    TORCHRUN = "torchrun"
-    ACCELERATE = "accelerate"
-    COMMAND = "command"
-
-
-LAUNCHERS = {
-    LauncherName.TORCHRUN: "torchrun: {script: /app/train.py, args: []}",
-    LauncherName.ACCELERATE: "accelerate: {script: /app/train.py, args: []}",
-    LauncherName.COMMAND: "command: [python, /app/train.py]",
-}
-
-TEMPLATE = """\
-# yaml-language-server: $schema={schema}
-# What runs. `trainform plan {name} -e {environment}` shows what it means; docs/fields.md lists every field.
-name: {quoted_name}
-image: {image}
-launcher: {{{launcher}}}
-roles:
-  worker: {{replicas: {nodes}{accelerators}}}
-storage:
-  checkpoints: {{size: 100Gi, mount: /mnt/checkpoints, keep: true}}   # survives `pulumi destroy`
-shared_memory: 16Gi
-queue: {queue}
-"""
-ONE_LINE = 1 << 20  # columns, so that no text is folded
-STACK = "config:\n  trainform:experiment: {name}\n  trainform:environment: {environment}\n"
+TAKEN = "choose another name, or edit that file"
+TAKEN_ENVIRONMENT = (
+    "choose another name, or edit that file; for a new experiment there: trainform new EXPERIMENT -e {name}"
+)
+CHECKED_IMAGE = "checked"  # in the placeholder's place, which no check accepts
+SSH_SECRET = "head -c 32 /dev/urandom | base64 | pulumi config set --secret trainform:sshSecret -s {stack}"  # noqa: S105 - the command
 
 
 def command(
-    name: Annotated[
-        str, typer.Argument(help="Name of the experiment: lower-case letters, digits, '-'.", show_default=False)
-    ],
     environment: EnvironmentOption,
-    image: Annotated[
-        str | None, typer.Option(help="Container image. Default: a placeholder in the environment's first registry.")
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="EXPERIMENT",
+            help="Name of the experiment: lower-case letters, digits, '-'. Without it a new environment is written.",
+            show_default=False,
+        ),
     ] = None,
-    launcher: Annotated[LauncherName, typer.Option(help="What starts the processes.")] = LauncherName.TORCHRUN,
-    nodes: Annotated[int, typer.Option(min=1, help="Pods in the training world.")] = 2,
+    image: Annotated[
+        str | None,
+        typer.Option(
+            help="Container image. Default: a placeholder in the environment's first registry.", show_default=False
+        ),
+    ] = None,
+    launcher: Annotated[
+        LauncherName | None, typer.Option(help="What starts the processes. Default: torchrun.", show_default=False)
+    ] = None,
+    nodes: Annotated[int | None, typer.Option(min=1, help="Pods that compute. Default: 2.", show_default=False)] = None,
     accelerators: Annotated[
         str | None,
         typer.Option(metavar="KIND:COUNT", help="For each pod. Default: a full node of the environment's first kind."),
     ] = None,
+    context: Annotated[
+        str | None,
+        typer.Option(
+            "--from-context",
+            metavar="CONTEXT",
+            help="For a new environment: read what the cluster of this kubeconfig context offers: accelerators, nodes, storage classes, "
+            "operator, queues.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
-    """Write the files of a new experiment: stacks/experiments/NAME.yaml and stacks/Pulumi.NAME.ENV.yaml. Overwrites nothing."""
-    root = project_root()
+    """Write the files of a new experiment: stacks/experiments/NAME.yaml and stacks/Pulumi.NAME.ENV.yaml. Overwrites nothing.
+
+    Without EXPERIMENT it writes those of a new environment: stacks/environments/ENV.yaml and stacks/Pulumi.ENV.yaml, with examples in
+    comments; with --from-context what a live cluster offers.
+    """
+    of_experiments = {"--image": image, "--launcher": launcher, "--nodes": nodes, "--accelerators": accelerators}
+    _refuse_bytes({"--image": image, "--environment": environment, "--from-context": context})
+    if name is None:
+        _refuse_options(of_experiments, "is an option of a new experiment", "name the experiment, or remove it")
+        _new_environment(environment, context)
+        return
+    _refuse_options({"--from-context": context}, "describes a new environment", f"remove {name}, or this option")
     if not matches(SERVICE_LABEL, name):
         raise InputError([Problem("NAME", name, *MEANING[SERVICE_LABEL])])
-    _refuse_bytes({"--image": image, "--environment": environment})
     offered = examine_environment(environment).checked()
-    kind = next(iter(offered.accelerators), None)
-    default = None if kind is None else f"{kind}:{offered.accelerators[kind].per_node}"
-    registry = offered.limits.registries[0] if offered.limits.registries else "docker.io"
-    text = TEMPLATE.format(
-        schema="../schemas/experiment.schema.json",
-        name=name,
-        quoted_name=_plain(name),
-        environment=offered.name,
-        image=_plain(f"{registry}/change-me:latest" if image is None else image),
-        launcher=LAUNCHERS[launcher],
-        nodes=nodes,
-        accelerators=_accelerators(default if accelerators is None else accelerators),
-        queue=_plain(next(iter(offered.queues), defaults.QUEUE)),
+    asked = NewExperiment(
+        name,
+        offered.name,
+        LauncherName.TORCHRUN if launcher is None else launcher,
+        2 if nodes is None else nodes,
+        _full_node(offered) if accelerators is None else _accelerators(accelerators),
+        next(iter(offered.queues), defaults.QUEUE),
     )
-    _refuse_problems(text, offered)
+    _new_experiment(asked, image, offered, environment)
+
+
+def _new_experiment(asked: NewExperiment, image: str | None, offered: Environment, environment: str) -> None:
+    root = project_root()
+    stand_in = placeholder(next(iter(offered.limits.registries), None))
+    # the rest of the file is checked with an image that could be right, then the placeholder is written
+    checked = stand_in.replace(defaults.PLACEHOLDER_IMAGE, CHECKED_IMAGE) if image is None else image
+    asked, experiment = _accepted(asked, checked, offered)
+    path, stack = f"stacks/experiments/{asked.name}.yaml", f"{asked.name}.{offered.name}"
     files = {
-        root / "stacks" / "experiments" / f"{name}.yaml": text,
-        root / "stacks" / f"Pulumi.{name}.{offered.name}.yaml": STACK.format(
-            name=_plain(name), environment=_plain(_for_stack(environment, root))
-        ),
+        path: asked.text(stand_in if image is None else image),
+        f"stacks/Pulumi.{stack}.yaml": stack_text(_for_stack(environment, root), asked.name),
     }
-    _write(files, root)
-    for path in files:
-        echo(f"wrote {path.relative_to(root)}")
-    stack = f"{name}.{offered.name}"
+    echo(*(f"wrote {path}" for path in write_files(root, files, TAKEN)))
+    derives_keys = experiment.launcher.over_ssh is not None
     echo(
-        "next: edit the experiment, then",
-        f"  trainform plan {name} -e {shlex.quote(environment)}",
+        f"next: edit {path}{' (its image is a placeholder, which no check accepts)' if image is None else ''}, then",
+        f"  trainform plan {asked.name} -e {shlex.quote(environment)}",
         f"  pulumi stack init {stack}",
+        *([f"  {SSH_SECRET.format(stack=stack)}"] if derives_keys else []),
         f"  pulumi preview -s {stack}",
         f"  pulumi up -s {stack}",
     )
+
+
+def _new_environment(name: str, context: str | None) -> None:
+    if not is_label(name):
+        raise InputError([Problem("--environment", name, *MEANING[LABEL])])
+    root = project_root()
+    text = skeleton(name) if context is None else _from_context(name, context, root)
+    parsed = parse(Environment, parse_mapping(text, "").data)
+    problems = [*parsed.problems, *([] if parsed.model is None else environment_problems(parsed.model))]
+    if problems or parsed.model is None:
+        raise InputError(problems)
+    path = f"stacks/environments/{name}.yaml"
+    files = {path: text, f"stacks/Pulumi.{name}.yaml": stack_text(name)}
+    written = write_files(root, files, TAKEN_ENVIRONMENT.format(name=name))
+    echo(*(f"wrote {path}" for path in written))
+    made = [f"  pulumi stack init {name}", f"  pulumi up -s {name}"] if parsed.model.namespace.create else []
+    echo(f"next: edit {path}, then", f"  trainform doctor -e {name}", *made)
+    echo(f"and for each experiment: trainform new EXPERIMENT -e {name}")
+
+
+def _from_context(name: str, context: str, root: Path) -> str:
+    """The text of the environment; what could not be read is noted."""
+    from trainform.doctor.offers import survey
+
+    if not context:
+        raise InputError([Problem("--from-context", None, "is empty", "name one of `kubectl config get-contexts`")])
+    found = survey(context, root)
+    echo(*(f"note: {what}" for what in found.unread), err=True)
+    return from_survey(name, found)
+
+
+def _refuse_options(options: dict[str, Any], reason: str, fix: str) -> None:
+    given = [Problem(option, value, reason, fix) for option, value in options.items() if value is not None]
+    if given:
+        raise InputError(given)
 
 
 def _refuse_bytes(options: dict[str, str | None]) -> None:
@@ -132,49 +173,28 @@ def _for_stack(environment: str, root: Path) -> str:
     return os.path.relpath(whole, root)
 
 
-def _plain(text: str) -> str:
-    """The text as YAML: in quotes where it would be read as something else (`no`, `12`, `a: b`)."""
-    try:
-        content = parse_mapping(f"text: {text}", "")
-    except InputError:
-        return _quoted(text)
-    return text if content.data == {"text": text} else _quoted(text)
+def _full_node(environment: Environment) -> tuple[str, int] | None:
+    kind = next(iter(environment.accelerators), None)
+    return None if kind is None else (kind, environment.accelerators[kind].per_node)
 
 
-def _quoted(text: str) -> str:
-    return str(yaml.dump(text, Dumper=Dumper, default_style='"', width=ONE_LINE)).strip()
-
-
-def _accelerators(option: str | None) -> str:
-    if option is None:
-        return ""
+def _accelerators(option: str) -> tuple[str, int] | None:
     kind, _, count = option.partition(":")
     if not is_label(kind) or re.fullmatch("[0-9]{1,9}", count) is None:
         fix = "write it like a800:8, with at most 9 of the digits 0 to 9"
         raise InputError([Problem("--accelerators", option, "is not KIND:COUNT", fix)])
-    return f", accelerators: {{{_plain(kind)}: {int(count)}}}" if int(count) else ""
+    return (kind, int(count)) if int(count) else None
 
 
-def _refuse_problems(text: str, environment: Environment) -> None:
-    """What would be written must pass `check`; nothing is written otherwise."""
-    parsed = parse(Experiment, parse_mapping(text, "").data)
-    problems = list(parsed.problems)
-    if parsed.model is not None and not problems:
-        problems = job_problems(parsed.model, environment)
-    if problems:
-        raise InputError(problems)
-
-
-def _write(files: dict[Path, str], root: Path) -> None:
-    there = [path for path in files if os.path.lexists(path)]
-    if there:
-        raise InputError(
-            [
-                Problem("NAME", str(path.relative_to(root)), "exists already", "choose another name, or edit that file")
-                for path in there
-            ]
-        )
-    for path, text in files.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
+def _accepted(asked: NewExperiment, image: str, environment: Environment) -> tuple[NewExperiment, Experiment]:
+    """The simplest layout that passes `check`, and its model; InputError with the problems of the first where none does."""
+    problems = []
+    for layout in asked.layouts:
+        parsed = parse(Experiment, parse_mapping(layout.text(image), "").data)
+        found = list(parsed.problems)
+        if parsed.model is not None and not found:
+            found = job_problems(parsed.model, environment)
+        if parsed.model is not None and not found:
+            return layout, parsed.model
+        problems.append(found)
+    raise InputError(problems[0])

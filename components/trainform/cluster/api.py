@@ -15,6 +15,7 @@ from trainform.cluster.connection import called, choose_config, connection_edge,
 from trainform.errors import ClusterError
 
 AT_ONCE = 8  # connections
+PAGE = "500"  # objects of one answer
 # Name and labels of an object, but nothing of its content: enough to know that a Secret is there.
 _METADATA_ONLY = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 
@@ -73,6 +74,20 @@ class ClusterApi:
         """What is at the path."""
         headers = {"Accept": _METADATA_ONLY} if metadata_only else {}
         return self._send("GET", path, headers=headers, params=parameters)
+
+    def list_all(self, path: str) -> list[Any] | None:
+        """All objects of the collection, page by page; None where they may not be listed."""
+        found: list[Any] = []
+        page: dict[str, str] = {}
+        while True:
+            answer = self.get(path, {"limit": PAGE, **page})
+            if not answer.found:
+                return None
+            found += answer.body["items"]
+            token = answer.body["metadata"].get("continue")
+            if not token:
+                return found
+            page = {"continue": token}
 
     def post(self, path: str, body: dict[str, Any]) -> Answer:
         """The answer to a review."""

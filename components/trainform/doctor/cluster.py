@@ -18,7 +18,6 @@ from trainform.doctor.model import Asked, Finding, Findings, State
 from trainform.spec.environment import Environment
 
 ANONYMOUS = "system:anonymous"
-DEPLOYMENTS_AT_ONCE = "500"
 # What Pulumi's Kubernetes provider (4.25) does with each object of its own. Without `list` a deletion is never seen and waits for ten
 # minutes, without `get` the provider crashes.
 VERBS = ("get", "list", "watch", "create", "patch", "delete")
@@ -111,20 +110,15 @@ def _absent(operator: Operator, served: Mapping[str, list[str]]) -> str:
 
 def _controllers(api: ClusterApi) -> list[tuple[str, bool]] | None:
     """Image, and whether a pod of it is ready, of every Deployment; None where they may not be listed."""
+    items = api.list_all("/apis/apps/v1/deployments")
+    if items is None:
+        return None
     found: list[tuple[str, bool]] = []
-    page: dict[str, str] = {}
-    while True:
-        answer = api.get("/apis/apps/v1/deployments", {"limit": DEPLOYMENTS_AT_ONCE, **page})
-        if not answer.found:
-            return None
-        for item in answer.body["items"]:
-            ready = item.get("status", {}).get("readyReplicas", 0) > 0
-            containers = item["spec"]["template"]["spec"]["containers"]
-            found += [(container["image"], ready) for container in containers]
-        token = answer.body["metadata"].get("continue")
-        if not token:
-            return found
-        page = {"continue": token}
+    for item in items:
+        ready = item.get("status", {}).get("readyReplicas", 0) > 0
+        containers = item["spec"]["template"]["spec"]["containers"]
+        found += [(container["image"], ready) for container in containers]
+    return found
 
 
 def _controller(operator: Operator, controllers: list[tuple[str, bool]] | None) -> str:

@@ -13,6 +13,7 @@ from trainform.spec.environment import Environment
 # Everything that a user may want to do, and what it is where the name alone does not say it. Verbs without a check need nothing
 # but this installation.
 VERBS = {
+    "init": "",
     "new": "",
     "check": "",
     "plan": "",

@@ -8,7 +8,9 @@ from __future__ import annotations
 import re
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
+
+from trainform.catalog import defaults
 
 LABEL_MAX = 63
 SUBDOMAIN_MAX = 253
@@ -56,6 +58,15 @@ _PART = r"[a-z0-9]+((\.|__?|-+)[a-z0-9]+)*"
 # github.com/distribution/reference: host and port, path in lower case, tag, digest
 IMAGE = rf"^({_HOST}(\.{_HOST})*(:[0-9]{{1,5}})?/)?{_PART}(/{_PART})*(:[A-Za-z0-9_][-A-Za-z0-9_.]{{0,127}})?(@sha256:[0-9a-f]{{64}})?{END}"
 
+
+def _chosen_image(image: str) -> str:
+    """Refuse the placeholder of `trainform new`: a node would try to pull it for ever, with the accelerators held."""
+    name = image.partition("@")[0].rpartition("/")[2].partition(":")[0]
+    if name == defaults.PLACEHOLDER_IMAGE:
+        raise ValueError("is the placeholder that `trainform new` writes|write the image that holds your training code")
+    return image
+
+
 ServiceLabel = Annotated[str, Field(pattern=SERVICE_LABEL, max_length=LABEL_MAX)]
 Label = Annotated[str, Field(pattern=LABEL, max_length=LABEL_MAX)]
 Subdomain = Annotated[str, Field(pattern=SUBDOMAIN, max_length=SUBDOMAIN_MAX)]
@@ -69,7 +80,7 @@ QueueName = Annotated[str, Field(pattern=SUBDOMAIN, max_length=LABEL_MAX)]
 EntryKey = Annotated[str, Field(pattern=ENTRY_KEY, max_length=SUBDOMAIN_MAX)]
 AbsolutePath = Annotated[str, Field(pattern=ABSOLUTE_PATH)]
 RelativePath = Annotated[str, Field(pattern=RELATIVE_PATH)]
-Image = Annotated[str, Field(pattern=IMAGE)]
+Image = Annotated[str, Field(pattern=IMAGE), AfterValidator(_chosen_image)]
 Repository = Annotated[str, Field(pattern=REPOSITORY)]
 
 # What a pattern means, for the message; the pattern itself helps nobody at 2 a.m.

@@ -1,0 +1,90 @@
+"""`trainform init`."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trainform.errors import InputError, Problem
+from trainform.scaffold.project import ENVIRONMENT, EXPERIMENT, is_project_name, project_files, project_name
+from trainform.scaffold.writing import write_files
+from trainform.terminal.lines import echo
+
+VIRTUALENV = ".venv"
+STACK = f"{EXPERIMENT}.{ENVIRONMENT}"
+IN_THE_WAY = "move it away, or choose an empty folder"
+
+INSTALL = (
+    f"python3 -m venv {VIRTUALENV}",
+    f"{VIRTUALENV}/bin/python -m pip install -r requirements.txt",
+)
+ACTIVATE = f"source {VIRTUALENV}/bin/activate"
+NO_PIP = "python3 -m ensurepip"  # uv makes virtual environments without
+
+LOOK = (
+    f"trainform check {EXPERIMENT} -e {ENVIRONMENT}",
+    f"trainform plan {EXPERIMENT} -e {ENVIRONMENT}",
+)
+ON_THE_SANDBOX = (
+    f"trainform sandbox up -e {ENVIRONMENT}",
+    'eval "$(trainform sandbox env)"',
+    f"pulumi stack init {ENVIRONMENT}",
+    f"pulumi up -s {ENVIRONMENT} --yes",
+    f"pulumi stack init {STACK}",
+    f"pulumi up -s {STACK} --yes",
+)
+AWAY = (
+    f"pulumi destroy -s {STACK} --yes",
+    f"pulumi destroy -s {ENVIRONMENT} --yes",
+    "trainform sandbox down",
+)
+
+
+def command(
+    name: Annotated[
+        str | None, typer.Option(help="Name of the Pulumi project. Default: the folder's name.", show_default=False)
+    ] = None,
+) -> None:
+    """Make a project in the current folder: Pulumi.yaml, an environment, an experiment that runs on the sandbox, a check for CI.
+
+    Overwrites nothing: where one of its files is there with another content, it names all of these and writes none.
+    """
+    folder = Path.cwd()
+    if name is not None and not is_project_name(name):
+        fix = "use at most 100 letters, digits, '-', '_' and '.', and not `pulumi`"
+        raise InputError([Problem("--name", name, "is not a name that Pulumi takes", fix)])
+    virtualenv, preparation = _python(folder)
+    files = project_files(project_name(folder.name) if name is None else name, virtualenv, version("trainform"))
+    written = write_files(folder, files, IN_THE_WAY)
+    echo(*(f"wrote {path}" for path in written))
+    echo("next:", *_commands(preparation), *_commands(LOOK))
+    echo("on the sandbox, a control plane on this machine, whose programs are downloaded or built the first time:")
+    echo(*_commands(ON_THE_SANDBOX))
+    echo("to take it away again:", *_commands(AWAY))
+
+
+def _commands(commands: tuple[str, ...]) -> list[str]:
+    return [f"  {command}" for command in commands]
+
+
+def _python(folder: Path) -> tuple[str | None, tuple[str, ...]]:
+    """Which virtual environment Pulumi is to be told, and what the user types so that its Python has trainform.
+
+    Without one Pulumi runs `python3` of PATH: right where that is the Python of this process (an activated environment, a container). Else it is the
+    folder's own .venv: this Python, or one to be made (after pipx, for instance, whose environment is on nobody's PATH).
+    """
+    prefix, own = Path(sys.prefix).resolve(), folder / VIRTUALENV
+    found = shutil.which("python3")
+    on_path = found is not None and Path(found).parent.resolve() == prefix / "bin"
+    needs_pip = (NO_PIP,) if importlib.util.find_spec("pip") is None else ()
+    if own.resolve() == prefix:
+        return VIRTUALENV, (*(() if on_path else (ACTIVATE,)), *needs_pip)
+    if on_path:
+        return None, needs_pip
+    return VIRTUALENV, (*(INSTALL[1:] if own.exists() else INSTALL), ACTIVATE)

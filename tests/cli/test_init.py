@@ -1,0 +1,183 @@
+"""`trainform init`: a project in an empty folder, and nothing over anything."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+import yaml
+
+from trainform.cli.main import main
+from trainform.examine import examine
+
+FILES = {
+    "Pulumi.yaml",
+    "requirements.txt",
+    ".gitignore",
+    ".github/workflows/trainform.yaml",
+    "stacks/__main__.py",
+    "stacks/Pulumi.dev.yaml",
+    "stacks/Pulumi.hello.dev.yaml",
+    "stacks/environments/dev.yaml",
+    "stacks/experiments/hello.yaml",
+    "stacks/schemas/environment.schema.json",
+    "stacks/schemas/experiment.schema.json",
+}
+PREFIX = Path(sys.prefix).resolve()
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder, and we are in it."""
+    folder = tmp_path / "vision"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def run(*words: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as exit_:
+        main(list(words))
+    captured = capsys.readouterr()
+    return exit_.value.code if isinstance(exit_.value.code, int) else 0, captured.out, captured.err
+
+
+def content(folder: Path) -> dict[str, str]:
+    paths = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    return {path.relative_to(folder).as_posix(): path.read_text() for path in paths}
+
+
+def test_an_empty_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run("init", capsys=capsys)
+    assert (code, err) == (0, "")
+    written = content(folder)
+    assert written.keys() == FILES
+    assert {line.removeprefix("wrote ") for line in out.splitlines() if line.startswith("wrote ")} == FILES
+    assert yaml.safe_load(written["Pulumi.yaml"])["name"] == "vision"
+    assert written["requirements.txt"].splitlines()[0] == f"trainform=={version('trainform')}"
+    assert examine("hello", "dev").problems == ()
+
+
+def test_what_the_workflow_runs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """On every experiment, also one that came later."""
+    run("init", capsys=capsys)
+    command = yaml.safe_load((folder / ".github/workflows/trainform.yaml").read_text())["jobs"]["check"]["steps"][-1]
+    environ = {**os.environ, "PATH": f"{PREFIX / 'bin'}:{os.environ['PATH']}"}
+
+    def check() -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["bash", "-e", "-c", command["run"]], env=environ, capture_output=True, text=True, check=False
+        )
+
+    first = check()
+    assert (first.returncode, first.stderr) == (0, "")
+    assert first.stdout.startswith("hello: ok, 2 pods")
+    run("new", "bert", "-e", "dev", capsys=capsys)
+    second = check()
+    assert second.returncode == 2
+    assert "stacks/experiments/bert.yaml:" in second.stderr
+
+
+def test_what_a_new_repository_has_already(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("README.md", "LICENSE", ".gitattributes"):
+        (folder / name).write_text("mine\n")
+    (folder / ".git").mkdir()
+    (folder / ".venv" / "bin").mkdir(parents=True)
+    assert run("init", capsys=capsys)[0] == 0
+    assert content(folder).keys() == FILES | {"README.md", "LICENSE", ".gitattributes"}
+    assert (folder / "README.md").read_text() == "mine\n"
+
+
+def test_everything_in_the_way_is_named_and_nothing_is_written(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "Pulumi.yaml").write_text("name: mine\n")
+    (folder / ".gitignore").symlink_to("nowhere")
+    (folder / "stacks").mkdir()
+    (folder / "stacks" / "experiments").write_text("a file\n")
+    (folder / "stacks" / "__main__.py").mkdir()
+    before = content(folder)
+    code, out, err = run("init", capsys=capsys)
+    assert (code, out) == (2, "")
+    assert err.startswith("trainform: 4 problems:\n")
+    for name in ("Pulumi.yaml", ".gitignore", "stacks/__main__.py"):
+        assert f"{name}\n  why: exists already\n  fix: move it away, or choose an empty folder" in err
+    assert "stacks/experiments\n  why: is no folder" in err
+    assert content(folder) == before
+    assert not (folder / "nowhere").exists()
+
+
+def test_the_same_twice(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also after an interruption it goes on; what the user has edited since is refused as any other file."""
+    first = run("init", capsys=capsys)[1]
+    (folder / "stacks" / "experiments" / "hello.yaml").unlink()
+    code, again, _ = run("init", capsys=capsys)
+    assert (code, again.count("wrote")) == (0, 1)
+    assert again.partition("next:")[2] == first.partition("next:")[2]
+    (folder / "stacks" / "environments" / "dev.yaml").write_text("name: dev\n")
+    code, _, err = run("init", capsys=capsys)
+    assert (code, err.count("why:")) == (2, 1)
+
+
+def test_a_name_of_its_own(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("init", "--name", "speech.2", capsys=capsys)[0] == 0
+    assert yaml.safe_load((folder / "Pulumi.yaml").read_text())["name"] == "speech.2"
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a\n", "n" * 101, "pulumi", "Pulumi.x", "ä", "a/b"])
+def test_a_name_that_pulumi_does_not_take(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run("init", "--name", name, capsys=capsys)
+    assert (code, out) == (2, "")
+    assert "why: is not a name that Pulumi takes" in err
+    assert content(folder) == {}
+
+
+def test_the_demo_says_what_to_do_instead(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for _ in range(2):  # in an empty folder, and in the project
+        code, _, err = run("demo", capsys=capsys)
+        assert code == 1
+        assert "there is no experiment sdxl-lora here" in err
+        assert "or in an empty folder `trainform init`" in err
+        run("init", capsys=capsys)
+
+
+# --- the Python that Pulumi runs
+
+
+def printed(folder: Path, path: str) -> tuple[object, list[str]]:
+    """`virtualenv` of Pulumi.yaml, and the first commands that are printed, for a shell with this PATH."""
+    done = subprocess.run(
+        [sys.executable, "-m", "trainform", "init"],
+        cwd=folder,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    options = yaml.safe_load((folder / "Pulumi.yaml").read_text())["runtime"]["options"]
+    commands = done.stdout.partition("next:\n")[2].partition("  trainform check")[0]
+    return options.get("virtualenv"), [line.strip() for line in commands.splitlines()]
+
+
+def test_the_python_of_an_environment_elsewhere_that_is_activated(folder: Path) -> None:
+    assert printed(folder, f"{PREFIX / 'bin'}:/usr/bin:/bin") == (None, [])
+
+
+def test_the_python_of_the_folders_own_environment(folder: Path) -> None:
+    (folder / ".venv").symlink_to(PREFIX)
+    assert printed(folder, f"{folder}/.venv/bin:/usr/bin:/bin") == (".venv", [])
+    (folder / "Pulumi.yaml").unlink()
+    assert printed(folder, "/usr/bin:/bin") == (".venv", ["source .venv/bin/activate"])
+
+
+def test_a_python_that_is_on_nobodys_path(folder: Path) -> None:
+    """As pipx has it."""
+    install, activate = ".venv/bin/python -m pip install -r requirements.txt", "source .venv/bin/activate"
+    assert printed(folder, "/usr/bin:/bin") == (".venv", ["python3 -m venv .venv", install, activate])
+    (folder / ".venv").mkdir()
+    (folder / "Pulumi.yaml").unlink()
+    assert printed(folder, "/usr/bin:/bin") == (".venv", [install, activate])

@@ -1,0 +1,88 @@
+"""What `trainform init` writes, against this repository's own project."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.repository import ROOT
+from trainform.scaffold.project import (
+    CONFIG_KEYS,
+    hello,
+    is_project_name,
+    project_files,
+    project_name,
+    pulumi_yaml,
+)
+
+
+def test_this_repository_has_the_same_files() -> None:
+    files = project_files("trainform", ".venv", "1.2.3")
+    assert (ROOT / "Pulumi.yaml").read_text() == files["Pulumi.yaml"] == pulumi_yaml("trainform", ".venv")
+    for path in ("stacks/__main__.py", "stacks/Pulumi.dev.yaml", "stacks/Pulumi.hello.dev.yaml"):
+        assert (ROOT / path).read_text() == files[path]
+    for path in ("stacks/schemas/experiment.schema.json", "stacks/schemas/environment.schema.json"):
+        assert (ROOT / path).read_text() == files[path]
+    assert (ROOT / "stacks/experiments/hello.yaml").read_text() == hello("registry.example.com/library/")
+
+
+def test_a_project_of_another_name_declares_nothing_in_a_namespace_that_is_not_its_own() -> None:
+    """Pulumi: "Configuration key 'trainform:run' is not namespaced by the project and should not define a type"."""
+    text = pulumi_yaml("vision", None)
+    content = yaml.safe_load(text)
+    assert content["name"] == "vision"
+    assert "config" not in content
+    assert content["runtime"]["options"] == {"toolchain": "pip"}
+    for key in CONFIG_KEYS:
+        assert f"#   trainform:{key.name}: {key.description}\n" in text
+
+
+def test_the_version_that_runs_is_pinned() -> None:
+    assert project_files("vision", None, "1.2.3")["requirements.txt"].startswith("trainform==1.2.3\n")
+
+
+def test_the_workflow_is_one() -> None:
+    files = project_files("vision", None, "1.2.3")
+    workflow = yaml.load(files[".github/workflows/trainform.yaml"], yaml.BaseLoader)  # noqa: S506 - all is text to it
+    assert workflow.keys() == {"name", "on", "permissions", "jobs"}
+    assert workflow["on"] == ["push", "pull_request"]
+    (job,) = workflow["jobs"].values()
+    assert job.keys() == {"runs-on", "steps"}
+    used = [step["uses"] for step in job["steps"] if "uses" in step]
+    assert all(re.fullmatch(r"actions/[a-z-]+@v[0-9]+", action) for action in used)
+    commands = [step["run"] for step in job["steps"] if "run" in step]
+    assert commands == [
+        "python -m pip install -r requirements.txt",
+        "trainform check stacks/experiments/*.yaml -e dev",
+    ]
+    for path in ("requirements.txt", "stacks/experiments/hello.yaml", "stacks/environments/dev.yaml"):
+        assert path in files
+
+
+@pytest.mark.parametrize(
+    ("folder", "name"),
+    [
+        ("vision", "vision"),
+        ("My Project", "My-Project"),
+        ("köln: eins", "k-ln-eins"),
+        (".hidden", "hidden"),
+        ("训练", "trainform"),
+        ("", "trainform"),
+        ("pulumi", "trainform"),
+        ("Pulumi.x", "trainform"),
+        ("n" * 200, "n" * 100),
+    ],
+)
+def test_the_name_of_a_folder(folder: str, name: str) -> None:
+    assert project_name(folder) == name
+
+
+@given(st.text())
+def test_every_folder_gives_a_name_that_yaml_and_pulumi_take(folder: str) -> None:
+    name = project_name(folder)
+    assert is_project_name(name)
+    assert yaml.safe_load(pulumi_yaml(name, ".venv"))["name"] == name
