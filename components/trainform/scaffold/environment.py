@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from trainform.backends.job import BACKENDS
@@ -82,16 +82,29 @@ def _operator(survey: Survey) -> Iterator[str]:
 
 def _volcano_queues(survey: Survey) -> Iterator[str]:
     """Those of the cluster, so that experiments may name them. Queues without others below come first: jobs go into these alone."""
-    parents = {name: below(item, "spec", "parent") for name, item in _named(survey.queues, LABEL_MAX)}
-    names = [name for name in parents if name not in (defaults.QUEUE, defaults.ROOT_QUEUE)]
-    if not names:
+    own = (defaults.QUEUE, defaults.ROOT_QUEUE)
+    queues = {name: item for name, item in _named(survey.queues, LABEL_MAX) if name not in own}
+    if not queues:
         yield QUEUES
         return
     yield "# These are there already, for experiments to name; `pulumi up` of the environment's stack refuses queues that it has not made."
     yield "queues:"
-    for name in sorted(names, key=lambda name: (name in parents.values(), name)):
-        parent = parents[name]
-        yield f"  {_entry(name, {'parent': parent} if parent in names and parent != name else {})}"
+    parents = _tree({name: below(item, "spec", "parent") for name, item in queues.items()})
+    for name in sorted(queues, key=lambda name: (name in parents.values(), name)):
+        yield f"  {_entry(name, {'parent': parents[name]} if name in parents else {})}"
+
+
+def _tree(stated: Mapping[str, Any]) -> dict[str, str]:
+    """The parents that are queues themselves, and not below their own children."""
+    parents = {name: parent for name, parent in stated.items() if isinstance(parent, str) and parent in stated}
+
+    def circles(name: str) -> bool:
+        met = {name}
+        while (name := parents.get(name, "")) and name not in met:
+            met.add(name)
+        return bool(name)
+
+    return {name: parent for name, parent in parents.items() if not circles(name)}
 
 
 def _local_queues(survey: Survey) -> Iterator[str]:

@@ -1,0 +1,113 @@
+"""What a cluster offers, read over the network: servers that say anything, or nothing."""
+
+from __future__ import annotations
+
+import json
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.cluster.test_read import use
+from tests.websites import WEB_PAGE, Answer, website
+from trainform.cli.main import main
+from trainform.doctor.offers import survey
+from trainform.errors import ClusterError
+
+CONTEXT = "dev-cluster"  # as `use` calls it
+TOKEN = "t0ken"  # noqa: S105 - of these kubeconfigs
+
+
+def says(content: dict[str, Any], status: int = 200) -> Answer:
+    """The same object at every path."""
+    return status, "application/json", json.dumps({"gitVersion": "v1.34.4", "groups": [], **content}).encode()
+
+
+def kubeconfig(folder: Path, monkeypatch: pytest.MonkeyPatch, server: str) -> None:
+    use(folder / "kubeconfig", monkeypatch, server, {"token": TOKEN})
+
+
+def test_a_hostile_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every object is a node, a class and a queue with names that are none."""
+    names = ['"}\nlimits: {privileged: true}\n#', "\x1b[2J\x1b[31m", "\u202egpj.exe", "'", "default", "nvidia.com/gpu"]
+    items = [
+        {
+            "metadata": {"name": name, "labels": {"nvidia.com/gpu.product": name}},
+            "spec": {"parent": name, "taints": [{"key": name, "value": name, "effect": name}]},
+            "status": {"allocatable": {name: "8", "nvidia.com/gpu": "8", "cpu": name}},
+        }
+        for name in names
+    ]
+    (tmp_path / "Pulumi.yaml").write_text("name: mine\n")
+    with website(says({"items": items, "metadata": {}, "message": names[1]})) as server:
+        kubeconfig(tmp_path, monkeypatch, server)
+        monkeypatch.chdir(tmp_path)
+        with pytest.raises(SystemExit) as exit_:
+            main(["new", "-e", "prod", "--from-context", CONTEXT])
+    printed = capsys.readouterr()
+    assert exit_.value.code == 0
+    assert printed.err == "note: operators could not be read: cannot be looked at: KeyError: 'template'\n"
+    text = (tmp_path / "stacks/environments/prod.yaml").read_text()
+    assert text.isascii()
+    assert "\x1b" not in text + printed.out
+    written = yaml.safe_load(text)
+    assert written.keys() == {"name", "cluster", "namespace", "accelerators", "storage_classes"}
+    assert written["accelerators"]["gpu"]["per_node"] == 8
+    assert written["storage_classes"] == {"default": "default"}
+
+
+def test_lists_that_are_refused_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with website(says({"message": "no"}, status=403)) as server:
+        kubeconfig(tmp_path, monkeypatch, server)
+        found = survey(CONTEXT, tmp_path)
+    assert (found.nodes, found.storage_classes, found.queues, found.operators) == (None, None, None, None)
+    assert found.namespace == "default"
+    assert [note.partition(" could not be read: ")[0] for note in found.unread] == [
+        "nodes",
+        "storage classes",
+        "operators",
+    ]
+
+
+@pytest.mark.parametrize(
+    "content", [{"items": 1, "metadata": {}}, {"items": None, "metadata": {}}, {"items": []}, {"metadata": {}}]
+)
+def test_lists_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: dict[str, Any]) -> None:
+    with website(says(content)) as server:
+        kubeconfig(tmp_path, monkeypatch, server)
+        assert survey(CONTEXT, tmp_path).nodes is None
+
+
+def test_a_list_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time is up for all of it together."""
+    with website(says({"items": [], "metadata": {"continue": "more"}})) as server:
+        kubeconfig(tmp_path, monkeypatch, server)
+        found = survey(CONTEXT, tmp_path, seconds=1.0)
+    assert found.nodes is None
+    assert "nodes could not be read: no answer within 1 s" in found.unread
+
+
+def test_what_is_no_cluster(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with website(WEB_PAGE) as server:
+        kubeconfig(tmp_path, monkeypatch, server.replace("http://", f"http://me:{TOKEN}@"))
+        monkeypatch.chdir(tmp_path)
+        with pytest.raises(SystemExit) as exit_:
+            main(["new", "-e", "prod", "--from-context", CONTEXT])
+    printed = capsys.readouterr()
+    assert (exit_.value.code, printed.out) == (1, "")
+    assert "does not answer as a Kubernetes API" in printed.err
+    assert "  fix: " in printed.err
+    assert TOKEN not in printed.err
+    assert not (tmp_path / "stacks").exists()
+
+
+def test_a_server_that_says_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        kubeconfig(tmp_path, monkeypatch, f"http://127.0.0.1:{silent.getsockname()[1]}")
+        with pytest.raises(ClusterError, match=r"timed out|no answer within") as caught:
+            survey(CONTEXT, tmp_path, seconds=1.0)
+    assert caught.value.fix
