@@ -223,7 +223,10 @@ def test_the_tree() -> None:
     found = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
     kinds = [kind for kind in found if issubclass(kind, TrainformError)]
     assert kinds == found, "one base"
-    assert {kind.__name__: kind.exit_code for kind in kinds if kind.exit_code != 1} == {"InputError": 2}
+    assert {kind.__name__: kind.exit_code for kind in kinds if kind.exit_code != 1} == {
+        "CommandLineError": 2,
+        "InputError": 2,
+    }
     assert errors.__doc__ is not None
     assert all(kind.__name__ in errors.__doc__ for kind in kinds)
     assert str(TrainformError("it broke", "mend it")) == "it broke\n  fix: mend it"

@@ -17,6 +17,7 @@ ORDER = [
     "escaping",
     "errors",
     "catalog",
+    "project",
     "identity",
     "spec",
     "plan",
@@ -29,7 +30,7 @@ ORDER = [
 ]
 BESIDE = {
     "progress": {"errors"},
-    "terminal": {"escaping"},
+    "terminal": {"escaping", "errors"},
     "locking": {"errors", "progress"},
     "signals": set(),
     "toolchain": {"errors", "catalog", "progress", "locking", "signals"},
@@ -60,7 +61,7 @@ BESIDE = {
 ALLOWED = {room: set(ORDER[:index]) for index, room in enumerate(ORDER)} | BESIDE
 PULUMI = {"resources"}
 PURE = ("identity", "spec", "plan", "manifests", "policy", "backends")
-READS_FILES = {"spec/files.py", "spec/read.py", "spec/load.py"}
+READS_FILES = {"spec/files.py", "spec/read.py", "spec/load.py", "spec/stack.py"}
 IMPURE_MODULES = {"os", "random", "time", "secrets", "uuid", "socket", "subprocess", "tempfile", "io", "pathlib"}
 IMPURE_NAMES = {"open", "now", "today", "utcnow", "getenv", "environ", "input", "print"}
 

@@ -2,6 +2,7 @@
 
 TrainformError              what happened and what to do; exit code 1
 ├── InputError              a file or an option is wrong: every problem of it at once; exit code 2
+├── CommandLineError        the words of a command are wrong; exit code 2
 ├── ToolchainError          pulumi, a plugin or a control-plane binary cannot be had
 ├── SandboxError            the local control plane did not start, stop or answer
 └── ClusterError            the live cluster cannot be reached or does not allow what the plan needs
@@ -175,6 +176,18 @@ class TrainformError(Exception):
         ]
         return [*map(escaped, shown)]
 
+    def as_dict(self) -> dict[str, object]:
+        """The same for machines: what `--json` has under `error`, always with these keys. Nothing is escaped here; JSON does it."""
+        return {
+            "message": self.message.removesuffix(":"), "fix": self.fix, "details": list(self.details), "findings": [], "problems": [],
+        }  # fmt: skip
+
+
+class CommandLineError(TrainformError):
+    """A command with a verb, an argument or an option that is wrong or missing."""
+
+    exit_code: ClassVar[int] = 2
+
 
 class InputError(TrainformError):
     """Every problem of what the user wrote, sorted by file and line."""
@@ -189,6 +202,10 @@ class InputError(TrainformError):
     def lines(self) -> list[str]:
         """How many there are, then each."""
         return [*super().lines(), *(line for problem in self.problems for line in problem.lines())]
+
+    def as_dict(self) -> dict[str, object]:
+        """With each problem under `problems`."""
+        return super().as_dict() | {"problems": [problem.as_dict() for problem in self.problems]}
 
 
 class ToolchainError(TrainformError):
@@ -211,3 +228,7 @@ class ClusterError(TrainformError):
         """The error as it is printed."""
         found = (line for text, fix in self.findings for line in (text, f"  fix: {fix}"))
         return [*super().lines(), *map(escaped, found)]
+
+    def as_dict(self) -> dict[str, object]:
+        """With each of the findings, its fix beside it."""
+        return super().as_dict() | {"findings": [{"message": text, "fix": fix} for text, fix in self.findings]}

@@ -16,7 +16,7 @@ from trainform.plan.environment import environment_problems
 from trainform.plan.model import Plan
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
-from trainform.spec.load import Loaded, load_environment, load_experiment, parse, with_runtime_file
+from trainform.spec.load import Given, Loaded, load_environment, load_experiment, parse, with_runtime_file
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,8 +40,8 @@ class Examined:
         return plan_checked_job(*self.checked(), self.run)
 
 
-def examine(experiment: str, environment: str, run: int = 1, root: Path | None = None) -> Examined:
-    """Both by name in `stacks/` or by path of a file."""
+def examine(experiment: Given, environment: Given, run: int = 1, root: Path | None = None) -> Examined:
+    """Both by name in `stacks/`, by path of a file, or as text."""
     loaded_environment = examine_environment(environment, root)
     loaded = load_experiment(experiment, root)
     problems = [*loaded_environment.problems, *loaded.problems]
@@ -50,11 +50,12 @@ def examine(experiment: str, environment: str, run: int = 1, root: Path | None =
         found = job_problems(loaded.model, loaded_environment.model, run)
         unsure = loaded_environment.left_out | loaded.left_out
         problems += _new(found, loaded, problems, unsure)
-    name = experiment if loaded.model is None else loaded.model.name
+    given = experiment if isinstance(experiment, str) else experiment.name
+    name = given if loaded.model is None else loaded.model.name
     return Examined(name, tuple(problems), loaded.model, loaded_environment.model, run)
 
 
-def examine_environment(environment: str, root: Path | None = None) -> Loaded[Environment]:
+def examine_environment(environment: Given, root: Path | None = None) -> Loaded[Environment]:
     """The environment by name or path, with the problems that it has by itself."""
     loaded = load_environment(environment, root)
     if loaded.model is None:

@@ -2,26 +2,49 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import typer
 
-from trainform.cli.arguments import EnvironmentOption, ExperimentArguments, JsonOption
+from trainform.cli.app import prints_data
+from trainform.cli.arguments import (
+    Chosen,
+    ChosenEnvironmentOption,
+    ExperimentArguments,
+    JsonOption,
+    RunOption,
+    StackOption,
+    choose,
+)
 from trainform.errors import InputError, in_order
-from trainform.examine import Examined, examine
-from trainform.terminal.lines import echo, echo_json
+from trainform.terminal.lines import echo, echo_json, note
+
+if TYPE_CHECKING:
+    from trainform.examine import Examined
 
 
-def command(experiments: ExperimentArguments, environment: EnvironmentOption, as_json: JsonOption = False) -> None:
-    """Validate experiments for an environment, without a cluster.
+@prints_data
+def command(
+    experiments: ExperimentArguments = None,
+    environment: ChosenEnvironmentOption = None,
+    stack: StackOption = None,
+    run: RunOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Find every problem of experiments in an environment, without a cluster.
 
-    Every problem of every file is told at once: where, what was given, why it is wrong, what to write. Exit code 2 if there is any. What is
-    allowed, but may surprise, is noted.
+    All problems of all files are printed at once: the place, the value, why it is wrong, and what to write instead. Notes say what is
+    allowed but may surprise. Exit code: 0, or 2 if there is a problem.
     """
-    results = [_examine(experiment, environment) for experiment in experiments]
+    chosen = choose(experiments, environment, stack, run)
+    results = _examine(chosen)
     problems = [problem for result in results for problem in result.problems]
     if as_json:
-        echo_json({"ok": not problems, "experiments": [_as_dict(result) for result in results]})
+        described = {"ok": not problems, "experiments": [_as_dict(result) for result in results]}
         if problems:
+            echo_json(described | {"error": InputError(problems).as_dict()})
             raise typer.Exit(InputError.exit_code)
+        echo_json(described)
         return
     for result in results:
         if not result.problems:
@@ -29,18 +52,23 @@ def command(experiments: ExperimentArguments, environment: EnvironmentOption, as
             echo(
                 f"{result.name}: ok, {plan.totals.pods} pods, {sum(plan.totals.accelerators.values())} accelerators, revision {plan.revision}"
             )
-            for note in plan.notes:
-                echo(f"  note: {note}")
+            note(*(f"  note: {text}" for text in plan.notes))
     if problems:
         raise InputError(problems)
 
 
-def _examine(experiment: str, environment: str) -> Examined:
+def _examine(chosen: Chosen) -> list[Examined]:
     """A name without a file is one more problem, so that the other experiments are checked all the same."""
-    try:
-        return examine(experiment, environment)
-    except InputError as error:
-        return Examined(experiment, tuple(error.problems), None, None, 1)
+    from trainform.examine import Examined, examine
+
+    found = []
+    for experiment in chosen.experiments:
+        try:
+            found.append(examine(experiment, chosen.environment, chosen.run, chosen.root))
+        except InputError as error:
+            name = experiment if isinstance(experiment, str) else experiment.name
+            found.append(Examined(name, tuple(error.problems), None, None, chosen.run))
+    return found
 
 
 def _as_dict(result: Examined) -> dict[str, object]:

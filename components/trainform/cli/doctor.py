@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trainform.cli.arguments import JsonOption
+from trainform.cli.app import prints_data
+from trainform.cli.arguments import WHICH_ENVIRONMENT, JsonOption, environment_option, from_input
 
 if TYPE_CHECKING:
     from trainform.doctor.model import Check, Findings, Verdict
@@ -17,14 +18,8 @@ STYLES = {"ok": "green", "note": "yellow", "missing": "red", "not checked": "dim
 
 EnvironmentOption = Annotated[
     str | None,
-    typer.Option(
-        "--environment",
-        "-e",
-        metavar="ENV",
-        envvar="TRAINFORM_ENVIRONMENT",
-        help="Look for what this environment names, too: its context, namespace, backend, queues, classes, claims. Name in stacks/environments, "
-        "or path of a file. Without it: the current context.",
-        show_default=False,
+    environment_option(
+        f"{WHICH_ENVIRONMENT} Looks in its context for what it names: namespace, queues, classes, claims. Without it: the current context."
     ),
 ]
 ForOption = Annotated[
@@ -32,8 +27,8 @@ ForOption = Annotated[
     typer.Option(
         "--for",
         metavar="VERBS",
-        help="Exit code 1 if one of these verbs lacks something: check, preview, up, rehearse, sandbox, demo, test and so on; several with commas. "
-        "`environment` is the environment's own stack, `test` is `make test`.",
+        help="Exit code 1 if one of these lacks something: check, preview, up, rehearse, sandbox, demo, test (`make test`), environment "
+        "(its own stack) and so on; several with commas.",
         show_default=False,
     ),
 ]
@@ -44,21 +39,22 @@ TimeoutOption = Annotated[
         min=0.5,
         max=600,
         metavar="SECONDS",
-        help="For all looks together; what has not answered by then counts as missing.",
+        help="The most time for everything; what has not answered by then counts as missing.",
     ),
 ]
 
 
+@prints_data
 def command(
     environment: EnvironmentOption = None,
     verbs: ForOption = None,
     timeout: TimeoutOption = 3.5,
     as_json: JsonOption = False,
 ) -> None:
-    """Look what is there, what is missing for which verb, and the command that mends it. Changes nothing.
+    """Show what is missing for which command, and what installs it.
 
-    Exit code 0, also where something is missing: not everybody needs everything. With --for it is 1 where one of those verbs lacks
-    something. 2: an option or the environment's file is wrong.
+    Changes nothing. Exit code: 0, also if something is missing, since not everybody needs everything; with --for 1 if one of those
+    commands lacks something; 2 if an option or the environment's file is wrong.
     """
     from trainform.doctor.checks import CHECKS
     from trainform.doctor.looking import look
@@ -68,7 +64,7 @@ def command(
     from trainform.terminal.lines import echo_json
 
     chosen = _chosen([] if verbs is None else verbs)
-    offered = None if environment is None else examine_environment(environment).checked()
+    offered = None if environment is None else examine_environment(from_input(environment)).checked()
     findings = look(CHECKS, Asked(project_root(), offered, timeout))
     found = verdicts(CHECKS, findings)
     if as_json:

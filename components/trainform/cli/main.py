@@ -9,50 +9,65 @@ from typing import Any, cast
 
 import typer
 
-from trainform.errors import TrainformError
-from trainform.terminal.lines import echo, forgiving_stream
+from trainform.cli.app import App
+from trainform.cli.near_misses import advice
+from trainform.errors import CommandLineError, TrainformError
+from trainform.terminal.lines import echo, echo_json, forgiving_stream
 
 # Verb -> what its line in `trainform --help` says. The module of the verb is imported when it is called: `check` in an editor's
 # save hook must not pay for the sandbox. A module has either `command` (one verb) or `app` (a group of them).
-VERBS = {
-    "init": "Make a project in an empty folder.",
-    "new": "Write the files of a new experiment, or of a new environment.",
-    "check": "Validate experiments for an environment, without a cluster.",
-    "plan": "Show what will run: roles, pods, ranks, ports, environment, totals, names.",
-    "render": "Print the manifests that `pulumi up` applies, as YAML documents.",
-    "rehearse": "Run the job's pods as containers on this machine, before it queues for accelerators.",
-    "schema": "Write the JSON Schemas of both files, for editors.",
-    "sandbox": "A real control plane with simulated nodes on this machine.",
-    "toolchain": "Pulumi, its plugins and the sandbox's binaries.",
-    "doctor": "Look what is there, what is missing for which verb, and what mends it.",
-    "demo": "Walk a four-node job through preview, up and its pods on the sandbox.",
+GROUPS = {
+    "Projects and jobs": {
+        "init": "Make a project in an empty folder",
+        "new": "Write the files of a new experiment or environment",
+        "check": "Find every problem of experiments in an environment, without a cluster",
+        "plan": "Show what will run: roles, pods, ranks, ports, variables, objects",
+        "render": "Print the manifests that `pulumi up` applies",
+        "rehearse": "Run the job's pods as containers on this machine",
+    },
+    "This machine": {
+        "doctor": "Show what is missing for which command, and what installs it",
+        "sandbox": "Start and stop a real control plane with simulated nodes",
+        "toolchain": "Get Pulumi, its plugins and the sandbox's programs",
+        "demo": "Take a four-node job through preview and up on the sandbox",
+    },
+    "Editors and shells": {
+        "schema": "Write the JSON Schemas of both files",
+        "completion": "Print the script that completes commands in a shell",
+    },
 }
+VERBS = {verb: text for verbs in GROUPS.values() for verb, text in verbs.items()}
 INTERRUPTED = 130  # as shells report SIGINT
+COMPLETING = "_TRAINFORM_COMPLETE"  # typer's protocol with the scripts that `completion` prints
 UsageError = cast(type[Exception], typer.BadParameter.__bases__[0])  # typer names only this kind of it
 
 
-def build_app(arguments: list[str]) -> typer.Typer:
+def build_app(arguments: list[str]) -> App:
     """The app with the called verb in full and the others by name."""
-    called = next((word for word in arguments if not word.startswith("-")), "")
-    app = typer.Typer(
+    called = _called(arguments)
+    app = App(
         name="trainform",
         help="Distributed training jobs as infrastructure code.",
-        no_args_is_help=True,
-        add_completion=False,
+        epilog="`trainform VERB --help` tells what a verb takes. Jobs are previewed, made and taken down by `pulumi preview`, `up` and `destroy`.",
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_options)
-    for verb, text in VERBS.items():
-        if verb != called:
-            app.command(verb, help=text)(lambda: None)
-            continue
-        module = importlib.import_module(f"trainform.cli.{verb}")
-        if hasattr(module, "app"):
-            app.add_typer(module.app, name=verb, help=text)
-        else:
-            app.command(verb)(module.command)
+    for group, verbs in GROUPS.items():
+        for verb, text in verbs.items():
+            if verb != called:
+                app.verb(verb, help=text, rich_help_panel=group)(lambda: None)
+                continue
+            module = importlib.import_module(f"trainform.cli.{verb}")
+            if hasattr(module, "app"):
+                app.add_typer(module.app, name=verb, rich_help_panel=group)
+            else:
+                app.verb(verb, rich_help_panel=group)(module.command)
     return app
+
+
+def _called(arguments: list[str]) -> str:
+    return next((word for word in arguments if not word.startswith("-")), "")
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -62,39 +77,57 @@ def main(arguments: list[str] | None = None) -> None:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     for err in (False, True):  # the help is typer's own
         forgiving_stream(err)
+    if COMPLETING in os.environ:
+        from trainform.cli.completion import complete
+
+        sys.exit(complete(build_app))
     sys.exit(_run(arguments))
 
 
 def _run(arguments: list[str]) -> int:
     """The exit code; what went wrong is printed."""
+    as_json = "--json" in arguments[: arguments.index("--") if "--" in arguments else None]
     try:
+        called = _called(arguments[:1])
+        if called and called not in VERBS:
+            raise CommandLineError(f"No such command {called!r}", advice(called, VERBS))
         ended = build_app(arguments)(args=arguments, prog_name="trainform", standalone_mode=False)
     except TrainformError as error:
-        first, *others = error.lines()
-        echo(f"trainform: {first}", *others, err=True)
-        return error.exit_code
+        return _show(error, as_json)
     except typer.Abort:  # typer's word for an EOFError
-        echo("trainform: what was read ended too early", err=True)
-        return TrainformError.exit_code
+        return _show(TrainformError("what was read ended too early"), as_json)
     except UsageError as error:
-        return _show_usage(error)
+        return _show_usage(error, as_json)
     except OSError as error:
         # a full disk or a folder without permission; the rooms tell what they expect by themselves
-        echo(f"trainform: {error}", err=True)
-        return TrainformError.exit_code
+        return _show(TrainformError(str(error)), as_json)
     code = ended if isinstance(ended, int) else 0
     if code == INTERRUPTED:
-        echo("trainform: interrupted; to go on, run the same command again", err=True)
+        _show(TrainformError("interrupted; to go on, run the same command again"), as_json)
     return code
 
 
-def _show_usage(error: Any) -> int:
-    """What is wrong with the words of the command line; nothing where they are missing altogether, and the help has been printed."""
-    message = error.format_message()
-    if message.strip():
-        command = "trainform" if error.ctx is None else error.ctx.command_path
-        echo(f"trainform: {message}", f"  fix: `{command} --help` tells what it takes", err=True)
-    return int(error.exit_code)
+def _show(error: TrainformError, as_json: bool) -> int:
+    """Print the error, for people on standard error or for programs on standard output; its exit code."""
+    if as_json:
+        echo_json({"ok": False, "error": error.as_dict()})
+    else:
+        first, *others = error.lines()
+        echo(f"trainform: {first}", *others, err=True)
+    return error.exit_code
+
+
+def _show_usage(error: Any, as_json: bool) -> int:
+    """What is wrong with the words of the command line; the help where there are none."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        echo(*error.format_message().split("\n"))
+        return int(error.exit_code)
+    near = getattr(error, "possibilities", None)
+    command = "trainform" if error.ctx is None else error.ctx.command_path
+    fix = f"`{command} --help` tells what it takes"
+    if near:
+        return _show(CommandLineError(error.message, f"did you mean {' or '.join(sorted(near))}? {fix}"), as_json)
+    return _show(CommandLineError(error.format_message(), fix), as_json)
 
 
 def _show_version(wanted: bool) -> None:

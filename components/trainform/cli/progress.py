@@ -14,8 +14,8 @@ from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
 
-from trainform.progress import Progress, Step
-from trainform.terminal.lines import echo
+from trainform.progress import SILENT, Progress, Step
+from trainform.terminal.lines import echo, is_quiet
 from trainform.terminal.screen import Screen, screen
 
 REMINDER_SECONDS = 30.0
@@ -28,7 +28,9 @@ OVERDUE_SECONDS = 10.0
 
 
 def display() -> Progress:
-    """The one that fits where standard error goes."""
+    """The one that fits where standard error goes; none where the user wants quiet."""
+    if is_quiet():
+        return SILENT
     console = screen(err=True)
     # not rich's is_terminal: FORCE_COLOR gives a log its colours, and a log has no line that moves
     moves = console.file.isatty() and not console.is_dumb_terminal

@@ -8,11 +8,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trainform.cli.arguments import EnvironmentOption, ExperimentArgument, RunOption
+from trainform.cli.arguments import (
+    ChosenEnvironmentOption,
+    ExperimentArgument,
+    JsonOption,
+    RunOption,
+    StackOption,
+    choose,
+)
 
 if TYPE_CHECKING:
+    from trainform.errors import TrainformError
     from trainform.examine import Examined
     from trainform.plan import Plan
+    from trainform.rehearsal.run import Outcome
     from trainform.rehearsal.stage import Stage
 
 ProcessesOption = Annotated[
@@ -21,17 +30,19 @@ ProcessesOption = Annotated[
         "--processes",
         min=1,
         metavar="N",
-        help="At most so many CPU processes on each node, in place of its accelerators. Default: 2; with --from-cluster as admitted.",
+        help="Most CPU processes on each node, in place of its accelerators. Default: 2; with --from-cluster what the cluster admitted.",
         show_default=False,
     ),
 ]
 ProbeOption = Annotated[
     bool,
-    typer.Option("--probe", help="A small program in place of the training: ranks, world size, an all-reduce."),
+    typer.Option("--probe", help="Run a small program in place of the training: ranks, world size, an all-reduce."),
 ]
 ClusterOption = Annotated[
     bool,
-    typer.Option("--from-cluster", help="Take the pods that the cluster's controller made of the job, not the plan's."),
+    typer.Option(
+        "--from-cluster", help="Rehearse the pods that the cluster's controller made of the job, not the plan's."
+    ),
 ]
 ImageOption = Annotated[
     str | None,
@@ -42,54 +53,87 @@ ClaimOption = Annotated[
     typer.Option(
         "--claim",
         metavar="NAME=DIR",
-        help="A folder of this machine in place of a claim, else an empty volume. Again for further ones.",
+        help="Mount a folder of this machine in place of a claim, which is an empty volume otherwise. May be repeated.",
         show_default=False,
     ),
 ]
 TimeoutOption = Annotated[
-    str, typer.Option("--timeout", metavar="TIME", help="How long the pods may take: 90s, 10m, 1h.")
+    str, typer.Option("--timeout", metavar="TIME", help="The most time that the pods may take: 90s, 10m, 1h.")
 ]
 
 
 def command(
-    experiment: ExperimentArgument,
-    environment: EnvironmentOption,
+    experiment: ExperimentArgument = None,
+    environment: ChosenEnvironmentOption = None,
+    stack: StackOption = None,
     processes: ProcessesOption = None,
     probe: ProbeOption = False,
     from_cluster: ClusterOption = False,
     image: ImageOption = None,
     claim: ClaimOption = None,
     timeout: TimeoutOption = "10m",
-    run: RunOption = 1,
+    run: RunOption = None,
+    as_json: JsonOption = False,
 ) -> None:
-    """Run the job's pods as containers on this machine, before it queues for accelerators.
+    """Run the job's pods as containers on this machine.
 
-    Same commands, environment, files, secrets, shared memory and names as in the cluster; Docker must run here. Ctrl-C removes
-    everything. Exit code 1 if a pod fails or does not end in time.
+    They have the same commands, variables, files, secrets, shared memory and names as in the cluster. Docker must run here. Ctrl-C
+    removes everything. Exit code: 0, or 1 if a pod fails or does not end in time.
     """
     from trainform.cli.progress import display
-    from trainform.errors import TrainformError
-    from trainform.examine import examine
     from trainform.rehearsal.display import console_display
     from trainform.rehearsal.probe import probed
     from trainform.rehearsal.run import Options, rehearse
-    from trainform.terminal.lines import echo
+    from trainform.terminal.lines import echo, echo_json
 
     options = Options(
         image=image, timeout=_seconds(timeout), claims=dict(map(_folder, claim if claim is not None else ()))
     )
-    examined = examine(experiment, environment, run)
-    plan, stage = _stage(examined, processes, from_cluster)
+    examined = choose(experiment, environment, stack, run).examine()
+    plan, rehearsed = _stage(examined, processes, from_cluster)
     if probe:
-        stage = probed(stage, plan, examined.checked()[0].launcher)
-    outcome = rehearse(stage, options, console_display(), display())
-    if not outcome.succeeded:
-        raise TrainformError(
-            f"the rehearsal of {stage.experiment} did not end well:",
-            "the pods' own lines stand above; where it hangs, `--timeout 1m` tells earlier who waits",
-            outcome.problem.split("\n"),
-        )
-    echo(f"{stage.experiment}: {len(outcome.pods)} pods rehearsed")
+        rehearsed = probed(rehearsed, plan, examined.checked()[0].launcher)
+    outcome = rehearse(rehearsed, options, console_display(err=as_json), display())
+    error = _error(rehearsed, outcome)
+    if as_json:
+        echo_json(_as_dict(rehearsed, outcome, error))
+        raise typer.Exit(0 if error is None else error.exit_code)
+    if error is not None:
+        raise error
+    echo(f"{rehearsed.experiment}: {len(outcome.pods)} pods rehearsed")
+
+
+def _error(stage: Stage, outcome: Outcome) -> TrainformError | None:
+    from trainform.errors import TrainformError
+
+    if outcome.succeeded:
+        return None
+    return TrainformError(
+        f"the rehearsal of {stage.experiment} did not end well:",
+        "the pods' own lines stand above; where it hangs, `--timeout 1m` tells earlier who waits",
+        outcome.problem.split("\n"),
+    )
+
+
+def _as_dict(stage: Stage, outcome: Outcome, error: TrainformError | None) -> dict[str, object]:
+    pods = [
+        {
+            "pod": record.pod,
+            "phase": record.phase,
+            "exit_code": record.exit_code,
+            "reason": record.reason,
+            "restarts": record.restarts,
+            "seconds": round(record.seconds, 1),
+        }
+        for record in outcome.pods
+    ]
+    described: dict[str, object] = {
+        "ok": error is None,
+        "experiment": stage.experiment,
+        "pods": pods,
+        "notes": list(stage.notes),
+    }
+    return described if error is None else described | {"error": error.as_dict()}
 
 
 def _stage(examined: Examined, processes: int | None, from_cluster: bool) -> tuple[Plan, Stage]:

@@ -10,27 +10,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trainform.cli.arguments import JsonOption
+from trainform.cli.app import App, prints_data
+from trainform.cli.arguments import WHICH_ENVIRONMENT, JsonOption, environment_option, from_input
 from trainform.escaping import escaped
-from trainform.terminal.lines import echo, echo_json
+from trainform.terminal.lines import echo, echo_json, note
 
 if TYPE_CHECKING:
     from trainform.sandbox import SandboxSettings, SandboxStatus
 
-app = typer.Typer(no_args_is_help=True)
+app = App(help="Start and stop a real control plane with simulated nodes.")
 
 NOT_RUNNING = 1
 
 EnvironmentOption = Annotated[
     str | None,
-    typer.Option(
-        "--environment",
-        "-e",
-        metavar="ENV",
-        envvar="TRAINFORM_ENVIRONMENT",
-        help="Name in stacks/environments, or path of a file: nodes, storage classes and context are made as it says. "
-        "Without it: as the time before, at first two nodes without accelerators.",
-        show_default=False,
+    environment_option(
+        f"{WHICH_ENVIRONMENT} Nodes, storage classes and the context are made as it says. Without it: as the last time, at first two nodes "
+        "without accelerators."
     ),
 ]
 FolderOption = Annotated[
@@ -38,8 +34,7 @@ FolderOption = Annotated[
     typer.Option(
         "--folder",
         metavar="DIR",
-        help="The sandbox's folder. Default: TRAINFORM_SANDBOX, else .trainform/sandbox beside the nearest Pulumi.yaml. "
-        "Sandboxes in different folders run side by side.",
+        help="The sandbox's folder. Default: TRAINFORM_SANDBOX, else .trainform/sandbox beside the nearest Pulumi.yaml.",
         show_default=False,
     ),
 ]
@@ -49,7 +44,7 @@ TimeoutOption = Annotated[
         "--timeout",
         min=1,
         metavar="SECONDS",
-        help="How long it may take to be ready, when everything is built. Default: 90, and 20 more for each add-on.",
+        help="The most time until it is ready, without building. Default: 90, and 20 more for each add-on.",
     ),
 ]
 WithOption = Annotated[
@@ -57,8 +52,8 @@ WithOption = Annotated[
     typer.Option(
         "--with",
         metavar="ADD-ONS",
-        help="Other operators to run beside Volcano: kubeflow, trainer, jobset, kueue, kubedl; several with commas. Each is built "
-        "once, when it is first asked for. They stay until `down`.",
+        help="Run these operators beside Volcano: kubeflow, trainer, jobset, kueue, kubedl; several with commas. Each is built once. They "
+        "stay until `down`.",
         show_default=False,
     ),
 ]
@@ -67,23 +62,24 @@ PurgeOption = Annotated[
     typer.Option(
         "--purge",
         "--delete",
-        help="Remove the logs and the passphrase too, and the folder. Secrets in stack files cannot be read any more then.",
+        help="Also remove the folder with the logs and the passphrase. Secrets in stack files can then not be read any more.",
     ),
 ]
 
 
-@app.command("up")
+@app.verb("up")
 def up_command(
     environment: EnvironmentOption = None,
     addons: WithOption = None,
     folder: FolderOption = None,
     timeout: TimeoutOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Start the control plane, or make the running one match the environment.
 
-    A real API server, Volcano with its webhooks, and simulated nodes that offer the environment's accelerators, all on
-    loopback. Pods run until they are deleted; the annotations `sandbox.trainform.dev/run-for: 30s` and
-    `sandbox.trainform.dev/exit-code: "1"` in a pod template end them by themselves.
+    It has a real API server, Volcano with its webhooks, and simulated nodes that offer the environment's accelerators, all on
+    loopback. Pods run until they are deleted, or end by themselves if their template has the annotations
+    `sandbox.trainform.dev/run-for: 30s` and `sandbox.trainform.dev/exit-code: "1"`. Sandboxes in different folders run side by side.
     """
     from trainform.cli.progress import display
     from trainform.sandbox import chosen_addons, chosen_folder, note_older_salts, up
@@ -95,9 +91,14 @@ def up_command(
     settings = dataclasses.replace(_settings(environment, chosen_folder(folder)), addons=chosen)
     note_older_salts(project_root(), settings.folder, progress)
     sandbox = up(settings, ensure(progress), progress, timeout)
-    echo(f"sandbox up: {sandbox.url}, context {sandbox.context}, {sum(pool.count for pool in settings.pools)} nodes")
     option = "" if folder is None else f" --folder {shlex.quote(str(folder))}"
-    echo(f'next: eval "$(trainform sandbox env{option})"')
+    nodes, following = sum(pool.count for pool in settings.pools), f'eval "$(trainform sandbox env{option})"'
+    if as_json:
+        place = {"folder": str(settings.folder), "url": sandbox.url, "context": sandbox.context}
+        echo_json({"ok": True, **place, "nodes": nodes, "addons": list(settings.addons), "next": [following]})
+        return
+    echo(f"sandbox up: {sandbox.url}, context {sandbox.context}, {nodes} nodes")
+    note(f"next: {following}")
 
 
 def _settings(environment: str | None, folder: Path) -> SandboxSettings:
@@ -107,17 +108,17 @@ def _settings(environment: str | None, folder: Path) -> SandboxSettings:
     if environment is not None:
         from trainform.spec.load import load_environment
 
-        return from_environment(load_environment(environment).checked(), folder)
+        return from_environment(load_environment(from_input(environment)).checked(), folder)
     before = read_settings(folder)
     return SandboxSettings(folder, default_pools()) if before is None else before
 
 
-@app.command("down")
-def down_command(folder: FolderOption = None, purge: PurgeOption = False) -> None:
+@app.verb("down")
+def down_command(folder: FolderOption = None, purge: PurgeOption = False, as_json: JsonOption = False) -> None:
     """Stop what `up` started, and remove the cluster with all objects in it.
 
-    The state of Pulumi stacks made in the sandbox goes too: it describes objects that are gone. The logs stay, and the passphrase:
-    the salts that Pulumi wrote into stack files are of it. The demo's copy of the project is yours and stays always.
+    The state of Pulumi stacks in the sandbox is removed too: it describes objects that are gone. The logs stay, and the passphrase,
+    to which the salts in stack files belong. The demo's copy of the project is yours and always stays.
     """
     from trainform.cli.progress import display
     from trainform.sandbox import REMEDY, chosen_folder, copy_folder, down, is_evaluated, stacks_of
@@ -126,22 +127,30 @@ def down_command(folder: FolderOption = None, purge: PurgeOption = False) -> Non
     place = chosen_folder(folder)
     unreadable = stacks_of(project_root(), place) if purge else []
     found = down(place, display(), purge)
+    if as_json:
+        left = [str(path) for path in (place, copy_folder(place)) if path.exists()]
+        echo_json({"ok": True, "folder": str(place), "was_running": found, "left": left, "unreadable": unreadable})
+        return
     echo(f"sandbox down: {place}" if found else f"no sandbox is running in {place}")
     if unreadable:
         echo(f"the passphrase is gone with which pulumi read the secrets in {', '.join(unreadable)}: {REMEDY}")
     if not purge and place.exists():
-        echo("its logs stay, and the passphrase of its stacks; `trainform sandbox down --purge` removes them")
+        note("its logs stay, and the passphrase of its stacks; `trainform sandbox down --purge` removes them")
     if is_evaluated(place):
         echo(
             "KUBECONFIG and PULUMI_* of this shell were the sandbox's: go on in a new shell, or after `trainform sandbox up`"
         )
     if copy_folder(place).exists():
-        echo(f"the demo's copy of the project stays: {copy_folder(place)}")
+        note(f"the demo's copy of the project stays: {copy_folder(place)}")
 
 
-@app.command("status")
+@app.verb("status")
+@prints_data
 def status_command(folder: FolderOption = None, as_json: JsonOption = False) -> None:
-    """Show what runs. Exit code 1 if the sandbox is not up."""
+    """Show what runs.
+
+    Exit code: 0, or 1 if the sandbox is not up.
+    """
     from trainform.sandbox import chosen_folder, status
 
     found = status(chosen_folder(folder))
@@ -177,17 +186,21 @@ def _number(value: int | None) -> str:
     return "" if value is None else str(value)
 
 
-@app.command("env")
-def env_command(folder: FolderOption = None) -> None:
-    """Print the exports for a shell: `eval "$(trainform sandbox env)"`.
+@app.verb("env")
+@prints_data
+def env_command(folder: FolderOption = None, as_json: JsonOption = False) -> None:
+    """Print the variables with which a shell works in the sandbox.
 
-    KUBECONFIG, PATH, PULUMI_* and GOGC: in that shell kubectl and pulumi work in the sandbox. Stacks keep their state in its folder, and
-    their secrets under a passphrase that is made once and lies in a file there.
+    After `eval "$(trainform sandbox env)"` kubectl and pulumi use it: KUBECONFIG, PATH, PULUMI_* and GOGC are set. Stacks keep their
+    state in the sandbox's folder, and encrypt secrets with a passphrase that is made once and kept in a file there.
     """
     from trainform.sandbox import chosen_folder, exports
     from trainform.sandbox.exports import UNSET
 
     variables = exports(chosen_folder(folder))
+    if as_json:
+        echo_json({"unset": list(UNSET), "export": variables})
+        return
     for name in UNSET:
         echo(f"unset {name}")
     for name, value in variables.items():

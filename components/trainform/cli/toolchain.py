@@ -6,30 +6,35 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(no_args_is_help=True)
+from trainform.cli.app import App, prints_data
+from trainform.cli.arguments import JsonOption
+
+app = App(
+    help="Get Pulumi, its plugins and the sandbox's programs.",
+)
 
 PulumiOnlyOption = Annotated[
-    bool, typer.Option("--pulumi-only", help="Leave out the sandbox's components: enough for those who have a cluster.")
+    bool, typer.Option("--pulumi-only", help="Without the sandbox's programs: enough where you have a cluster.")
 ]
 WithOption = Annotated[
     list[str] | None,
     typer.Option(
         "--with",
         metavar="ADD-ONS",
-        help="Add-ons of the sandbox that are made now, and not when a sandbox first asks for them: kubeflow, trainer, jobset, kueue, kubedl; "
-        "several with commas.",
+        help="Also get these add-ons of the sandbox: kubeflow, trainer, jobset, kueue, kubedl; several with commas. Without it each "
+        "is built when a sandbox first asks for it.",
         show_default=False,
     ),
 ]
 
 
-@app.command("ensure")
+@app.verb("ensure")
 def ensure_command(pulumi_only: PulumiOnlyOption = False, addons: WithOption = None) -> None:
-    """Make sure that everything is there; find, download or build what is missing.
+    """Find, download or build what is missing.
 
-    TRAINFORM_TOOLCHAIN=auto|system|download|build chooses where it comes from; auto tries the three in this order. The sandbox's
-    components are never the system's, in exactly these versions: with system they are downloaded or built. Add-ons are built, except
-    for Kubernetes' scheduler. All of it lies in the cache (TRAINFORM_CACHE names another folder for it).
+    TRAINFORM_TOOLCHAIN chooses the way: system, download, build, or auto, which tries them in this order. The sandbox's programs are
+    never taken from the system, since their versions are pinned. Add-ons are built, except for Kubernetes' scheduler. Everything is
+    kept in a cache; TRAINFORM_CACHE names another folder for it.
     """
     from trainform.cli.progress import display
     from trainform.sandbox.addons import chosen_addons, parts_of, with_needed
@@ -42,12 +47,18 @@ def ensure_command(pulumi_only: PulumiOnlyOption = False, addons: WithOption = N
     progress.note(f"pulumi: {tools.bin / 'pulumi'} ({tools.origin})")
 
 
-@app.command("where")
-def where_command() -> None:
-    """Print where everything is, how it came (from this machine, downloaded, built) and whether a download was verified, or that it is
-    missing, without making anything."""
-    from trainform.terminal.lines import echo
+@app.verb("where")
+@prints_data
+def where_command(as_json: JsonOption = False) -> None:
+    """Print where everything is.
+
+    Also how it came (from this machine, downloaded, built), whether a download was verified, and what is missing. Changes nothing.
+    """
+    from trainform.terminal.lines import echo, echo_json
     from trainform.toolchain.whereabouts import whereabouts
 
-    for name, place in whereabouts():
-        echo(f"{name}: {place}")
+    found = whereabouts()
+    if as_json:
+        echo_json(dict(found))
+    else:
+        echo(*(f"{name}: {place}" for name, place in found))

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from trainform.escaping import escaped
 from trainform.rehearsal.records import FAILED, PodRecord
+from trainform.terminal.lines import is_quiet
 from trainform.terminal.screen import PIPED_WIDTH, Screen, coloured, screen
 
 COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "bright_cyan", "bright_magenta", "bright_green")
@@ -72,6 +73,8 @@ class ConsoleDisplay:
             self._console.print(self._prefixes[pod] + coloured(text), soft_wrap=True)
 
     def note(self, text: str) -> None:
+        if is_quiet():
+            return
         with self._lock:
             self._console.print(text, soft_wrap=True)
 
@@ -89,9 +92,9 @@ class ConsoleDisplay:
         return table
 
 
-def console_display() -> ConsoleDisplay:
-    """The one for standard output."""
-    return ConsoleDisplay(screen(piped_width=PIPED_WIDTH))
+def console_display(err: bool = False) -> ConsoleDisplay:
+    """The one for standard output, or for standard error."""
+    return ConsoleDisplay(screen(err=err, piped_width=PIPED_WIDTH))
 
 
 class Recorded:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from pathlib import Path
 
 from trainform.catalog import defaults
@@ -17,11 +18,44 @@ KINDS = {
     stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
 }
+STANDARD_INPUT = "<stdin>"
 CHECK_PATH = "check the path and its permissions"
 
 
 class _RefusedError(Exception):
     """Reason and fix: why a file is not read."""
+
+
+_read_here: set[tuple[int, int]] = set()
+
+
+def was_read(path: Path) -> bool:
+    """Whether this process has read the file, by whatever path."""
+    try:
+        found = path.stat()
+    except OSError:
+        return False
+    return (found.st_dev, found.st_ino) in _read_here
+
+
+def read_standard_input(largest: int = defaults.LARGEST_FILE) -> str:
+    """The text on standard input, to its end; InputError where it is longer than `largest` bytes or no text."""
+    try:
+        if sys.stdin is None:  # what has its number now is another file
+            raise _RefusedError("is closed", "pipe a file into it")
+        found = os.fstat(0)
+        content = _up_to(0, largest + 1)
+        _read_here.add((found.st_dev, found.st_ino))
+        if len(content) > largest:
+            raise _RefusedError(f"is longer than {largest >> 20} MiB", "check what is piped into it")
+    except OSError as error:
+        refused = _RefusedError(f"cannot be read: {str(error.strerror).lower()}", "pipe a file into it")
+    except _RefusedError as error:
+        refused = error
+    else:
+        return _decoded(content, STANDARD_INPUT)
+    reason, fix = refused.args
+    raise InputError([Problem("", None, reason, fix, STANDARD_INPUT)])
 
 
 def read_text(path: Path, name: str, largest: int = defaults.LARGEST_FILE) -> str:
@@ -47,6 +81,7 @@ def _read(path: Path, largest: int) -> bytes:
             found = os.fstat(descriptor)
             _refuse_others(found)
             content = _up_to(descriptor, largest + 1)
+            _read_here.add((found.st_dev, found.st_ino))
         finally:
             os.close(descriptor)
     except OSError as error:
@@ -56,8 +91,10 @@ def _read(path: Path, largest: int) -> bytes:
     if len(content) > largest:
         # a file that grows may be longer by now than its status says
         size = max(found.st_size, len(content))
-        limit = f"at most {largest >> 20} MiB are read"
-        raise _RefusedError(f"is {size / 1e6:.1f} MB long, and {limit}", "check the path: no such file is so long")
+        raise _RefusedError(
+            f"is {size / 1e6:.1f} MB long, and at most {largest >> 20} MiB are read",
+            "check the path: no such file is so long",
+        )
     return content
 
 

@@ -16,15 +16,17 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from trainform.errors import InputError, Problem
+from trainform.project import ENVIRONMENTS, EXPERIMENTS, known_names
+from trainform.project import project_root as project_root
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.explain import NOTHING, explain, locate
-from trainform.spec.read import read_content, read_mapping
+from trainform.spec.read import parse_mapping, read_content, read_mapping
 from trainform.spec.source import Source
 
 FOLDERS: dict[type[BaseModel], tuple[str, str]] = {
-    Experiment: ("experiment", "experiments"),
-    Environment: ("environment", "environments"),
+    Experiment: ("experiment", EXPERIMENTS),
+    Environment: ("environment", ENVIRONMENTS),
 }
 # What stands in for a field that must be there and is wrong, only so that the rest can be checked.
 STAND_INS: dict[type[BaseModel], dict[str, Any]] = {
@@ -34,6 +36,18 @@ STAND_INS: dict[type[BaseModel], dict[str, Any]] = {
 MOST_ROUNDS = 8  # a wrong value, then the missing key, then the part that needed the key, and so on upwards
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
+
+
+@dataclasses.dataclass(frozen=True)
+class Text:
+    """The text of an experiment or an environment that is in no file. `name`: how to call it in messages."""
+
+    name: str
+    text: str
+
+
+Given = str | Text
+"""A name, a path, or the text itself."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,12 +68,6 @@ class Loaded(Generic[ModelT]):
         return self.model
 
 
-def project_root(start: Path | None = None) -> Path:
-    """The nearest folder with a Pulumi.yaml, from `start` (default: the current folder) upwards; else `start` itself."""
-    start = Path.cwd() if start is None else start
-    return next((folder for folder in (start, *start.parents) if (folder / "Pulumi.yaml").is_file()), start)
-
-
 def find_file(kind: type[BaseModel], name_or_path: str, root: Path | None = None) -> tuple[Path, str]:
     """The file and how to call it in messages; InputError with the nearest name where there is none.
 
@@ -69,9 +77,8 @@ def find_file(kind: type[BaseModel], name_or_path: str, root: Path | None = None
     if _is_path(name_or_path):
         return (Path() if root is None else root) / name_or_path, name_or_path
     root = project_root() if root is None else root
-    folder = root / "stacks" / folder_name
-    path = folder / f"{name_or_path}.yaml"
-    known = sorted(file.stem for file in folder.glob("*.yaml"))
+    path = root / "stacks" / folder_name / f"{name_or_path}.yaml"
+    known = known_names(folder_name, root)
     if name_or_path in known:
         return path, f"stacks/{folder_name}/{path.name}"
     near = difflib.get_close_matches(name_or_path, known, 1)
@@ -79,15 +86,17 @@ def find_file(kind: type[BaseModel], name_or_path: str, root: Path | None = None
     raise InputError([Problem(word, name_or_path, f"is not a file of stacks/{folder_name}/", offer)])
 
 
-def load(kind: type[ModelT], name_or_path: str, root: Path | None = None) -> Loaded[ModelT]:
+def load(kind: type[ModelT], given: Given, root: Path | None = None) -> Loaded[ModelT]:
     """Read the file; problems of its content are in the result, so that those of several files can be shown together."""
-    path, name = find_file(kind, name_or_path, root)
+    # text has no file whose name could differ from the one that is written in it
+    path, name = (Path(), given.name) if isinstance(given, Text) else find_file(kind, given, root)
     try:
-        content = read_content(path, name)
+        content = parse_mapping(given.text, name) if isinstance(given, Text) else read_content(path, name)
     except InputError as error:
         return Loaded(None, tuple(error.problems), Source(name, {}))
     parsed = parse(kind, content.data, content.source.written)
-    copied = [] if _is_path(name_or_path) else _copied(path, content.data.get("name"), parsed.problems)
+    by_name = isinstance(given, str) and not _is_path(given)
+    copied = _copied(path, content.data.get("name"), parsed.problems) if by_name else []
     found = [content.source.locate(problem) for problem in [*parsed.problems, *copied]]
     return Loaded(parsed.model, (*content.problems, *found), content.source, parsed.left_out)
 
@@ -104,9 +113,9 @@ def _copied(path: Path, name: object, told: Iterable[Problem]) -> Iterator[Probl
         )  # fmt: skip
 
 
-def load_experiment(name_or_path: str, root: Path | None = None) -> Loaded[Experiment]:
+def load_experiment(given: Given, root: Path | None = None) -> Loaded[Experiment]:
     """`load` for an experiment, with what the file of its runtime holds."""
-    loaded = load(Experiment, name_or_path, root)
+    loaded = load(Experiment, given, root)
     if loaded.model is None:
         return loaded
     try:
@@ -125,9 +134,9 @@ def with_runtime_file(experiment: Experiment, root: Path | None = None) -> Exper
     return experiment.model_copy(update={"runtime": runtime.with_content(content)})
 
 
-def load_environment(name_or_path: str, root: Path | None = None) -> Loaded[Environment]:
+def load_environment(given: Given, root: Path | None = None) -> Loaded[Environment]:
     """`load` for an environment."""
-    return load(Environment, name_or_path, root)
+    return load(Environment, given, root)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
 import io
 import json
 import os
+import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
 from trainform.escaping import escaped
+
+_QUIET = contextvars.ContextVar("quiet", default=False)
+NARROW = 80
+"""Columns where nothing says how wide the terminal is: every one has them."""
 
 
 def echo(*lines: str, err: bool = False) -> None:
@@ -17,6 +25,37 @@ def echo(*lines: str, err: bool = False) -> None:
     stream = forgiving_stream(err)
     stream.write("".join(f"{escaped(line)}\n" for line in lines))
     stream.flush()
+
+
+@contextlib.contextmanager
+def quietly(wanted: bool) -> Iterator[None]:
+    """Without notes and progress until the block is left, where that is wanted."""
+    before = _QUIET.set(wanted)
+    try:
+        yield
+    finally:
+        _QUIET.reset(before)
+
+
+def is_quiet() -> bool:
+    """Whether only results and errors are to be printed."""
+    return _QUIET.get()
+
+
+def note(*lines: str, err: bool = False) -> None:
+    """Print what a reader can do without: remarks, what to type next. `--quiet` leaves it out."""
+    if not is_quiet():
+        echo(*lines, err=err)
+
+
+def width() -> int:
+    """The columns of the terminal, or what COLUMNS says; `NARROW` where neither is known."""
+    return shutil.get_terminal_size((NARROW, 24)).columns
+
+
+def reads_from_a_person() -> bool:
+    """Whether standard input is a terminal."""
+    return sys.stdin is not None and sys.stdin.isatty()
 
 
 def echo_json(data: Any) -> None:

@@ -1,0 +1,34 @@
+"""What a shell may put in the place of a word that has been begun: names of the project's files, of which none is read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from trainform.project import ENVIRONMENTS, EXPERIMENTS, known_names, known_stacks
+
+# Shells evaluate what they are offered; a file may have any name, and one that needs quotes is typed as a path.
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+def experiments(incomplete: str) -> list[str]:
+    """Experiments of the project whose names begin so."""
+    return _offered(incomplete, EXPERIMENTS)
+
+
+def environments(incomplete: str) -> list[str]:
+    """Environments of the project whose names begin so."""
+    return _offered(incomplete, ENVIRONMENTS)
+
+
+def stacks(incomplete: str) -> list[str]:
+    """Stacks of the project whose names begin so."""
+    return _offered(incomplete, None)
+
+
+def _offered(incomplete: str, folder: str | None) -> list[str]:
+    try:
+        names: Iterable[str] = known_stacks() if folder is None else known_names(folder)
+    except OSError:  # a folder that is gone or may not be read: nobody expects a message while typing
+        return []
+    return [name for name in names if name.startswith(incomplete) and _PLAIN.fullmatch(name)]

@@ -1,0 +1,62 @@
+"""`trainform completion`, and the answers to the shells that its scripts ask for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+from typer._completion_classes import completion_init
+from typer._completion_shared import get_completion_script
+
+from trainform.terminal.lines import echo
+
+PROGRAM = "trainform"
+VARIABLE = "_TRAINFORM_COMPLETE"
+
+
+class ShellName(StrEnum):
+    """Shells with a script."""
+
+    BASH = "bash"
+    ZSH = "zsh"
+    FISH = "fish"
+
+
+def command(
+    shell: Annotated[ShellName, typer.Argument(metavar="bash|zsh|fish", help="The shell it is for.")],
+) -> None:
+    """Print the script that completes commands in a shell.
+
+    With it the Tab key completes verbs, options, experiments, environments and stacks.
+
+    bash, in ~/.bashrc: eval "$(trainform completion bash)"
+
+    zsh, in ~/.zshrc after compinit: eval "$(trainform completion zsh)"
+
+    fish: trainform completion fish > ~/.config/fish/completions/trainform.fish
+    """
+    echo(*get_completion_script(prog_name=PROGRAM, complete_var=VARIABLE, shell=shell.value).strip().split("\n"))
+
+
+def complete(build_app: Callable[[list[str]], Any]) -> int:
+    """Answer a script: print what the word at the cursor may become. Nothing is told of what goes wrong: a person is typing."""
+    completion_init()
+    if "COMP_WORDS" in os.environ:
+        _join_equals()
+    words = os.environ.get("COMP_WORDS", os.environ.get("_TYPER_COMPLETE_ARGS", "")).split()
+    try:
+        build_app(words[1:])(args=[], prog_name=PROGRAM, complete_var=VARIABLE)
+    except (OSError, ValueError, KeyError):
+        return 1
+    return 0
+
+
+def _join_equals() -> None:
+    """bash gives `--environment=d` as three words; typer wants the option and its value."""
+    words, place = os.environ["COMP_WORDS"].split("\n"), int(os.environ["COMP_CWORD"])
+    left = [(index, word) for index, word in enumerate(words) if word != "="]
+    os.environ["COMP_WORDS"] = "\n".join(word for _, word in left)
+    os.environ["COMP_CWORD"] = str(sum(index < place for index, _ in left))

@@ -1,0 +1,102 @@
+"""Words that other tools have for what is done here in another way, or not by this program."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection
+
+PREVIEW = "`pulumi preview -s STACK` shows what would change; `trainform plan` what a job is, from its files alone"
+CHANGES = "`pulumi preview -s STACK --diff` compares with what was applied, field by field"
+UP = "`pulumi up -s STACK` makes or changes the job; `trainform sandbox up` starts a cluster on this machine"
+DESTROY = "`pulumi destroy -s STACK` takes the job down, claims with `keep: true` stay; `trainform sandbox down` ends the sandbox"
+STATUS = "`kubectl get pods -n NAMESPACE` shows the job's pods; `trainform sandbox status` the sandbox; `trainform doctor` what is missing"
+LOGS = "`kubectl logs POD -n NAMESPACE` prints what a pod wrote; `trainform plan` lists the pods' names"
+CHECK = "`trainform check EXPERIMENT -e ENV` finds every problem of both files"
+LIST = "`pulumi stack ls` lists stacks; the files in stacks/experiments and stacks/environments are what can be named"
+RENDER = "`trainform render EXPERIMENT -e ENV` prints the manifests"
+CONFIG = "`pulumi config -s STACK` shows and sets a stack's config; docs/fields.md lists the fields of both files"
+NEW = "`trainform new NAME -e ENV` writes the files of an experiment"
+REHEARSE = "`trainform rehearse EXPERIMENT -e ENV` runs the job's pods as containers on this machine"
+DESCRIBE = "`trainform plan EXPERIMENT -e ENV` shows what will run, `kubectl describe` what does"
+REFRESH = "`pulumi refresh -s STACK` compares Pulumi's state with the cluster"
+SHELL = "`kubectl exec -it POD -n NAMESPACE -- sh` opens a shell in a pod"
+HELP = "`trainform --help` lists the verbs, `trainform VERB --help` tells what one takes"
+VERSION = "`trainform --version` prints it"
+STACK = "`pulumi stack init STACK` makes one, `pulumi stack ls` lists them"
+SETUP = "`trainform toolchain ensure` gets what is missing, `trainform doctor` says what that is"
+SANDBOX = "the sandbox has verbs of its own: `trainform sandbox --help` lists them"
+
+NEAR_MISSES = {
+    "preview": PREVIEW,
+    "dry-run": PREVIEW,
+    "diff": CHANGES,
+    "compare": CHANGES,
+    "up": UP,
+    "apply": UP,
+    "deploy": UP,
+    "submit": UP,
+    "launch": UP,
+    "start": UP,
+    "run": UP,
+    "train": UP,
+    "destroy": DESTROY,
+    "delete": DESTROY,
+    "down": DESTROY,
+    "remove": DESTROY,
+    "rm": DESTROY,
+    "stop": DESTROY,
+    "cancel": DESTROY,
+    "kill": DESTROY,
+    "status": STATUS,
+    "ps": STATUS,
+    "top": STATUS,
+    "watch": STATUS,
+    "get": STATUS,
+    "logs": LOGS,
+    "log": LOGS,
+    "tail": LOGS,
+    "validate": CHECK,
+    "lint": CHECK,
+    "verify": CHECK,
+    "list": LIST,
+    "ls": LIST,
+    "template": RENDER,
+    "manifests": RENDER,
+    "export": RENDER,
+    "yaml": RENDER,
+    "config": CONFIG,
+    "set": CONFIG,
+    "edit": CONFIG,
+    "create": NEW,
+    "add": NEW,
+    "generate": NEW,
+    "test": REHEARSE,
+    "simulate": REHEARSE,
+    "describe": DESCRIBE,
+    "show": DESCRIBE,
+    "explain": DESCRIBE,
+    "refresh": REFRESH,
+    "import": REFRESH,
+    "exec": SHELL,
+    "shell": SHELL,
+    "ssh": SHELL,
+    "help": HELP,
+    "version": VERSION,
+    "stack": STACK,
+    "setup": SETUP,
+    "install": SETUP,
+    "upgrade": SETUP,
+    "update": SETUP,
+    "env": SANDBOX,
+    "cluster": SANDBOX,
+}
+
+
+def advice(word: str, verbs: Collection[str]) -> str:
+    """What to type in place of a word that is no verb."""
+    if word in NEAR_MISSES:
+        return NEAR_MISSES[word]
+    near = difflib.get_close_matches(word, [*verbs, *NEAR_MISSES], 1)
+    if near and near[0] in verbs:
+        return f"did you mean `trainform {near[0]}`?"
+    return NEAR_MISSES[near[0]] if near else HELP

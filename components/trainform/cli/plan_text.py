@@ -1,0 +1,249 @@
+"""A plan for people. It fits the terminal, and every name stands whole on one line, so that it can be copied."""
+
+from __future__ import annotations
+
+import itertools
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+
+from trainform.backends.job import job_manifests
+from trainform.backends.patches import override_key
+from trainform.escaping import escaped
+from trainform.plan.launch import TF_CONFIG
+from trainform.plan.model import EnvVar, Plan, RolePlan
+from trainform.spec.roles import EnvSource, InitContainer
+
+GAP = "  "
+LABEL = 12  # columns of the words on the left
+
+
+def headline(plan: Plan, width: int) -> list[str]:
+    """What runs where, and what the object is called."""
+    again = f", run {plan.run}" if plan.run > 1 else ""
+    job = f"{plan.backend} job {plan.namespace}/{plan.job} (revision {plan.revision}{again})"
+    return _wrapped(f"{plan.experiment} in {plan.environment}: {job}", width)
+
+
+def origin(plan: Plan, stack: str | None, width: int) -> list[str]:
+    """What a plan is not."""
+    command = f"pulumi preview -s {'STACK' if stack is None else stack}"
+    text = "Worked out from the files alone. `pulumi preview` compares with the cluster:"
+    return [*_wrapped(text, width), f"{GAP}{escaped(command)}"]
+
+
+def sections(plan: Plan, width: int) -> Iterator[str]:
+    """Roles, variables, objects and sums."""
+    for role in plan.roles:
+        yield from ("", *_role(plan, role, width))
+    for roles, rows in _variables(plan).items():
+        yield from ("", f"Variables of {roles}", *_columns(rows, width))
+    yield from ("", "Objects", *_columns([("key", "kind", "name", "at a change"), *_objects(plan)], width))
+    yield ""
+    for label, text in _summary(plan):
+        yield from _labelled(label, _wrapped(text, width - LABEL), indent="")
+
+
+def notes(plan: Plan, width: int) -> Iterator[str]:
+    """What is allowed, but may surprise."""
+    for note in plan.notes:
+        yield from _labelled("Note", _wrapped(note, width - LABEL), indent="")
+
+
+# --- lines
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    """Lines of whole words; a word that is longer than a line has one of its own."""
+    return textwrap.wrap(escaped(text), max(width, 1), break_long_words=False, break_on_hyphens=False)
+
+
+def _labelled(label: str, lines: Sequence[str], indent: str = GAP) -> Iterator[str]:
+    """The label beside the first line, the others below that one."""
+    for first, line in zip(itertools.chain([label], itertools.repeat("")), lines, strict=False):
+        yield f"{indent}{first:<{LABEL - len(indent)}}{line}".rstrip()
+
+
+def _columns(rows: Iterable[Sequence[str]], width: int) -> Iterator[str]:
+    """The rows as a table. A row that makes it too wide stands outside of its columns, on as many lines as it takes."""
+    cells = [[escaped(cell) for cell in row] for row in rows]
+    table = sorted(cells, key=lambda row: sum(map(len, row)))
+    while table and _total(widths := _widths(table)) > width:
+        table.pop()
+    inside = {id(row) for row in table}
+    for row in cells:
+        if id(row) in inside:
+            line = GAP.join(f"{cell:<{size}}" for cell, size in zip(row, widths, strict=True))
+            yield f"{GAP}{line}".rstrip()
+        else:
+            yield from _packed(row, width)
+
+
+def _packed(row: Sequence[str], width: int) -> Iterator[str]:
+    """The cells, each whole, on as few lines as hold them."""
+    line = f"{GAP}{row[0]}"
+    for cell in row[1:]:
+        if len(line) + len(GAP) + len(cell) > width:
+            yield line
+            line = GAP
+        line = f"{line}{GAP}{cell}"
+    yield line
+
+
+def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
+    return [max(map(len, column)) for column in zip(*rows, strict=True)]
+
+
+def _total(widths: Sequence[int]) -> int:
+    return sum(widths) + len(GAP) * len(widths)
+
+
+# --- roles
+
+
+def _role(plan: Plan, role: RolePlan, width: int) -> Iterator[str]:
+    pods = f"{role.replicas} pod{'' if role.replicas == 1 else 's'}"
+    yield from _wrapped(f"Role {role.name}: {pods}, {_ranks(role)}, gang of {role.min_available}", width)
+    room = width - LABEL
+    runs = role.args if role.launched else role.command
+    rows: dict[str, list[str]] = {
+        "pods": _wrapped(_names(plan, role), room),
+        "each pod": _wrapped(", ".join(_each(role)), room),
+        "claims": [line for mount in role.mounts for line in _wrapped(f"{mount.claim} at {mount.path}", room)],
+        "ports": _wrapped(", ".join(_ports(role)), room),
+        "before": [line for index, step in enumerate(role.init) for line in _step(role, index, step, room)],
+        "runs": _wrapped(" ".join(runs), room),
+    }
+    for label, lines in rows.items():
+        yield from _labelled(label, lines)
+
+
+def _step(role: RolePlan, index: int, step: InitContainer, width: int) -> list[str]:
+    """An init container: a step of `prepare`, or one of the role's own."""
+    word = "prepare" if index < len(role.prepared) else "init container"
+    git = next((checkout.git for checkout in role.checkouts if checkout.step == step.name), None)
+    if git is not None and word == "prepare":
+        does = f"commit {git.commit} of {git.repository} in {git.path}"
+    else:
+        does = " ".join(step.command if step.command is not None else ["the image's own command"])
+    image = "" if step.image is None else f" (image {step.image})"
+    return _wrapped(f"{word} {step.name}: {does}{image}", width)
+
+
+def _ports(role: RolePlan) -> Iterable[str]:
+    """By purpose; the first and last number where each replica has its own."""
+    for purpose in dict.fromkeys(port.name for ports in role.ports for port in ports):
+        found = [port for ports in role.ports for port in ports if port.name == purpose]
+        last = f"-{found[-1].number}" if len(found) > 1 else ""
+        yield f"{purpose} {found[0].number}{last}{' (host)' if found[0].host else ''}"
+
+
+def _each(role: RolePlan) -> Iterable[str]:
+    if role.accelerators is not None:
+        yield f"{role.accelerators[1]} {role.accelerators[0]}"
+    yield from (
+        f"{resource} {quantity}" for resource, quantity in role.resources.items() if resource in {"cpu", "memory"}
+    )
+    if role.shared_memory is not None:
+        yield f"shared memory {role.shared_memory}"
+
+
+def _ranks(role: RolePlan) -> str:
+    if not role.ranked:
+        return "no rank"
+    first, last = role.rank(0), role.rank(role.replicas - 1)
+    if first is None:  # an evaluator stands outside of the world; an elastic job numbers itself
+        return "ranks by torchrun" if role.scales_in_place else "no rank"
+    return f"rank {first}" if first == last else f"ranks {first}-{last}"
+
+
+def _names(plan: Plan, role: RolePlan) -> str:
+    if role.replicas == 0:
+        return "none (paused)"
+    groups = list(role.groups())
+    first = plan.naming.pod_name(plan.job, groups[0].name, 0)
+    last = plan.naming.pod_name(plan.job, groups[-1].name, groups[-1].replicas - 1)
+    return first if first == last else f"{first} to {last}"
+
+
+# --- variables
+
+
+def _variables(plan: Plan) -> dict[str, list[tuple[str, str]]]:
+    """`NAME=value` and where it comes from, by the roles that have it."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for role in plan.roles:
+        for variable in role.env:
+            row = (f"{variable.name}={_shown(variable)}", _origin(variable, role))
+            found.setdefault(row, []).append(role.name)
+    scripted = [role.name for role in plan.roles if role.launched and role.ranked]
+    found |= {(f"{name}=({text})", "launch script"): scripted for name, text in _scripted(plan).items()}
+    by_roles: dict[str, list[tuple[str, str]]] = {}
+    for row, roles in found.items():
+        every = len(roles) == len(plan.roles) > 1
+        by_roles.setdefault("all roles" if every else ", ".join(roles), []).append(row)
+    return by_roles
+
+
+def _origin(variable: EnvVar, role: RolePlan) -> str:
+    """The field of the file; of a variable that the user writes, without the name that stands beside it."""
+    field = variable.origin.replace(f"roles.{role.name}.", "")
+    return "env" if field == f"env.{variable.name}" else field
+
+
+def _scripted(plan: Plan) -> dict[str, str]:
+    """What the launch script adds on each pod."""
+    if plan.launcher == "tensorflow":
+        return {"TF_CONFIG": "cluster and own task"} if TF_CONFIG in plan.files else {}
+    if not any(role.rank(0) is not None for role in plan.roles) or plan.launches is not None:
+        return {}
+    return {"RANK": "offset + index"}
+
+
+def _shown(variable: EnvVar) -> str:
+    value: str | EnvSource = variable.value
+    if isinstance(value, str):
+        return value
+    if value.field is not None:
+        return f"(field {value.field})"
+    word, reference = ("Secret", value.secret) if value.secret is not None else ("ConfigMap", value.config_map)
+    return f"({word} {reference.name}, key {reference.key})" if reference is not None else ""
+
+
+# --- objects and sums
+
+
+def _objects(plan: Plan) -> Iterator[tuple[str, str, str, str]]:
+    for manifest in job_manifests(plan):
+        life = "grows; kept" if manifest.keep else "in place"
+        yield (
+            override_key(manifest),
+            manifest.body["kind"],
+            manifest.body["metadata"]["name"],
+            life if manifest.revision is None else "new revision",
+        )
+
+
+def _summary(plan: Plan) -> Iterator[tuple[str, str]]:
+    """Label and text."""
+    accelerators = ", ".join(f"{count} {kind}" for kind, count in plan.totals.accelerators.items())
+    world = f"{plan.world.nodes} nodes, {plan.world.processes} processes"
+    bounds = "" if plan.world.bounds is None else f" (elastic, {plan.world.bounds[0]} to {plan.world.bounds[1]} nodes)"
+    by_name = plan.naming.agent is None  # else pods have no names by which they could meet
+    meeting = f", meeting at {plan.rendezvous.address}:{plan.rendezvous.port}" if by_name else ""
+    yield "World", f"{world}{bounds}{meeting}"
+    if plan.ssh is not None:
+        made = f"keys of rotation {plan.ssh.rotation}" if plan.ssh.made else "not made here"
+        ports = "" if plan.ssh.ports else f", port {plan.ssh.port}"
+        yield "SSH", f"Secret {plan.ssh.secret} ({made}) at {plan.ssh.folder} in {', '.join(plan.ssh.roles)}{ports}"
+    if plan.hosts:
+        slots = ", ".join(f"{host.address} slots={host.slots}" for host in plan.hosts[:3])
+        yield "Hosts", f"{slots}{f' and {len(plan.hosts) - 3} more' if len(plan.hosts) > 3 else ''}"
+    if plan.ends_with:
+        yield "Ends", f"with {' or '.join(ending.pods for ending in plan.ends_with)}"
+    totals = [f"{plan.totals.pods} pods", accelerators if accelerators else "no accelerators"]
+    totals += [f"cpu {plan.totals.cpu}"] if plan.totals.cpu else []
+    totals += [f"memory {plan.totals.memory}"] if plan.totals.memory else []
+    totals += [f"{plan.totals.cost_per_hour.replace(' (', ' per hour (')}"] if plan.totals.cost_per_hour else []
+    yield "Totals", f"{', '.join(totals)}"
+    yield "Queue", f"{plan.queue.name}{'' if plan.queue.request is None else ' (own)'}, gang of {plan.min_available}"
+    yield from (("Patched", f"{path} changes what trainform rendered") for path in plan.overrides)

@@ -1,0 +1,30 @@
+"""Where the files of a project are, and which names they have. No file is read here, so that a shell's completion is fast."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+EXPERIMENTS, ENVIRONMENTS = "experiments", "environments"
+
+
+def project_root(start: Path | None = None) -> Path:
+    """The nearest folder with a Pulumi.yaml, from `start` (default: the current folder) upwards; else `start` itself."""
+    start = Path.cwd() if start is None else start
+    return next((folder for folder in (start, *start.parents) if (folder / "Pulumi.yaml").is_file()), start)
+
+
+def known_names(folder: str, root: Path | None = None) -> list[str]:
+    """The names of the files in this folder of `stacks/`, in order."""
+    root = project_root() if root is None else root
+    return sorted(path.stem for path in (root / "stacks" / folder).glob("*.yaml"))
+
+
+def stack_path(stack: str) -> str:
+    """The file of the stack's config, from the project's folder on."""
+    return f"stacks/Pulumi.{stack}.yaml"
+
+
+def known_stacks(root: Path | None = None) -> list[str]:
+    """The stacks that have a file of config, in order."""
+    root = project_root() if root is None else root
+    return sorted(path.stem.removeprefix("Pulumi.") for path in root.glob(stack_path("*")))

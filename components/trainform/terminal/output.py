@@ -1,0 +1,82 @@
+"""`--output FILE`: what a verb prints goes to a file, written whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from trainform.errors import InputError, Problem
+
+STANDARD_OUTPUT = "-"
+OPTION = "--output"
+_ANYONE = 0o666
+
+
+@contextlib.contextmanager
+def output_to(file: str | None, is_input: Callable[[Path], bool]) -> Iterator[None]:
+    """Until the block is left, standard output is a new file beside the named one, which then takes its place; where an error leaves the block,
+    the named file stays as it was. A link stays one. InputError where nothing can be written there, or where `is_input` says
+    that the verb has read that file.
+    """
+    if file is None or file == STANDARD_OUTPUT:
+        yield
+        return
+    target = Path(os.path.realpath(file))
+    mode = _mode(target, file)
+    written = _beside(target, file)
+    try:
+        with written.open("w", encoding="utf-8", errors="backslashreplace") as stream:
+            with contextlib.redirect_stdout(stream):
+                yield
+            stream.flush()
+            os.fsync(stream.fileno())
+        if is_input(target):
+            raise _refused(file, "is a file that was read here, and would be lost", "give the path of another file")
+        written.chmod(mode)
+        written.replace(target)
+    finally:
+        written.unlink(missing_ok=True)
+
+
+def _mode(target: Path, file: str) -> int:
+    """The permissions that the file has or is to have."""
+    try:
+        found = target.stat().st_mode
+    except FileNotFoundError:
+        return _ANYONE & ~_umask()
+    except (OSError, ValueError) as error:
+        raise _refused(file, f"cannot be written: {error}", "correct the path") from None
+    if stat.S_ISDIR(found):
+        raise _refused(file, "is a directory", "give the path of a file in it")
+    if not stat.S_ISREG(found):
+        raise _refused(file, "is no regular file", "give the path of a file, or `-` for standard output")
+    if not os.access(target, os.W_OK):
+        raise _refused(file, "may not be written", "give the path of another file, or change its permissions")
+    return stat.S_IMODE(found)
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def _beside(target: Path, file: str) -> Path:
+    """An empty file in the same folder, so that it can take the other one's place in one step."""
+    try:
+        descriptor, name = tempfile.mkstemp(prefix=f".{target.name[:32]}.", dir=target.parent)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None)
+        raise _refused(
+            file, f"cannot be written: {str(error) if reason is None else reason.lower()}", "correct the path"
+        ) from None
+    os.close(descriptor)
+    return Path(name)
+
+
+def _refused(file: str, reason: str, fix: str) -> InputError:
+    return InputError([Problem(OPTION, file, reason, fix)])

@@ -1,0 +1,165 @@
+"""`trainform plan` on a terminal of 80 columns: everything is there, and names can be copied."""
+
+from __future__ import annotations
+
+import copy
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.cli.running import run
+from tests.repository import ROOT, names, read
+from trainform.backends import job_manifests
+from trainform.examine import examine
+from trainform.plan.model import Plan
+
+COLUMNS = 80
+LONG: dict[str, Any] = {
+    "name": "a-rather-long-name-of-an-example",
+    "image": "registry.example.com/a-team-with-a-long-name/an-image-with-a-longer-name@sha256:" + "0" * 64,
+    "launcher": {"torchrun": {"script": "/app/a/folder/deep/below/another/one/that/has/a/long/name/train.py", "args": ["--an-option-with-a-very-long-name=and-a-value-that-is-even-longer-than-that"]}},
+    "roles": {
+        "the-worker": {
+            "replicas": 3,
+            "accelerators": {"a800": 8},
+            "init": [{"name": "wait-for-the-database", "command": ["sh", "-c", "until nc -z database 5432; do sleep 1; done"]}],
+            "env": {"A_VARIABLE_WITH_A_NAME_OF_FORTY_CHARACTERS": "x" * 90},
+        }
+    },
+    "prepare": [
+        {"name": "code", "git": {"repository": "https://git.example.com/a-group/a-project-with-a-long-name.git", "commit": "0123456789abcdef" * 2 + "01234567", "path": "/workspace/code"}},
+        {"name": "tokens", "command": ["python", "-m", "tokenize_everything"], "image": "registry.example.com/ai/tokens:1"},
+    ],
+    "storage": {"checkpoints-of-this-very-job": {"size": "1Ti", "class": "fast", "mount": "/mnt/checkpoints", "keep": True}},
+    "shared_memory": "16Gi",
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(COLUMNS))
+
+
+@pytest.fixture
+def long(tmp_path: Path) -> str:
+    path = tmp_path / "long.yaml"
+    path.write_text(yaml.safe_dump(LONG, sort_keys=False))
+    return str(path)
+
+
+def shown(experiment: str) -> str:
+    code, out, err = run("plan", experiment, "-e", "dev")
+    assert (code, err) == (0, "")
+    return out
+
+
+def words(text: str) -> set[str]:
+    """What a double click takes."""
+    return {word for found in re.split(r"\s+", text) for word in (found, found.rstrip(",:"), *found.split("=", 1))}
+
+
+def named(plan: Plan) -> set[str]:
+    """Names that a person would copy."""
+    pods = [list(plan.pods_of(role)) for role in plan.roles if role.replicas]
+    found = {plan.experiment, plan.environment, f"{plan.namespace}/{plan.job}", plan.queue.name}
+    found |= {pod.name for of_role in pods for pod in (of_role[0], of_role[-1])}
+    found |= {manifest.body["metadata"]["name"] for manifest in job_manifests(plan)}
+    found |= {name for role in plan.roles for mount in role.mounts for name in (mount.claim, mount.path)}
+    found |= {variable.name for role in plan.roles for variable in role.env}
+    found |= {step.name for role in plan.roles for step in role.init}
+    return found
+
+
+def check_layout(text: str, plan: Plan) -> None:
+    for line in text.splitlines():
+        assert len(line) <= COLUMNS or len(line.split()) <= 2, f"too long, and not for one name alone: {line}"
+    assert "…" not in text
+    assert named(plan) - words(text) == set()
+
+
+@pytest.mark.parametrize("name", names("experiments"))
+def test_every_experiment_fits(name: str) -> None:
+    plan = examine(name, "dev").plan()
+    text = shown(name)
+    check_layout(text, plan)
+    flat = " ".join(text.split())
+    assert all(" ".join(note.split()) in flat for note in plan.notes)
+
+
+def test_long_names_fit(long: str) -> None:
+    check_layout(shown(long), examine(long, "dev").plan())
+
+
+@pytest.mark.parametrize("columns", [1, 20, 79, 200])
+def test_any_terminal(columns: int, long: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert named(examine(long, "dev").plan()) - words(shown(long)) == set()
+
+
+def test_what_runs_before_the_containers(long: str) -> None:
+    flat = " ".join(shown(long).split())
+    git = LONG["prepare"][0]["git"]
+    assert f"prepare code: commit {git['commit']} of {git['repository']} in {git['path']}" in flat
+    assert "prepare tokens: python -m tokenize_everything (image registry.example.com/ai/tokens:1)" in flat
+    assert "init container wait-for-the-database: sh -c until nc -z database 5432; do sleep 1; done" in flat
+
+
+def test_a_step_of_one_role(tmp_path: Path) -> None:
+    """Each role shows its own steps."""
+    data = copy.deepcopy(read("experiments", "extras"))
+    data["prepare"] = [{"name": "data", "command": ["fetch", "it"], "roles": ["master"]}]
+    path = tmp_path / "extras.yaml"
+    path.write_text(yaml.safe_dump(data, sort_keys=False))
+    before = {
+        part.split()[1].rstrip(":"): "prepare data: fetch it" in part
+        for part in shown(str(path)).split("\n\n")
+        if part.startswith("Role ")
+    }
+    assert before == {"master": True, "worker": False, "extra": False}
+
+
+def test_its_first_lines_say_what_it_is() -> None:
+    plan = examine("extras", "dev").plan()
+    assert shown("extras").splitlines()[:3] == [
+        f"extras in dev: volcano job ai-namespace/{plan.job} (revision {plan.revision})",
+        "Worked out from the files alone. `pulumi preview` compares with the cluster:",
+        "  pulumi preview -s STACK",
+    ]
+    assert run("plan", "-s", "extras.dev")[1].splitlines()[2] == "  pulumi preview -s extras.dev"
+
+
+def test_what_it_shows() -> None:
+    plan = examine("extras", "dev").plan()
+    text = shown("extras")
+    assert "Role master: 1 pod, rank 0, gang of 1\n" in text
+    assert "Role worker: 3 pods, ranks 1-3, gang of 3\n" in text
+    assert "Role extra: 4 pods, no rank, gang of 4\n" in text
+    variables = text.split("Variables of master, worker\n")[1].split("\n\n")[0]
+    assert "WORLD_SIZE=4 launcher.command" in [" ".join(line.split()) for line in variables.splitlines()]
+    assert f"meeting at {plan.rendezvous.address}" in " ".join(text.split())
+    assert "Ends        with the role master\n" in text
+
+
+def test_it_says_where_nothing_ends_the_job(tmp_path: Path) -> None:
+    endless = yaml.safe_load((ROOT / "stacks" / "experiments" / "allreduce.yaml").read_text())
+    file = tmp_path / "allreduce.yaml"
+    file.write_text(yaml.safe_dump({**endless, "policies": []}, sort_keys=False))
+    text = shown(str(file))
+    note = "Note nothing ends this job when the role launcher completes: the pods of worker, with 16 a800, run"
+    assert note in " ".join(text.split())
+    assert not [line for line in text.splitlines() if line.startswith("Ends ")]
+
+
+def test_torchrun_numbers_an_elastic_job() -> None:
+    text = shown("elastic")
+    assert "Role worker: 4 pods, ranks by torchrun, gang of" in text
+    assert "ranks and world size are given by torchrun at run time" in " ".join(text.split())
+
+
+def test_a_value_that_is_not_seen_is_escaped(tmp_path: Path) -> None:
+    file = tmp_path / "hello.yaml"
+    file.write_text(yaml.safe_dump({**read("experiments", "hello"), "env": {"NOTE": "a\x1b[31m\nb"}}, sort_keys=False))
+    assert r"NOTE=a\x1b[31m\nb" in shown(str(file))
