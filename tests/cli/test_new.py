@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import shutil
 from pathlib import Path
@@ -288,4 +289,23 @@ def test_a_context_that_is_not_there(
     code, out, err = run("-e", "prod", "--from-context", "prod", capsys=capsys)
     assert (code, out) == (1, "")
     assert "no way to the cluster of context prod: there is no kubeconfig at" in err
+    assert files(project) == set()
+
+
+def test_what_is_written_as_json(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run("resnet-50", "-e", "dev", "--json", capsys=capsys)
+    assert (code, err) == (0, "")
+    answer = json.loads(out)
+    assert set(answer["written"]) == files(project)
+    assert answer["next"][-1] == "pulumi up -s resnet-50.dev"
+    code, out, err = run("resnet-50", "-e", "dev", "--nodes", "3", "--json", capsys=capsys)
+    assert (code, err) == (2, "")
+    assert {problem["reason"] for problem in json.loads(out)["error"]["problems"]} == {"exists already"}
+
+
+def test_it_needs_a_file(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The stack names the environment's file, which standard input is not."""
+    code, out, err = run("resnet-50", "-e", "-", capsys=capsys)
+    assert (code, out) == (2, "")
+    assert "environment = -\n" in err
     assert files(project) == set()

@@ -49,7 +49,9 @@ def test_no_program_has_the_name_of_another() -> None:
 def test_each_is_built_in_its_folder_and_the_time_of_all_is_told_first(cache: Path, both: Path) -> None:
     progress = Recording()
     built = ensure_addons([TINY, SECOND, TINY], progress, both)
-    assert progress.lines[0] == "to be built for the add-ons, once: tiny, second; together less than a minute on 2 cores"
+    assert (
+        progress.lines[0] == "to be built for the add-ons, once: tiny, second; together less than a minute on 2 cores"
+    )
     assert sorted(path.name for path in cache.iterdir()) == [
         f"addon-second-{addon_fingerprint(SECOND, both)}",
         f"addon-tiny-{addon_fingerprint(TINY, both)}",

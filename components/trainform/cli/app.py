@@ -14,6 +14,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from trainform.cli.arguments import OutputOption, QuietOption
+from trainform.cli.near_misses import advice
+from trainform.errors import CommandLineError
 from trainform.terminal.lines import quietly
 from trainform.terminal.output import output_to
 
@@ -41,6 +43,12 @@ class VerbGroup(TyperGroup):
     def format_options(self, ctx: Any, formatter: Any) -> None:
         self.format_commands(ctx, formatter)
         _write_parameters(self, ctx, formatter)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        word, verbs = args[0], self.list_commands(ctx)
+        if word in verbs or ctx.resilient_parsing:  # the second: a shell asks what may stand there
+            return super().resolve_command(ctx, args)
+        raise CommandLineError(f"No such command {word!r}", advice(ctx.command_path, word, verbs))
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         groups: dict[str, list[tuple[str, str]]] = {}

@@ -11,10 +11,11 @@ from typing import Annotated
 
 import typer
 
+from trainform.cli.arguments import JsonOption
+from trainform.cli.written import show_written
 from trainform.errors import InputError, Problem
 from trainform.scaffold.project import ENVIRONMENT, EXPERIMENT, is_project_name, project_files, project_name
 from trainform.scaffold.writing import write_files
-from trainform.terminal.lines import echo
 
 VIRTUALENV = ".venv"
 STACK = f"{EXPERIMENT}.{ENVIRONMENT}"
@@ -50,6 +51,7 @@ def command(
     name: Annotated[
         str | None, typer.Option(help="Name of the Pulumi project. Default: the folder's name.", show_default=False)
     ] = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Make a project in the current folder: Pulumi.yaml, an environment, an experiment that runs on the sandbox, a check for CI.
 
@@ -62,15 +64,12 @@ def command(
     virtualenv, preparation = _python(folder)
     files = project_files(project_name(folder.name) if name is None else name, virtualenv, version("trainform"))
     written = write_files(folder, files, IN_THE_WAY)
-    echo(*(f"wrote {path}" for path in written))
-    echo("next:", *_commands(preparation), *_commands(LOOK))
-    echo("on the sandbox, a control plane on this machine, whose programs are downloaded or built the first time:")
-    echo(*_commands(ON_THE_SANDBOX))
-    echo("to take it away again:", *_commands(AWAY))
-
-
-def _commands(commands: tuple[str, ...]) -> list[str]:
-    return [f"  {command}" for command in commands]
+    following = {
+        "next:": (*preparation, *LOOK),
+        "on the sandbox, a control plane on this machine, whose programs are downloaded or built the first time:": ON_THE_SANDBOX,
+        "to take it away again:": AWAY,
+    }
+    show_written(written, following, as_json)
 
 
 def _python(folder: Path) -> tuple[str | None, tuple[str, ...]]:

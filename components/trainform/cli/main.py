@@ -10,7 +10,6 @@ from typing import Any, cast
 import typer
 
 from trainform.cli.app import App
-from trainform.cli.near_misses import advice
 from trainform.errors import CommandLineError, TrainformError
 from trainform.terminal.lines import echo, echo_json, forgiving_stream
 
@@ -88,9 +87,6 @@ def _run(arguments: list[str]) -> int:
     """The exit code; what went wrong is printed."""
     as_json = "--json" in arguments[: arguments.index("--") if "--" in arguments else None]
     try:
-        called = _called(arguments[:1])
-        if called and called not in VERBS:
-            raise CommandLineError(f"No such command {called!r}", advice(called, VERBS))
         ended = build_app(arguments)(args=arguments, prog_name="trainform", standalone_mode=False)
     except TrainformError as error:
         return _show(error, as_json)

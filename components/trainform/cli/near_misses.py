@@ -92,11 +92,25 @@ NEAR_MISSES = {
 }
 
 
-def advice(word: str, verbs: Collection[str]) -> str:
-    """What to type in place of a word that is no verb."""
-    if word in NEAR_MISSES:
-        return NEAR_MISSES[word]
-    near = difflib.get_close_matches(word, [*verbs, *NEAR_MISSES], 1)
-    if near and near[0] in verbs:
-        return f"did you mean `trainform {near[0]}`?"
-    return NEAR_MISSES[near[0]] if near else HELP
+# The same below a verb: the word, and the sub-verb that does it.
+SYNONYMS = {
+    "trainform sandbox": {
+        "start": "up", "create": "up", "run": "up", "stop": "down", "delete": "down", "destroy": "down", "remove": "down", "rm": "down",
+        "list": "status", "ls": "status", "get": "status", "ps": "status", "logs": "status", "kubeconfig": "env", "export": "env", "shell": "env",
+    },
+    "trainform toolchain": {
+        "install": "ensure", "build": "ensure", "download": "ensure", "get": "ensure", "update": "ensure",
+        "list": "where", "ls": "where", "path": "where", "status": "where", "which": "where",
+    },
+}  # fmt: skip
+
+
+def advice(command: str, word: str, verbs: Collection[str]) -> str:
+    """What to type in place of a word that is no verb of the command."""
+    synonyms = SYNONYMS.get(command, {})
+    elsewhere = {} if synonyms else NEAR_MISSES
+    near = difflib.get_close_matches(word, [*verbs, *synonyms, *elsewhere], 1)
+    meant = word if word in synonyms or word in elsewhere else near[0] if near else ""
+    if meant in verbs or meant in synonyms:
+        return f"did you mean `{command} {synonyms.get(meant, meant)}`?"
+    return elsewhere[meant] if meant else f"`{command} --help` lists the verbs"

@@ -12,7 +12,8 @@ import typer
 
 from trainform.backends.job import job_problems
 from trainform.catalog import defaults
-from trainform.cli.arguments import EnvironmentOption
+from trainform.cli.arguments import EnvironmentOption, JsonOption
+from trainform.cli.written import show_written
 from trainform.errors import InputError, Problem
 from trainform.examine import examine_environment
 from trainform.plan.environment import environment_problems
@@ -24,7 +25,7 @@ from trainform.spec.experiment import Experiment
 from trainform.spec.load import find_file, parse, project_root
 from trainform.spec.names import LABEL, MEANING, SERVICE_LABEL, is_label, matches
 from trainform.spec.read import parse_mapping
-from trainform.terminal.lines import echo
+from trainform.terminal.lines import note
 
 TAKEN = "choose another name, or edit that file"
 TAKEN_ENVIRONMENT = (
@@ -68,6 +69,7 @@ def command(
             show_default=False,
         ),
     ] = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Write the files of a new experiment: stacks/experiments/NAME.yaml and stacks/Pulumi.NAME.ENV.yaml. Overwrites nothing.
 
@@ -78,7 +80,7 @@ def command(
     _refuse_bytes({"--image": image, "--environment": environment, "--from-context": context})
     if name is None:
         _refuse_options(of_experiments, "is an option of a new experiment", "name the experiment, or remove it")
-        _new_environment(environment, context)
+        _new_environment(environment, context, as_json)
         return
     _refuse_options({"--from-context": context}, "describes a new environment", f"remove {name}, or this option")
     if not matches(SERVICE_LABEL, name):
@@ -92,10 +94,12 @@ def command(
         _full_node(offered) if accelerators is None else _accelerators(accelerators),
         next(iter(offered.queues), defaults.QUEUE),
     )
-    _new_experiment(asked, image, offered, environment)
+    _new_experiment(asked, image, offered, environment, as_json)
 
 
-def _new_experiment(asked: NewExperiment, image: str | None, offered: Environment, environment: str) -> None:
+def _new_experiment(
+    asked: NewExperiment, image: str | None, offered: Environment, environment: str, as_json: bool
+) -> None:
     root = project_root()
     stand_in = placeholder(next(iter(offered.limits.registries), None))
     # the rest of the file is checked with an image that could be right, then the placeholder is written
@@ -106,19 +110,20 @@ def _new_experiment(asked: NewExperiment, image: str | None, offered: Environmen
         path: asked.text(stand_in if image is None else image),
         f"stacks/Pulumi.{stack}.yaml": stack_text(_for_stack(environment, root), asked.name),
     }
-    echo(*(f"wrote {path}" for path in write_files(root, files, TAKEN)))
+    written = write_files(root, files, TAKEN)
     derives_keys = experiment.launcher.over_ssh is not None
-    echo(
-        f"next: edit {path}{' (its image is a placeholder, which no check accepts)' if image is None else ''}, then",
-        f"  trainform plan {asked.name} -e {shlex.quote(environment)}",
-        f"  pulumi stack init {stack}",
-        *([f"  {SSH_SECRET.format(stack=stack)}"] if derives_keys else []),
-        f"  pulumi preview -s {stack}",
-        f"  pulumi up -s {stack}",
-    )
+    first = f"next: edit {path}{' (its image is a placeholder, which no check accepts)' if image is None else ''}, then"
+    following = [
+        f"trainform plan {asked.name} -e {shlex.quote(environment)}",
+        f"pulumi stack init {stack}",
+        *([SSH_SECRET.format(stack=stack)] if derives_keys else []),
+        f"pulumi preview -s {stack}",
+        f"pulumi up -s {stack}",
+    ]
+    show_written(written, {first: following}, as_json)
 
 
-def _new_environment(name: str, context: str | None) -> None:
+def _new_environment(name: str, context: str | None, as_json: bool) -> None:
     if not is_label(name):
         raise InputError([Problem("--environment", name, *MEANING[LABEL])])
     root = project_root()
@@ -130,10 +135,12 @@ def _new_environment(name: str, context: str | None) -> None:
     path = f"stacks/environments/{name}.yaml"
     files = {path: text, f"stacks/Pulumi.{name}.yaml": stack_text(name)}
     written = write_files(root, files, TAKEN_ENVIRONMENT.format(name=name))
-    echo(*(f"wrote {path}" for path in written))
-    made = [f"  pulumi stack init {name}", f"  pulumi up -s {name}"] if parsed.model.namespace.create else []
-    echo(f"next: edit {path}, then", f"  trainform doctor -e {name}", *made)
-    echo(f"and for each experiment: trainform new EXPERIMENT -e {name}")
+    made = [f"pulumi stack init {name}", f"pulumi up -s {name}"] if parsed.model.namespace.create else []
+    following = {
+        f"next: edit {path}, then": [f"trainform doctor -e {name}", *made],
+        f"and for each experiment: trainform new EXPERIMENT -e {name}": [],
+    }
+    show_written(written, following, as_json)
 
 
 def _from_context(name: str, context: str, root: Path) -> str:
@@ -143,7 +150,7 @@ def _from_context(name: str, context: str, root: Path) -> str:
     if not context:
         raise InputError([Problem("--from-context", None, "is empty", "name one of `kubectl config get-contexts`")])
     found = survey(context, root)
-    echo(*(f"note: {what}" for what in found.unread), err=True)
+    note(*(f"note: {what}" for what in found.unread), err=True)
     return from_survey(name, found)
 
 

@@ -1,0 +1,18 @@
+"""What a verb that writes files prints when it is done: the files, and what to type next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from trainform.terminal.lines import echo, echo_json, note
+
+
+def show_written(written: Iterable[str], following: Mapping[str, Sequence[str]], as_json: bool) -> None:
+    """following: commands below the words that say when to type them."""
+    if as_json:
+        commands = [command for several in following.values() for command in several]
+        echo_json({"ok": True, "written": list(written), "next": commands})
+        return
+    echo(*(f"wrote {path}" for path in written))
+    for words, several in following.items():
+        note(words, *(f"  {command}" for command in several))

@@ -1,0 +1,229 @@
+"""What all verbs have in common: help, words that are wrong, and errors for programs."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import error_of, run
+from trainform.cli.main import VERBS
+from trainform.cli.near_misses import NEAR_MISSES, SYNONYMS
+from trainform.errors import CommandLineError, ToolchainError
+
+SUB_VERBS = [["sandbox", name] for name in ("up", "down", "status", "env")] + [["toolchain", name] for name in ("ensure", "where")]  # fmt: skip
+COMMANDS = [[], *([verb] for verb in VERBS), *SUB_VERBS]
+WITH_JSON = ["check", "plan", "render", "rehearse", "new", "schema", "doctor", "toolchain where", *(" ".join(words) for words in SUB_VERBS[:4])]  # fmt: skip
+WITH_OUTPUT = ["check", "plan", "render", "doctor", "toolchain where", "sandbox status", "sandbox env"]
+
+
+def help_of(words: list[str]) -> str:
+    code, out, err = run(*words, "--help")
+    assert (code, err) == (0, "")
+    return out
+
+
+# --- help
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_help_fits(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    text = help_of(words)
+    assert text.startswith(f"Usage: {' '.join(['trainform', *words])} ")
+    assert max(map(len, text.splitlines())) <= 80
+    assert not re.search("[{}<>]", text.replace("> ~/.config", "")), "braces or types of Python"
+    assert "…" not in text
+
+
+def test_help_groups_the_verbs() -> None:
+    text = help_of([])
+    titles = re.findall(r"^(\w.*):\n", text, re.MULTILINE)
+    assert titles == ["Jobs", "This machine", "Editors and shells", "Options"]
+    assert re.findall(r"^  (\w+)  ", text, re.MULTILINE) == list(VERBS)
+
+
+@pytest.mark.parametrize("verb", [*VERBS, "sandbox", "toolchain"])
+def test_the_line_of_a_verb_is_the_first_of_its_help(verb: str) -> None:
+    """The line stands in the table of verbs, so that the others need not be imported."""
+    if verb in ("demo", "new"):
+        return
+    first = " ".join(help_of([verb]).split("\n\n")[1].split())
+    assert first == f"{VERBS[verb]}."
+
+
+@pytest.mark.parametrize("words", [words for words in COMMANDS if words and words not in ([["sandbox"], ["toolchain"]])], ids=" ".join)  # fmt: skip
+def test_which_verb_has_which_options(words: list[str]) -> None:
+    text, name = help_of(words), " ".join(words)
+    assert "-q, --quiet" in text
+    assert ("--json" in text) == (name in WITH_JSON)
+    assert ("-o, --output FILE" in text) == (name in WITH_OUTPUT)
+
+
+def test_without_words_the_help_is_printed() -> None:
+    for words in ([], ["sandbox"], ["toolchain"]):
+        assert run(*words) == (2, help_of(words), "")
+
+
+# --- words that are wrong
+
+
+@pytest.mark.parametrize("word", NEAR_MISSES)
+def test_words_of_other_tools(word: str) -> None:
+    code, out, err = run(word, "resnet", "--follow")
+    assert (code, out) == (2, "")
+    assert err == f"trainform: No such command '{word}'\n  fix: {NEAR_MISSES[word]}\n"
+
+
+def test_the_table_names_verbs_that_are_there() -> None:
+    assert not NEAR_MISSES.keys() & VERBS.keys()
+    for command, synonyms in SYNONYMS.items():
+        verbs = re.findall(r"^  (\w+)  ", help_of(command.split()[1:]), re.MULTILINE)
+        assert set(synonyms.values()) <= set(verbs)
+        assert not synonyms.keys() & set(verbs)
+    for text in NEAR_MISSES.values():
+        for verb in re.findall(r"`trainform ([a-z]+)", text):
+            assert verb in VERBS
+
+
+@pytest.mark.parametrize(
+    ("words", "fix"),
+    [
+        (["chekc"], "did you mean `trainform check`?"),
+        (["sandbxo"], "did you mean `trainform sandbox`?"),
+        (["destory"], NEAR_MISSES["destroy"]),
+        (["xyzzy"], "`trainform --help` lists the verbs"),
+        (["check", "--jsn"], "did you mean --json"),
+        (["plan", "--enviroment", "dev"], "did you mean --environment?"),
+        (["sandbox", "statsu"], "did you mean `trainform sandbox status`?"),
+        (["toolchain", "ensur"], "did you mean `trainform toolchain ensure`?"),
+        (["sandbox", "stop"], "did you mean `trainform sandbox down`?"),
+        (["sandbox", "xyzzy"], "`trainform sandbox --help` lists the verbs"),
+    ],
+)
+def test_misspelt_words(words: list[str], fix: str) -> None:
+    code, out, err = run(*words)
+    assert (code, out) == (2, "")
+    assert f"  fix: {fix}" in err
+    assert len(err.splitlines()) == 2
+
+
+# --- errors for programs
+
+
+def test_wrong_words_as_json() -> None:
+    assert (
+        error_of("chekc", code=2)
+        == CommandLineError("No such command 'chekc'", "did you mean `trainform check`?").as_dict()
+    )
+    assert error_of("plan", "-e", "dev", code=2)["message"] == "Missing argument 'EXPERIMENT'"
+    assert error_of("plan", "hello", code=2)["message"] == "Missing option '--environment' / '-e'"
+    assert (
+        error_of("plan", "hello", "-e", "dev", "--run", "0", code=2)["fix"]
+        == "`trainform plan --help` tells what it takes"
+    )
+    assert error_of("demo", code=2)["message"] == "No such option: --json"
+
+
+@pytest.mark.parametrize("verb", ["plan", "render", "rehearse"])
+def test_wrong_files_as_json(verb: str) -> None:
+    """Masked as everywhere, with the same keys as in `check --json`."""
+    error = error_of(verb, "tests/spec/bad/secret-in-env.yaml", "-e", "dev", code=2)
+    assert error["message"] == "4 problems"
+    code, out, _ = run("check", "tests/spec/bad/secret-in-env.yaml", "-e", "dev", "--json")
+    answer = json.loads(out)
+    assert (code, answer["error"]) == (2, error)
+    assert answer["experiments"][0]["problems"] == error["problems"]
+    assert {problem["value"] for problem in error["problems"]} == {"[secret]"}
+
+
+def test_other_errors_as_json(tmp_path: Path) -> None:
+    error = error_of("sandbox", "env", "--folder", str(tmp_path), code=1)
+    assert error["fix"] == "run `trainform sandbox up`"
+    assert error_of("new", "Hello", "-e", "dev", code=2)["problems"][0]["path"] == "NAME"
+    assert error_of("schema", "--folder", "/dev/null/x", code=1)["message"].startswith("[Errno")
+    assert error_of("doctor", "--for", "upp", code=2)["problems"][0]["path"] == "--for"
+
+
+def test_control_characters_are_escapes_of_json() -> None:
+    _, out, _ = run("plan", "a\x1b[31m\u202e", "-e", "dev", "--json")
+    assert out.isascii()
+    assert "\x1b" not in out
+    assert json.loads(out)["error"]["problems"][0]["value"] == "a\x1b[31m\u202e"
+
+
+def test_the_end_of_a_log_is_in_the_details() -> None:
+    error = ToolchainError("it failed:", "try again", ["one", "two"]).as_dict()
+    assert error == {
+        "message": "it failed",
+        "fix": "try again",
+        "details": ["one", "two"],
+        "findings": [],
+        "problems": [],
+    }
+
+
+# --- results for programs
+
+
+def test_manifests_as_json() -> None:
+    import yaml
+
+    _, text, _ = run("render", "sdxl-lora", "-e", "dev")
+    code, out, err = run("render", "sdxl-lora", "-e", "dev", "--json")
+    assert (code, err) == (0, "")
+    assert json.loads(out) == list(yaml.safe_load_all(text))
+
+
+def test_written_schemas_as_json(tmp_path: Path) -> None:
+    code, out, err = run("schema", "--folder", str(tmp_path), "--json")
+    assert (code, err) == (0, "")
+    assert [Path(name).parent for name in json.loads(out)["written"]] == [tmp_path, tmp_path]
+
+
+def test_the_tool_chain_as_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRAINFORM_CACHE", str(tmp_path))
+    _, text, _ = run("toolchain", "where")
+    places = json.loads(run("toolchain", "where", "--json")[1])
+    assert [f"{name}: {place}" for name, place in places.items()] == text.splitlines()
+
+
+def test_a_sandbox_that_is_not_there_as_json(tmp_path: Path) -> None:
+    assert json.loads(run("sandbox", "down", "--folder", str(tmp_path / "no"), "--json")[1]) == {
+        "ok": True, "folder": str(tmp_path / "no"), "was_running": False, "left": [],
+    }  # fmt: skip
+    code, out, _ = run("sandbox", "status", "--folder", str(tmp_path / "no"), "--json")
+    assert (code, json.loads(out)["running"]) == (1, False)
+
+
+# --- quiet
+
+
+def test_quiet_leaves_out_notes_and_nothing_else() -> None:
+    _, loud, _ = run("check", "elastic", "-e", "dev")
+    code, out, err = run("check", "elastic", "-e", "dev", "-q")
+    assert (code, err) == (0, "")
+    assert out.splitlines() == [line for line in loud.splitlines() if not line.startswith("  note: ")]
+    assert out != loud
+    _, out, _ = run("plan", "elastic", "-e", "dev", "--quiet")
+    assert "Note " not in out
+    assert "pulumi preview" not in out
+    assert run("render", "hello", "-e", "dev", "-q") == run("render", "hello", "-e", "dev")
+
+
+def test_quiet_leaves_errors() -> None:
+    words = ["check", "nowhere", "-e", "dev"]
+    assert run(*words, "-q") == run(*words)
+
+
+def test_quiet_shows_no_progress(tmp_path: Path) -> None:
+    """Of what `down` does, nothing is shown but its result."""
+    from trainform.cli.progress import display
+    from trainform.progress import SILENT
+    from trainform.terminal.lines import quietly
+
+    with quietly(True):
+        assert display() is SILENT
+    assert display() is not SILENT
