@@ -48,8 +48,8 @@ def _mode(target: Path, file: str) -> int:
         found = target.stat().st_mode
     except FileNotFoundError:
         return _ANYONE & ~_umask()
-    except (OSError, ValueError) as error:
-        raise _refused(file, f"cannot be written: {error}", "correct the path") from None
+    except OSError as error:
+        raise _not_written(file, error) from None
     if stat.S_ISDIR(found):
         raise _refused(file, "is a directory", "give the path of a file in it")
     if not stat.S_ISREG(found):
@@ -69,13 +69,14 @@ def _beside(target: Path, file: str) -> Path:
     """An empty file in the same folder, so that it can take the other one's place in one step."""
     try:
         descriptor, name = tempfile.mkstemp(prefix=f".{target.name[:32]}.", dir=target.parent)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None)
-        raise _refused(
-            file, f"cannot be written: {str(error) if reason is None else reason.lower()}", "correct the path"
-        ) from None
+    except OSError as error:
+        raise _not_written(file, error) from None
     os.close(descriptor)
     return Path(name)
+
+
+def _not_written(file: str, error: OSError) -> InputError:
+    return _refused(file, f"cannot be written: {str(error.strerror).lower()}", "correct the path")
 
 
 def _refused(file: str, reason: str, fix: str) -> InputError:

@@ -1,0 +1,202 @@
+"""Which experiment in which environment: by name, on standard input, by stack."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.cli.running import error_of, run
+from tests.repository import ROOT, copy_stacks, names
+from trainform.catalog import defaults
+
+HELLO = (ROOT / "stacks/experiments/hello.yaml").read_bytes()
+DEV = (ROOT / "stacks/environments/dev.yaml").read_bytes()
+VERBS = ["check", "plan", "render"]
+
+
+def piped(*words: str, given: bytes) -> tuple[int, str, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "trainform", *words],
+        input=given,
+        cwd=ROOT,
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+# --- standard input
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_an_experiment_from_standard_input(verb: str) -> None:
+    assert piped(verb, "-", "-e", "dev", given=HELLO) == run(verb, "hello", "-e", "dev")
+
+
+def test_an_environment_from_standard_input() -> None:
+    assert piped("render", "hello", "-e", "-", given=DEV) == run("render", "hello", "-e", "dev")
+
+
+def test_problems_have_the_line() -> None:
+    code, out, err = piped("check", "-", "-e", "dev", given=HELLO + b"further: 1\n")
+    line = HELLO.count(b"\n") + 1
+    assert (code, out) == (2, "")
+    assert err.splitlines()[1].startswith(f"<stdin>:{line}: further")
+    code, out, _ = piped("check", "-", "-e", "dev", "--json", given=HELLO + b"further: 1\n")
+    (result,) = json.loads(out)["experiments"]
+    assert (result["problems"][0]["source"], result["problems"][0]["line"]) == ("<stdin>", line)
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        (b"", "holds nothing, not a mapping"),
+        (b"a: &a [*a]\n", "<stdin>:1"),
+        (b"name: !!python/object:os.system x\n", "<stdin>:1"),
+        (b"\xff\xfe", "is not UTF-8"),
+        (b"# " + b"x" * defaults.LARGEST_FILE, "is longer than 1 MiB"),
+    ],
+    ids=["nothing", "itself", "a tag", "no text", "too long"],
+)
+def test_it_is_read_like_a_file(given: bytes, reason: str) -> None:
+    code, out, err = piped("check", "-", "-e", "dev", given=given)
+    assert (code, out) == (2, "")
+    assert reason in err
+    assert "<stdin>" in err
+    assert "Traceback" not in err
+
+
+def test_only_one_file_comes_from_it() -> None:
+    for words in (["plan", "-", "-e", "-"], ["check", "-", "-", "-e", "dev"]):
+        assert error_of(*words, code=2)["message"] == "only one file can come from standard input"
+
+
+def test_it_is_closed() -> None:
+    command = f"{sys.executable} -m trainform check - -e dev <&-"
+    done = subprocess.run(["sh", "-c", command], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 2
+    assert "<stdin>: (whole file)\n  why: is closed" in done.stderr
+
+
+@pytest.mark.parametrize("flags", [[], ["-q"]])
+def test_a_person_is_asked_for_it(flags: list[str]) -> None:
+    master, terminal = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "trainform", "check", "-", "-e", "dev", *flags],
+        stdin=terminal, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT, text=True,
+    )  # fmt: skip
+    os.close(terminal)
+    os.write(master, HELLO + b"\x04")
+    out, err = process.communicate(timeout=120)
+    os.close(master)
+    assert (process.returncode, out.split(",")[0]) == (0, "hello: ok")
+    assert ("reading from the terminal" in err) == (not flags)
+
+
+# --- stacks
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copy(ROOT / "Pulumi.yaml", tmp_path)
+    copy_stacks(tmp_path / "stacks")
+    (tmp_path / "stacks" / "below").mkdir()
+    monkeypatch.chdir(tmp_path / "stacks" / "below")
+    return tmp_path
+
+
+def write(project: Path, stack: str, text: str) -> None:
+    (project / "stacks" / f"Pulumi.{stack}.yaml").write_text(text)
+
+
+@pytest.mark.parametrize("name", names("experiments"))
+def test_every_stack_is_its_experiment(name: str) -> None:
+    assert run("render", "-s", f"{name}.dev") == run("render", name, "-e", "dev")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_run_is_the_stack_s(verb: str, project: Path) -> None:
+    write(
+        project, "again", "config:\n  trainform:experiment: hello\n  trainform:environment: dev\n  trainform:run: '7'\n"
+    )
+    code, out, err = run(verb, "-s", "again", "-q")
+    assert (code, err) == (0, "")
+    assert out == run(verb, "hello", "-e", "dev", "--run", "7", "-q")[1]
+    assert out != run(verb, "hello", "-e", "dev", "-q")[1]
+    write(
+        project, "again", "config: {'trainform:experiment': hello, 'trainform:environment': dev, 'trainform:run': 7}\n"
+    )
+    assert run(verb, "-s", "organization/trainform/again", "-q")[1] == out
+
+
+def test_paths_count_from_the_project(project: Path) -> None:
+    write(project, "mine", "config: {'trainform:experiment': stacks/experiments/hello.yaml, 'trainform:environment': ./stacks/environments/dev.yaml}\n")  # fmt: skip
+    assert run("render", "-s", "mine") == run("render", "hello", "-e", "dev")
+
+
+def test_declarations_of_the_project_count_too(project: Path) -> None:
+    declared = yaml.safe_load((project / "Pulumi.yaml").read_text())
+    declared["config"]["trainform:environment"]["default"] = "dev"
+    declared["config"]["trainform:run"] = {"value": 3}
+    (project / "Pulumi.yaml").write_text(yaml.safe_dump(declared))
+    write(project, "mine", "config: {'trainform:experiment': hello}\n")
+    assert run("render", "-s", "mine") == run("render", "hello", "-e", "dev", "--run", "3")
+
+
+def test_secrets_are_neither_needed_nor_shown(project: Path) -> None:
+    write(project, "mine", "encryptionsalt: v1:abc:v1:hunter2\nconfig:\n  trainform:experiment: hello\n  trainform:environment: dev\n  trainform:sshSecret: {secure: v1:hunter2}\n")  # fmt: skip
+    assert run("render", "-s", "mine") == run("render", "hello", "-e", "dev")
+    write(project, "mine", "config:\n  trainform:experiment: {secure: hunter2}\n  trainform:environment: dev\n")
+    error = error_of("plan", "-s", "mine", code=2)
+    assert error["problems"] == [
+        {"source": "stacks/Pulumi.mine.yaml", "line": 2, "path": "config.trainform:experiment", "value": None,
+         "reason": "is a secret, and what a job runs is none", "fix": "pulumi config set trainform:experiment VALUE"}
+    ]  # fmt: skip
+    write(project, "mine", "config:\n  token: hunter2\n  token: hunter2\n  hunter2\n")
+    for flags in ([], ["--json"]):
+        code, out, err = run("plan", "-s", "mine", *flags)
+        assert code == 2
+        assert "hunter2" not in out + err
+
+
+@pytest.mark.parametrize(
+    ("stack", "text", "reason", "fix"),
+    [
+        ("helo.dev", None, "has no file stacks/Pulumi.STACK.yaml", "did you mean hello.dev?"),
+        ("../hello", None, "has no file stacks/Pulumi.STACK.yaml", "did you mean hello.dev?"),
+        ("dev", None, "this stack is the environment's own", "run `pulumi preview -s dev`"),
+        ("x", "config: {'trainform:experiment': hello}", "is not set", "pulumi config set -s x trainform:environment NAME"),
+        ("x", "config: {'trainform:experiment': helo, 'trainform:environment': dev}", "is not a file of stacks/experiments/", "did you mean hello?"),
+        ("x", "config: {'trainform:experiment': hello, 'trainform:environment': dev, 'trainform:run': 0}", "is not a whole number from 1", "pulumi config set trainform:run 2"),
+        ("x", "config: {'trainform:experiment': '-', 'trainform:environment': dev}", "is not a file of stacks/experiments/", "known: "),
+        ("x", "- a", "holds a list, not a mapping", ""),
+        ("x", "config: [", "is not YAML that can be read", ""),
+    ],
+)  # fmt: skip
+def test_stacks_that_are_wrong(stack: str, text: str | None, reason: str, fix: str, project: Path) -> None:
+    if text is not None:
+        write(project, stack, text)
+    for verb in VERBS:
+        (problem,) = error_of(verb, "-s", stack, code=2)["problems"]
+        assert reason in problem["reason"]
+        assert fix in problem["fix"]
+
+
+@pytest.mark.parametrize("words", [["hello"], ["-e", "dev"], ["--run", "2"], ["hello", "-e", "dev", "--run", "2"]])
+@pytest.mark.parametrize("verb", [*VERBS, "rehearse"])
+def test_a_stack_goes_with_nothing_else(verb: str, words: list[str]) -> None:
+    assert error_of(verb, "-s", "hello.dev", *words, code=2)["message"].startswith("-s does not go with ")
+
+
+def test_the_environment_of_the_shell_is_for_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRAINFORM_ENVIRONMENT", "nowhere")
+    assert run("render", "-s", "hello.dev")[0] == 0

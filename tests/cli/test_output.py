@@ -1,0 +1,142 @@
+"""`-o FILE`: whole or not at all, and never over what was read."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import run
+from tests.repository import ROOT
+
+RENDER = ("render", "hello", "-e", "dev")
+
+
+def left(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("words", [RENDER, (*RENDER, "--json"), ("plan", "sdxl-lora", "-e", "dev"), ("check", "elastic", "-e", "dev"), ("plan", "hello", "-e", "dev", "--json")], ids=" ".join)  # fmt: skip
+def test_the_file_holds_what_would_be_printed(words: tuple[str, ...], tmp_path: Path) -> None:
+    file = tmp_path / "out"
+    assert run(*words, "-o", str(file)) == (0, "", "")
+    assert file.read_text() == run(*words)[1]
+    assert left(tmp_path) == {"out"}
+
+
+def test_a_hyphen_is_standard_output() -> None:
+    assert run(*RENDER, "--output", "-") == run(*RENDER)
+
+
+def test_modes(tmp_path: Path) -> None:
+    """Of a new file as the umask says, of one that is there as it is."""
+    before = os.umask(0o027)
+    try:
+        run(*RENDER, "-o", str(tmp_path / "new"))
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o640
+    (tmp_path / "old").touch(0o600)
+    (tmp_path / "old").chmod(0o604)
+    run(*RENDER, "-o", str(tmp_path / "old"))
+    assert stat.S_IMODE((tmp_path / "old").stat().st_mode) == 0o604
+
+
+def test_a_link_stays_one(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("before")
+    (tmp_path / "link").symlink_to("file")
+    assert run(*RENDER, "-o", str(tmp_path / "link"))[0] == 0
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "file").read_text() == run(*RENDER)[1]
+
+
+def test_where_something_is_wrong_the_file_stays(tmp_path: Path) -> None:
+    file = tmp_path / "out"
+    file.write_text("before")
+    code, out, err = run("check", "hello", "nowhere", "-e", "dev", "-o", str(file))
+    assert (code, out) == (2, "")
+    assert "nowhere" in err
+    code, out, _ = run("render", "nowhere", "-e", "dev", "--json", "-o", str(file))
+    assert (code, json.loads(out)["ok"]) == (2, False)
+    assert file.read_text() == "before"
+    assert left(tmp_path) == {"out"}
+
+
+def test_a_result_that_is_bad_is_written_too(tmp_path: Path) -> None:
+    """Of `check` and `status` it is the result, and the exit code says how it is."""
+    file = tmp_path / "out"
+    words = ("check", "hello", "nowhere", "-e", "dev", "--json")
+    assert run(*words, "-o", str(file)) == (2, "", "")
+    assert file.read_text() == run(*words)[1]
+    assert run("sandbox", "status", "--folder", str(tmp_path / "no"), "--json", "-o", str(file)) == (1, "", "")
+    assert json.loads(file.read_text())["running"] is False
+
+
+@pytest.mark.parametrize(
+    ("file", "reason"),
+    [
+        (".", "is a directory"),
+        ("nowhere/out", "cannot be written: no such file or directory"),
+        ("pipe", "is no regular file"),
+        ("/dev/null", "is no regular file"),
+        ("", "is a directory"),
+        ("x" * 300, "cannot be written"),
+    ],
+)
+def test_what_cannot_be_written(file: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    monkeypatch.setenv("TRAINFORM_ENVIRONMENT", str(ROOT / "stacks/environments/dev.yaml"))
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run("render", str(ROOT / "stacks/experiments/hello.yaml"), "-o", file)
+    assert (code, out) == (2, "")
+    assert f"  why: {reason}" in err
+    assert left(tmp_path) == {"pipe"}
+
+
+@pytest.mark.parametrize("name", ["hello.yaml", "link", "hard"])
+@pytest.mark.parametrize("verb", ["check", "plan", "render"])
+def test_never_over_what_was_read(verb: str, name: str, tmp_path: Path) -> None:
+    """By whatever name: a shell's redirection would have emptied it."""
+    text = (ROOT / "stacks/experiments/hello.yaml").read_text()
+    (tmp_path / "hello.yaml").write_text(text)
+    (tmp_path / "link").symlink_to("hello.yaml")
+    (tmp_path / "hard").hardlink_to(tmp_path / "hello.yaml")
+    code, out, err = run(verb, str(tmp_path / "hello.yaml"), "-e", "dev", "-o", str(tmp_path / name))
+    assert (code, out) == (2, "")
+    assert "is a file that was read here" in err
+    assert (tmp_path / "hello.yaml").read_text() == text
+    assert left(tmp_path) == {"hello.yaml", "link", "hard"}
+
+
+def test_never_over_what_came_from_standard_input(tmp_path: Path) -> None:
+    file = tmp_path / "job.yaml"
+    file.write_text((ROOT / "stacks/experiments/hello.yaml").read_text())
+    with file.open() as stream:
+        done = subprocess.run(
+            [sys.executable, "-m", "trainform", "render", "-", "-e", "dev", "-o", str(file)],
+            stdin=stream, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False,
+        )  # fmt: skip
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "is a file that was read here" in done.stderr
+    assert file.read_text() == (ROOT / "stacks/experiments/hello.yaml").read_text()
+
+
+def test_a_full_disk_leaves_the_file(tmp_path: Path) -> None:
+    """A limit on the size of files stands in for it: what was written so far goes, and the file stays."""
+    file = tmp_path / "out"
+    file.write_text("before")
+    script = "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\nfrom trainform.cli.main import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", script, *RENDER, "-o", str(file)],
+        cwd=ROOT, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "File too large" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert file.read_text() == "before"
+    assert left(tmp_path) == {"out"}
