@@ -15,7 +15,7 @@ from trainform.errors import CommandLineError, ToolchainError
 
 SUB_VERBS = [["sandbox", name] for name in ("up", "down", "status", "env")] + [["toolchain", name] for name in ("ensure", "where")]  # fmt: skip
 COMMANDS = [[], *([verb] for verb in VERBS), *SUB_VERBS]
-WITH_JSON = ["check", "plan", "render", "rehearse", "new", "schema", "doctor", "toolchain where", *(" ".join(words) for words in SUB_VERBS[:4])]  # fmt: skip
+WITH_JSON = ["init", "check", "plan", "render", "rehearse", "new", "schema", "doctor", "toolchain where", *(" ".join(words) for words in SUB_VERBS[:4])]  # fmt: skip
 WITH_OUTPUT = ["check", "plan", "render", "doctor", "toolchain where", "sandbox status", "sandbox env"]
 
 
@@ -41,14 +41,14 @@ def test_help_fits(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
 def test_help_groups_the_verbs() -> None:
     text = help_of([])
     titles = re.findall(r"^(\w.*):\n", text, re.MULTILINE)
-    assert titles == ["Jobs", "This machine", "Editors and shells", "Options"]
+    assert titles == ["Projects and jobs", "This machine", "Editors and shells", "Options"]
     assert re.findall(r"^  (\w+)  ", text, re.MULTILINE) == list(VERBS)
 
 
 @pytest.mark.parametrize("verb", [*VERBS, "sandbox", "toolchain"])
 def test_the_line_of_a_verb_is_the_first_of_its_help(verb: str) -> None:
     """The line stands in the table of verbs, so that the others need not be imported."""
-    if verb in ("demo", "new"):
+    if verb == "demo":
         return
     first = " ".join(help_of([verb]).split("\n\n")[1].split())
     assert first == f"{VERBS[verb]}."
@@ -192,7 +192,7 @@ def test_the_tool_chain_as_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_a_sandbox_that_is_not_there_as_json(tmp_path: Path) -> None:
     assert json.loads(run("sandbox", "down", "--folder", str(tmp_path / "no"), "--json")[1]) == {
-        "ok": True, "folder": str(tmp_path / "no"), "was_running": False, "left": [],
+        "ok": True, "folder": str(tmp_path / "no"), "was_running": False, "left": [], "unreadable": [],
     }  # fmt: skip
     code, out, _ = run("sandbox", "status", "--folder", str(tmp_path / "no"), "--json")
     assert (code, json.loads(out)["running"]) == (1, False)

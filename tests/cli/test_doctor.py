@@ -21,7 +21,7 @@ from tests.websites import WEB_PAGE, Answer, website
 from trainform.doctor.model import VERBS
 
 SECRET = "s3cret"  # noqa: S105 - of these kubeconfigs and addresses
-FILES_ALONE = ["new", "check", "plan", "render", "schema"]
+FILES_ALONE = ["init", "new", "check", "plan", "render", "schema"]
 Doctor = Callable[..., subprocess.CompletedProcess[str]]
 
 

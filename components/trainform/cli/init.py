@@ -53,9 +53,9 @@ def command(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Make a project in the current folder: Pulumi.yaml, an environment, an experiment that runs on the sandbox, a check for CI.
+    """Make a project in an empty folder.
 
-    Overwrites nothing: where one of its files is there with another content, it names all of these and writes none.
+    It has Pulumi.yaml, an environment, an experiment that runs on the sandbox, and a check for CI. Overwrites nothing: where one of its files is there with another content, it names all of these and writes none.
     """
     folder = Path.cwd()
     if name is not None and not is_project_name(name):

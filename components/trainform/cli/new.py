@@ -48,13 +48,22 @@ def command(
     image: Annotated[
         str | None,
         typer.Option(
-            help="Container image. Default: a placeholder in the environment's first registry.", show_default=False
+            metavar="IMAGE",
+            help="Container image. Default: a placeholder in the environment's first registry.",
+            show_default=False,
         ),
     ] = None,
     launcher: Annotated[
-        LauncherName | None, typer.Option(help="What starts the processes. Default: torchrun.", show_default=False)
+        LauncherName | None,
+        typer.Option(
+            metavar="LAUNCHER",
+            help=f"What starts the processes: {', '.join(LauncherName)}. Default: torchrun.",
+            show_default=False,
+        ),
     ] = None,
-    nodes: Annotated[int | None, typer.Option(min=1, help="Pods that compute. Default: 2.", show_default=False)] = None,
+    nodes: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Pods that compute. Default: 2.", show_default=False)
+    ] = None,
     accelerators: Annotated[
         str | None,
         typer.Option(metavar="KIND:COUNT", help="For each pod. Default: a full node of the environment's first kind."),
@@ -71,7 +80,9 @@ def command(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write the files of a new experiment: stacks/experiments/NAME.yaml and stacks/Pulumi.NAME.ENV.yaml. Overwrites nothing.
+    """Write the files of a new experiment or environment.
+
+    Of an experiment these are stacks/experiments/NAME.yaml and stacks/Pulumi.NAME.ENV.yaml. Nothing is overwritten.
 
     Without EXPERIMENT it writes those of a new environment: stacks/environments/ENV.yaml and stacks/Pulumi.ENV.yaml, with examples in
     comments; with --from-context what a live cluster offers.
