@@ -15,10 +15,10 @@ help: ## List the commands.
 venv:
 	@$(PYTHON) tools/venv.py
 
-setup: venv ## Virtual environment, locked packages, tool chain. The other commands call it.
+setup: venv ## Virtual environment, locked packages, tool chain. `test`, `proof`, `rehearse` and `bench` call it.
 	@$(BIN)/trainform toolchain ensure
 
-demo: setup ## A four-node job through preview and up on a control plane of its own.
+demo: venv ## A four-node job through preview and up on a control plane of its own.
 	@$(BIN)/trainform demo
 
 stop: venv ## End the sandbox of `make demo` and remove its state.

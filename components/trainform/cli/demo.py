@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
+import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from rich.rule import Rule
 from rich.table import Table
 
 from trainform.catalog import defaults
+from trainform.cli.overview import show_overview
 from trainform.cli.progress import display
 from trainform.cluster.read import Cluster
 from trainform.errors import TrainformError
@@ -25,7 +28,7 @@ from trainform.sandbox.exports import UNSET
 from trainform.spec.load import load_environment, project_root
 from trainform.terminal.lines import echo
 from trainform.terminal.screen import Screen, screen
-from trainform.toolchain import ensure
+from trainform.toolchain import ensure, look_ahead
 
 EXPERIMENT, ENVIRONMENT = "sdxl-lora", "dev"
 STACK = f"{EXPERIMENT}.{ENVIRONMENT}"
@@ -48,6 +51,8 @@ Now yours, in a copy of the project; your clone stays as it is:
 def command() -> None:
     """Walk a four-node job through preview, up and its pods on the sandbox. Run again, it does nothing twice.
 
+    First it shows the job's plan, its manifests and what will come; then it gets the tool chain where that is missing.
+
     It works in a copy of the project beside the sandbox (.trainform/sandbox-demo), since Pulumi writes into the stacks' files: the
     project itself stays as it is. What you edit in the copy stays there, and the demo goes on with it.
     """
@@ -64,18 +69,20 @@ def command() -> None:
     note_older_salts(root, sandbox, progress)
     environment = load_environment(ENVIRONMENT, folder).checked()
     plan = examine(EXPERIMENT, ENVIRONMENT, root=folder).plan()
-    up(from_environment(environment, sandbox), ensure(progress), progress)
+    settings = from_environment(environment, sandbox)
+    show_overview(console, plan, sum(pool.count for pool in settings.pools), look_ahead())
+    up(settings, ensure(progress), progress)
     shell = _shell(console, folder, sandbox)
 
     console.print(Rule("The environment: namespace, queue and shared claims"))
-    shell.run("pulumi", "stack", "select", "--create", "--non-interactive", ENVIRONMENT, quiet=True)
-    shell.run("pulumi", "up", "-s", ENVIRONMENT, "--yes", "--skip-preview", "--color", shell.color)
+    shell.run("pulumi", "stack", "select", "--create", "--non-interactive", ENVIRONMENT)
+    shell.watch("pulumi", "up", "-s", ENVIRONMENT, "--yes", "--skip-preview")
     console.print(
         Rule(f"The experiment: {plan.totals.pods} nodes, {sum(plan.totals.accelerators.values())} accelerators")
     )
-    shell.run("pulumi", "stack", "select", "--create", "--non-interactive", STACK, quiet=True)
-    shell.run("pulumi", "preview", "-s", STACK, "--color", shell.color)
-    shell.run("pulumi", "up", "-s", STACK, "--yes", "--skip-preview", "--color", shell.color)
+    shell.run("pulumi", "stack", "select", "--create", "--non-interactive", STACK)
+    shell.watch("pulumi", "preview", "-s", STACK)
+    shell.watch("pulumi", "up", "-s", STACK, "--yes", "--skip-preview")
 
     console.print(Rule("Its pods, placed as a gang by Volcano"))
     console.print(_table(plan, _running_pods(plan, progress)))
@@ -95,17 +102,29 @@ class Shell:
 
     def __init__(self, console: Screen, folder: Path, environ: dict[str, str]) -> None:
         self.console = console
-        self.environ = environ
+        self.environ = {**environ, "PULUMI_DEBUG_COMMANDS": "true"}  # it has --event-log then, as for Pulumi's Automation API
         self.color = "always" if console.is_terminal else "never"
         self._folder = folder
 
-    def run(self, *words: str, quiet: bool = False) -> None:
-        """Run to the end; an error of the command ends the demo with what to do."""
-        shown = " ".join(word for word in words if word not in ("--color", self.color))
-        if not quiet:
-            self.console.print()
-            self.console.print(f"$ {shown}", style="bold")
-        pipe = subprocess.PIPE if quiet else None
+    def watch(self, *words: str) -> None:
+        """Run a command of pulumi's that works on resources, as a person would type it."""
+        shown = " ".join(words)
+        self.console.print()
+        self.console.print(f"$ {shown}", style="bold")
+        with tempfile.NamedTemporaryFile() as events:
+            try:
+                self._run(shown, [*words, "--color", self.color, "--event-log", events.name])
+            except TrainformError:
+                if heard_ctrl_c(Path(events.name)):
+                    raise KeyboardInterrupt from None
+                raise
+
+    def run(self, *words: str) -> None:
+        """Run a command without showing what it prints."""
+        self._run(" ".join(words), words, subprocess.PIPE)
+
+    def _run(self, shown: str, words: Sequence[str], pipe: int | None = None) -> None:
+        """To the end; an error of the command ends the demo with what to do."""
         process = subprocess.Popen(words, cwd=self._folder, env=self.environ, stdout=pipe, stderr=pipe, text=True)
         try:
             _, errors = process.communicate()
@@ -121,6 +140,12 @@ class Shell:
                 "`make stop` and `make demo` begin anew",
                 errors.strip().split("\n") if errors else (),
             )
+
+
+def heard_ctrl_c(events: Path) -> bool:
+    """Whether pulumi was interrupted, by its event log. In a terminal its display reads the keys, Ctrl-C too (3.259): no signal goes to the
+    other processes, and its exit code is that of any failure."""
+    return '"message":"^C received' in events.read_text(errors="replace")
 
 
 def _running_pods(plan: Plan, progress: Progress) -> list[dict[str, Any]]:

@@ -7,8 +7,10 @@ from trainform.toolchain.ensure import ensure, ensure_control_plane, ensure_pulu
 from trainform.toolchain.estimate import build_time
 from trainform.toolchain.model import BuiltPart, ControlPlane, PulumiTools, Toolchain
 from trainform.toolchain.outlook import Outlook, look_ahead
+from trainform.toolchain.releases import DOWNLOAD_GB
 
 __all__ = [
+    "DOWNLOAD_GB",
     "BuiltPart",
     "ControlPlane",
     "Outlook",

@@ -11,6 +11,7 @@ from trainform.toolchain.pinned import Module
 # The kinds: a program as it is; a .tar.gz; an image of a registry, by its manifest; a module's .zip on a Go proxy.
 FILE, ARCHIVE, IMAGE, MODULE = "file", "archive", "image", "module"
 LINUX, UNIX = ("linux",), ("linux", "darwin")
+DOWNLOAD_GB = 0.4  # all of them together, add-ons left out
 
 
 @dataclasses.dataclass(frozen=True)
