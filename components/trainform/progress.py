@@ -14,8 +14,8 @@ class Step(Protocol):
     """One long piece of work that is under way."""
 
     def update(self, text: str, seconds_left: float | None = None) -> None:
-        """Replace the step's text: how far it is. `seconds_left`: an estimate for all the work that this step is a part of; None where
-        there is none."""
+        """Replace the step's text: how far it is. `seconds_left`: an estimate for all the work that this step is a part
+        of; None where there is none."""
 
 
 class Progress(Protocol):

@@ -72,12 +72,12 @@ def pasted(clone: Clone, demo: str) -> str:
     """What the commands print that the demo offers at its end, typed into a new shell elsewhere."""
     _, _, text = demo.partition("Now yours")
     lines = [line.strip() for line in text.splitlines()]
-    first = next(line for line in lines if line.startswith("cd "))
+    first = [line for line in lines if line.startswith(("cd ", "source "))]
     parts = [part for line in lines for part in re.split(r" {2,}", line)]
     commands = [part for part in parts if re.match(r"(trainform|pulumi) ", part)]
     assert len(commands) == 5, commands
     asked = [re.sub(r"^pulumi (up|destroy)", r"pulumi \1 --yes", command) for command in commands]
-    return run(["bash", "-c", "\n".join(["set -e", first, *asked])], clone.folder.parent, clone.environ).succeeded()
+    return run(["bash", "-c", "\n".join(["set -e", *first, *asked])], clone.folder.parent, clone.environ).succeeded()
 
 
 def interrupted_demo(clone: Clone, log: Path) -> str:
@@ -98,8 +98,8 @@ def interrupted_demo(clone: Clone, log: Path) -> str:
 
 
 def demo_with_ctrl_c(clone: Clone) -> tuple[int, str]:
-    """The exit code and what a terminal gets where Ctrl-C is typed in the middle of the experiment's `up`. Pulumi's display then reads the
-    keys of the terminal, which sends no signal: pulumi alone knows of it."""
+    """The exit code and what a terminal gets where Ctrl-C is typed in the middle of the experiment's `up`. Pulumi's
+    display then reads the keys of the terminal, which sends no signal: pulumi alone knows of it."""
     ours, theirs = os.openpty()
     termios.tcsetwinsize(theirs, (50, 120))
     environ = {**clone.environ, "TERM": "xterm-256color"}

@@ -9,7 +9,7 @@ from trainform.progress import Step
 
 
 class Recording:
-    """Steps, their updates and notes in one list, oldest first; beside it what each update said of the time that is left."""
+    """Steps, their updates and notes in one list, oldest first; `estimates`: the seconds that each update says are left."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []

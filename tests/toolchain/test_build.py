@@ -92,9 +92,8 @@ def test_packages_are_counted_of_those_that_are_not_in_the_compilers_cache(cache
         # new in each run: the compiler's cache is this machine's
         (pins / "tiny" / name / "it.go").write_text(f'package {name}\n\nconst It = "{uuid.uuid4()}"\n')
     imports = "".join(f'import "trainform/tiny/{name}"\n' for name in ("one", "two", "three"))
-    (pins / "tiny" / "main.go").write_text(
-        f"package main\n\n{imports}\nvar greeting string\n\nfunc main() {{ println(greeting, one.It, two.It, three.It) }}\n"
-    )
+    main = "func main() { println(one.It, two.It, three.It) }"
+    (pins / "tiny" / "main.go").write_text(f"package main\n\n{imports}\n{main}\n")
     progress = Recording()
     build_parts([TINY], cache / "t", progress, pins)
     assert "[1/1] tiny: 0 modules downloaded" in progress.lines

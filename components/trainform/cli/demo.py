@@ -37,14 +37,17 @@ PATIENCE_SECONDS = 60.0
 NEXT = f"""
 Now yours, in a copy of the project; your clone stays as it is:
 
-  cd {{folder}}; source .venv/bin/activate; eval "$(trainform sandbox env)"
+  cd {{folder}}
+  source .venv/bin/activate; eval "$(trainform sandbox env)"
 
-  change    edit stacks/experiments/{EXPERIMENT}.yaml there, for instance the image
-  review    trainform plan {EXPERIMENT} -e {ENVIRONMENT}          ranks, ports, environment, names
-            pulumi preview -s {STACK} --diff   names the changed field, and says whether the job is replaced
+  change    edit stacks/experiments/{EXPERIMENT}.yaml there, the image for instance
+  review    trainform plan {EXPERIMENT} -e {ENVIRONMENT}          ranks, ports, variables
+            pulumi preview -s {STACK} --diff   what changes, replaced or not
   apply     pulumi up -s {STACK}
-  destroy   pulumi destroy -s {STACK}          leaves the checkpoints' claim
-  stop      trainform sandbox down                   ends the sandbox, as `make stop` does in the clone; the copy stays
+  destroy   pulumi destroy -s {STACK}          keeps the checkpoints' claim
+  stop      trainform sandbox down                   and the copy stays
+
+In the clone `make stop` ends the sandbox too, and `make demo` goes on.
 """
 
 
@@ -102,7 +105,8 @@ class Shell:
 
     def __init__(self, console: Screen, folder: Path, environ: dict[str, str]) -> None:
         self.console = console
-        self.environ = {**environ, "PULUMI_DEBUG_COMMANDS": "true"}  # it has --event-log then, as for Pulumi's Automation API
+        # with it pulumi has --event-log; Pulumi's own Automation API does the same
+        self.environ = {**environ, "PULUMI_DEBUG_COMMANDS": "true"}
         self.color = "always" if console.is_terminal else "never"
         self._folder = folder
 
@@ -143,8 +147,8 @@ class Shell:
 
 
 def heard_ctrl_c(events: Path) -> bool:
-    """Whether pulumi was interrupted, by its event log. In a terminal its display reads the keys, Ctrl-C too (3.259): no signal goes to the
-    other processes, and its exit code is that of any failure."""
+    """Whether pulumi was interrupted, by its event log. In a terminal its display reads the keys, Ctrl-C too (3.259):
+    no signal goes to the other processes, and its exit code is that of any failure."""
     return '"message":"^C received' in events.read_text(errors="replace")
 
 

@@ -32,7 +32,7 @@ def show_overview(console: Screen, plan: Plan, nodes: int, outlook: Outlook) -> 
     if outlook.names:
         words = f"{plan.experiment} -e {plan.environment}"
         whole = [f"  .venv/bin/trainform {verb} {words}" for verb in ("plan", "render")]
-        _show(console, "Meanwhile, in another terminal: the whole plan, and the manifests", whole)
+        _show(console, "Meanwhile, in another terminal here: the whole plan, and the manifests", whole)
     console.print()
 
 
@@ -69,7 +69,7 @@ def _world(plan: Plan) -> str:
 
 
 def _tool_chain(outlook: Outlook) -> Iterator[tuple[str, ...]]:
-    ways = [f"downloaded (up to {DOWNLOAD_GB} GB)"] if outlook.downloads else []
+    ways = [f"downloaded ({DOWNLOAD_GB} GB)"] if outlook.downloads else []
     ways += [f"built ({build_time(outlook.parts)})"] if outlook.parts else []
     if outlook.names and ways:
         yield "tool chain", f"{' or '.join(ways)}, once"

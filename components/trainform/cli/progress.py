@@ -22,7 +22,8 @@ REMINDER_SECONDS = 30.0
 FRAMES_PER_SECOND = 8
 SPINNER = "dots"
 SPINNER_WIDTH = 2  # with the space behind it
-# An estimate that grows by less than this is not shown: a time that jumps to and fro tells less than one that is a little short.
+# An estimate that grows by less than this is not shown: a time that goes up and down tells less than one that is a
+# little too short.
 TOLERATED_SHARE, TOLERATED_SECONDS = 0.25, 15.0
 OVERDUE_SECONDS = 10.0
 
@@ -52,7 +53,7 @@ def spell_left(seconds: float) -> str:
 
 
 def steady_left(shown: float | None, estimate: float) -> float:
-    """What to show now of a new estimate: the smaller one of it and what would be shown without it, as long as they are close."""
+    """What to show after a new estimate: it, unless it is only a little longer than what is shown now."""
     if shown is None or estimate > shown + TOLERATED_SHARE * max(shown, 0.0) + TOLERATED_SECONDS:
         return estimate
     return min(shown, estimate)
@@ -105,7 +106,7 @@ class _Running:
 
 
 def fit(text: Text, time: str, width: int) -> Text:
-    """Both in one line of at most so many columns: a line that wraps cannot be rewritten. What is too long is cut, the text first."""
+    """Both in one line of at most so many columns, since a line that wraps cannot be rewritten. The text is cut first."""
     shown = text.copy()
     shown.truncate(max(width - cell_len(time), 1), overflow="ellipsis")
     shown.append(time)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -97,8 +98,14 @@ def up_command(
         place = {"folder": str(settings.folder), "url": sandbox.url, "context": sandbox.context}
         echo_json({"ok": True, **place, "nodes": nodes, "addons": list(settings.addons), "next": [following]})
         return
-    echo(f"sandbox up: {sandbox.url}, context {sandbox.context}, {nodes} nodes")
+    echo(f"sandbox up: {sandbox.url}, {spell_contexts(sandbox.context, settings.contexts)}, {nodes} nodes")
     note(f"next: {following}")
+
+
+def spell_contexts(own: str, aliases: Sequence[str]) -> str:
+    """The sandbox's own name, and the one that the environment has for its cluster."""
+    others = ", ".join(name for name in aliases if name != own)
+    return f"context {own} (stacks and errors call it {others})" if others else f"context {own}"
 
 
 def _settings(environment: str | None, folder: Path) -> SandboxSettings:

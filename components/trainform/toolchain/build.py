@@ -35,8 +35,8 @@ def build_parts(parts: Sequence[Part], folder: Path, progress: Progress, pins: P
         compiler = find_go(folder.parent, progress)
         builder = Builder(folder, compiler, pins)
         progress.note(
-            f"building {len(missing)} of {len(parts)} parts of the tool chain from pinned sources, once: {build_time(missing)} "
-            f"if nothing is cached; logs in {builder.logs}"
+            f"building {len(missing)} of {len(parts)} parts of the tool chain from pinned sources, once: "
+            f"{build_time(missing)} if nothing is cached; logs in {builder.logs}"
         )
         forecast = Forecast(missing)
         for number, part in enumerate(missing, start=1):
@@ -108,8 +108,8 @@ def _build_arguments(part: Part, folder: Path) -> list[str]:
 
 
 def _list_arguments(part: Part) -> list[str]:
-    """A line for each package: whether it is stale, which is to say not in the compiler's cache, and its path. Of main packages that says
-    nothing: they are stale until they are installed. What is wrong (-e) the build will say, and better."""
+    """A line for each package: whether it is stale, that is not in the compiler's cache, and its path. Main packages are
+    left out: they are stale until they are installed. What is wrong (-e) the build says, and better."""
     line = '{{if ne .Name "main"}}{{.Stale}} {{.ImportPath}}{{end}}'
     return ["list", "-e", "-deps", "-f", line, *_flags(part), part.target]
 

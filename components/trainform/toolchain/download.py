@@ -203,8 +203,8 @@ class Size:
         return f"{'up to' if self.complete else 'more than'} {self.known / 1e6:.0f} MB"
 
     def seconds_left(self, there: int, found: int, seconds: float) -> float | None:
-        """None where the end is not known, or nothing has come yet for so long that it says how fast the line is. `found`: the bytes of
-        those that are there which were there before these seconds."""
+        """None where the size is not known, or too little has come to know how fast the line is. `found`: how many of
+        the bytes that are there an earlier run has downloaded."""
         if not self.complete or seconds < SETTLED_SECONDS:
             return None
         return estimate_left(self.known - found, there - found, seconds)

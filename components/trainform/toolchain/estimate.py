@@ -1,4 +1,4 @@
-"""How long is left, from what is done and how long that took. Units of work are whatever can be counted: bytes, seconds of a table."""
+"""How long is left, from what is done and how long that took. Work is counted in bytes or in seconds of a table."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from collections.abc import Callable, Iterable, Sequence
 
 from trainform.toolchain.parts import Part
 
-# Seconds of the table that count as if this machine had taken exactly as long for them: its first packages say little of its pace.
+# So many seconds of the table count as if this machine had taken exactly as long for them: the first packages say
+# little about its pace.
 TRUST_SECONDS = 30.0
 # Measured: of a part's time the last 7 % are linking, of which the compiler says nothing.
 COMPILING = 0.93
 
 
 def estimate_left(total: float, done: float, spent: float, trust: float = 0.0) -> float | None:
-    """Seconds until all of `total` is done, if the rest goes at the pace at which `done` went in `spent` seconds; None where nothing says
-    how fast that is. `trust`: so much work in as many seconds is counted in."""
+    """Seconds until all of `total` is done, if the rest goes at the pace at which `done` went in `spent` seconds; None
+    where that pace is unknown. `trust`: so much work in as many seconds is counted in."""
     known = done + trust
     if known <= 0:
         return None
@@ -29,7 +30,7 @@ def build_time(parts: Iterable[Part]) -> str:
 
 
 class Forecast:
-    """The time that is left for building some parts one after the other: the table's minutes, at the pace of this machine."""
+    """The time that is left for building parts one after the other: the table's minutes at the pace of this machine."""
 
     def __init__(self, parts: Sequence[Part], clock: Callable[[], float] = time.monotonic) -> None:
         self._seconds = {part.folder: part.minutes * 60 for part in parts}

@@ -55,7 +55,8 @@ class Part:
 
     `target` is what `go build` builds: `tool` for the module's tool directives, `.` for its own main package. `embedded` files
     must lie beside main.go before the build; `shipped` ones go beside `bin` after it. Of `gcflags` the last that matches a package is
-    taken. `minutes`: measured alone on two cores, in the order of the table, so that what a part shares with an earlier one is compiled.
+    taken. `minutes`: measured alone on two cores, in the order of the tables; what a part shares with an earlier one
+    is compiled already.
     """
 
     folder: str
