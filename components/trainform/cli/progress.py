@@ -128,7 +128,7 @@ class TerminalProgress:
 
         def render() -> RenderableType:
             left = running.left
-            time = f" … {running.elapsed if left is None else left}"
+            time = f" … {running.elapsed}" if left is None else f", {left}"
             # of a string the spinner would read markup
             line = fit(self._console.render_str(running.text), time, self._console.width - SPINNER_WIDTH)
             spinner.update(text=line)
