@@ -38,7 +38,7 @@ def test_another_pin_of_one_rebuilds_that_one_alone(tmp_path: Path) -> None:
 def test_other_flags_are_another_folder() -> None:
     part = ADDON_PARTS[0]
     assert addon_folder(dataclasses.replace(part, ldflags="-X main.x=y")) != addon_folder(part)
-    assert addon_folder(dataclasses.replace(part, minutes=99)) == addon_folder(part)
+    assert addon_folder(dataclasses.replace(part, minutes=99, packages=99)) == addon_folder(part)
 
 
 def test_no_program_has_the_name_of_another() -> None:

@@ -12,7 +12,7 @@ from trainform.toolchain.parts import Part
 
 seconds = st.floats(0, 1e5)
 shares = st.floats(0, 1)
-FIRST, SECOND = Part("first", (), minutes=10), Part("second", (), minutes=5)
+FIRST, SECOND = Part("first", (), minutes=10, packages=1000), Part("second", (), minutes=5, packages=500)
 
 
 @given(st.floats(0, 1e12), st.floats(0, 1e12), st.floats(-1, 1e6), seconds)
@@ -67,15 +67,24 @@ def test_what_is_in_the_compilers_cache_is_not_waited_for() -> None:
     left = forecast.reach(FIRST, 0)
     assert left is not None
     assert 300 < left < 360, "the second part, and linking the first"
+    forecast.expect(FIRST, 500)
+    left = forecast.reach(FIRST, 0)
+    assert left is not None
+    assert 600 < left < 660, "half of the first"
+    forecast.expect(FIRST, 2000)
+    left = forecast.reach(FIRST, 0)
+    assert left is not None
+    assert left > 1200, "what the table takes for compiled is missing too"
 
 
-@given(st.lists(st.tuples(st.floats(0, 600), shares), min_size=1), shares)
-def test_a_build_that_compiles_always_gets_nearer(steps: list[tuple[float, float]], share: float) -> None:
+@given(st.lists(shares, min_size=1), st.integers(0, 5000), st.floats(0, 1e4))
+def test_a_build_that_compiles_always_gets_nearer(steps: list[float], packages: int, spent: float) -> None:
     clock = Clock()
     forecast = Forecast([FIRST, SECOND], clock)
-    forecast.expect(FIRST, share)
+    clock.now = spent
+    forecast.expect(FIRST, packages)
     before = forecast.reach(FIRST, 0)
-    for _, reached in sorted(steps, key=lambda step: step[1]):
+    for reached in sorted(steps):
         left = forecast.reach(FIRST, reached)
         assert left is not None
         assert before is not None

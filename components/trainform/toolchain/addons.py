@@ -32,6 +32,7 @@ TRAINING_OPERATOR = Part(
     gcflags=_GCFLAGS,
     binaries=("training-operator",),
     minutes=1.4,
+    packages=609,
     # A main package of ours around the module's controllers: the module's own listens on every interface.
     target=".",
     shipped=(
@@ -44,6 +45,7 @@ TRAINER = Part(
     gcflags=_GCFLAGS,
     binaries=("trainer-controller-manager", "jobset"),
     minutes=1.2,
+    packages=1139,
     shipped=(
         ModuleFiles(_TRAINER, "manifests/base/crds/trainer.kubeflow.org_*.yaml", "trainer-crds"),
         ModuleFiles(_TRAINER, "manifests/base/webhook/manifests.yaml", "trainer-webhooks"),
@@ -56,6 +58,7 @@ KUEUE = Part(
     gcflags=_GCFLAGS,
     binaries=("kueue",),
     minutes=2.3,
+    packages=1368,
     shipped=(
         ModuleFiles(_KUEUE, "config/components/crd/bases/*.yaml", "kueue-crds"),
         ModuleFiles(_KUEUE, "config/components/webhook/manifests.yaml", "kueue-webhooks"),
@@ -66,10 +69,13 @@ KUBEDL = Part(
     gcflags=_GCFLAGS,
     binaries=("kubedl",),
     minutes=1.6,
+    packages=542,
     shipped=(ModuleFiles("github.com/alibaba/kubedl", "config/crd/bases/*.yaml", "kubedl-crds"),),
 )
 # The modules of the control plane, which has been built before.
-KUBE_SCHEDULER = Part(folder="kube-scheduler", binaries=("kube-scheduler",), minutes=0.1, ldflags=KUBERNETES_STAMP)
+KUBE_SCHEDULER = Part(
+    folder="kube-scheduler", binaries=("kube-scheduler",), minutes=0.1, packages=5, ldflags=KUBERNETES_STAMP
+)
 ADDON_PARTS = (TRAINING_OPERATOR, TRAINER, KUEUE, KUBEDL, KUBE_SCHEDULER)
 
 

@@ -142,7 +142,6 @@ class Counter:
         self._step = step
         self._modules = 0
         self._stale: set[str] = set()
-        self._cached: set[str] = set()
         self._compiled: set[str] = set()
         self._show()
 
@@ -153,8 +152,9 @@ class Counter:
             self._modules += 1
             self._show()
         elif stale in ("true", "false"):
-            (self._stale if stale == "true" else self._cached).add(package)
-            self._forecast.expect(self._part, len(self._stale) / (len(self._stale) + len(self._cached)))
+            if stale == "true":
+                self._stale.add(package)
+            self._forecast.expect(self._part, len(self._stale))
 
     def see_compiled(self, line: str) -> None:
         """One line of `go build -v`: the name of a package whose compilation begins."""

@@ -38,9 +38,9 @@ class Forecast:
         self._clock = clock
         self._started = clock()
 
-    def expect(self, part: Part, share: float) -> None:
-        """So much of the part's packages is to be compiled; the others are in the compiler's cache."""
-        self._seconds[part.folder] = part.minutes * 60 * (COMPILING * share + 1 - COMPILING)
+    def expect(self, part: Part, packages: int) -> None:
+        """So many packages of the part are to be compiled; the others are in the compiler's cache."""
+        self._seconds[part.folder] = part.minutes * 60 * (COMPILING * packages / part.packages + 1 - COMPILING)
 
     def reach(self, part: Part, share: float) -> float | None:
         """The seconds that are left for all parts now that so much of what this one has to compile is compiled."""
