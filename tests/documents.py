@@ -63,6 +63,6 @@ def read_blocks(document: Path) -> list[Block]:
 
 
 def blocks_of(language: str, *documents: Path) -> list[Block]:
-    """The blocks of one language in these documents, without any in all of them."""
+    """The blocks of one language in these documents; in all of them where none is named."""
     found = [block for document in documents or DOCUMENTS for block in read_blocks(document)]
     return [block for block in found if block.language == language]

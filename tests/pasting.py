@@ -24,6 +24,7 @@ from pathlib import Path
 SHELLS = {"bash": ("bash", "--norc", "--noprofile", "-i"), "sh": ("sh", "-i")}
 ROWS, COLUMNS = 50, 160
 QUIET_SECONDS = 20.0  # a shell that waits at its prompt for so long has read all that it was given
+MOST_SILENT_SECONDS = 300.0  # a command that says nothing for so long asks something, or hangs
 CURSOR_QUERY, CURSOR_ANSWER = b"\x1b[6n", b"\x1b[1;1R"  # every terminal answers it; who has no answer waits for seconds
 _PROMPT = re.compile(r"<exit code (\d+)> ")
 _LOGIN = "import os, sys; os.login_tty(int(sys.argv[1])); os.execvp(sys.argv[2], sys.argv[2:])"
@@ -76,16 +77,17 @@ class PastingShell:
         return Pasted(lines, [int(code) for code in _PROMPT.findall(shown)], shown)
 
     def _await(self, prompts: int) -> str:
-        """What is shown until this many prompts, or until the shell is the one that waits."""
-        shown = b""
+        """What is shown until this many prompts, or until the shell waits for more, or a command for ever."""
+        shown, silent = b"", 0.0
         while len(_PROMPT.findall(shown.decode(errors="replace"))) < prompts:
             if not select.select([self._terminal], [], [], QUIET_SECONDS)[0]:
-                if os.tcgetpgrp(self._terminal) == self._shell.pid:
+                silent += QUIET_SECONDS
+                if silent >= MOST_SILENT_SECONDS or os.tcgetpgrp(self._terminal) == self._shell.pid:
                     break
                 continue
             with contextlib.suppress(OSError):  # Linux: nobody has the terminal open any more
                 if part := os.read(self._terminal, 1 << 16):
-                    shown += part
+                    shown, silent = shown + part, 0.0
                     os.write(self._terminal, CURSOR_ANSWER * part.count(CURSOR_QUERY))
                     continue
             break

@@ -50,6 +50,12 @@ def test_a_line_that_a_command_takes_is_missed(shell: PastingShell, monkeypatch:
         pasted.succeeded()
 
 
+def test_a_command_that_waits_for_ever_is_given_up(shell: PastingShell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pasting, "QUIET_SECONDS", 0.1)
+    monkeypatch.setattr(pasting, "MOST_SILENT_SECONDS", 0.5)
+    assert not shell.paste("cat /dev/zero > /dev/null\n").codes
+
+
 def test_a_shell_that_ends_is_seen(shell: PastingShell) -> None:
     assert shell.paste("exit 0\ntrue\n").codes == []
 
