@@ -83,9 +83,11 @@ class Newcomer:
 def newcomer_in(folder: Path) -> Iterator[Newcomer]:
     """A newcomer before the first block; the sandbox of the clone ends with them."""
     newcomer = Newcomer(folder)
-    yield newcomer
-    sandbox = newcomer.clone / ".trainform" / "sandbox"
-    subprocess.run([sys.executable, "-m", "trainform", "sandbox", "down", "--folder", str(sandbox)], check=True)
+    try:
+        yield newcomer
+    finally:
+        sandbox = newcomer.clone / ".trainform" / "sandbox"
+        subprocess.run([sys.executable, "-m", "trainform", "sandbox", "down", "--folder", str(sandbox)], check=True)
 
 
 def test_the_readme_from_git_clone_on(tmp_path: Path, toolchain: Toolchain) -> None:
