@@ -23,7 +23,8 @@ def website(answer: Answer = WEB_PAGE) -> Iterator[str]:
             self.send_response(status)
             self.send_header("Content-Type", kind)
             self.end_headers()
-            self.wfile.write(body)
+            with contextlib.suppress(ConnectionError):  # whoever asked may have gone
+                self.wfile.write(body)
 
         def do_POST(self) -> None:
             self.do_GET()

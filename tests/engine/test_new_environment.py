@@ -1,0 +1,92 @@
+"""`trainform new --from-context` on a real control plane: what it writes is right for the cluster that it read."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.engine.live import Live, until
+from tests.engine.project import Project
+from tests.engine.test_doctor import become
+from trainform.examine import examine_environment
+
+pytestmark = pytest.mark.proof("a cluster read as an environment, and a preview there")
+
+CONTEXT = "dev-cluster"
+TRAINFORM = (sys.executable, "-m", "trainform")
+
+
+def queue(live: Live, name: str, **spec: object) -> None:
+    """Make an open queue that is nobody's stack's."""
+    live.create(
+        "queues", {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": name}, "spec": {"weight": 1, **spec}}
+    )  # fmt: skip
+    until(lambda: live.get("queues", name).get("status", {}).get("state") == "Open", f"the queue {name} to open")
+
+
+def of_namespace(project: Project) -> None:
+    """The context's namespace, as a user sets it, is the project's."""
+    path = project.folder / "kubeconfig"
+    content = yaml.safe_load(Path(project.environ["KUBECONFIG"]).read_text())
+    for context in content["contexts"]:
+        context["context"]["namespace"] = project.namespace
+    path.write_text(yaml.safe_dump(content))
+    project.environ["KUBECONFIG"] = str(path)
+
+
+def test_what_a_live_cluster_offers(project: Project, live: Live) -> None:
+    of_namespace(project)
+    queue(live, "night")
+    queue(live, "late-night", parent="night")
+    printed = project.run(*TRAINFORM, "new", "-e", "live", "--from-context", CONTEXT).succeeded()
+    assert "wrote stacks/environments/live.yaml" in printed
+    assert "note:" not in printed
+    found = examine_environment("live", project.folder).checked()
+    dev = examine_environment("dev", project.folder).checked()
+    (kind,) = found.accelerators.values()
+    (offered,) = dev.accelerators.values()
+    assert (kind.resource, kind.per_node, kind.nodes) == (offered.resource, offered.per_node, offered.nodes)
+    assert found.rdma is not None
+    assert dev.rdma is not None
+    assert found.rdma.resource == dev.rdma.resource
+    assert set(dev.storage_classes.values()) <= set(found.storage_classes.values())
+    assert (found.backend, found.namespace.name, found.cluster.context) == ("volcano", project.namespace, CONTEXT)
+    assert {name: request.parent for name, request in found.queues.items()} == {
+        "night": "root",
+        "late-night": "night",
+    }
+    answer = json.loads(
+        project.run(*TRAINFORM, "doctor", "--json", "--timeout", "60", "-e", "live", "--for", "preview,up").succeeded()
+    )
+    assert answer["ready"]
+    assert answer["checks"]["queues"]["found"] == "default, late-night, night"
+
+    project.run(*TRAINFORM, "new", "bert", "-e", "live", "--image", "registry.example.com/ai/bert:1").succeeded()
+    assert "queue: late-night\n" in (project.folder / "stacks/experiments/bert.yaml").read_text()
+    project.pulumi("stack", "init", "bert.live").succeeded()
+    assert {step.op for step in project.preview("bert.live")} == {"create"}
+    # the queues are somebody else's: no stack of ours may take them
+    project.pulumi("stack", "init", "live").succeeded()
+    assert "belongs to somebody else" in project.pulumi("preview", "-s", "live").failed()
+
+
+def test_an_account_that_may_read_nothing(project: Project, live: Live) -> None:
+    path = f"/api/v1/namespaces/{project.namespace}/serviceaccounts"
+    token = live.request("POST", f"{path}/default/token", {"spec": {}}).json()["status"]["token"]
+    become(project, {"token": token})
+    ran = project.run(*TRAINFORM, "new", "-e", "live", "--from-context", CONTEXT)
+    assert "note: nodes could not be read: this account may not list them" in ran.succeeded()
+    assert token not in ran.output
+    assert examine_environment("live", project.folder).checked().accelerators == {}
+
+
+def test_credentials_that_are_refused(project: Project) -> None:
+    become(project, {"token": "t0ken-of-nobody"})
+    ran = project.run(*TRAINFORM, "new", "-e", "live", "--from-context", CONTEXT)
+    assert "t0ken" not in ran.failed()
+    assert "refuses the credentials of the kubeconfig" in ran.output
+    assert not (project.folder / "stacks/environments/live.yaml").exists()

@@ -1,0 +1,91 @@
+"""trainform without this repository: the wheel, installed elsewhere, and what `trainform init` makes there."""
+
+from __future__ import annotations
+
+import subprocess
+import zipfile
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from tests.repository import ROOT
+from tests.wheel.conftest import Installed
+from trainform.toolchain.cache import toolchain_folder
+from trainform.toolchain.model import Toolchain
+
+SOURCE = "components/"
+
+
+def commands(printed: str) -> list[str]:
+    """What `trainform init` says to type next, in order."""
+    return [line.strip() for line in printed.partition("next:\n")[2].splitlines() if line.startswith("  ")]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """An empty folder, with a name that is no name of a project."""
+    folder = tmp_path / "my vision"
+    folder.mkdir()
+    return folder
+
+
+def test_every_file_of_the_package_is_in_it(installed: Installed) -> None:
+    """Pins, stages and sources in Go are data; what .gitignore names would be left out silently."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "components/trainform"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    tracked = {name.removeprefix(SOURCE) for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()}
+    with zipfile.ZipFile(installed.wheel) as wheel:
+        held = {name for name in wheel.namelist() if ".dist-info/" not in name}
+    assert "trainform/toolchain/pins/controlplane/go.sum" in tracked
+    assert tracked <= held
+    assert {name.partition("/")[0] for name in held} == {"trainform"}
+
+
+def test_a_project_in_an_empty_folder(installed: Installed, folder: Path) -> None:
+    printed = installed.shell(
+        "trainform --version; trainform init; trainform check hello -e dev; trainform plan hello -e dev", folder
+    ).succeeded()
+    assert printed.startswith(f"trainform {version('trainform')}\n")
+    assert "hello: ok, 2 pods, 0 accelerators, revision " in printed
+    assert "name: my-vision\n" in (folder / "Pulumi.yaml").read_text()
+    assert str(ROOT) not in printed
+
+
+def test_a_start_for_every_launcher(installed: Installed, folder: Path) -> None:
+    launchers = ("torchrun", "torchrun-elastic", "accelerate", "deepspeed", "mpi", "tensorflow", "command")
+    made = "; ".join(f"trainform new e-{name} -e dev --launcher {name} --image a/b:c" for name in launchers)
+    printed = installed.shell(f"trainform init; {made}; trainform check stacks/experiments/*.yaml -e dev", folder)
+    assert printed.succeeded().count(": ok, ") == 1 + len(launchers)
+
+
+def test_the_tool_chain_is_the_same(installed: Installed, folder: Path) -> None:
+    """Its folder is named by the hash of the pins: the same hash, the same pins."""
+    assert str(toolchain_folder()) in installed.shell("trainform toolchain where || true", folder).output
+
+
+@pytest.mark.proof("a sandbox of its own, by the commands that `trainform init` prints")
+def test_what_init_says_to_type_next(installed: Installed, folder: Path, toolchain: Toolchain) -> None:
+    """Pasted at once into a shell that stops at the first failure."""
+    printed = installed.shell("trainform init", folder).succeeded()
+    typed = commands(printed)
+    assert [line.split(" -s ")[0] for line in typed] == [
+        "trainform check hello -e dev",
+        "trainform plan hello -e dev",
+        "trainform sandbox up -e dev",
+        'eval "$(trainform sandbox env)"',
+        "pulumi stack init dev",
+        "pulumi up",
+        "pulumi stack init hello.dev",
+        "pulumi up",
+        "pulumi destroy",
+        "pulumi destroy",
+        "trainform sandbox down",
+    ]
+    try:
+        answers = installed.shell("\n".join(typed), folder).succeeded()
+    finally:
+        installed.shell("trainform sandbox down --purge", folder).succeeded()
+    for result in ("+  kubernetes:batch.volcano.sh/v1alpha1:Job hello-job created", "- 6 deleted", "sandbox down: "):
+        assert result in answers, answers
