@@ -282,6 +282,15 @@ def test_options_of_the_other_kind(
     assert files(project) == set()
 
 
+@pytest.mark.parametrize("words", [["-e", "prod"], ["bert", "-e", "dev"]])
+def test_outside_a_project(words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(*words, capsys=capsys)
+    assert (code != 0, out) == (True, "")
+    assert "trainform init" in err
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_context_that_is_not_there(
     project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -94,6 +94,7 @@ def test_what_is_no_cluster(
 ) -> None:
     with website(WEB_PAGE) as server:
         kubeconfig(tmp_path, monkeypatch, server.replace("http://", f"http://me:{TOKEN}@"))
+        (tmp_path / "Pulumi.yaml").write_text("name: mine\n")
         monkeypatch.chdir(tmp_path)
         with pytest.raises(SystemExit) as exit_:
             main(["new", "-e", "prod", "--from-context", CONTEXT])

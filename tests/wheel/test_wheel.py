@@ -53,13 +53,6 @@ def test_a_project_in_an_empty_folder(installed: Installed, folder: Path) -> Non
     assert str(ROOT) not in printed
 
 
-def test_a_start_for_every_launcher(installed: Installed, folder: Path) -> None:
-    launchers = ("torchrun", "torchrun-elastic", "accelerate", "deepspeed", "mpi", "tensorflow", "command")
-    made = "; ".join(f"trainform new e-{name} -e dev --launcher {name} --image a/b:c" for name in launchers)
-    printed = installed.shell(f"trainform init; {made}; trainform check stacks/experiments/*.yaml -e dev", folder)
-    assert printed.succeeded().count(": ok, ") == 1 + len(launchers)
-
-
 def test_the_tool_chain_is_the_same(installed: Installed, folder: Path) -> None:
     """Its folder is named by the hash of the pins: the same hash, the same pins."""
     assert str(toolchain_folder()) in installed.shell("trainform toolchain where || true", folder).output

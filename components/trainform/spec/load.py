@@ -82,7 +82,13 @@ def find_file(kind: type[BaseModel], name_or_path: str, root: Path | None = None
     if name_or_path in known:
         return path, f"stacks/{folder_name}/{path.name}"
     near = difflib.get_close_matches(name_or_path, known, 1)
-    offer = f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}" if known else "run `trainform new`"
+    offer = (
+        f"did you mean {near[0]}?"
+        if near
+        else f"known: {', '.join(known)}"
+        if known
+        else "run `trainform new`, or in an empty folder `trainform init`"
+    )
     raise InputError([Problem(word, name_or_path, f"is not a file of stacks/{folder_name}/", offer)])
 
 
