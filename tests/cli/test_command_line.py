@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import error_of, run
+from tests.repository import ROOT
 from trainform.cli.main import VERBS
 from trainform.cli.near_misses import NEAR_MISSES, SYNONYMS
 from trainform.errors import CommandLineError, ToolchainError
@@ -145,6 +146,20 @@ def test_other_errors_as_json(tmp_path: Path) -> None:
     assert error_of("new", "Hello", "-e", "dev", code=2)["problems"][0]["path"] == "NAME"
     assert error_of("schema", "--folder", "/dev/null/x", code=1)["message"].startswith("[Errno")
     assert error_of("doctor", "--for", "upp", code=2)["problems"][0]["path"] == "--for"
+
+
+def test_the_error_in_the_documents() -> None:
+    page = (ROOT / "docs" / "command-line.md").read_text()
+    shown = json.loads(page.split("```json\n")[1].split("```")[0])
+    assert shown == {"ok": False, "error": error_of("plan", "resnte", "-e", "dev", code=2)}
+
+
+def test_the_documents_have_every_document() -> None:
+    page = (ROOT / "docs" / "command-line.md").read_text()
+    table = page.split("| with `--json` |")[1].split("\n\n")[0]
+    assert {name for row in table.splitlines()[2:] for name in re.findall("`([^`]+)`", row.split("|")[1])} == set(
+        WITH_JSON
+    )
 
 
 def test_control_characters_are_escapes_of_json() -> None:

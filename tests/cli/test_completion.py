@@ -50,7 +50,7 @@ class Terminal:
                 "COLUMNS": "200",
                 "LINES": "50",
             }
-            os.execvpe(SHELLS[shell][0], SHELLS[shell], environ)
+            os.execvpe(SHELLS[shell][0], SHELLS[shell], environ)  # noqa: S606 - the shell is what is tested
         self._count = 0
         self.type(SET_UP[shell] + "\n")
 
