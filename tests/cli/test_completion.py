@@ -156,7 +156,7 @@ def answer(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("verb", ["", "check", "rehearse", "sandbox", "doctor"])
 def test_an_answer_loads_no_model(verb: str) -> None:
-    """typer has a pydantic of its own in it; the models of the files, which take longer, are left out."""
+    """Nor what makes them: typer would convert words with it."""
     done = answer(*filter(None, ["trainform", verb]), "--", folder=ROOT)
     assert (done.returncode, "--help" in done.stdout.split()) == (0, True)
     heavy = {

@@ -68,8 +68,9 @@ def pods_see_what_the_plan_said(project: Project, live: Live) -> None:
     assert {int(seen[key]["TRAINFORM_RANK_OFFSET"]) + int(key[1]) for key in seen if key[0] != "extra"} == {0, 1, 2, 3}
 
 
-def render_prints_exactly_what_up_applied(project: Project, name: str, resources: list[dict[str, Any]]) -> None:
-    printed = project.run(sys.executable, "-m", "trainform", "render", name, "-e", "dev").succeeded()
+def render_prints_exactly_what_up_applied(project: Project, name: str, stack: str, *words: str) -> None:
+    printed = project.run(sys.executable, "-m", "trainform", "render", *words).succeeded()
+    resources = json.loads(project.pulumi("stack", "export", "-s", stack).succeeded())["deployment"]["resources"]
     rendered = {(body["kind"], body["metadata"]["name"]): body for body in yaml.safe_load_all(printed)}
     applied = [
         {key: value for key, value in resource["inputs"].items() if not key.startswith("__")}
@@ -91,9 +92,8 @@ def test_first_preview_up_as_rendered_a_second_preview_without_change_and_destro
     project.up(stack)
     starts_as_a_gang_on_four_nodes(project, live)
     pods_see_what_the_plan_said(project, live)
-    state = json.loads(project.pulumi("stack", "export", "-s", stack).succeeded())
     for name in ("extras", "elastic"):
-        render_prints_exactly_what_up_applied(project, name, state["deployment"]["resources"])
+        render_prints_exactly_what_up_applied(project, name, stack, name, "-e", "dev")
     project.unchanged(stack)
     project.destroy(stack)
     assert live.find_all("jobs", project.namespace) == []
@@ -109,7 +109,9 @@ def test_a_stack_may_name_files_by_path_and_a_second_run_is_a_new_revision(proje
     config.write_text(config.read_text().replace("experiment: hello", "experiment: stacks/experiments/hello.yaml"))
     project.up(stack)
     live.running_pods(project.namespace, 2)
+    render_prints_exactly_what_up_applied(project, "hello", stack, "-s", stack)
     first = live.only_job(project.namespace)["metadata"]["name"]
     project.stack("hello", run=2)
     project.up(stack)
+    render_prints_exactly_what_up_applied(project, "hello", stack, "-s", stack)
     assert live.only_job(project.namespace)["metadata"]["name"] != first

@@ -10,11 +10,14 @@ from typing import Annotated, Any
 import typer
 from typer._completion_classes import completion_init
 from typer._completion_shared import get_completion_script
+from typer.core import TyperArgument, TyperOption
 
 from trainform.terminal.lines import echo
 
 PROGRAM = "trainform"
 VARIABLE = "_TRAINFORM_COMPLETE"
+CONVERSION = "process_value"
+"""typer converts the words of a command with pydantic, which takes half of the time, and here nobody looks at the values."""
 
 
 class ShellName(StrEnum):
@@ -44,6 +47,8 @@ def command(
 def complete(build_app: Callable[[list[str]], Any]) -> int:
     """Answer a script: print what the word at the cursor may become. Nothing is told of what goes wrong: a person is typing."""
     completion_init()
+    for kind in (TyperArgument, TyperOption):
+        setattr(kind, CONVERSION, _as_typed)
     if "COMP_WORDS" in os.environ:
         _join_equals()
     words = os.environ.get("COMP_WORDS", os.environ.get("_TYPER_COMPLETE_ARGS", "")).split()
@@ -52,6 +57,10 @@ def complete(build_app: Callable[[list[str]], Any]) -> int:
     except (OSError, ValueError, KeyError):
         return 1
     return 0
+
+
+def _as_typed(parameter: Any, ctx: Any, value: Any) -> Any:
+    return value
 
 
 def _join_equals() -> None:

@@ -116,6 +116,9 @@ def _error(stage: Stage, outcome: Outcome) -> TrainformError | None:
 
 
 def _as_dict(stage: Stage, outcome: Outcome, error: TrainformError | None) -> dict[str, object]:
+    from trainform.rehearsal.masking import Masker
+
+    masked = Masker(stage.secrets)
     pods = [
         {
             "pod": record.pod,
@@ -131,7 +134,7 @@ def _as_dict(stage: Stage, outcome: Outcome, error: TrainformError | None) -> di
         "ok": error is None,
         "experiment": stage.experiment,
         "pods": pods,
-        "notes": list(stage.notes),
+        "notes": [masked(note) for note in stage.notes],
     }
     return described if error is None else described | {"error": error.as_dict()}
 

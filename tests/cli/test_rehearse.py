@@ -1,0 +1,46 @@
+"""What `trainform rehearse` makes of an outcome, for programs. How pods run is in tests/rehearsal."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from trainform.cli.rehearse import _as_dict, _error
+from trainform.rehearsal.records import FAILED, STOPPED, SUCCEEDED, PodRecord
+from trainform.rehearsal.run import Outcome
+from trainform.rehearsal.stage import Stage
+
+STAGE = Stage(
+    "hello", "lab", (), secrets={"keys": {"token": b"hunter2-hunter2"}}, notes=("gives hunter2-hunter2 to all",)
+)
+
+
+def described(outcome: Outcome) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(json.dumps(_as_dict(STAGE, outcome, _error(STAGE, outcome))))
+    return found
+
+
+def test_a_rehearsal_that_went_well() -> None:
+    pods = (PodRecord("hello-worker-0", SUCCEEDED, 0, began=1.0, ended=3.24),)
+    assert described(Outcome(pods)) == {
+        "ok": True,
+        "experiment": "hello",
+        "pods": [
+            {"pod": "hello-worker-0", "phase": "Succeeded", "exit_code": 0, "reason": "", "restarts": 0, "seconds": 2.2}
+        ],
+        "notes": ["gives [secret] to all"],
+    }
+
+
+def test_one_that_did_not() -> None:
+    pods = (PodRecord("a", FAILED, 7, "exit code 7", 2, "no route"), PodRecord("b", STOPPED, None, "stopped"))
+    found = described(Outcome(pods, "a failed, exit code 7: no route\nb still runs"))
+    assert found["ok"] is False
+    assert found["error"] == {
+        "message": "the rehearsal of hello did not end well",
+        "fix": "the pods' own lines stand above; where it hangs, `--timeout 1m` tells earlier who waits",
+        "details": ["a failed, exit code 7: no route", "b still runs"],
+        "findings": [],
+        "problems": [],
+    }
+    assert [(pod["phase"], pod["exit_code"]) for pod in found["pods"]] == [("Failed", 7), ("Stopped", None)]
