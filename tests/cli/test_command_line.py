@@ -12,7 +12,10 @@ from tests.cli.running import error_of, run
 from tests.repository import ROOT
 from trainform.cli.main import VERBS
 from trainform.cli.near_misses import NEAR_MISSES, SYNONYMS
+from trainform.cli.progress import display
 from trainform.errors import CommandLineError, ToolchainError
+from trainform.rehearsal.display import console_display
+from trainform.terminal.lines import note, quietly
 
 SUB_VERBS = [["sandbox", name] for name in ("up", "down", "status", "env")] + [["toolchain", name] for name in ("ensure", "where")]  # fmt: skip
 COMMANDS = [[], *([verb] for verb in VERBS), *SUB_VERBS]
@@ -233,12 +236,11 @@ def test_quiet_leaves_errors() -> None:
     assert run(*words, "-q") == run(*words)
 
 
-def test_quiet_shows_no_progress(tmp_path: Path) -> None:
-    """Of what `down` does, nothing is shown but its result."""
-    from trainform.cli.progress import display
-    from trainform.progress import SILENT
-    from trainform.terminal.lines import quietly
-
-    with quietly(True):
-        assert display() is SILENT
-    assert display() is not SILENT
+@pytest.mark.parametrize("quiet", [False, True])
+def test_quiet_shows_no_progress(quiet: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    with quietly(quiet):
+        display().note("a note")
+        console_display().note("a note of a rehearsal")
+        note("another note")
+    captured = capsys.readouterr()
+    assert (captured.out == "", captured.err == "") == (quiet, quiet)

@@ -143,6 +143,14 @@ def test_what_it_shows() -> None:
     assert "Ends        with the role master\n" in text
 
 
+def test_a_role_that_is_paused(tmp_path: Path) -> None:
+    data = copy.deepcopy(read("experiments", "extras"))
+    data["roles"]["extra"]["replicas"] = 0
+    path = tmp_path / "extras.yaml"
+    path.write_text(yaml.safe_dump(data, sort_keys=False))
+    assert "Role extra: 0 pods, no rank, gang of 0\n  pods      none (paused)\n" in shown(str(path))
+
+
 def test_it_says_where_nothing_ends_the_job(tmp_path: Path) -> None:
     endless = yaml.safe_load((ROOT / "stacks" / "experiments" / "allreduce.yaml").read_text())
     file = tmp_path / "allreduce.yaml"

@@ -148,7 +148,7 @@ def _each(role: RolePlan) -> Iterable[str]:
 
 
 def _ranks(role: RolePlan) -> str:
-    if not role.ranked:
+    if not role.ranked or role.replicas == 0:
         return "no rank"
     first, last = role.rank(0), role.rank(role.replicas - 1)
     if first is None:  # an evaluator stands outside of the world; an elastic job numbers itself
