@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tests.repository import ROOT
 
-LANGUAGES = ("sh", "console", "yaml", "python", "text")
+LANGUAGES = ("sh", "console", "yaml", "json", "python", "text")
 README = ROOT / "README.md"
 DOCUMENTS = (README, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")))
 PROMPT = "$ "

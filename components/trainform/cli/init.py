@@ -35,9 +35,9 @@ LOOK = (
 ON_THE_SANDBOX = (
     f"trainform sandbox up -e {ENVIRONMENT}",
     'eval "$(trainform sandbox env)"',
-    f"pulumi stack init {ENVIRONMENT}",
+    f"pulumi stack select --create {ENVIRONMENT}",
     f"pulumi up -s {ENVIRONMENT} --yes",
-    f"pulumi stack init {STACK}",
+    f"pulumi stack select --create {STACK}",
     f"pulumi up -s {STACK} --yes",
 )
 AWAY = (

@@ -35,49 +35,57 @@ CHECKED_IMAGE = "checked"  # in the placeholder's place, which no check accepts
 SSH_SECRET = "head -c 32 /dev/urandom | base64 | pulumi config set --secret trainform:sshSecret -s {stack}"  # noqa: S105 - the command
 
 
+NameArgument = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="EXPERIMENT",
+        help="Name of the experiment: lower-case letters, digits, '-'. Without it a new environment is written.",
+        show_default=False,
+    ),
+]
+ImageOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="IMAGE",
+        help="Container image. Default: a placeholder in the environment's first registry.",
+        show_default=False,
+    ),
+]
+LauncherOption = Annotated[
+    LauncherName | None,
+    typer.Option(
+        metavar="LAUNCHER",
+        help=f"What starts the processes: {', '.join(LauncherName)}. Default: torchrun.",
+        show_default=False,
+    ),
+]
+NodesOption = Annotated[
+    int | None, typer.Option(min=1, metavar="N", help="Pods that compute. Default: 2.", show_default=False)
+]
+AcceleratorsOption = Annotated[
+    str | None,
+    typer.Option(metavar="KIND:COUNT", help="For each pod. Default: a full node of the environment's first kind."),
+]
+ContextOption = Annotated[
+    str | None,
+    typer.Option(
+        "--from-context",
+        metavar="CONTEXT",
+        help="For a new environment: read what the cluster of this kubeconfig context offers: accelerators, nodes, storage classes, "
+        "operator, queues.",
+        show_default=False,
+    ),
+]
+
+
 def command(
     environment: EnvironmentOption,
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="EXPERIMENT",
-            help="Name of the experiment: lower-case letters, digits, '-'. Without it a new environment is written.",
-            show_default=False,
-        ),
-    ] = None,
-    image: Annotated[
-        str | None,
-        typer.Option(
-            metavar="IMAGE",
-            help="Container image. Default: a placeholder in the environment's first registry.",
-            show_default=False,
-        ),
-    ] = None,
-    launcher: Annotated[
-        LauncherName | None,
-        typer.Option(
-            metavar="LAUNCHER",
-            help=f"What starts the processes: {', '.join(LauncherName)}. Default: torchrun.",
-            show_default=False,
-        ),
-    ] = None,
-    nodes: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Pods that compute. Default: 2.", show_default=False)
-    ] = None,
-    accelerators: Annotated[
-        str | None,
-        typer.Option(metavar="KIND:COUNT", help="For each pod. Default: a full node of the environment's first kind."),
-    ] = None,
-    context: Annotated[
-        str | None,
-        typer.Option(
-            "--from-context",
-            metavar="CONTEXT",
-            help="For a new environment: read what the cluster of this kubeconfig context offers: accelerators, nodes, storage classes, "
-            "operator, queues.",
-            show_default=False,
-        ),
-    ] = None,
+    name: NameArgument = None,
+    image: ImageOption = None,
+    launcher: LauncherOption = None,
+    nodes: NodesOption = None,
+    accelerators: AcceleratorsOption = None,
+    context: ContextOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Write the files of a new experiment or environment.
@@ -126,7 +134,7 @@ def _new_experiment(
     first = f"next: edit {path}{' (its image is a placeholder, which no check accepts)' if image is None else ''}, then"
     following = [
         f"trainform plan {asked.name} -e {shlex.quote(environment)}",
-        f"pulumi stack init {stack}",
+        f"pulumi stack select --create {stack}",
         *([SSH_SECRET.format(stack=stack)] if derives_keys else []),
         f"pulumi preview -s {stack}",
         f"pulumi up -s {stack}",
@@ -148,7 +156,7 @@ def _new_environment(name: str, context: str | None, as_json: bool) -> None:
     path = f"stacks/environments/{name}.yaml"
     files = {path: text, f"stacks/Pulumi.{name}.yaml": stack_text(name)}
     written = write_files(root, files, TAKEN_ENVIRONMENT.format(name=name))
-    made = [f"pulumi stack init {name}", f"pulumi up -s {name}"] if parsed.model.namespace.create else []
+    made = [f"pulumi stack select --create {name}", f"pulumi up -s {name}"] if parsed.model.namespace.create else []
     following = {
         f"next: edit {path}, then": [f"trainform doctor -e {name}", *made],
         f"and for each experiment: trainform new EXPERIMENT -e {name}": [],
