@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import sysconfig
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 import yaml
 
+from tests.repository import ROOT
 from trainform.cli.main import main
 from trainform.examine import examine
 
@@ -148,12 +150,12 @@ def test_the_demo_says_what_to_do_instead(folder: Path, capsys: pytest.CaptureFi
 # --- the Python that Pulumi runs
 
 
-def printed(folder: Path, path: str) -> tuple[object, list[str]]:
+def printed(folder: Path, path: str, python: str = sys.executable, **environ: str) -> tuple[object, list[str]]:
     """`virtualenv` of Pulumi.yaml, and the first commands that are printed, for a shell with this PATH."""
     done = subprocess.run(
-        [sys.executable, "-m", "trainform", "init"],
+        [python, "-m", "trainform", "init"],
         cwd=folder,
-        env={**os.environ, "PATH": path},
+        env={**os.environ, "PATH": path, **environ},
         capture_output=True,
         text=True,
         check=True,
@@ -181,3 +183,17 @@ def test_a_python_that_is_on_nobodys_path(folder: Path) -> None:
     (folder / ".venv").mkdir()
     (folder / "Pulumi.yaml").unlink()
     assert printed(folder, "/usr/bin:/bin") == (".venv", [install, activate])
+
+
+def test_a_python_without_pip(folder: Path) -> None:
+    """As `uv venv` makes it; Pulumi runs `pip list` in it."""
+    made = folder / ".venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(made)], check=True)
+    packages = folder.parent / "packages"
+    packages.mkdir()
+    for path in Path(sysconfig.get_path("purelib")).iterdir():
+        if path.name != "pip" and not path.name.startswith("pip-"):
+            (packages / path.name).symlink_to(path)
+    found = f"{packages}{os.pathsep}{ROOT / 'components'}"
+    python = str(made / "bin" / "python")
+    assert printed(folder, f"{made}/bin:/usr/bin", python, PYTHONPATH=found) == (".venv", ["python3 -m ensurepip"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,16 @@ def queue(live: Live, name: str, **spec: object) -> None:
     until(lambda: live.get("queues", name).get("status", {}).get("state") == "Open", f"the queue {name} to open")
 
 
+@pytest.fixture
+def queues(live: Live) -> Iterator[None]:
+    """Two of somebody else's, one below the other: it must go first."""
+    queue(live, "night")
+    queue(live, "late-night", parent="night")
+    yield
+    live.delete("queues", "late-night")
+    until(lambda: live.find("queues", "late-night") is None, "the queue late-night to go")
+
+
 def of_namespace(project: Project) -> None:
     """The context's namespace, as a user sets it, is the project's."""
     path = project.folder / "kubeconfig"
@@ -38,10 +49,8 @@ def of_namespace(project: Project) -> None:
     project.environ["KUBECONFIG"] = str(path)
 
 
-def test_what_a_live_cluster_offers(project: Project, live: Live) -> None:
+def test_what_a_live_cluster_offers(project: Project, queues: None) -> None:
     of_namespace(project)
-    queue(live, "night")
-    queue(live, "late-night", parent="night")
     printed = project.run(*TRAINFORM, "new", "-e", "live", "--from-context", CONTEXT).succeeded()
     assert "wrote stacks/environments/live.yaml" in printed
     assert "note:" not in printed
