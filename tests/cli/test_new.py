@@ -197,6 +197,19 @@ def test_the_placeholder_is_written_and_refused(project: Path, capsys: pytest.Ca
     assert problem.reason == "is the placeholder that `trainform new` writes"
 
 
+@pytest.mark.parametrize(
+    "limits", ["{require_digest: true}", "{registries: [registry.example.com/change-me]}", "{registries: []}"]
+)
+def test_the_placeholder_is_written_whatever_the_environment_asks_of_images(
+    limits: str, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "stacks/environments/strict.yaml").write_text(
+        f"name: strict\nnamespace: {{name: strict}}\nlimits: {limits}\n"
+    )
+    assert run("resnet", "-e", "strict", capsys=capsys)[0] == 0
+    assert examine("resnet", "strict").problems[0].reason == "is the placeholder that `trainform new` writes"
+
+
 @pytest.mark.parametrize("verb", ["check", "plan", "render"])
 def test_no_verb_takes_the_placeholder(verb: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run("resnet", "-e", "dev", capsys=capsys)

@@ -31,7 +31,7 @@ TAKEN = "choose another name, or edit that file"
 TAKEN_ENVIRONMENT = (
     "choose another name, or edit that file; for a new experiment there: trainform new EXPERIMENT -e {name}"
 )
-CHECKED_IMAGE = "checked"  # in the placeholder's place, which no check accepts
+CHECKED_IMAGE = f"checked@sha256:{'0' * 64}"  # in the placeholder's place, which no check accepts
 SSH_SECRET = "head -c 32 /dev/urandom | base64 | pulumi config set --secret trainform:sshSecret -s {stack}"  # noqa: S105 - the command
 
 
@@ -120,13 +120,13 @@ def _new_experiment(
     asked: NewExperiment, image: str | None, offered: Environment, environment: str, as_json: bool
 ) -> None:
     root = project_root()
-    stand_in = placeholder(next(iter(offered.limits.registries), None))
+    registry = next(iter(offered.limits.registries), None)
     # the rest of the file is checked with an image that could be right, then the placeholder is written
-    checked = stand_in.replace(defaults.PLACEHOLDER_IMAGE, CHECKED_IMAGE) if image is None else image
+    checked = placeholder(registry, CHECKED_IMAGE) if image is None else image
     asked, experiment = _accepted(asked, checked, offered)
     path, stack = f"stacks/experiments/{asked.name}.yaml", f"{asked.name}.{offered.name}"
     files = {
-        path: asked.text(stand_in if image is None else image),
+        path: asked.text(placeholder(registry) if image is None else image),
         f"stacks/Pulumi.{stack}.yaml": stack_text(_for_stack(environment, root), asked.name),
     }
     written = write_files(root, files, TAKEN)

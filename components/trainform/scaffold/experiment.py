@@ -128,9 +128,9 @@ def _entry(kind: str, count: int) -> str:
     return f"{plain(kind)}: {count}"
 
 
-def placeholder(registry: str | None) -> str:
+def placeholder(registry: str | None, name: str = f"{defaults.PLACEHOLDER_IMAGE}:latest") -> str:
     """The image of an experiment whose own is not known yet."""
-    return f"{'docker.io' if registry is None else registry}/{defaults.PLACEHOLDER_IMAGE}:latest"
+    return f"{'docker.io' if registry is None else registry.rstrip('/')}/{name}"
 
 
 def stack_text(environment: str, experiment: str | None = None) -> str:
