@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -9,6 +10,9 @@ import pytest
 from tests.engine.live import Live, until
 from tests.engine.project import Project
 from tests.engine.test_doctor import doctor
+from tests.engine.test_new_environment import use_own_namespace
+from trainform.doctor.offers import survey
+from trainform.scaffold.environment import from_survey
 
 pytestmark = pytest.mark.proof("the operators of every add-on")
 
@@ -40,7 +44,7 @@ def test_operators_and_their_versions(addons_project: Project, addons_live: Live
     }
 
 
-def test_the_local_queues_of_kueue(addons_project: Project, addons_live: Live) -> None:
+def test_the_local_queues_of_kueue(addons_project: Project, addons_live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
     addons_project.environment(backend="jobset", admission="kueue", queues={})
     found = doctor(addons_project, "-e", "dev", "--for", "up", code=1)
     assert found["verbs"]["up"]["missing"] == ["local_queues"]
@@ -50,3 +54,13 @@ def test_the_local_queues_of_kueue(addons_project: Project, addons_live: Live) -
     made = addons_live.request("POST", path, {**queue, "spec": {"clusterQueue": "all"}})
     assert made.status_code == 201, made.text
     assert doctor(addons_project, "-e", "dev", "--for", "up")["checks"]["local_queues"]["found"] == "team"
+
+    monkeypatch.setenv("KUBECONFIG", use_own_namespace(addons_project))
+    read = survey("dev-cluster", addons_project.folder)
+    assert read.unread == ()
+    assert read.operators == ("volcano", "jobset", "kueue", "trainer", "kubedl", "kubeflow")
+    without_volcano = dataclasses.replace(read, operators=tuple(name for name in read.operators if name != "volcano"))
+    text = from_survey("live", without_volcano)
+    assert (
+        "backend: jobset\nadmission: kueue\n# LocalQueues of the namespace, for `queue` of experiments: team\n" in text
+    )

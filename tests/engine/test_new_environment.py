@@ -39,18 +39,19 @@ def queues(live: Live) -> Iterator[None]:
     until(lambda: live.find("queues", "late-night") is None, "the queue late-night to go")
 
 
-def of_namespace(project: Project) -> None:
-    """The context's namespace, as a user sets it, is the project's."""
+def use_own_namespace(project: Project) -> str:
+    """Make the context's namespace the project's, as a user does; the kubeconfig that says so."""
     path = project.folder / "kubeconfig"
     content = yaml.safe_load(Path(project.environ["KUBECONFIG"]).read_text())
     for context in content["contexts"]:
         context["context"]["namespace"] = project.namespace
     path.write_text(yaml.safe_dump(content))
     project.environ["KUBECONFIG"] = str(path)
+    return str(path)
 
 
 def test_what_a_live_cluster_offers(project: Project, queues: None) -> None:
-    of_namespace(project)
+    use_own_namespace(project)
     printed = project.run(*TRAINFORM, "new", "-e", "live", "--from-context", CONTEXT).succeeded()
     assert "wrote stacks/environments/live.yaml" in printed
     assert "note:" not in printed
