@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.samples import environment
+from tests.samples import environment, reasons
 from trainform.backends import platform_manifests
 from trainform.errors import InputError
 
@@ -46,6 +46,17 @@ def test_everything_in_the_order_in_which_it_is_made() -> None:
         "trainform.dev/environment": "dev",
     }
     assert all(manifest.body["metadata"]["labels"] == labels for manifest in made)
+
+
+def test_a_queue_that_is_there_already_is_not_made() -> None:
+    queues = {"research": {"create": False, "capability": {"a800": 8}}, "research-nlp": {"parent": "research"}}
+    assert [manifest.key for manifest in platform_manifests(environment(queues=queues))] == ["queue-research-nlp"]
+
+
+def test_what_a_queue_that_is_there_can_hold_is_checked() -> None:
+    held = environment(queues={"research": {"create": False, "capability": {"a800": 8}}})
+    found = reasons(held, queue="research", roles={"node": {"replicas": 2, "accelerators": {"a800": 8}}})
+    assert found == {"queue": "has a capability of 8 a800, and the gang needs 16 at once"}
 
 
 def test_problems_come_before_objects() -> None:

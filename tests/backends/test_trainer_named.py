@@ -281,13 +281,12 @@ def told_by_plan(content: dict[str, Any], folder: Path, capsys: pytest.CaptureFi
 def test_the_plan_shows_the_split(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, text = told_by_plan(MPI, tmp_path, capsys)
     assert code == 0
-    launcher, worker = (
-        next(line.split() for line in text.splitlines() if line.strip().startswith(role))
-        for role in ("launcher ", "worker ")
-    )
-    assert (launcher[:3], launcher[-1].partition("-")[2][7:]) == (["launcher", "1", "0"], "launcher-0-0")
-    assert worker[:3] == ["worker", "3", "1-3"]
-    assert worker[-3].endswith("-node-0-0")
+    lines = [line.strip() for line in text.splitlines()]
+    assert "Role launcher: 1 pod, rank 0, gang of 1" in lines
+    assert "Role worker: 3 pods, ranks 1-3, gang of 3" in lines
+    launcher, workers = (line.split()[1:] for line in lines if line.startswith("pods "))
+    assert [name.partition("-")[2][7:] for name in launcher] == ["launcher-0-0"]
+    assert workers[0].endswith("-node-0-0")
 
 
 def test_the_plan_refuses_the_split(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

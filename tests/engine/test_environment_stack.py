@@ -8,6 +8,7 @@ import pytest
 
 from tests.engine.live import Live
 from tests.engine.project import Project
+from trainform.backends.queues import API_VERSION as QUEUE_API
 
 pytestmark = pytest.mark.proof("further cases of the environment's stack")
 
@@ -59,6 +60,30 @@ def test_a_namespace_of_somebody_else_is_refused_and_destroy_leaves_the_shared_q
     assert live.find("queues", "team-vision") is None
     assert live.find("priorityclasses", "deadline") is None
     assert live.names("persistentvolumeclaims", project.namespace) == {"datasets"}
+
+
+def test_a_queue_of_somebody_else_is_refused_and_with_create_false_left_as_it_is(project: Project, live: Live) -> None:
+    theirs = f"{project.namespace}-theirs"
+    body = {"apiVersion": QUEUE_API, "kind": "Queue", "metadata": {"name": theirs}, "spec": {"weight": 7}}
+    assert live.request("POST", live.path("queues"), body).status_code == 201
+    project.environment(queues={theirs: {"weight": 2}})
+    stack = project.stack()
+    output = project.pulumi("preview", "-s", stack).failed()
+    assert f"Queue {theirs} exists already and belongs to somebody else" in output
+    assert "write `create: false` in the environment's `queues`" in output
+
+    project.environment(queues={theirs: {"create": False}})
+    project.up(stack)
+    project.copied("hello", lambda data: data.update(queue=theirs))
+    hello = project.stack("hello")
+    project.up(hello)
+    assert live.only_job(project.namespace)["spec"]["queue"] == theirs
+    project.destroy(hello)
+    project.destroy(stack)
+    found = live.get("queues", theirs)
+    assert found["spec"]["weight"] == 7
+    assert "app.kubernetes.io/managed-by" not in found["metadata"].get("labels", {})
+    live.request("DELETE", live.path("queues", name=theirs))
 
 
 def test_a_queue_below_another_comes_after_it_and_goes_before_it(project: Project, live: Live) -> None:

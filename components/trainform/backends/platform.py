@@ -10,7 +10,7 @@ from trainform.plan.build import plan_claim, queue_amounts
 from trainform.plan.environment import environment_problems
 from trainform.plan.model import QueuePlan
 from trainform.spec.environment import Environment
-from trainform.spec.queues import QueueRequest
+from trainform.spec.queues import EnvironmentQueue
 
 
 def platform_manifests(environment: Environment) -> list[Manifest]:
@@ -23,6 +23,7 @@ def platform_manifests(environment: Environment) -> list[Manifest]:
     queues = [
         queue_manifest(QueuePlan(queue, request, queue_amounts(request, environment)), labels)
         for queue, request in _parents_first(environment).items()
+        if request.create
     ]
     manifests = [
         *([namespace(name, labels)] if environment.namespace.create else []),
@@ -36,7 +37,7 @@ def platform_manifests(environment: Environment) -> list[Manifest]:
     return [stamped(manifest) for manifest in manifests]
 
 
-def _parents_first(environment: Environment) -> dict[str, QueueRequest]:
+def _parents_first(environment: Environment) -> dict[str, EnvironmentQueue]:
     """Queues below their parents, as Volcano wants them made. None is its own ancestor: that is told before."""
     queues = environment.queues
     depths: dict[str, int] = {}

@@ -214,6 +214,8 @@ def _ownership(cluster: Cluster, manifest: Manifest) -> Iterable[tuple[str, str]
 FIXES_OF_FOREIGN = {
     "PersistentVolumeClaim": "to use it write `claim: NAME`; to have a new one made, choose another name",
     "Namespace": "write `create: false` to use it as it is",
+    "Queue": "to use it as it is, write `create: false` in the environment's `queues`, and its name in experiments; to have a new one made, "
+    "choose another name",
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from trainform.catalog import defaults
@@ -172,7 +172,7 @@ def _parent_problems(path: str, request: QueueRequest, circling: bool, queues: _
 
 
 def _children_problems(
-    path: str, request: QueueRequest, children: list[QueueRequest], environment: Environment
+    path: str, request: QueueRequest, children: Sequence[QueueRequest], environment: Environment
 ) -> Iterator[Problem]:
     """What children are promised together must fit into what the parent is promised, else into its capability."""
     for field in ("deserved", "guarantee"):

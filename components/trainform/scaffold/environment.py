@@ -87,11 +87,11 @@ def _volcano_queues(survey: Survey) -> Iterator[str]:
     if not queues:
         yield QUEUES
         return
-    yield "# These are there already, for experiments to name; `pulumi up` of the environment's stack refuses queues that it has not made."
+    yield "# These are there already, for experiments to name; `create: false` leaves them as they are."
     yield "queues:"
     parents = _tree({name: below(item, "spec", "parent") for name, item in queues.items()})
     for name in sorted(queues, key=lambda name: (name in parents.values(), name)):
-        yield f"  {_entry(name, {'parent': parents[name]} if name in parents else {})}"
+        yield f"  {_entry(name, {'create': False, **({'parent': parents[name]} if name in parents else {})})}"
 
 
 def _tree(stated: Mapping[str, Any]) -> dict[str, str]:

@@ -23,7 +23,7 @@ from trainform.spec.names import (
     Subdomain,
 )
 from trainform.spec.quantities import Bytes, Quantity
-from trainform.spec.queues import QueueRequest
+from trainform.spec.queues import EnvironmentQueue
 from trainform.spec.roles import Toleration
 from trainform.spec.storage import ClaimRequest
 
@@ -164,9 +164,9 @@ class Environment(Model):
     )
     cluster: Cluster = Field(default=Cluster(), description="Which cluster. Default: the current context.")
     namespace: Namespace = Field(description="The namespace of the jobs.")
-    queues: dict[QueueName, QueueRequest] = Field(
+    queues: dict[QueueName, EnvironmentQueue] = Field(
         default={},
-        description="Queues that the environment's stack owns, by name. Default none: only Volcano's own `default`.",
+        description="Queues that experiments may name, by name; the environment's stack makes them. Default none: only Volcano's own `default`.",
     )
     priority_classes: dict[Subdomain, PriorityClass] = Field(
         default={}, description="PriorityClasses that the environment's stack owns, by name. Default none."

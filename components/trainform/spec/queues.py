@@ -44,6 +44,16 @@ class QueueRequest(Model):
     )
 
 
+class EnvironmentQueue(QueueRequest):
+    """A queue that experiments of the environment may name."""
+
+    create: bool = Field(
+        default=True,
+        description="Whether the environment's own stack makes it. Default true. false: it is there already and stays as it is; the other fields then say "
+        "what experiments are held against. A change makes a new object, or removes it.",
+    )
+
+
 class OwnQueue(QueueRequest):
     """A queue that belongs to the experiment's stack and goes with it."""
 
