@@ -12,9 +12,9 @@ from trainform.toolchain import DOWNLOAD_GB, Outlook, build_time
 # What, in which words, and how long on 2 cores.
 STEPS = (
     ("sandbox", "etcd, API server, Volcano and {nodes} simulated nodes start", "10 s"),
-    ("environment", "pulumi up: namespace, queue and shared claims", "10 s"),
-    ("experiment", "pulumi preview, then pulumi up: the manifests above", "15 s"),
-    ("pods", "Volcano places {pods} pods as a gang", "5 s"),
+    ("environment", "pulumi up: namespace, queue and shared claims", "5 s"),
+    ("experiment", "pulumi preview, then pulumi up: the manifests above", "5 s"),
+    ("pods", "Volcano places {pods} pods as a gang", "2 s"),
 )
 
 
