@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.toolchain import official
-from tests.toolchain.internet import Answer, Internet, archive, module, sha256
+from tests.toolchain.internet import Answer, Internet, Request, archive, module, sha256
 from tests.toolchain.recording import Recording
 from trainform.errors import ToolchainError
 from trainform.progress import SILENT
@@ -108,6 +108,25 @@ def test_everything_is_downloaded_together_and_without_go(internet: Internet, co
     assert ensure(again, copy) == made
     assert again.lines == []
     assert len(internet.requests) == asked
+
+
+def test_what_has_come_and_the_time_that_is_left_are_told_while_a_server_is_slow(
+    internet: Internet, copy: Path
+) -> None:
+    whole, progress = internet.sites[FINAL["kube-apiserver"]], Recording()
+    assert isinstance(whole, Answer)
+
+    def slow(request: Request) -> Answer:
+        end = time.monotonic() + 60
+        while request.method == "GET" and not any(progress.estimates) and time.monotonic() < end:
+            time.sleep(0.02)
+        return whole
+
+    internet.sites[FINAL["kube-apiserver"]] = slow
+    ensure_control_plane(progress, copy)
+    assert "downloading: 0 MB of up to 0 MB" in progress.lines
+    left = next(estimate for estimate in progress.estimates if estimate)
+    assert 0 < left < 60
 
 
 def test_each_file_is_fetched_once_and_of_an_image_only_what_is_needed(internet: Internet, copy: Path) -> None:
