@@ -46,6 +46,8 @@ def test_a_shell_that_evaluates_them_works_in_the_sandbox(sandbox: Sandbox, tool
 
 def test_exports_are_the_same_for_programs(sandbox: Sandbox) -> None:
     found = exports(sandbox.folder)
+    printed = _run("sandbox", "env", "--json", "--folder", str(sandbox.folder))
+    assert json.loads(printed.stdout) == {"unset": ["PULUMI_CONFIG_PASSPHRASE"], "export": found}
     assert found["PULUMI_CONFIG_PASSPHRASE_FILE"] == str(sandbox.folder / "passphrase")
     assert found["PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION"] == "true"
 
@@ -60,6 +62,23 @@ def test_status_as_a_table_as_json_and_as_exit_code(sandbox: Sandbox, tmp_path: 
     nothing = _run("sandbox", "status", "--folder", str(tmp_path / "none"))
     assert nothing.returncode == 1
     assert "not running" in nothing.stdout
+
+
+def test_up_for_programs(sandbox: Sandbox) -> None:
+    """Of a sandbox that is up already. Progress is on standard error, and with --quiet nowhere."""
+    words = ("sandbox", "up", "--json", "--folder", str(sandbox.folder))
+    done, quiet = _run(*words), _run(*words, "-q")
+    assert (done.returncode, quiet.stderr) == (0, "")
+    assert json.loads(done.stdout) == json.loads(quiet.stdout)
+    assert json.loads(done.stdout) == {
+        "ok": True,
+        "folder": str(sandbox.folder),
+        "url": sandbox.url,
+        "context": sandbox.context,
+        "nodes": 6,
+        "addons": [],
+        "next": [f'eval "$(trainform sandbox env --folder {sandbox.folder})"'],
+    }
 
 
 def test_verbs_without_a_sandbox_say_what_to_do(tmp_path: Path) -> None:
