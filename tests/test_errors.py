@@ -237,3 +237,14 @@ def test_the_tree() -> None:
     assert (
         str(ClusterError("2 problems:", findings=[("a", "b"), ("c", "d")])) == "2 problems:\na\n  fix: b\nc\n  fix: d"
     )
+
+
+def test_what_is_wrong_in_a_cluster_for_programs() -> None:
+    error = ClusterError("2 things are wrong:", "mend them", [("no queue", "make it"), ("no namespace", "")])
+    assert error.as_dict() == {
+        "message": "2 things are wrong",
+        "fix": "mend them",
+        "details": [],
+        "findings": [{"message": "no queue", "fix": "make it"}, {"message": "no namespace", "fix": ""}],
+        "problems": [],
+    }

@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -100,6 +101,24 @@ def test_a_person_is_asked_for_it(flags: list[str]) -> None:
     os.close(master)
     assert (process.returncode, out.split(",")[0]) == (0, "hello: ok")
     assert ("reading from the terminal" in err) == (not flags)
+
+
+def test_an_interrupt_is_an_error_like_others(tmp_path: Path) -> None:
+    """Nothing is written then, and nothing is left."""
+    master, terminal = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "trainform", "check", "-", "-e", "dev", "--json", "-o", str(tmp_path / "out")],
+        stdin=terminal, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT, text=True,
+    )  # fmt: skip
+    os.close(terminal)
+    assert process.stderr is not None
+    assert "reading from the terminal" in process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=120)
+    os.close(master)
+    assert (process.returncode, err) == (130, "")
+    assert json.loads(out)["error"]["message"] == "interrupted; to go on, run the same command again"
+    assert list(tmp_path.iterdir()) == []
 
 
 # --- stacks

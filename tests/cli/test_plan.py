@@ -9,10 +9,14 @@ from typing import Any
 
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.cli.running import run
 from tests.repository import ROOT, names, read
 from trainform.backends import job_manifests
+from trainform.cli.plan_text import _columns, _wrapped
+from trainform.escaping import escaped
 from trainform.examine import examine
 from trainform.plan.model import Plan
 
@@ -97,6 +101,28 @@ def test_long_names_fit(long: str) -> None:
 def test_any_terminal(columns: int, long: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
     assert named(examine(long, "dev").plan()) - words(shown(long)) == set()
+
+
+cells = st.text(st.characters(exclude_categories=["Zs", "Zl", "Zp", "Cc"]), min_size=1, max_size=30)
+
+
+@given(st.lists(st.tuples(cells, cells, cells), max_size=6), st.integers(1, 60))
+def test_a_cell_is_never_broken(rows: list[tuple[str, str, str]], width: int) -> None:
+    """In order, and a line that is too long holds one of them alone."""
+    lines = list(_columns(rows, width))
+    whole = [escaped(cell) for row in rows for cell in row]
+    assert "".join("".join(lines).split()) == "".join("".join(whole).split())
+    for line in lines:
+        assert len(line) <= width or line.strip() in whole
+    for cell in whole:
+        assert any(cell in line for line in lines)
+
+
+@given(st.lists(cells, max_size=9), st.integers(1, 60))
+def test_a_word_is_never_broken(given_words: list[str], width: int) -> None:
+    lines = _wrapped(" ".join(given_words), width)
+    assert " ".join(lines).split() == " ".join(map(escaped, given_words)).split()
+    assert all(len(line) <= width or len(line.split()) == 1 for line in lines)
 
 
 def test_what_runs_before_the_containers(long: str) -> None:
