@@ -180,11 +180,16 @@ def test_secrets_are_neither_needed_nor_shown(project: Path) -> None:
         {"source": "stacks/Pulumi.mine.yaml", "line": 2, "path": "config.trainform:experiment", "value": None,
          "reason": "is a secret, and what a job runs is none", "fix": "pulumi config set trainform:experiment VALUE"}
     ]  # fmt: skip
-    write(project, "mine", "config:\n  token: hunter2\n  token: hunter2\n  hunter2\n")
-    for flags in ([], ["--json"]):
-        code, out, err = run("plan", "-s", "mine", *flags)
-        assert code == 2
-        assert "hunter2" not in out + err
+    for text in (
+        "  token: hunter2\n  token: hunter2\n  hunter2\n",
+        "  other: !!int hunter2\n",
+        "  ? {hunter2: x}\n  : y\n",
+    ):
+        write(project, "mine", f"config:\n{text}")
+        for flags in ([], ["--json"]):
+            code, out, err = run("plan", "-s", "mine", *flags)
+            assert code == 2
+            assert "hunter2" not in out + err
 
 
 @pytest.mark.parametrize(

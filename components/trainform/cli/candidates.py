@@ -13,22 +13,18 @@ _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 def experiments(incomplete: str) -> list[str]:
     """Experiments of the project whose names begin so."""
-    return _offered(incomplete, EXPERIMENTS)
+    return _offered(incomplete, known_names(EXPERIMENTS))
 
 
 def environments(incomplete: str) -> list[str]:
     """Environments of the project whose names begin so."""
-    return _offered(incomplete, ENVIRONMENTS)
+    return _offered(incomplete, known_names(ENVIRONMENTS))
 
 
 def stacks(incomplete: str) -> list[str]:
     """Stacks of the project whose names begin so."""
-    return _offered(incomplete, None)
+    return _offered(incomplete, known_stacks())
 
 
-def _offered(incomplete: str, folder: str | None) -> list[str]:
-    try:
-        names: Iterable[str] = known_stacks() if folder is None else known_names(folder)
-    except OSError:  # a folder that is gone or may not be read: nobody expects a message while typing
-        return []
+def _offered(incomplete: str, names: Iterable[str]) -> list[str]:
     return [name for name in names if name.startswith(incomplete) and _PLAIN.fullmatch(name)]

@@ -13,6 +13,7 @@ from trainform.project import known_stacks, stack_path
 from trainform.spec.read import Content, read_content
 
 NAMESPACE = "trainform"
+CORRECT = "correct the YAML of this line, whose value is not shown: it may be a secret"
 KEYS = ("experiment", "environment", "run")
 
 
@@ -58,14 +59,14 @@ def run_number(written: str | None) -> int:
 
 
 def _read(root: Path, name: str) -> Content:
-    """The file; InputError with the problems of its form, without any value."""
+    """The file; InputError with the problems of its form, of which value and fix would repeat what may be a secret."""
     try:
         content = read_content(root / name, name)
         problems = [*content.problems]
     except InputError as error:
         problems = error.problems
     if problems:
-        raise InputError([dataclasses.replace(problem, value=None) for problem in problems])
+        raise InputError([dataclasses.replace(problem, value=None, fix=CORRECT) for problem in problems])
     return content
 
 
