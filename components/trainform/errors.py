@@ -177,10 +177,14 @@ class TrainformError(Exception):
         return [*map(escaped, shown)]
 
     def as_dict(self) -> dict[str, object]:
-        """The same for machines: what `--json` has under `error`, always with these keys. Nothing is escaped here; JSON does it."""
+        """What `--json` has under `error`, always with these keys. Nothing is escaped here; JSON does it."""
         return {
-            "message": self.message.removesuffix(":"), "fix": self.fix, "details": list(self.details), "findings": [], "problems": [],
-        }  # fmt: skip
+            "message": self.message.removesuffix(":"),
+            "fix": self.fix,
+            "details": list(self.details),
+            "findings": [],
+            "problems": [],
+        }
 
 
 class CommandLineError(TrainformError):

@@ -1,4 +1,4 @@
-"""Where the files of a project are, and which names they have. No file is read here, so that a shell's completion is fast."""
+"""Where the files of a project are, and their names. None is read, so that a shell's completion is fast."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ EXPERIMENTS, ENVIRONMENTS = "experiments", "environments"
 
 
 def project_root(start: Path | None = None) -> Path:
-    """The nearest folder with a Pulumi.yaml, from `start` (default: the current folder) upwards; else `start` itself."""
+    """The nearest folder with a Pulumi.yaml, from `start` (default: the current one) upwards; else `start` itself."""
     start = Path.cwd() if start is None else start
     return next((folder for folder in (start, *start.parents) if (folder / "Pulumi.yaml").is_file()), start)
 

@@ -20,6 +20,7 @@ from trainform.catalog import defaults
 
 HELLO = (ROOT / "stacks/experiments/hello.yaml").read_bytes()
 DEV = (ROOT / "stacks/environments/dev.yaml").read_bytes()
+NEWLINE = b"\n"
 VERBS = ["check", "plan", "render"]
 
 
@@ -74,6 +75,13 @@ def test_it_is_read_like_a_file(given: bytes, reason: str) -> None:
     assert reason in err
     assert "<stdin>" in err
     assert "Traceback" not in err
+
+
+def test_verbs_that_take_an_environment_take_it_from_there(tmp_path: Path) -> None:
+    for words in (["doctor"], ["sandbox", "up", "--folder", str(tmp_path / "sandbox")]):
+        code, out, err = piped(*words, "-e", "-", given=DEV + b"further: 1\n")
+        assert (code, out) == (2, "")
+        assert f"<stdin>:{DEV.count(NEWLINE) + 1}: further" in err.replace("\n", " ")
 
 
 def test_only_one_file_comes_from_it() -> None:

@@ -1,4 +1,4 @@
-"""How a verb is called and how its help looks: typer's app with plain help texts and the options that all verbs have."""
+"""How a verb is called and how its help looks: plain texts, and the options that all verbs have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a shell may put in the place of a word that has been begun: names of the project's files, of which none is read."""
+"""What a word that has been begun may become: names of the project's files, of which none is read."""
 
 from __future__ import annotations
 

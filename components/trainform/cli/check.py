@@ -33,8 +33,8 @@ def command(
 ) -> None:
     """Find every problem of experiments in an environment, without a cluster.
 
-    All problems of all files are printed at once: the place, the value, why it is wrong, and what to write instead. Notes say what is
-    allowed but may surprise. Exit code: 0, or 2 if there is a problem.
+    All problems of all files are printed at once: the place, the value, why it is wrong, and what to write instead.
+    Notes say what is allowed but may surprise. Exit code: 0, or 2 if there is a problem.
     """
     chosen = choose(experiments, environment, stack, run)
     results = _examine(chosen)

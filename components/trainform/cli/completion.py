@@ -17,7 +17,7 @@ from trainform.terminal.lines import echo
 PROGRAM = "trainform"
 VARIABLE = "_TRAINFORM_COMPLETE"
 CONVERSION = "process_value"
-"""typer converts the words of a command with pydantic, which takes half of the time, and here nobody looks at the values."""
+"""typer converts the words of a command with pydantic: half of the time, for values that nobody looks at."""
 
 
 class ShellName(StrEnum):
@@ -45,7 +45,7 @@ def command(
 
 
 def complete(build_app: Callable[[list[str]], Any]) -> int:
-    """Answer a script: print what the word at the cursor may become. Nothing is told of what goes wrong: a person is typing."""
+    """Answer a script: print what the word at the cursor may become. Errors are silent: a person is typing."""
     completion_init()
     for kind in (TyperArgument, TyperOption):
         setattr(kind, CONVERSION, _as_typed)

@@ -19,7 +19,8 @@ STYLES = {"ok": "green", "note": "yellow", "missing": "red", "not checked": "dim
 EnvironmentOption = Annotated[
     str | None,
     environment_option(
-        f"{WHICH_ENVIRONMENT} Looks in its context for what it names: namespace, queues, classes, claims. Without it: the current context."
+        f"{WHICH_ENVIRONMENT} Looks in its context for what it names: namespace, queues, classes, claims. Without "
+        "it: the current context."
     ),
 ]
 ForOption = Annotated[
@@ -27,7 +28,8 @@ ForOption = Annotated[
     typer.Option(
         "--for",
         metavar="VERBS",
-        help="Exit code 1 if one of these lacks something: check, preview, up, rehearse, sandbox, demo, test (`make test`), environment "
+        help="Exit code 1 if one of these lacks something: check, preview, up, rehearse, sandbox, demo, test "
+        "(`make test`), environment "
         "(its own stack) and so on; several with commas.",
         show_default=False,
     ),
@@ -53,8 +55,8 @@ def command(
 ) -> None:
     """Show what is missing for which command, and what installs it.
 
-    Changes nothing. Exit code: 0, also if something is missing, since not everybody needs everything; with --for 1 if one of those
-    commands lacks something; 2 if an option or the environment's file is wrong.
+    Changes nothing. Exit code: 0, also if something is missing, since not everybody needs everything; with --for 1 if
+    one of those commands lacks something; 2 if an option or the environment's file is wrong.
     """
     from trainform.doctor.checks import CHECKS
     from trainform.doctor.looking import look

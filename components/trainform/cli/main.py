@@ -47,7 +47,8 @@ def build_app(arguments: list[str]) -> App:
     app = App(
         name="trainform",
         help="Distributed training jobs as infrastructure code.",
-        epilog="`trainform VERB --help` tells what a verb takes. Jobs are previewed, made and taken down by `pulumi preview`, `up` and `destroy`.",
+        epilog="`trainform VERB --help` tells what a verb takes. Jobs are previewed, made and taken down by "
+        "`pulumi preview`, `up` and `destroy`.",
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )

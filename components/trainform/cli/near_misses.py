@@ -8,8 +8,14 @@ from collections.abc import Collection
 PREVIEW = "`pulumi preview -s STACK` shows what would change; `trainform plan` what a job is, from its files alone"
 CHANGES = "`pulumi preview -s STACK --diff` compares with what was applied, field by field"
 UP = "`pulumi up -s STACK` makes or changes the job; `trainform sandbox up` starts a cluster on this machine"
-DESTROY = "`pulumi destroy -s STACK` takes the job down, claims with `keep: true` stay; `trainform sandbox down` ends the sandbox"
-STATUS = "`kubectl get pods -n NAMESPACE` shows the job's pods; `trainform sandbox status` the sandbox; `trainform doctor` what is missing"
+DESTROY = (
+    "`pulumi destroy -s STACK` takes the job down, claims with `keep: true` stay; `trainform sandbox down` "
+    "ends the sandbox"
+)
+STATUS = (
+    "`kubectl get pods -n NAMESPACE` shows the job's pods; `trainform sandbox status` the sandbox; "
+    "`trainform doctor` what is missing"
+)
 LOGS = "`kubectl logs POD -n NAMESPACE` prints what a pod wrote; `trainform plan` lists the pods' names"
 CHECK = "`trainform check EXPERIMENT -e ENV` finds every problem of both files"
 LIST = "`pulumi stack ls` lists stacks; the files in stacks/experiments and stacks/environments are what can be named"
@@ -95,8 +101,10 @@ NEAR_MISSES = {
 # The same below a verb: the word, and the sub-verb that does it.
 SYNONYMS = {
     "trainform sandbox": {
-        "start": "up", "create": "up", "run": "up", "stop": "down", "delete": "down", "destroy": "down", "remove": "down", "rm": "down",
-        "list": "status", "ls": "status", "get": "status", "ps": "status", "logs": "status", "kubeconfig": "env", "export": "env", "shell": "env",
+        "start": "up", "create": "up", "run": "up",
+        "stop": "down", "delete": "down", "destroy": "down", "remove": "down", "rm": "down",
+        "list": "status", "ls": "status", "get": "status", "ps": "status", "logs": "status",
+        "kubeconfig": "env", "export": "env", "shell": "env",
     },
     "trainform toolchain": {
         "install": "ensure", "build": "ensure", "download": "ensure", "get": "ensure", "update": "ensure",

@@ -30,7 +30,8 @@ ProcessesOption = Annotated[
         "--processes",
         min=1,
         metavar="N",
-        help="Most CPU processes on each node, in place of its accelerators. Default: 2; with --from-cluster what the cluster admitted.",
+        help="Most CPU processes on each node, in place of its accelerators. Default: 2; with --from-cluster what "
+        "the cluster admitted.",
         show_default=False,
     ),
 ]
@@ -77,8 +78,8 @@ def command(
 ) -> None:
     """Run the job's pods as containers on this machine.
 
-    They have the same commands, variables, files, secrets, shared memory and names as in the cluster. Docker must run here. Ctrl-C
-    removes everything. Exit code: 0, or 1 if a pod fails or does not end in time.
+    They have the same commands, variables, files, secrets, shared memory and names as in the cluster. Docker must run
+    here. Ctrl-C removes everything. Exit code: 0, or 1 if a pod fails or does not end in time.
     """
     from trainform.cli.progress import display
     from trainform.rehearsal.display import console_display

@@ -24,8 +24,8 @@ def command(
 ) -> None:
     """Print the manifests that `pulumi up` applies.
 
-    One YAML document for each object, in the order in which they are made; with --json one list. `-s STACK` prints exactly what
-    `pulumi up -s STACK` applies.
+    One YAML document for each object, in the order in which they are made; with --json one list. `-s STACK` prints
+    exactly what `pulumi up -s STACK` applies.
     """
     from trainform.backends import job_manifests
     from trainform.manifests.documents import to_yaml

@@ -26,7 +26,8 @@ NOT_RUNNING = 1
 EnvironmentOption = Annotated[
     str | None,
     environment_option(
-        f"{WHICH_ENVIRONMENT} Nodes, storage classes and the context are made as it says. Without it: as the last time, at first two nodes "
+        f"{WHICH_ENVIRONMENT} Nodes, storage classes and the context are made as it says. Without it: as the last "
+        "time, at first two nodes "
         "without accelerators."
     ),
 ]
@@ -35,7 +36,8 @@ FolderOption = Annotated[
     typer.Option(
         "--folder",
         metavar="DIR",
-        help="The sandbox's folder. Default: TRAINFORM_SANDBOX, else .trainform/sandbox beside the nearest Pulumi.yaml.",
+        help="The sandbox's folder. Default: TRAINFORM_SANDBOX, else .trainform/sandbox beside the nearest "
+        "Pulumi.yaml.",
         show_default=False,
     ),
 ]
@@ -53,7 +55,8 @@ WithOption = Annotated[
     typer.Option(
         "--with",
         metavar="ADD-ONS",
-        help="Run these operators beside Volcano: kubeflow, trainer, jobset, kueue, kubedl; several with commas. Each is built once. They "
+        help="Run these operators beside Volcano: kubeflow, trainer, jobset, kueue, kubedl; several with commas. "
+        "Each is built once. They "
         "stay until `down`.",
         show_default=False,
     ),
@@ -63,7 +66,8 @@ PurgeOption = Annotated[
     typer.Option(
         "--purge",
         "--delete",
-        help="Also remove the folder with the logs and the passphrase. Secrets in stack files can then not be read any more.",
+        help="Also remove the folder with the logs and the passphrase. Secrets in stack files can then not be "
+        "read any more.",
     ),
 ]
 
@@ -78,9 +82,10 @@ def up_command(
 ) -> None:
     """Start the control plane, or make the running one match the environment.
 
-    It has a real API server, Volcano with its webhooks, and simulated nodes that offer the environment's accelerators, all on
-    loopback. Pods run until they are deleted, or end by themselves if their template has the annotations
-    `sandbox.trainform.dev/run-for: 30s` and `sandbox.trainform.dev/exit-code: "1"`. Sandboxes in different folders run side by side.
+    It has a real API server, Volcano with its webhooks, and simulated nodes that offer the environment's
+    accelerators, all on loopback. Pods run until they are deleted, or end by themselves if their template has the
+    annotations `sandbox.trainform.dev/run-for: 30s` and `sandbox.trainform.dev/exit-code: "1"`. Sandboxes in
+    different folders run side by side.
     """
     from trainform.cli.progress import display
     from trainform.sandbox import chosen_addons, chosen_folder, note_older_salts, up
@@ -124,8 +129,9 @@ def _settings(environment: str | None, folder: Path) -> SandboxSettings:
 def down_command(folder: FolderOption = None, purge: PurgeOption = False, as_json: JsonOption = False) -> None:
     """Stop what `up` started, and remove the cluster with all objects in it.
 
-    The state of Pulumi stacks in the sandbox is removed too: it describes objects that are gone. The logs stay, and the passphrase,
-    to which the salts in stack files belong. The demo's copy of the project is yours and always stays.
+    The state of Pulumi stacks in the sandbox is removed too: it describes objects that are gone. The logs stay, and
+    the passphrase, to which the salts in stack files belong. The demo's copy of the project is yours and always
+    stays.
     """
     from trainform.cli.progress import display
     from trainform.sandbox import REMEDY, chosen_folder, copy_folder, down, is_evaluated, stacks_of
@@ -198,8 +204,9 @@ def _number(value: int | None) -> str:
 def env_command(folder: FolderOption = None, as_json: JsonOption = False) -> None:
     """Print the variables with which a shell works in the sandbox.
 
-    After `eval "$(trainform sandbox env)"` kubectl and pulumi use it: KUBECONFIG, PATH, PULUMI_* and GOGC are set. Stacks keep their
-    state in the sandbox's folder, and encrypt secrets with a passphrase that is made once and kept in a file there.
+    After `eval "$(trainform sandbox env)"` kubectl and pulumi use it: KUBECONFIG, PATH, PULUMI_* and GOGC are set.
+    Stacks keep their state in the sandbox's folder, and encrypt secrets with a passphrase that is made once and kept
+    in a file there.
     """
     from trainform.sandbox import chosen_folder, exports
     from trainform.sandbox.exports import UNSET

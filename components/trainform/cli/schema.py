@@ -20,7 +20,8 @@ FolderOption = Annotated[
 def command(folder: FolderOption = None, as_json: JsonOption = False) -> None:
     """Write the JSON Schemas of both files.
 
-    The first line of each experiment and environment names its schema, so that editors complete and check while you type.
+    The first line of each experiment and environment names its schema, so that editors complete and check while you
+    type.
     """
     from trainform.spec.schema import FILES, schema
 

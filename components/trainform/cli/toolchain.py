@@ -21,7 +21,8 @@ WithOption = Annotated[
     typer.Option(
         "--with",
         metavar="ADD-ONS",
-        help="Also get these add-ons of the sandbox: kubeflow, trainer, jobset, kueue, kubedl; several with commas. Without it each "
+        help="Also get these add-ons of the sandbox: kubeflow, trainer, jobset, kueue, kubedl; several with "
+        "commas. Without it each "
         "is built when a sandbox first asks for it.",
         show_default=False,
     ),
@@ -32,9 +33,9 @@ WithOption = Annotated[
 def ensure_command(pulumi_only: PulumiOnlyOption = False, addons: WithOption = None) -> None:
     """Find, download or build what is missing.
 
-    TRAINFORM_TOOLCHAIN chooses the way: system, download, build, or auto, which tries them in this order. The sandbox's programs are
-    never taken from the system, since their versions are pinned. Add-ons are built, except for Kubernetes' scheduler. Everything is
-    kept in a cache; TRAINFORM_CACHE names another folder for it.
+    TRAINFORM_TOOLCHAIN chooses the way: system, download, build, or auto, which tries them in this order. The
+    sandbox's programs are never taken from the system, since their versions are pinned. Add-ons are built, except for
+    Kubernetes' scheduler. Everything is kept in a cache; TRAINFORM_CACHE names another folder for it.
     """
     from trainform.cli.progress import display
     from trainform.sandbox.addons import chosen_addons, parts_of, with_needed
@@ -52,7 +53,8 @@ def ensure_command(pulumi_only: PulumiOnlyOption = False, addons: WithOption = N
 def where_command(as_json: JsonOption = False) -> None:
     """Print where everything is.
 
-    Also how it came (from this machine, downloaded, built), whether a download was verified, and what is missing. Changes nothing.
+    Also how it came (from this machine, downloaded, built), whether a download was verified, and what is missing.
+    Changes nothing.
     """
     from trainform.terminal.lines import echo, echo_json
     from trainform.toolchain.whereabouts import whereabouts

@@ -27,8 +27,8 @@ class Stack:
 
 
 def load_stack(name: str, root: Path) -> Stack:
-    """The stack as `pulumi up -s NAME` would read it; InputError where it has no file, or runs no experiment. Of its config only the three keys
-    are looked at, and no value of it is in any message but the number of the run: others may be secrets."""
+    """The stack as `pulumi up -s NAME` would read it; InputError where it has no file, or runs no experiment. Of its
+    config only `KEYS` are looked at, and no other value is in any message: it may be a secret."""
     short = name.rpartition("/")[2]  # Pulumi's own names are ORGANIZATION/PROJECT/STACK, its files have the last part
     known = known_stacks(root)
     if short not in known:

@@ -18,9 +18,9 @@ _ANYONE = 0o666
 
 @contextlib.contextmanager
 def output_to(file: str | None, is_input: Callable[[Path], bool]) -> Iterator[None]:
-    """Until the block is left, standard output is a new file beside the named one, which then takes its place; where an error leaves the block,
-    the named file stays as it was. A link stays one. InputError where nothing can be written there, or where `is_input` says
-    that the verb has read that file.
+    """Until the block is left, standard output is a new file beside the named one, which then takes its place; where
+    an error leaves the block, the named file stays as it was. A link stays one. InputError where nothing can be
+    written there, or where `is_input` says that the verb has read that file.
     """
     if file is None or file == STANDARD_OUTPUT:
         yield
