@@ -9,7 +9,7 @@ from trainform.progress import Step
 
 
 class Recording:
-    """Steps, their updates and notes in one list, oldest first; `estimates`: the seconds that each update says are left."""
+    """Steps, their updates and notes in one list, oldest first; `estimates`: the seconds left of each update."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []

@@ -106,7 +106,7 @@ class _Running:
 
 
 def fit(text: Text, time: str, width: int) -> Text:
-    """Both in one line of at most so many columns, since a line that wraps cannot be rewritten. The text is cut first."""
+    """Both in one line of at most `width` columns: a line that wraps cannot be rewritten. The text is cut first."""
     shown = text.copy()
     shown.truncate(max(width - cell_len(time), 1), overflow="ellipsis")
     shown.append(time)

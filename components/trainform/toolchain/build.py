@@ -108,8 +108,8 @@ def _build_arguments(part: Part, folder: Path) -> list[str]:
 
 
 def _list_arguments(part: Part) -> list[str]:
-    """A line for each package: whether it is stale, that is not in the compiler's cache, and its path. Main packages are
-    left out: they are stale until they are installed. What is wrong (-e) the build says, and better."""
+    """A line for each package: whether it is stale, that is not in the compiler's cache, and its path. Main packages
+    are left out: they are stale until they are installed. What is wrong (-e) the build says, and better."""
     line = '{{if ne .Name "main"}}{{.Stale}} {{.ImportPath}}{{end}}'
     return ["list", "-e", "-deps", "-f", line, *_flags(part), part.target]
 
