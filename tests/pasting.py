@@ -27,7 +27,11 @@ QUIET_SECONDS = 20.0  # a shell that waits at its prompt for so long has read al
 MOST_SILENT_SECONDS = 300.0  # a command that says nothing for so long asks something, or hangs
 CURSOR_QUERY, CURSOR_ANSWER = b"\x1b[6n", b"\x1b[1;1R"  # every terminal answers it; who has no answer waits for seconds
 _PROMPT = re.compile(r"<exit code (\d+)> ")
-_LOGIN = "import os, sys; os.login_tty(int(sys.argv[1])); os.execvp(sys.argv[2], sys.argv[2:])"
+# A terminal's window ends its programs by SIGHUP, which `nohup` makes its children ignore.
+_LOGIN = (
+    "import os, signal, sys; signal.signal(signal.SIGHUP, signal.SIG_DFL); os.login_tty(int(sys.argv[1])); "
+    "os.execvp(sys.argv[2], sys.argv[2:])"
+)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests import pasting
+from tests.engine.live import until
 from tests.pasting import COLUMNS, CURSOR_ANSWER, ROWS, SHELLS, PastingShell
 
 
@@ -54,6 +56,20 @@ def test_a_command_that_waits_for_ever_is_given_up(shell: PastingShell, monkeypa
     monkeypatch.setattr(pasting, "QUIET_SECONDS", 0.1)
     monkeypatch.setattr(pasting, "MOST_SILENT_SECONDS", 0.5)
     assert not shell.paste("cat /dev/zero > /dev/null\n").codes
+
+
+def test_a_closed_terminal_ends_its_programs_also_below_nohup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pasting, "QUIET_SECONDS", 0.1)
+    monkeypatch.setattr(pasting, "MOST_SILENT_SECONDS", 0.5)
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup leaves it
+    try:
+        with PastingShell("bash", tmp_path, {"PATH": os.environ["PATH"]}) as shell:
+            shell.paste("sh -c 'echo $$ > program; exec sleep 600'\n")
+            program = Path("/proc", (tmp_path / "program").read_text().strip())
+            assert program.exists()
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    until(lambda: not program.exists(), "the program to end")
 
 
 def test_a_shell_that_ends_is_seen(shell: PastingShell) -> None:
