@@ -19,15 +19,18 @@ LANGUAGES = ("sh", "console", "yaml", "json", "python", "text")
 README = ROOT / "README.md"
 DOCUMENTS = (README, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")))
 PROMPT = "$ "
+ADDRESS = "ADDRESS"  # of the repository, for which a reader writes what they know
+ELSEWHERE = "Without this repository"  # the heading in the README of the blocks for an empty folder
 _BLOCK = re.compile(r"^```(.*)\n((?:.*\n)*?)^```$", re.MULTILINE)
 
 
 @dataclasses.dataclass(frozen=True)
 class Block:
-    """One fenced block; `line` is the one of its first fence, counted from 1."""
+    """One fenced block; `line` is the one of its first fence, counted from 1, and `heading` the last one above it."""
 
     document: str
     line: int
+    heading: str
     language: str
     text: str
 
@@ -59,7 +62,19 @@ def read_blocks(document: Path) -> list[Block]:
     """All blocks of a document, in order."""
     text = document.read_text()
     name = document.relative_to(ROOT).as_posix()
-    return [Block(name, text.count("\n", 0, found.start()) + 1, found[1], found[2]) for found in _BLOCK.finditer(text)]
+    return [
+        Block(name, text.count("\n", 0, found.start()) + 1, _heading_above(text[: found.start()]), found[1], found[2])
+        for found in _BLOCK.finditer(text)
+    ]
+
+
+def _heading_above(text: str) -> str:
+    return str(re.findall(r"^#+ (.*)$", text, re.MULTILINE)[-1])
+
+
+def blocks_of_a_clone() -> list[Block]:
+    """What is pasted from the README to begin with the repository, in order."""
+    return [block for block in blocks_of("sh", README) if block.heading != ELSEWHERE]
 
 
 def blocks_of(language: str, *documents: Path) -> list[Block]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.documents import README, Block, blocks_of
+from tests.documents import README, Block, blocks_of, blocks_of_a_clone
 from tests.engine.live import Live, until
 from tests.engine.project import Project
 from tests.repository import ROOT, copy_stacks
@@ -47,7 +47,7 @@ def table(lines: Iterable[str]) -> set[tuple[str, ...]]:
 
 @pytest.mark.shows("the README's commands")
 def test_the_readmes_commands(clone: Project) -> None:
-    commands = [command for block in blocks_of("sh", README) for command in block.commands]
+    commands = [command for block in blocks_of_a_clone() for command in block.commands]
     rest = [command for command in commands if not command.startswith(OF_A_CLONE)]
     clone.run("bash", "-c", "\n".join(["set -e", *rest]), timeout=300).succeeded()
 

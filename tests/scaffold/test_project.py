@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from typing import Any
 
 import pytest
 import yaml
@@ -17,11 +19,12 @@ from trainform.scaffold.project import (
     project_files,
     project_name,
     pulumi_yaml,
+    requirement,
 )
 
 
 def test_this_repository_has_the_same_files() -> None:
-    files = project_files("trainform", ".venv", "1.2.3")
+    files = project_files("trainform", ".venv", "trainform==1.2.3")
     assert (ROOT / "Pulumi.yaml").read_text() == files["Pulumi.yaml"] == pulumi_yaml("trainform", ".venv")
     for path in ("stacks/__main__.py", "stacks/Pulumi.dev.yaml", "stacks/Pulumi.hello.dev.yaml"):
         assert (ROOT / path).read_text() == files[path]
@@ -41,12 +44,37 @@ def test_a_project_of_another_name_declares_nothing_in_a_namespace_that_is_not_i
         assert f"#   trainform:{key.name}: {key.description}\n" in text
 
 
-def test_the_version_that_runs_is_pinned() -> None:
-    assert project_files("vision", None, "1.2.3")["requirements.txt"].startswith("trainform==1.2.3\n")
+COMMIT = "5e5b9d0f7c1f0b7a2b1c3d4e5f60718293a4b5c6"
+
+
+@pytest.mark.parametrize(
+    ("origin", "expected"),
+    [
+        (None, "trainform==1.2.3"),
+        (
+            {"url": "https://git.example.com/ai/trainform.git", "vcs_info": {"vcs": "git", "commit_id": COMMIT}},
+            f"trainform @ git+https://git.example.com/ai/trainform.git@{COMMIT}",
+        ),
+        (
+            {"url": "ssh://git@git.example.com/trainform", "vcs_info": {"vcs": "git", "commit_id": COMMIT}},
+            f"trainform @ git+ssh://git@git.example.com/trainform@{COMMIT}",
+        ),
+        ({"url": "file:///home/ai/trainform", "vcs_info": {"vcs": "git", "commit_id": COMMIT}}, "trainform==1.2.3"),
+        ({"url": "file:///home/ai/trainform", "dir_info": {"editable": True}}, "trainform==1.2.3"),
+        (
+            {"url": "https://me:secret@git.example.com/trainform", "vcs_info": {"vcs": "git", "commit_id": COMMIT}},
+            "trainform==1.2.3",
+        ),
+    ],
+)
+def test_the_version_that_runs_is_pinned(origin: dict[str, Any] | None, expected: str) -> None:
+    found = requirement("1.2.3", None if origin is None else json.dumps(origin))
+    assert found == expected
+    assert project_files("vision", None, found)["requirements.txt"].startswith(f"{expected}\n")
 
 
 def test_the_workflow_is_one() -> None:
-    files = project_files("vision", None, "1.2.3")
+    files = project_files("vision", None, "trainform==1.2.3")
     workflow = yaml.load(files[".github/workflows/trainform.yaml"], yaml.BaseLoader)  # noqa: S506 - all is text to it
     assert workflow.keys() == {"name", "on", "permissions", "jobs"}
     assert workflow["on"] == ["push", "pull_request"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import shutil
 import sys
-from importlib.metadata import version
+from importlib.metadata import distribution
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +14,14 @@ import typer
 from trainform.cli.arguments import JsonOption
 from trainform.cli.written import show_written
 from trainform.errors import InputError, Problem
-from trainform.scaffold.project import ENVIRONMENT, EXPERIMENT, is_project_name, project_files, project_name
+from trainform.scaffold.project import (
+    ENVIRONMENT,
+    EXPERIMENT,
+    is_project_name,
+    project_files,
+    project_name,
+    requirement,
+)
 from trainform.scaffold.writing import write_files
 
 VIRTUALENV = ".venv"
@@ -62,7 +69,9 @@ def command(
         fix = "use at most 100 letters, digits, '-', '_' and '.', and not `pulumi`"
         raise InputError([Problem("--name", name, "is not a name that Pulumi takes", fix)])
     virtualenv, preparation = _python(folder)
-    files = project_files(project_name(folder.name) if name is None else name, virtualenv, version("trainform"))
+    ours = distribution("trainform")
+    trainform = requirement(ours.version, ours.read_text("direct_url.json"))
+    files = project_files(project_name(folder.name) if name is None else name, virtualenv, trainform)
     written = write_files(folder, files, IN_THE_WAY)
     following = {
         "next:": (*preparation, *LOOK),

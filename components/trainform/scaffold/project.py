@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
+from urllib.parse import urlsplit
 
 from trainform.scaffold.experiment import stack_text
 from trainform.scaffold.yaml_text import plain
@@ -89,7 +91,7 @@ shared_memory: 64Mi
 """
 
 REQUIREMENTS = """\
-trainform=={version}
+{trainform}
 pip>=24.1  # Pulumi runs `pip list` before each program; older ones take twice as long
 """
 
@@ -138,16 +140,30 @@ def pulumi_yaml(name: str, virtualenv: str | None) -> str:
     return PULUMI.format(name=plain(name), virtualenv=chosen, config=config)
 
 
+def requirement(version: str, origin: str | None) -> str:
+    """What pip is to install for the trainform that runs: the same commit where it came from a repository, else the version.
+
+    origin: the text of `direct_url.json` of the installation (packaging.python.org, "Recording the Direct URL Origin"), None where it came
+    from an index. An address on this machine, or with a password, means nothing elsewhere.
+    """
+    found = {} if origin is None else json.loads(origin)
+    url, vcs = str(found.get("url", "")), found.get("vcs_info", {})
+    if "commit_id" not in vcs or urlsplit(url).scheme in ("", "file") or urlsplit(url).password is not None:
+        return f"trainform=={version}"
+    return f"trainform @ {vcs['vcs']}+{url}@{vcs['commit_id']}"
+
+
 def hello(registry: str = "") -> str:
     """The first experiment. registry: before the image's name, with a slash."""
     return HELLO.format(registry=registry)
 
 
-def project_files(name: str, virtualenv: str | None, version: str) -> dict[str, str]:
-    """Text by path. virtualenv: the one in which Pulumi runs the program; None for the Python on PATH. version: of trainform."""
+def project_files(name: str, virtualenv: str | None, trainform: str) -> dict[str, str]:
+    """Text by path. virtualenv: the one in which Pulumi runs the program; None for the Python on PATH. trainform: as a
+    requirement of pip's."""
     return {
         "Pulumi.yaml": pulumi_yaml(name, virtualenv),
-        "requirements.txt": REQUIREMENTS.format(version=version),
+        "requirements.txt": REQUIREMENTS.format(trainform=trainform),
         ".gitignore": IGNORED,
         ".github/workflows/trainform.yaml": WORKFLOW,
         "stacks/__main__.py": PROGRAM,
