@@ -164,5 +164,6 @@ class Counter:
 
     def _show(self) -> None:
         total, compiled = len(self._stale), len(self._compiled)
-        how_far = f"{compiled} of {total} packages" if compiled else f"{self._modules} modules downloaded"
+        fetched = f"{self._modules} modules downloaded" if self._modules else "looking what is there"
+        how_far = f"{compiled} of {total} packages" if compiled else fetched
         self._step.update(f"{self._title}: {how_far}", self._forecast.reach(self._part, compiled / max(total, 1)))

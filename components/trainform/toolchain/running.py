@@ -17,6 +17,8 @@ POLL_SECONDS = 0.25
 GRACE_SECONDS = 5.0
 TAIL_LINES = 15
 BUILD_GB = 12
+# What ends a program: `timeout` and CI systems send TERM, a closed window or a lost connection HUP.
+ENDING = (signal.SIGTERM, signal.SIGHUP)
 # What the log says -> what to do; the first that is found counts.
 REMEDIES = (
     (
@@ -25,7 +27,7 @@ REMEDIES = (
     ),
     (
         "signal: killed",
-        "the system ended the compiler, most likely for memory: 5 GB are needed; close programs, or set GOFLAGS=-p=1",
+        "the system ended the compiler, most likely for memory: it takes about 1 GB for each core; close programs, or set GOFLAGS=-p=1",
     ),
     ("no such host", "the network is not reached: check it and the proxy settings (GOPROXY, HTTPS_PROXY, pip's index)"),
     ("i/o timeout", "the network is not reached: check it and the proxy settings (GOPROXY, HTTPS_PROXY, pip's index)"),
@@ -88,20 +90,20 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 @contextlib.contextmanager
 def _terminable() -> Iterator[None]:
-    """TERM (`timeout`, a CI system) unwinds like Ctrl-C, so that the compiler does not go on without us."""
+    """What ends a program unwinds it like Ctrl-C, so that the compiler does not go on without us."""
 
     def unwind(number: int, frame: FrameType | None) -> None:
         raise SystemExit(128 + number)
 
-    with handled([signal.SIGTERM], unwind):
+    with handled(ENDING, unwind):
         yield
 
 
 @contextlib.contextmanager
 def _held() -> Iterator[None]:
-    """Ctrl-C and TERM wait for the end of the block: in the middle of starting a process they would leave one that nobody knows."""
+    """Ctrl-C and the others wait for the end of the block: in the middle of starting a process they would leave one that nobody knows."""
     early: list[int] = []
-    with handled([signal.SIGINT, signal.SIGTERM], lambda number, frame: early.append(number)):
+    with handled([signal.SIGINT, *ENDING], lambda number, frame: early.append(number)):
         yield
     if early:
         signal.raise_signal(early[0])
