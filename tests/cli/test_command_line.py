@@ -76,9 +76,25 @@ def test_without_words_the_help_is_printed() -> None:
 
 @pytest.mark.parametrize("word", NEAR_MISSES)
 def test_words_of_other_tools(word: str) -> None:
-    code, out, err = run(word, "resnet", "--follow")
+    code, out, err = run(word, "--follow")
     assert (code, out) == (2, "")
     assert err == f"trainform: No such command '{word}'\n  fix: {NEAR_MISSES[word]}\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        (["up", "bert", "-e", "dev"], "`pulumi up -s bert.dev` makes or changes"),
+        (["diff", "bert.dev"], "`pulumi preview -s bert.dev --diff`"),
+        (["destroy", "--stack", "bert.prod"], "`pulumi destroy -s bert.prod` takes"),
+        (["validate", "bert", "--environment", "prod"], "`trainform check bert -e prod` finds"),
+        (["validate", "bert"], "`trainform check bert -e ENV` finds"),
+        (["validate", "$(date)", "-e", "x y"], "`trainform check EXPERIMENT -e ENV` finds"),
+    ],
+)
+def test_what_is_to_be_typed_has_the_names_that_were_typed(words: list[str], shown: str) -> None:
+    code, _, err = run(*words)
+    assert (code, shown in err) == (2, True), err
 
 
 def test_the_table_names_verbs_that_are_there() -> None:

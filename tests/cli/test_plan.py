@@ -147,14 +147,16 @@ def test_a_step_of_one_role(tmp_path: Path) -> None:
     assert before == {"master": True, "worker": False, "extra": False}
 
 
-def test_its_first_lines_say_what_it_is() -> None:
+def test_its_first_lines_say_what_it_is(tmp_path: Path) -> None:
     plan = examine("extras", "dev").plan()
     assert shown("extras").splitlines()[:3] == [
         f"extras in dev: volcano job ai-namespace/{plan.job} (revision {plan.revision})",
         "Worked out from the files alone. `pulumi preview` compares with the cluster:",
-        "  pulumi preview -s STACK",
+        "  pulumi preview -s extras.dev",
     ]
     assert run("plan", "-s", "extras.dev")[1].splitlines()[2] == "  pulumi preview -s extras.dev"
+    (tmp_path / "new.yaml").write_text((ROOT / "stacks/experiments/hello.yaml").read_text().replace("hello", "new"))
+    assert shown(str(tmp_path / "new.yaml")).splitlines()[2] == "  pulumi preview -s STACK", "it has none"
 
 
 def test_what_it_shows() -> None:

@@ -48,7 +48,7 @@ class VerbGroup(TyperGroup):
         word, verbs = args[0], self.list_commands(ctx)
         if word in verbs or ctx.resilient_parsing:  # the second: a shell asks what may stand there
             return super().resolve_command(ctx, args)
-        raise CommandLineError(f"No such command {word!r}", advice(ctx.command_path, word, verbs))
+        raise CommandLineError(f"No such command {word!r}", advice(ctx.command_path, word, verbs, args[1:]))
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         groups: dict[str, list[tuple[str, str]]] = {}

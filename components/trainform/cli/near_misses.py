@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection
+import itertools
+import re
+from collections.abc import Collection, Sequence
 
 PREVIEW = "`pulumi preview -s STACK` shows what would change; `trainform plan` what a job is, from its files alone"
 CHANGES = "`pulumi preview -s STACK --diff` compares with what was applied, field by field"
@@ -98,6 +100,8 @@ NEAR_MISSES = {
 }
 
 
+_OPTIONS = {"-e": "ENV", "--environment": "ENV", "-s": "STACK", "--stack": "STACK"}
+PLAIN = re.compile(r"[a-z0-9][a-z0-9.-]*")
 # The same below a verb: the word, and the sub-verb that does it.
 SYNONYMS = {
     "trainform sandbox": {
@@ -113,12 +117,27 @@ SYNONYMS = {
 }  # fmt: skip
 
 
-def advice(command: str, word: str, verbs: Collection[str]) -> str:
-    """What to type in place of a word that is no verb of the command."""
+def advice(command: str, word: str, verbs: Collection[str], rest: Sequence[str] = ()) -> str:
+    """What to type in place of a word that is no verb of the command. rest: the words behind it, whose names stand in what is to be typed."""
     synonyms = SYNONYMS.get(command, {})
     elsewhere = {} if synonyms else NEAR_MISSES
     near = difflib.get_close_matches(word, [*verbs, *synonyms, *elsewhere], 1)
     meant = word if word in synonyms or word in elsewhere else near[0] if near else ""
     if meant in verbs or meant in synonyms:
         return f"did you mean `{command} {synonyms.get(meant, meant)}`?"
-    return elsewhere[meant] if meant else f"`{command} --help` lists the verbs"
+    return _with_names(elsewhere[meant], rest) if meant else f"`{command} --help` lists the verbs"
+
+
+def _with_names(text: str, words: Sequence[str]) -> str:
+    """The text with the experiment and the environment among the words, or the stack, in place of EXPERIMENT, ENV and STACK."""
+    given = {
+        option: value
+        for option, value in itertools.pairwise(words)
+        if option in _OPTIONS and PLAIN.fullmatch(value) is not None
+    }
+    named = {_OPTIONS[option]: value for option, value in given.items()}
+    if words and words[0] not in given and PLAIN.fullmatch(words[0]) is not None:
+        named.setdefault("STACK" if "." in words[0] else "EXPERIMENT", words[0])
+    if "STACK" not in named and {"EXPERIMENT", "ENV"} <= named.keys():
+        named["STACK"] = f"{named['EXPERIMENT']}.{named['ENV']}"
+    return re.sub(rf"\b({'|'.join(named)})\b", lambda found: named[found[0]], text) if named else text

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from trainform.cli.app import prints_data
 from trainform.cli.arguments import (
     ChosenEnvironmentOption,
@@ -12,6 +14,9 @@ from trainform.cli.arguments import (
     choose,
 )
 from trainform.terminal.lines import echo, echo_json, note, width
+
+if TYPE_CHECKING:
+    from trainform.plan.model import Plan
 
 
 @prints_data
@@ -35,6 +40,14 @@ def command(
         return
     columns = width()
     echo(*headline(plan, columns))
-    note(*origin(plan, stack, columns))
+    note(*origin(_usual_stack(plan) if stack is None else stack, columns))
     echo(*sections(plan, columns))
     note(*notes(plan, columns))
+
+
+def _usual_stack(plan: Plan) -> str:
+    """The stack that `trainform new` makes for the two files; STACK where there is none."""
+    from trainform.project import project_root
+
+    name = f"{plan.experiment}.{plan.environment}"
+    return name if (project_root() / "stacks" / f"Pulumi.{name}.yaml").is_file() else "STACK"

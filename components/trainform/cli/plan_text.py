@@ -24,9 +24,9 @@ def headline(plan: Plan, width: int) -> list[str]:
     return _wrapped(f"{plan.experiment} in {plan.environment}: {job}", width)
 
 
-def origin(plan: Plan, stack: str | None, width: int) -> list[str]:
+def origin(stack: str, width: int) -> list[str]:
     """What a plan is not."""
-    command = f"pulumi preview -s {'STACK' if stack is None else stack}"
+    command = f"pulumi preview -s {stack}"
     text = "Worked out from the files alone. `pulumi preview` compares with the cluster:"
     return [*_wrapped(text, width), f"{GAP}{escaped(command)}"]
 
