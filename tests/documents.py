@@ -21,6 +21,15 @@ DOCUMENTS = (README, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.m
 PROMPT = "$ "
 ADDRESS = "ADDRESS"  # of the repository, for which a reader writes what they know
 ELSEWHERE = "Without this repository"  # the heading in the README of the blocks for an empty folder
+# Every page in a shell of its own; the sandbox's last, since it ends with `down`. `sh` is any machine's plainest.
+PAGES = {
+    "CONTRIBUTING.md": "bash",
+    "docs/benchmarks.md": "bash",
+    "docs/command-line.md": "bash",
+    "docs/how-it-works.md": "bash",
+    "docs/rehearsal.md": "bash",
+    "docs/sandbox.md": "sh",
+}
 _BLOCK = re.compile(r"^```(.*)\n((?:.*\n)*?)^```$", re.MULTILINE)
 
 

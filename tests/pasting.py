@@ -21,7 +21,8 @@ import termios
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-SHELLS = {"bash": ("bash", "--norc", "--noprofile", "-i"), "sh": ("sh", "-i")}
+# With pipefail a failure anywhere in a pipeline is seen; a plain `sh` has no such thing.
+SHELLS = {"bash": ("bash", "--norc", "--noprofile", "-o", "pipefail", "-i"), "sh": ("sh", "-i")}
 ROWS, COLUMNS = 50, 160
 QUIET_SECONDS = 20.0  # a shell that waits at its prompt for so long has read all that it was given
 MOST_SILENT_SECONDS = 300.0  # a command that says nothing for so long asks something, or hangs

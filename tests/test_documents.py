@@ -11,7 +11,7 @@ import pytest
 import typer
 import yaml
 
-from tests.documents import DOCUMENTS, LANGUAGES, PROMPT, README, Block, blocks_of, read_blocks
+from tests.documents import DOCUMENTS, LANGUAGES, PAGES, PROMPT, README, Block, blocks_of, read_blocks
 from tests.repository import ROOT, copy_stacks, read, stack_config, tracked
 from trainform.cli.main import build_app, main
 from trainform.scaffold.experiment import stack_text
@@ -61,6 +61,12 @@ def test_a_pasted_block_has_a_whole_command_on_each_line(block: Block) -> None:
 @pasted_blocks
 def test_nothing_stands_behind_a_command_that_reads_the_terminal(block: Block) -> None:
     assert not [command for command in block.commands[:-1] if READS_THE_TERMINAL.search(command)]
+
+
+@pytest.mark.parametrize("page", [page for page, kind in PAGES.items() if kind == "sh"])
+def test_a_page_with_a_pipeline_is_pasted_into_bash(page: str) -> None:
+    """Which sees a failure of its first command."""
+    assert not [block.place for block in blocks_of("sh", ROOT / page) if re.search(r"[^|]\|[^|]", block.text)]
 
 
 @pasted_blocks

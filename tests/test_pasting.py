@@ -27,6 +27,11 @@ def test_each_line_has_its_exit_code(shell: PastingShell) -> None:
         pasted.succeeded()
 
 
+def test_a_failure_inside_a_pipeline_is_seen(tmp_path: Path) -> None:
+    with PastingShell("bash", tmp_path, {"PATH": os.environ["PATH"]}) as shell:
+        assert shell.paste("false | true\n").codes == [1]
+
+
 def test_one_shell_runs_all_pastes(shell: PastingShell, tmp_path: Path) -> None:
     shell.paste("mkdir inner\ncd inner\nANSWER=42\n").succeeded()
     shell.paste('echo "$ANSWER" > answer\n').succeeded()

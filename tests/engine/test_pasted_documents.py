@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.documents import ADDRESS, ELSEWHERE, README, Block, blocks_of, blocks_of_a_clone
+from tests.documents import ADDRESS, ELSEWHERE, PAGES, README, Block, blocks_of, blocks_of_a_clone
 from tests.pasting import Pasted, PastingShell
 from tests.rehearsal.conftest import docker_daemon, image
 from tests.repository import ROOT, committed_copy
@@ -27,15 +27,6 @@ OF_THE_MACHINE = ("PIP_", "UV_", "SSL_CERT_", "HTTP_PROXY", "HTTPS_PROXY", "NO_P
 PIP_SETTINGS = (".config/pip", ".config/uv", ".pip")
 # What make begins here would be this test run again, minutes of measuring, or the image that a fixture has: are the targets there?
 BY_NAME = {f"make {target}": f"make --dry-run {target} > /dev/null" for target in ("test", "proof", "bench", "image")}
-# Every page in a shell of its own; the sandbox's last, since it ends with `down`. `sh` is any machine's plainest.
-PAGES = {
-    "CONTRIBUTING.md": "bash",
-    "docs/benchmarks.md": "bash",
-    "docs/command-line.md": "bash",
-    "docs/how-it-works.md": "sh",
-    "docs/rehearsal.md": "bash",
-    "docs/sandbox.md": "sh",
-}
 
 
 class Newcomer:
