@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.repository import ROOT, copy_stacks
+from trainform.cli.demo import NEXT
 from trainform.cli.overview import show_overview
 from trainform.cli.sandbox import spell_contexts
 from trainform.examine import examine
@@ -123,3 +124,8 @@ def test_names_are_never_cut(
 )
 def test_the_contexts_of_a_sandbox(aliases: tuple[str, ...], text: str) -> None:
     assert spell_contexts("trainform-sandbox", aliases) == text
+
+
+def test_what_it_says_at_the_end_fits_80_columns() -> None:
+    """Shorter than the line: a terminal of 80 columns wraps behind the last one."""
+    assert max(len(line) for line in NEXT.format(folder="x").splitlines()) < 80

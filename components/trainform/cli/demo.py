@@ -40,12 +40,12 @@ Now yours, in a copy of the project; your clone stays as it is:
   cd {{folder}}
   source .venv/bin/activate; eval "$(trainform sandbox env)"
 
-  change    edit stacks/experiments/{EXPERIMENT}.yaml there, the image for instance
+  change    edit stacks/experiments/{EXPERIMENT}.yaml there: the image, say
   review    trainform plan {EXPERIMENT} -e {ENVIRONMENT}          ranks, ports, variables
-            pulumi preview -s {STACK} --diff   what changes, replaced or not
+            pulumi preview -s {STACK} --diff   what changes, and how
   apply     pulumi up -s {STACK}
-  destroy   pulumi destroy -s {STACK}          keeps the checkpoints' claim
-  stop      trainform sandbox down                   and the copy stays
+  destroy   pulumi destroy -s {STACK}          the claim stays
+  stop      trainform sandbox down                   the copy stays
 
 In the clone `make stop` ends the sandbox too, and `make demo` goes on.
 """
