@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 Answer = tuple[int, str, bytes]
@@ -14,14 +14,16 @@ WEB_PAGE: Answer = (200, "text/html", b"<html>It works!</html>")
 
 
 @contextlib.contextmanager
-def website(answer: Answer = WEB_PAGE) -> Iterator[str]:
-    """The address of a server on loopback that always says the same."""
+def website(answer: Answer | Callable[[str], Answer] = WEB_PAGE, encoding: str | None = None) -> Iterator[str]:
+    """The address of a server on loopback that always says the same, or what is made of the path with its query. encoding: of its bodies."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            status, kind, body = answer
+            status, kind, body = answer(self.path) if callable(answer) else answer
             self.send_response(status)
             self.send_header("Content-Type", kind)
+            if encoding is not None:
+                self.send_header("Content-Encoding", encoding)
             self.end_headers()
             with contextlib.suppress(ConnectionError):  # whoever asked may have gone
                 self.wfile.write(body)

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
+import json
 from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from tests.cluster.test_read import use
 from tests.websites import WEB_PAGE, Answer, website
-from trainform.cluster.api import ClusterApi
+from trainform.cluster import api as api_module
+from trainform.cluster.api import LARGEST_ANSWER, ClusterApi
 from trainform.cluster.connection import choose_config
 from trainform.errors import ClusterError
 
@@ -79,3 +84,77 @@ def test_a_context_is_chosen_from_those_that_are_there(tmp_path: Path, monkeypat
     assert choose_config(None).context_name == choose_config("dev-cluster").context_name == "dev-cluster"
     with pytest.raises(ClusterError, match="prod-cluster: the kubeconfig has no such context; it has dev-cluster"):
         choose_config("prod-cluster")
+
+
+# --- answers and lists without end
+
+
+@pytest.mark.parametrize("encoding", [None, "gzip", "gzip, gzip"])
+def test_an_answer_is_read_up_to_its_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encoding: str | None
+) -> None:
+    """What counts is what comes out of a compressed answer."""
+    body = b"{" + b" " * LARGEST_ANSWER + b"}"
+    for _ in range(0 if encoding is None else encoding.count("gzip")):
+        body = gzip.compress(body, 1)
+    refused = pytest.raises(ClusterError, match="its answer to /version is longer than 32 MiB")
+    served = website((200, "application/json", body), encoding)
+    with served as server, api(tmp_path, monkeypatch, server) as asked, refused as caught:
+        asked.get("/version")
+    assert caught.value.fix
+
+
+def pages(*items: Any, tokens: int = 1) -> Any:
+    """A server of a list whose page N names page N + 1; after `tokens` of them they begin anew."""
+
+    def answer(path: str) -> Answer:
+        (number,) = parse_qs(urlsplit(path).query).get("continue", ["0"])
+        following = str((int(number) + 1) % tokens) if tokens else None
+        body = {"items": [items[int(number)]], "metadata": {"continue": following} if following else {}}
+        return 200, "application/json", json.dumps(body).encode()
+
+    return answer
+
+
+def test_all_pages_of_a_list_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def answer(path: str) -> Answer:
+        query = parse_qs(urlsplit(path).query)
+        assert query["limit"] == ["250"]
+        (number,) = query.get("continue", ["0"])
+        body = {"items": [{"number": int(number), "more": "x"}], "metadata": {"continue": str(int(number) + 1)}}
+        return 200, "application/json", json.dumps(body if number != "3" else {**body, "metadata": {}}).encode()
+
+    with website(answer) as server, api(tmp_path, monkeypatch, server) as asked:
+        assert asked.list_all("/api/v1/nodes", keep=lambda item: item["number"]) == [0, 1, 2, 3]
+
+
+def test_a_list_that_comes_back_to_a_page_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    served, refused = website(pages("a", "b", "c", tokens=3)), pytest.raises(ClusterError, match=f"{NO_API} .its list at /api/v1/nodes comes back to a page")
+    with served as server, api(tmp_path, monkeypatch, server) as asked, refused:
+        asked.list_all("/api/v1/nodes")
+
+
+def test_a_list_is_read_up_to_its_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counted over all of its pages."""
+    monkeypatch.setattr(api_module, "LARGEST_LIST", 5 << 20)
+    items = ["x" * (1 << 20)] * 8
+    served, refused = website(pages(*items, tokens=8)), pytest.raises(ClusterError, match="its list at /api/v1/nodes is longer than 5 MiB")
+    with served as server, api(tmp_path, monkeypatch, server) as asked, refused as caught:
+        asked.list_all("/api/v1/nodes")
+    assert caught.value.fix
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"items": None, "metadata": {}},
+        {"items": {"a": 1}, "metadata": {}},
+        {"items": []},
+        {"items": [], "metadata": None},
+        {"items": [], "metadata": {"continue": 5}},
+    ],
+)
+def test_lists_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: dict[str, Any]) -> None:
+    served, refused = website((200, "application/json", json.dumps(body).encode())), pytest.raises(ClusterError, match=f"{NO_API} .what it gives at /api/v1/nodes is no list")
+    with served as server, api(tmp_path, monkeypatch, server) as asked, refused:
+        asked.list_all("/api/v1/nodes")

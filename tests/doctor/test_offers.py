@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import socket
 from pathlib import Path
@@ -82,11 +83,27 @@ def test_lists_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, co
 
 def test_a_list_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The time is up for all of it together."""
-    with website(says({"items": [], "metadata": {"continue": "more"}})) as server:
+    numbers = itertools.count()
+
+    def answer(path: str) -> Answer:
+        return says({"items": [], "metadata": {"continue": str(next(numbers))}})
+
+    with website(answer) as server:
         kubeconfig(tmp_path, monkeypatch, server)
         found = survey(CONTEXT, tmp_path, seconds=1.0)
     assert found.nodes is None
     assert "nodes could not be read: no answer within 1 s" in found.unread
+
+
+def test_only_what_is_needed_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    metadata, status = {"name": "n", "labels": {"a": "b"}}, {"allocatable": {"cpu": "1"}}
+    images = [{"names": ["x"] * 50}]
+    full = {"metadata": {**metadata, "managedFields": [{}]}, "status": {**status, "images": images}, "spec": 5}
+    with website(says({"items": [full, None, "x"], "metadata": {}})) as server:
+        kubeconfig(tmp_path, monkeypatch, server)
+        found = survey(CONTEXT, tmp_path)
+    assert found.nodes == [{"metadata": metadata, "status": status}, {}, {}]
+    assert found.storage_classes == [{"metadata": {"name": "n"}}, {}, {}]
 
 
 def test_what_is_no_cluster(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Mapping
 from http.client import FORBIDDEN, MULTIPLE_CHOICES, NOT_FOUND, UNAUTHORIZED
 from typing import Any
 
@@ -15,17 +16,21 @@ from trainform.cluster.connection import called, choose_config, connection_edge,
 from trainform.errors import ClusterError
 
 AT_ONCE = 8  # connections
-PAGE = "500"  # objects of one answer
+PAGE = "250"  # objects of one answer: a node with all its images has up to 50 kB
+# Bytes after decompression. A whole list: 5,000 such nodes.
+LARGEST_ANSWER = 32 << 20
+LARGEST_LIST = 256 << 20
 # Name and labels of an object, but nothing of its content: enough to know that a Secret is there.
 _METADATA_ONLY = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """An HTTP status, and the object that came with it."""
+    """An HTTP status, and the object that came with it. size: its bytes."""
 
     status: int
     body: dict[str, Any]
+    size: int
 
     @property
     def found(self) -> bool:
@@ -75,46 +80,77 @@ class ClusterApi:
         headers = {"Accept": _METADATA_ONLY} if metadata_only else {}
         return self._send("GET", path, headers=headers, params=parameters)
 
-    def list_all(self, path: str) -> list[Any] | None:
-        """All objects of the collection, page by page; None where they may not be listed."""
+    def list_all(self, path: str, keep: Callable[[Any], Any] = lambda item: item) -> list[Any] | None:
+        """All objects of the collection, page by page; None where they may not be listed. keep: what of an object is needed."""
         found: list[Any] = []
         page: dict[str, str] = {}
+        met, size = set[str](), 0
         while True:
             answer = self.get(path, {"limit": PAGE, **page})
             if not answer.found:
                 return None
-            found += answer.body["items"]
-            token = answer.body["metadata"].get("continue")
+            size += answer.size
+            if size > LARGEST_LIST:
+                raise self._too_long(f"list at {path}", LARGEST_LIST)
+            items, token = self._page(path, answer)
+            found += map(keep, items)
             if not token:
                 return found
+            if token in met:
+                raise self.stranger(f"its list at {path} comes back to a page that it has given")
+            met.add(token)
             page = {"continue": token}
+
+    def _page(self, path: str, answer: Answer) -> tuple[list[Any], str]:
+        """The objects, and what the next page is asked for with; empty after the last one."""
+        items, metadata = answer.body.get("items"), answer.body.get("metadata")
+        token = metadata.get("continue", "") if isinstance(metadata, dict) else None
+        if not isinstance(items, list) or not isinstance(token, str):
+            raise self.stranger(f"what it gives at {path} is no list")
+        return items, token
 
     def post(self, path: str, body: dict[str, Any]) -> Answer:
         """The answer to a review."""
         return self._send("POST", path, json=body)
 
     def _send(self, method: str, path: str, **parts: Any) -> Answer:
-        with connection_edge(self._context, self.server):
-            response = self._client.request(method, path, **parts)
+        with connection_edge(self._context, self.server), self._client.stream(method, path, **parts) as response:
+            content = _up_to(LARGEST_ANSWER, response)
         if response.status_code == UNAUTHORIZED:
             raise ClusterError(
                 f"{called(self._context)} ({self.server}) refuses the credentials of the kubeconfig",
                 "log in to the cluster again; `kubectl auth whoami` shows whether it worked",
             )
-        body = _body(response)
+        if content is None:
+            raise self._too_long(f"answer to {path}", LARGEST_ANSWER)
+        body = _body(response.status_code, content)
         if not isinstance(body, dict):
             raise self.stranger(f"HTTP status {response.status_code}")
-        return Answer(response.status_code, body)
+        return Answer(response.status_code, body, len(content))
 
     def stranger(self, found: str) -> ClusterError:
         """The error for a server that is something else. found: what shows that."""
         return no_api(self.server, found)
 
+    def _too_long(self, what: str, most: int) -> ClusterError:
+        return self.stranger(f"its {what} is longer than {most >> 20} MiB")
 
-def _body(response: httpx2.Response) -> Any:
+
+def _up_to(most: int, response: httpx2.Response) -> bytes | None:
+    """The content, decompressed in pieces; None where it is longer than `most` bytes."""
+    pieces, size = list[bytes](), 0
+    for piece in response.iter_bytes():
+        size += len(piece)
+        if size > most:
+            return None
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+def _body(status: int, content: bytes) -> Any:
     """The JSON of the answer, or None."""
     try:
-        return response.json()
+        return json.loads(content)
     except (ValueError, RecursionError):
         # of a group that it does not serve a Kubernetes API says so in plain text
-        return {} if response.status_code == NOT_FOUND else None
+        return {} if status == NOT_FOUND else None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,32 +19,47 @@ from trainform.errors import ClusterError
 from trainform.spec.environment import Cluster, Environment, Namespace
 
 SECONDS = 30.0  # a list of thousands of nodes takes some
+Fields = Mapping[str, tuple[str, ...]]
+"""Names in each part of an object."""
 CONNECTED = ("kubeconfig", "cluster")
+NODE = {"metadata": ("name", "labels"), "spec": ("taints", "unschedulable"), "status": ("allocatable", "conditions")}
+CLASS = {"metadata": ("name",)}
+QUEUE = {"metadata": ("name",), "spec": ("parent",), "status": ("state",)}
 _KUEUE = next(operator for operator in OPERATORS if operator.name == defaults.KUEUE)
 
 
-def _items(api: ClusterApi, path: str) -> Finding:
-    items = api.list_all(path)
+def _items(api: ClusterApi, path: str, fields: Fields) -> Finding:
+    items = api.list_all(path, functools.partial(_only, fields))
     if items is None:
         return Finding(State.UNKNOWN, "this account may not list them")
     return Finding(State.OK, str(len(items)), details={"items": items})
 
 
+def _only(fields: Fields, item: Any) -> dict[str, dict[str, Any]]:
+    """The fields of the object, so that the rest of thousands of nodes need not be held."""
+    parts = {part: item.get(part) if isinstance(item, dict) else None for part in fields}
+    return {
+        part: {name: value[name] for name in fields[part] if name in value}
+        for part, value in parts.items()
+        if isinstance(value, dict)
+    }
+
+
 def _look_at_nodes(asked: Asked, findings: Findings) -> Finding:
-    return _items(connection(findings), "/api/v1/nodes")
+    return _items(connection(findings), "/api/v1/nodes", NODE)
 
 
 def _look_at_storage_classes(asked: Asked, findings: Findings) -> Finding:
-    return _items(connection(findings), "/apis/storage.k8s.io/v1/storageclasses")
+    return _items(connection(findings), "/apis/storage.k8s.io/v1/storageclasses", CLASS)
 
 
 def _look_at_queues(asked: Asked, findings: Findings) -> Finding:
-    return _items(connection(findings), f"/apis/{QUEUE_API}/queues")
+    return _items(connection(findings), f"/apis/{QUEUE_API}/queues", QUEUE)
 
 
 def _look_at_local_queues(asked: Asked, findings: Findings) -> Finding:
     api = connection(findings)
-    return _items(api, f"/apis/{_KUEUE.api_version}/namespaces/{api.config.namespace}/localqueues")
+    return _items(api, f"/apis/{_KUEUE.api_version}/namespaces/{api.config.namespace}/localqueues", CLASS)
 
 
 CHECKS = (
