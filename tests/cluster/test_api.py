@@ -129,7 +129,10 @@ def test_all_pages_of_a_list_are_read(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_a_list_that_comes_back_to_a_page_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    served, refused = website(pages("a", "b", "c", tokens=3)), pytest.raises(ClusterError, match=f"{NO_API} .its list at /api/v1/nodes comes back to a page")
+    served, refused = (
+        website(pages("a", "b", "c", tokens=3)),
+        pytest.raises(ClusterError, match=f"{NO_API} .its list at /api/v1/nodes comes back to a page"),
+    )
     with served as server, api(tmp_path, monkeypatch, server) as asked, refused:
         asked.list_all("/api/v1/nodes")
 
@@ -138,7 +141,10 @@ def test_a_list_is_read_up_to_its_bound(tmp_path: Path, monkeypatch: pytest.Monk
     """Counted over all of its pages."""
     monkeypatch.setattr(api_module, "LARGEST_LIST", 5 << 20)
     items = ["x" * (1 << 20)] * 8
-    served, refused = website(pages(*items, tokens=8)), pytest.raises(ClusterError, match="its list at /api/v1/nodes is longer than 5 MiB")
+    served, refused = (
+        website(pages(*items, tokens=8)),
+        pytest.raises(ClusterError, match="its list at /api/v1/nodes is longer than 5 MiB"),
+    )
     with served as server, api(tmp_path, monkeypatch, server) as asked, refused as caught:
         asked.list_all("/api/v1/nodes")
     assert caught.value.fix
@@ -155,6 +161,9 @@ def test_a_list_is_read_up_to_its_bound(tmp_path: Path, monkeypatch: pytest.Monk
     ],
 )
 def test_lists_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: dict[str, Any]) -> None:
-    served, refused = website((200, "application/json", json.dumps(body).encode())), pytest.raises(ClusterError, match=f"{NO_API} .what it gives at /api/v1/nodes is no list")
+    served, refused = (
+        website((200, "application/json", json.dumps(body).encode())),
+        pytest.raises(ClusterError, match=f"{NO_API} .what it gives at /api/v1/nodes is no list"),
+    )
     with served as server, api(tmp_path, monkeypatch, server) as asked, refused:
         asked.list_all("/api/v1/nodes")

@@ -55,7 +55,7 @@ def test_a_hostile_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caps
     assert "\x1b" not in text + printed.out
     written = yaml.safe_load(text)
     assert written.keys() == {"name", "cluster", "namespace", "accelerators", "storage_classes"}
-    assert written["accelerators"]["gpu"]["per_node"] == 8
+    assert written["accelerators"]["default"]["per_node"] == 8
     assert written["storage_classes"] == {"default": "default"}
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import sys
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -38,6 +40,14 @@ def node(
 
 def named(*names: str) -> list[dict[str, Any]]:
     return [{"metadata": {"name": name}} for name in names]
+
+
+def queue(name: str, parent: str | None = None, state: str | None = "Open") -> dict[str, Any]:
+    return {
+        "metadata": {"name": name},
+        "spec": {} if parent is None else {"parent": parent},
+        "status": {} if state is None else {"state": state},
+    }
 
 
 def survey(**parts: Any) -> Survey:
@@ -125,25 +135,97 @@ def test_parts_of_a_card_beside_whole_ones() -> None:
     }
 
 
+def kinds_of(nodes: list[dict[str, Any]]) -> tuple[dict[str, tuple[int, int, dict[str, str], int]], list[str]]:
+    """Of each kind: accelerators of a node, nodes, labels, tolerations; and the notes."""
+    text = from_survey("prod", survey(nodes=nodes))
+    kinds = read(text).accelerators.items()
+    return (
+        {name: (kind.per_node, kind.nodes, kind.node_selector, len(kind.tolerations)) for name, kind in kinds},
+        [line[2:] for line in text.splitlines() if "not counted" in line or "left out" in line],
+    )
+
+
 def test_nodes_with_different_numbers() -> None:
-    """A pod may have the most that one of them has; together they hold no more than there are."""
-    text = from_survey("prod", survey(nodes=[node({"amd.com/gpu": "8"}), node({"amd.com/gpu": "8"}), node({"amd.com/gpu": "6"})]))  # fmt: skip
-    kind = read(text).accelerators["gpu"]
-    assert (kind.per_node, kind.nodes) == (8, 2)
-    assert "   # 3 nodes with 6 to 8\n" in text
+    """Each number of nodes is one that a scheduler can serve: a pod with all accelerators of a node finds that many."""
+    nodes = [node({"amd.com/gpu": count}) for count in ("8", "8", "4", "4")]
+    assert kinds_of(nodes) == (
+        {"gpu": (8, 2, {}, 0)},
+        ["2 nodes with 4 amd.com/gpu are left out: no label tells them apart"],
+    )
 
 
-def test_the_taints_that_all_its_nodes_have_are_tolerated() -> None:
+def test_labels_tell_numbers_apart() -> None:
+    large = {PRODUCT: "A100", "kubernetes.io/hostname": "a", "node.kubernetes.io/instance-type": "p4d.24xlarge"}
+    small = {PRODUCT: "A100", "topology.kubernetes.io/zone": "b", "pool": "small", "kubernetes.io/hostname": "b"}
+    nodes = [node({"nvidia.com/gpu": "8"}, large), *[node({"nvidia.com/gpu": "4"}, small)] * 2]
+    found = {
+        "a100": (8, 1, {"node.kubernetes.io/instance-type": "p4d.24xlarge"}, 0),
+        "a100-small": (4, 2, {"pool": "small"}, 0),
+    }
+    assert kinds_of(nodes) == (found, [])
+    beside = {name: (*kind[:2], {PRODUCT: "A100", **kind[2]}, 0) for name, kind in found.items()}
+    nodes.append(node({"nvidia.com/gpu": "2"}, {PRODUCT: "T4"}))
+    assert kinds_of(nodes) == ({**beside, "t4": (2, 1, {PRODUCT: "T4"}, 0)}, [])
+
+
+@pytest.mark.parametrize("label", ["kubernetes.io/hostname", "topology.kubernetes.io/zone", "alpha.eksctl.io/instance-id"])  # fmt: skip
+def test_labels_of_single_nodes_and_places_are_none_of_a_kind(label: str) -> None:
+    nodes = [node({"amd.com/gpu": "8"}), node({"amd.com/gpu": "4"}, {label: "a"})]
+    assert kinds_of(nodes) == ({"gpu": (8, 1, {}, 0)}, ["1 node with 4 amd.com/gpu is left out: no label tells them apart"])  # fmt: skip
+
+
+NOT_READY = {"conditions": [{"type": "Ready", "status": "False"}]}
+SILENT = {"conditions": [{"type": "DiskPressure", "status": "False"}, {"type": "Ready", "status": "Unknown"}]}
+READY = {"conditions": [{"type": "Ready", "status": "True"}, {"type": "DiskPressure", "status": "False"}]}
+
+
+def test_nodes_that_no_pod_can_come_to_do_not_count() -> None:
+    pool = {"pool": "a"}
+    carrying = node({"amd.com/gpu": "8", "rdma/hca": "9"}, pool)
+    cordoned = {**carrying, "spec": {"unschedulable": True}}
+    nodes = [{**carrying, "status": {**carrying["status"], **state}} for state in (READY, NOT_READY, SILENT)]
+    taints = [{"key": f"k{number}", "effect": "NoSchedule"} for number in range(21)]
+    nodes += [cordoned, node({"amd.com/gpu": "16"}, pool, taints)]
+    notes = ["4 nodes with accelerators are not counted: cordoned, not ready, or with more than 20 taints"]
+    assert kinds_of(nodes) == ({"gpu": (8, 1, {}, 0)}, notes)
+    # a label tells a kind apart whether or not all its nodes are there today
+    assert kinds_of([*nodes[:4], node({"amd.com/gpu": "4"})])[0] == {"gpu": (8, 1, {"pool": "a"}, 0)}
+    assert kinds_of([cordoned]) == ({}, [notes[0].replace("4 nodes", "1 node").replace(" are ", " is ")])
+
+
+def test_a_taint_on_half_of_the_nodes() -> None:
+    own = {"key": "dedicated", "value": "infer", "effect": "NoSchedule"}
+    bare, tainted = [node({"amd.com/gpu": "8"})] * 2, [node({"amd.com/gpu": "8"}, None, [own])] * 3
+    note = "3 nodes with 8 amd.com/gpu and the taint dedicated=infer:NoSchedule are left out: no label tells them apart"
+    assert kinds_of([*tainted, *bare]) == ({"gpu": (8, 2, {}, 0)}, [note])
+    tainted = [node({"amd.com/gpu": "8"}, {"node-role.kubernetes.io/infer": ""}, [own])] * 3
+    assert kinds_of([*tainted, *bare]) == (
+        {"gpu": (8, 2, {}, 0), "gpu-infer": (8, 3, {"node-role.kubernetes.io/infer": ""}, 1)},
+        [],
+    )
+
+
+def test_nodes_without_a_product_beside_others() -> None:
+    """A kind without labels would be for the nodes of all the others too."""
+    labelled = node({"nvidia.com/gpu": "8"}, {PRODUCT: "A100"})
+    nodes = [labelled, *[node({"nvidia.com/gpu": "8"})] * 2]
+    assert kinds_of(nodes) == (
+        {"a100": (8, 1, {PRODUCT: "A100"}, 0)},
+        ["2 nodes with 8 nvidia.com/gpu without a label of a product are left out: no label tells them apart"],
+    )
+    nodes = [labelled, node({"nvidia.com/gpu": "8"}, {"pool": "old"})]
+    assert kinds_of(nodes)[0] == {"a100": (8, 1, {PRODUCT: "A100"}, 0), "gpu": (8, 1, {"pool": "old"}, 0)}
+
+
+def test_the_taints_that_its_nodes_have_are_tolerated() -> None:
     own = {"key": "gpu", "value": "yes", "effect": "NoSchedule"}
-    passing = {"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}
+    passing = {"key": "node.kubernetes.io/disk-pressure", "effect": "NoSchedule"}
     soft = {"key": "busy", "effect": "PreferNoSchedule"}
     bare = {"key": "team", "effect": "NoExecute"}
-    nodes = [
-        node({"nvidia.com/gpu": "8"}, None, [own, passing, soft, bare]),
-        node({"nvidia.com/gpu": "8"}, None, [own, bare, passing, {"key": "mine", "effect": "NoSchedule"}]),
-    ]
-    tolerations = environment(nodes=nodes).accelerators["gpu"].tolerations
-    assert [toleration.model_dump(exclude_defaults=True) for toleration in tolerations] == [
+    nodes = [node({"nvidia.com/gpu": "8"}, None, [own, passing, soft, bare]), node({"nvidia.com/gpu": "8"}, None, [bare, own])]  # fmt: skip
+    kind = environment(nodes=nodes).accelerators["gpu"]
+    assert kind.nodes == 2
+    assert [toleration.model_dump(exclude_defaults=True) for toleration in kind.tolerations] == [
         {"key": "gpu", "value": "yes", "effect": "NoSchedule"},
         {"key": "team", "operator": "Exists", "effect": "NoExecute"},
     ]
@@ -181,11 +263,11 @@ def test_the_operator(operators: tuple[str, ...] | None, backend: str, admission
 
 def test_volcanos_queues_can_be_named() -> None:
     queues = [
-        *named("default", "root", "night"),
-        {"metadata": {"name": "above"}, "spec": {"parent": "root"}},
-        {"metadata": {"name": "below"}, "spec": {"parent": "above"}},
-        {"metadata": {"name": "lost"}, "spec": {"parent": "gone"}},
-        {"metadata": {"name": "own"}, "spec": {"parent": "own"}},
+        *map(queue, ("default", "root", "night")),
+        queue("above", "root"),
+        queue("below", "above"),
+        queue("lost", "gone"),
+        queue("own", "own"),
     ]
     found = environment(queues=queues, nodes=[node({"nvidia.com/gpu": "8"})])
     assert {name: queue.parent for name, queue in found.queues.items()} == {
@@ -197,8 +279,30 @@ def test_volcanos_queues_can_be_named() -> None:
 
 
 def test_a_circle_of_queues_is_no_tree() -> None:
-    queues = [{"metadata": {"name": name}, "spec": {"parent": parent}} for name, parent in (("a", "b"), ("b", "a"))]
-    assert {queue.parent for queue in environment(queues=queues).queues.values()} == {"root"}
+    queues = [queue("a", "b"), queue("b", "a"), queue("c", "a")]
+    found = environment(queues=queues).queues
+    assert {name: request.parent for name, request in found.items()} == {"a": "root", "b": "root", "c": "root"}
+
+
+def test_queues_that_are_not_open_are_left_out() -> None:
+    """And those above them that would look as if they took jobs."""
+    queues = [
+        queue("a-day", state="Closed"),
+        queue("team", "root"),
+        queue("team-night", "team", "Closing"),
+        queue("fresh", state=None),
+        queue("odd", state="x}: {y"),
+        queue("zoo"),
+        queue("zoo-bird", "zoo"),
+        queue("zoo-cat", "zoo", "Closed"),
+        queue("default", state="Closed"),
+    ]
+    text = from_survey("prod", survey(queues=queues))
+    assert list(read(text).queues) == ["zoo-bird", "zoo"]
+    assert (
+        "# Not open, and left out: a-day (Closed), default (Closed), fresh (no state), odd (no state), team-night (Closing), "
+        "zoo-cat (Closed)\n"
+    ) in text
 
 
 def test_kueues_queues_stand_in_a_comment() -> None:
@@ -219,6 +323,74 @@ def test_what_could_not_be_read_leaves_examples() -> None:
     text = from_survey("prod", survey(operators=None, nodes=None, storage_classes=None, queues=None, local_queues=None))
     assert read(text).accelerators == {}
     assert read(uncommented(text)).accelerators.keys() == {"a100"}
+
+
+# --- large and hostile clusters
+
+
+def long_name(number: int, length: int = 63) -> str:
+    return f"{number:06}".ljust(length, "x")
+
+
+def hostile_nodes(count: int) -> list[dict[str, Any]]:
+    """Each with a product and taints of its own, with names as long as Kubernetes takes them."""
+    domain = ".".join(["d" * 62] * 4)
+    taints = [
+        {"key": f"{domain}/{long_name(number)}", "value": "v" * 63, "effect": "NoSchedule"} for number in range(20)
+    ]
+    resources = {f"gpu.{domain[:240]}/{long_name(number)}": "8" for number in range(60)}
+    return [node(resources, {PRODUCT: long_name(number)}, taints) for number in range(count)]
+
+
+def test_the_file_is_never_too_long_to_be_read() -> None:
+    """Where everything is as long as Kubernetes takes it."""
+    queues = [queue(long_name(number)) for number in range(1500)]
+    text = from_survey(
+        "prod", survey(queues=queues, nodes=hostile_nodes(60), storage_classes=named(*(long_name(number, 253) for number in range(300))))
+    )  # fmt: skip
+    found = read(text)
+    assert len(text) < defaults.LARGEST_FILE
+    assert (len(found.queues), len(found.accelerators), len(found.storage_classes)) == (1000, 50, 100)
+    for note in ("# 500 further queues are left out.", "# 200 further storage classes are left out."):
+        assert f"{note}\n" in text
+    assert re.search(r"^# [0-9]+ further groups of nodes are left out.$", text, re.MULTILINE)
+    queues = [queue(long_name(number), long_name(number + 1)) for number in range(1500)]
+    assert len(read(from_survey("prod", survey(queues=queues))).queues) == 1000
+
+
+def steps(work: Callable[[], object]) -> int:
+    """Lines of scaffold that run: what the work costs, whatever else the machine does."""
+    count = 0
+
+    def each_line(frame: Any, event: str, argument: object) -> Any:
+        nonlocal count
+        count += 1
+        return each_line if "/scaffold/" in frame.f_code.co_filename else None
+
+    before = sys.gettrace()
+    sys.settrace(each_line)
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+def many(count: int, what: str) -> Survey:
+    sizes = [node({"nvidia.com/gpu": str(number + 1)}, {"pool": f"p{number}"}) for number in range(count)]
+    return {
+        "a chain": lambda: survey(queues=[queue(long_name(n), long_name(n + 1)) for n in range(count)]),
+        "a circle": lambda: survey(queues=[queue(long_name(n), long_name((n + 1) % count)) for n in range(count)]),
+        "products": lambda: survey(nodes=[node({"a.io/gpu": "8"}, {PRODUCT: f"p{n}"}) for n in range(count)]),
+        "sizes": lambda: survey(nodes=sizes),
+    }[what]()
+
+
+@pytest.mark.parametrize("what", ["a chain", "a circle", "products", "sizes"])
+def test_work_grows_with_the_cluster_and_no_faster(what: str) -> None:
+    """Twice as many objects: about twice the work, where it was four times."""
+    small, large = many(2000, what), many(4000, what)
+    assert steps(lambda: from_survey("prod", large)) < 2.5 * steps(lambda: from_survey("prod", small))
 
 
 # --- hostile clusters
@@ -256,13 +428,20 @@ objects = st.lists(
                     st.fixed_dictionaries(
                         {
                             "parent": st.sampled_from(["a.b", "a-b", "night", "root"]),
+                            "unschedulable": st.one_of(st.booleans(), words),
                             "taints": st.lists(
                                 st.fixed_dictionaries({"key": words, "value": words, "effect": words}), max_size=3
                             ),
                         }
                     ),
                 ),
-                "status": st.fixed_dictionaries({"allocatable": st.dictionaries(words, words, max_size=5)}),
+                "status": st.fixed_dictionaries(
+                    {
+                        "allocatable": st.dictionaries(words, words, max_size=5),
+                        "conditions": st.one_of(anything, st.just(READY["conditions"])),
+                        "state": st.one_of(anything, st.just("Open")),
+                    }
+                ),
             }
         ),
     ),

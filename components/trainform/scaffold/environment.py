@@ -8,7 +8,9 @@ from typing import Any
 from trainform.backends.job import BACKENDS
 from trainform.catalog import defaults
 from trainform.cluster.survey import Objects, Survey
-from trainform.scaffold.nodes import Hardware, below, free_name, hardware, label_of, spelled
+from trainform.errors import list_names
+from trainform.scaffold.kinds import Hardware, hardware
+from trainform.scaffold.nodes import below, free_name, label_of, spelled
 from trainform.scaffold.yaml_text import flow, plain
 from trainform.spec.names import LABEL, LABEL_MAX, SUBDOMAIN, SUBDOMAIN_MAX
 
@@ -26,6 +28,12 @@ CLASSES = "# storage_classes: {fast: cephfs-ssd}   # short name: name in the clu
 LIMITS = (
     "# limits: {max_accelerators: 32, host_network: true, registries: [registry.example.com], require_digest: true}"
 )
+
+OPEN = "Open"
+# What is written of a cluster at most, so that no answer makes a file that is too long to be read.
+MOST_QUEUES = 1000
+MOST_CLASSES = 100
+MOST_NOTES = 20
 
 HEAD = """\
 # yaml-language-server: $schema=../schemas/environment.schema.json
@@ -81,36 +89,59 @@ def _operator(survey: Survey) -> Iterator[str]:
 
 
 def _volcano_queues(survey: Survey) -> Iterator[str]:
-    """Those of the cluster, so that experiments may name them. Queues without others below come first: jobs go into these alone."""
-    own = (defaults.QUEUE, defaults.ROOT_QUEUE)
-    queues = {name: item for name, item in _named(survey.queues, LABEL_MAX) if name not in own}
+    """Those of the cluster that take jobs, and what stands above them, so that experiments may name them. Jobs go into queues without
+    others below alone: these come first."""
+    found = {name: item for name, item in _named(survey.queues, LABEL_MAX) if name != defaults.ROOT_QUEUE}
+    states = {name: below(item, "status", "state") for name, item in found.items()}
+    parents = _tree({name: below(item, "spec", "parent") for name, item in found.items()})
+    above = set(parents.values())
+    takers = [name for name in found if name not in above and states[name] == OPEN and name != defaults.QUEUE]
+    queues = _with_those_above(takers[:MOST_QUEUES], parents)
     if not queues:
         yield QUEUES
-        return
-    yield "# These are there already, for experiments to name; `create: false` leaves them as they are."
-    yield "queues:"
-    parents = _tree({name: below(item, "spec", "parent") for name, item in queues.items()})
-    for name in sorted(queues, key=lambda name: (name in parents.values(), name)):
-        yield f"  {_entry(name, {'create': False, **({'parent': parents[name]} if name in parents else {})})}"
+    else:
+        yield "# These are there already, for experiments to name; `create: false` leaves them as they are."
+        yield "queues:"
+    for name in queues:
+        parent = {"parent": parents[name]} if parents.get(name) in queues else {}
+        yield f"  {_entry(name, {'create': False, **parent})}"
+    closed = [f"{name} ({_state(states[name])})" for name in found if name not in above and states[name] != OPEN]
+    if closed:
+        yield f"# Not open, and left out: {list_names(closed)}"
+    if len(takers) > MOST_QUEUES:
+        yield f"# {len(takers) - MOST_QUEUES} further queues are left out."
+
+
+def _with_those_above(names: Iterable[str], parents: Mapping[str, str]) -> dict[str, None]:
+    """At most `MOST_QUEUES`, each once: the names, then what stands above them."""
+    found = dict.fromkeys(names)
+    for name in tuple(found):
+        while (name := parents.get(name, "")) and name not in found and len(found) < MOST_QUEUES:
+            found[name] = None
+    return found
+
+
+def _state(state: Any) -> str:
+    return state if state in ("Closed", "Closing", "Unknown") else "no state"
 
 
 def _tree(stated: Mapping[str, Any]) -> dict[str, str]:
     """The parents that are queues themselves, and not below their own children."""
     parents = {name: parent for name, parent in stated.items() if isinstance(parent, str) and parent in stated}
-
-    def circles(name: str) -> bool:
-        met = {name}
-        while (name := parents.get(name, "")) and name not in met:
-            met.add(name)
-        return bool(name)
-
-    return {name: parent for name, parent in parents.items() if not circles(name)}
+    circles: dict[str, bool] = {}  # of each queue that has been met: whether the way up from it ends in a circle
+    for start in parents:
+        way, name = dict[str, None](), start
+        while name in parents and name not in circles and name not in way:
+            way[name] = None
+            name = parents[name]
+        circles |= dict.fromkeys(way, name in way or circles.get(name, False))
+    return {name: parent for name, parent in parents.items() if not circles[name]}
 
 
 def _local_queues(survey: Survey) -> Iterator[str]:
-    names = sorted(name for name, _ in _named(survey.local_queues, LABEL_MAX))
+    names = [name for name, _ in _named(survey.local_queues, LABEL_MAX)]
     if names:
-        yield f"# LocalQueues of the namespace, for `queue` of experiments: {', '.join(names)}"
+        yield f"# LocalQueues of the namespace, for `queue` of experiments: {list_names(names)}"
     else:
         yield "# Experiments name a LocalQueue of the namespace; none was found."
 
@@ -125,10 +156,13 @@ def _accelerators(carried: Hardware) -> Iterator[str]:
     else:
         yield "accelerators:"
     for kind in carried.kinds:
-        note = f"   # {kind.uneven}" if kind.uneven else ""
-        yield f"  {_entry(kind.name, kind.fields)}{note}"
+        yield f"  {_entry(kind.name, kind.fields)}"
+    for note in carried.notes[:MOST_NOTES]:
+        yield f"# {note}"
+    if len(carried.notes) > MOST_NOTES:
+        yield f"# {len(carried.notes) - MOST_NOTES} further groups of nodes are left out."
     if carried.others:
-        yield f"# Further resources of its nodes: {', '.join(carried.others)}"
+        yield f"# Further resources of its nodes: {list_names(carried.others)}"
 
 
 def _fabric(carried: Hardware) -> Iterator[str]:
@@ -141,10 +175,13 @@ def _fabric(carried: Hardware) -> Iterator[str]:
 
 def _classes(objects: Objects) -> Iterator[str]:
     classes: dict[str, str] = {}
-    for name, _ in _named(objects, SUBDOMAIN_MAX):
+    names = [name for name, _ in _named(objects, SUBDOMAIN_MAX)]
+    for name in names[:MOST_CLASSES]:
         short = name if spelled(LABEL, name, LABEL_MAX) else label_of(name)
         classes[free_name(short, classes)] = name
     yield CLASSES if not classes else f"storage_classes: {flow(classes)}"
+    if len(names) > MOST_CLASSES:
+        yield f"# {len(names) - MOST_CLASSES} further storage classes are left out."
 
 
 def _named(objects: Objects, most: int) -> Iterator[tuple[str, Any]]:

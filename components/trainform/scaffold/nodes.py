@@ -1,4 +1,4 @@
-"""Nodes of a live cluster as an environment describes them: kinds of accelerators, and the fabric.
+"""Nodes of a live cluster: what of them matters to an environment.
 
 What comes from a cluster may be anything: only what is spelled as Kubernetes spells it is taken.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -23,66 +23,25 @@ PRODUCT_LABELS = (
     "cloud.google.com/gke-accelerator",
     "cloud.google.com/gke-tpu-accelerator",
 )
-_FABRIC = re.compile(r"rdma|hca|roce|infiniband|/ib|/efa$", re.IGNORECASE)
-_ACCELERATOR = re.compile(r"gpu|mig-|tpu|npu|xpu|gaudi|ascend|mlu|dcu|neuron", re.IGNORECASE)
-# Some plugins announce parts of a card beside the card itself.
-_PART = re.compile(r"(mem|memory|cores?|percentage)$", re.IGNORECASE)
 _VENDOR = re.compile(r"^(nvidia|amd|tesla|intel)-")
 _OF_KUBERNETES = re.compile(r"^node\.(kubernetes\.io|cloudprovider\.kubernetes\.io)/")  # taints that come and go
 _HARD = ("NoSchedule", "NoExecute")
 MOST_PER_NODE = 10_000
 LONGEST_KEY = SUBDOMAIN_MAX + 1 + LABEL_MAX  # a domain, a slash and a name
-GI = 2**30
+MOST_TAINTS = 20
 
 
 @dataclasses.dataclass(frozen=True)
-class Kind:
-    """One kind of accelerator. total: on all its nodes together, which may have different numbers."""
+class Node:
+    """What one node carries. product: the label that names it. usable: whether pods can come to it."""
 
-    name: str
-    fields: dict[str, Any]
-    per_node: tuple[int, ...]
-
-    @property
-    def uneven(self) -> str:
-        """How many its nodes have, where they differ."""
-        least, most = min(self.per_node), max(self.per_node)
-        return "" if least == most else f"{len(self.per_node)} nodes with {least} to {most}"
-
-
-@dataclasses.dataclass(frozen=True)
-class Hardware:
-    """What the nodes carry. fabric: resource and number on a node. others: further extended resources."""
-
-    kinds: tuple[Kind, ...]
-    fabric: tuple[str, int] | None
-    others: tuple[str, ...]
-
-
-@dataclasses.dataclass(frozen=True)
-class _Node:
     amounts: Mapping[str, int]
     cpu: Decimal | None
     memory: Decimal | None
+    labels: Mapping[str, str]
     product: tuple[str, str] | None
     taints: tuple[tuple[str, str, str], ...]
-
-
-def hardware(nodes: Iterable[Any]) -> Hardware:
-    """What these objects of the API carry."""
-    read = [_read(node) for node in nodes]
-    offered: dict[str, int] = {}
-    for node in read:
-        for resource, count in node.amounts.items():
-            offered[resource] = max(count, offered.get(resource, 0))
-    fabrics = sorted(resource for resource in offered if _FABRIC.search(resource))
-    accelerators = sorted(resource for resource in offered if _is_accelerator(resource))
-    chosen = fabrics[0] if fabrics else None
-    return Hardware(
-        kinds=tuple(_kinds(read, accelerators)),
-        fabric=None if chosen is None else (chosen, offered[chosen]),
-        others=tuple(sorted(offered.keys() - {*accelerators, chosen})),
-    )
+    usable: bool
 
 
 def below(value: Any, *keys: str) -> Any:
@@ -112,26 +71,42 @@ def free_name(name: str, taken: Iterable[str]) -> str:
     return free
 
 
-def _is_accelerator(resource: str) -> bool:
-    return bool(_ACCELERATOR.search(resource)) and not _FABRIC.search(resource) and not _PART.search(resource)
-
-
-def _read(node: Any) -> _Node:
+def read_node(node: Any) -> Node:
+    """What this object of the API carries."""
     allocatable = below(node, "status", "allocatable")
     listed = allocatable if isinstance(allocatable, dict) else {}
     counts = {name: _count(count) for name, count in listed.items() if spelled(EXTENDED, name, LONGEST_KEY)}
-    labels = below(node, "metadata", "labels")
-    products = ((label, below(labels, label)) for label in PRODUCT_LABELS)
-    taints = below(node, "spec", "taints")
-    return _Node(
+    labels = _labels(below(node, "metadata", "labels"))
+    found = below(node, "spec", "taints")
+    taints = tuple(sorted(set(_taints(found if isinstance(found, list) else []))))
+    return Node(
         amounts={name: count for name, count in counts.items() if 0 < count <= MOST_PER_NODE},
         cpu=_amount(listed.get("cpu")),
         memory=_amount(listed.get("memory")),
-        product=next(
-            ((label, value) for label, value in products if value and spelled(LABEL_VALUE, value, LABEL_MAX)), None
-        ),
-        taints=tuple(_taints(taints if isinstance(taints, list) else [])),
+        labels=labels,
+        product=next(((label, labels[label]) for label in PRODUCT_LABELS if labels.get(label)), None),
+        taints=taints,
+        usable=_ready(node) and below(node, "spec", "unschedulable") is not True and len(taints) <= MOST_TAINTS,
     )
+
+
+def _ready(node: Any) -> bool:
+    """False where the node says that it is not, or is silent; one without the condition has just been made."""
+    conditions = below(node, "status", "conditions")
+    states = [
+        below(condition, "status")
+        for condition in (conditions if isinstance(conditions, list) else [])
+        if below(condition, "type") == "Ready"
+    ]
+    return all(state == "True" for state in states)
+
+
+def _labels(labels: Any) -> dict[str, str]:
+    return {
+        key: value
+        for key, value in (labels if isinstance(labels, dict) else {}).items()
+        if spelled(QUALIFIED, key, LONGEST_KEY) and spelled(LABEL_VALUE, value, LABEL_MAX)
+    }
 
 
 def _count(count: Any) -> int:
@@ -152,50 +127,3 @@ def _taints(taints: list[Any]) -> Iterator[tuple[str, str, str]]:
         well_spelled = spelled(QUALIFIED, key, LONGEST_KEY) and spelled(LABEL_VALUE, value, LABEL_MAX)
         if well_spelled and effect in _HARD and not _OF_KUBERNETES.match(key):
             yield key, value, effect
-
-
-def _kinds(nodes: Sequence[_Node], resources: Sequence[str]) -> Iterator[Kind]:
-    """One for each product that offers a resource; where only one does, no label is needed to find its nodes."""
-    groups: dict[tuple[str, tuple[str, str] | None], list[_Node]] = {}
-    for resource in resources:
-        for node in nodes:
-            if resource in node.amounts:
-                groups.setdefault((resource, node.product), []).append(node)
-    names: list[str] = []
-    for (resource, product), carrying in sorted(groups.items(), key=lambda group: (group[0][0], str(group[0][1]))):
-        alone = sum(other == resource for other, _ in groups) == 1
-        names.append(free_name(_name(resource, product, [key for key in groups if key[1] == product]), names))
-        counts = tuple(node.amounts[resource] for node in carrying)
-        most = max(counts)
-        fields: dict[str, Any] = {"resource": resource, "per_node": most, "nodes": sum(counts) // most}
-        fields |= _size(carrying)
-        fields |= {} if alone or product is None else {"node_selector": dict([product])}
-        fields |= _tolerations(carrying)
-        yield Kind(names[-1], fields, counts)
-
-
-def _name(resource: str, product: tuple[str, str] | None, of_product: Sequence[Any]) -> str:
-    own = label_of(resource.rpartition("/")[2])
-    if product is not None:
-        named = label_of(product[1])
-        own = named if len(of_product) == 1 else label_of(f"{named}-{own}")
-    return own if own else "accelerator"
-
-
-def _size(nodes: Sequence[_Node]) -> dict[str, Any]:
-    """CPU cores and memory of the smallest of the nodes, rounded down."""
-    cores = [int(node.cpu) for node in nodes if node.cpu is not None]
-    memory = [int(node.memory) // GI for node in nodes if node.memory is not None]
-    least_cores, least_memory = min(cores, default=0), min(memory, default=0)
-    size: dict[str, Any] = {"cpu": least_cores} if least_cores else {}
-    return {**size, "memory": f"{least_memory}Gi"} if least_memory else size
-
-
-def _tolerations(nodes: Sequence[_Node]) -> dict[str, Any]:
-    """The taints that all of the nodes have."""
-    common = sorted(set.intersection(*(set(node.taints) for node in nodes)))
-    tolerations = [
-        {"key": key, **({"operator": "Exists"} if value == "" else {"value": value}), "effect": effect}
-        for key, value, effect in common
-    ]
-    return {"tolerations": tolerations} if tolerations else {}
