@@ -30,7 +30,8 @@ ORDER = [
 ]
 BESIDE = {
     "progress": {"errors"},
-    "terminal": {"escaping", "errors"},
+    "atomic": {"errors"},
+    "terminal": {"escaping", "errors", "atomic"},
     "locking": {"errors", "progress"},
     "signals": set(),
     "toolchain": {"errors", "catalog", "progress", "locking", "signals"},
@@ -53,7 +54,7 @@ BESIDE = {
         "signals",
     },
     # what `init` and `new` write: text from plain data
-    "scaffold": {"errors", "catalog", "spec", "backends", "cluster"},
+    "scaffold": {"errors", "atomic", "catalog", "spec", "backends", "cluster"},
     "sandbox": {"errors", "catalog", "spec", "progress", "locking", "toolchain"},
     # what the other rooms need of this machine and of the cluster; nothing needs it but the command line
     "doctor": {"errors", "catalog", "spec", "backends", "cluster", "rehearsal", "toolchain"},

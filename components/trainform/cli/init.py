@@ -72,7 +72,7 @@ def command(
     ours = distribution("trainform")
     trainform = requirement(ours.version, ours.read_text("direct_url.json"))
     files = project_files(project_name(folder.name) if name is None else name, virtualenv, trainform)
-    written = write_files(folder, files, IN_THE_WAY)
+    written = write_files(folder, files, IN_THE_WAY, through_links=False)
     following = {
         "next:": (*preparation, *LOOK),
         "on the sandbox, a control plane on this machine, whose programs are downloaded or built the first time:": ON_THE_SANDBOX,

@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
+from trainform.atomic import replacing
 from trainform.cli.arguments import JsonOption
+from trainform.errors import InputError, Problem
 from trainform.project import project_root
 from trainform.terminal.lines import echo, echo_json
 
@@ -26,10 +28,16 @@ def command(folder: FolderOption = None, as_json: JsonOption = False) -> None:
     from trainform.spec.schema import FILES, schema
 
     target = project_root() / "stacks" / "schemas" if folder is None else folder
+    paths = {target / name: kind for name, kind in FILES.items()}
+    blocked = [path for path in paths if path.is_symlink() or (path.exists() and not path.is_file())]
+    if blocked:
+        fix = "move it away, or choose another folder with --folder"
+        raise InputError(Problem(str(path), None, "is a link or no regular file", fix) for path in blocked)
     target.mkdir(parents=True, exist_ok=True)
-    for name, kind in FILES.items():
-        (target / name).write_text(schema(kind))
-    written = [str(target / name) for name in FILES]
+    for path, kind in paths.items():
+        with replacing(path) as stream:
+            stream.write(schema(kind))
+    written = [str(path) for path in paths]
     if as_json:
         echo_json({"ok": True, "written": written})
     else:

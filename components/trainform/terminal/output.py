@@ -5,15 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from trainform.atomic import replacing
 from trainform.errors import InputError, Problem
 
 STANDARD_OUTPUT = "-"
 OPTION = "--output"
-_ANYONE = 0o666
 
 
 @contextlib.contextmanager
@@ -27,27 +26,23 @@ def output_to(file: str | None, is_input: Callable[[Path], bool]) -> Iterator[No
         return
     target = Path(os.path.realpath(file))
     mode = _mode(target, file)
-    written = _beside(target, file)
-    try:
-        with written.open("w", encoding="utf-8", errors="backslashreplace") as stream:
-            with contextlib.redirect_stdout(stream):
-                yield
-            stream.flush()
-            os.fsync(stream.fileno())
+    with contextlib.ExitStack() as stack:
+        try:
+            stream = stack.enter_context(replacing(target, mode))
+        except OSError as error:
+            raise _not_written(file, error) from None
+        with contextlib.redirect_stdout(stream):
+            yield
         if is_input(target):
             raise _refused(file, "is a file that was read here, and would be lost", "give the path of another file")
-        written.chmod(mode)
-        written.replace(target)
-    finally:
-        written.unlink(missing_ok=True)
 
 
-def _mode(target: Path, file: str) -> int:
-    """The permissions that the file has or is to have."""
+def _mode(target: Path, file: str) -> int | None:
+    """The permissions that the file has, None where there is none yet."""
     try:
         found = target.stat().st_mode
     except FileNotFoundError:
-        return _ANYONE & ~_umask()
+        return None
     except OSError as error:
         raise _not_written(file, error) from None
     if stat.S_ISDIR(found):
@@ -57,22 +52,6 @@ def _mode(target: Path, file: str) -> int:
     if not os.access(target, os.W_OK):
         raise _refused(file, "may not be written", "give the path of another file, or change its permissions")
     return stat.S_IMODE(found)
-
-
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
-
-
-def _beside(target: Path, file: str) -> Path:
-    """An empty file in the same folder, so that it can take the other one's place in one step."""
-    try:
-        descriptor, name = tempfile.mkstemp(prefix=f".{target.name[:32]}.", dir=target.parent)
-    except OSError as error:
-        raise _not_written(file, error) from None
-    os.close(descriptor)
-    return Path(name)
 
 
 def _not_written(file: str, error: OSError) -> InputError:

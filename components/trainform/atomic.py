@@ -1,0 +1,121 @@
+"""Files that are written whole or not at all, whatever ends the writing: a full disk, Ctrl-C, a crash."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TextIO
+
+from trainform.errors import TrainformError
+
+PRIVATE, ANYONE = 0o600, 0o666
+AGAIN = "nothing was written: make room, or correct its folder's permissions, and run the same command again"
+
+
+@contextlib.contextmanager
+def replacing(path: Path, mode: int | None = None) -> Iterator[TextIO]:
+    """A new file beside this one, as a stream of text. Where the block ends without an error it takes the place of this one with these
+    permissions (None: as the umask says); else it goes, and this one stays as it was. A link is replaced, not followed."""
+    temporary = _beside(path)
+    try:
+        temporary.touch(PRIVATE, exist_ok=False)
+        with temporary.open("w", encoding="utf-8", errors="backslashreplace") as stream:
+            yield stream
+            _to_disk(stream)
+        temporary.chmod(ANYONE & ~_umask() if mode is None else mode)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def create_files(folder: Path, texts: Mapping[str, str]) -> None:
+    """Make all of these files, by path from the folder, and the folders that they need; or none where an error or an interruption ends it.
+
+    FileExistsError where one of them is there by now, TrainformError with its path where one cannot be written. An ExitStack goes on
+    with the rest where Ctrl-C meets it at work.
+    """
+    with contextlib.ExitStack() as folders, contextlib.ExitStack() as temporaries, contextlib.ExitStack() as placed:
+        written = {}
+        for path, text in texts.items():
+            with _named(path):
+                _make_folders(folder / path, folders)
+                written[path] = _beside(folder / path)
+                temporaries.callback(written[path].unlink, missing_ok=True)
+                with written[path].open("x", encoding="utf-8") as stream:
+                    stream.write(text)
+                    _to_disk(stream)
+        for path, temporary in written.items():
+            with _named(path):
+                placed.callback(_take_back, folder / path, _identity(temporary))
+                _place(temporary, folder / path)
+        placed.pop_all()
+        folders.pop_all()
+
+
+def _make_folders(path: Path, undone: contextlib.ExitStack) -> None:
+    missing = [above for above in path.parents if not above.exists()]
+    for above in reversed(missing):
+        undone.callback(_remove_folder, above)
+        above.mkdir()
+
+
+def _remove_folder(folder: Path) -> None:
+    with contextlib.suppress(OSError):  # it was not made, or somebody else has a file in it
+        folder.rmdir()
+
+
+def _beside(path: Path) -> Path:
+    """A name in the same folder, so that the file can take the other one's place in one step."""
+    return path.with_name(f".{path.name[:32]}.{secrets.token_hex(4)}")
+
+
+def _to_disk(stream: TextIO) -> None:
+    """So that a full disk is told here, also by file systems that notice late."""
+    stream.flush()
+    os.fsync(stream.fileno())
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    found = path.lstat()
+    return found.st_dev, found.st_ino
+
+
+def _place(temporary: Path, path: Path) -> None:
+    """Give the file its name, unless another one has it: FileExistsError."""
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without hard links
+        path.touch(exist_ok=False)
+        try:
+            temporary.replace(path)
+        except BaseException:
+            path.unlink()
+            raise
+
+
+def _take_back(path: Path, identity: tuple[int, int]) -> None:
+    """Remove the file if it is the one that was placed."""
+    with contextlib.suppress(FileNotFoundError):
+        if _identity(path) == identity:
+            path.unlink()
+
+
+@contextlib.contextmanager
+def _named(path: str) -> Iterator[None]:
+    try:
+        yield
+    except FileExistsError:
+        raise
+    except OSError as error:
+        raise TrainformError(f"{path} cannot be written: {str(error.strerror).lower()}", AGAIN) from error
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask

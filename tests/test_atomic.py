@@ -1,0 +1,196 @@
+"""Files are written whole or not at all, whatever ends the writing, and never over another one."""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from tests.repository import ROOT
+from trainform import atomic
+from trainform.atomic import create_files, replacing
+from trainform.errors import TrainformError
+
+TEXTS = {"Pulumi.yaml": "name: vision\n", "stacks/a.yaml": "a\n" * 9, "stacks/deep/er/b.yaml": "ü\n"}
+
+
+def content(folder: Path) -> dict[str, str]:
+    return {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_all_of_them(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        create_files(tmp_path, TEXTS)
+    finally:
+        os.umask(before)
+    assert content(tmp_path) == TEXTS
+    assert (tmp_path / "Pulumi.yaml").stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.parametrize("path", TEXTS)
+def test_a_file_that_came_meanwhile_stays_and_no_other_is_made(path: str, tmp_path: Path) -> None:
+    (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / path).write_text("mine")
+    folders = {folder for folder in tmp_path.rglob("*") if folder.is_dir()}
+    with pytest.raises(FileExistsError):
+        create_files(tmp_path, TEXTS)
+    assert content(tmp_path) == {path: "mine"}
+    assert {folder for folder in tmp_path.rglob("*") if folder.is_dir()} == folders
+
+
+def interrupted_at(line: int, function: Any, *words: Any) -> bool:
+    """Run the function with Ctrl-C before the n-th line of the module that is executed in it; False where it has fewer."""
+    left = line
+
+    def trace(frame: FrameType, event: str, argument: object) -> Any:
+        nonlocal left
+        if frame.f_code.co_filename != atomic.__file__:
+            return None
+        if event == "line":
+            left -= 1
+            if left == 0:
+                raise KeyboardInterrupt
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        function(*words)
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+    return False
+
+
+@pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnraisableExceptionWarning"
+)  # a file that Ctrl-C met between open and with
+def test_ctrl_c_before_every_line(tmp_path: Path) -> None:
+    """Either nothing is there, or all of it: no temporary file, no half of one, no folder."""
+    found = set()
+    line = 1
+    while True:
+        folder = tmp_path / str(line)
+        folder.mkdir()
+        if not interrupted_at(line, create_files, folder, TEXTS):
+            break
+        left = content(folder)
+        assert left in ({}, TEXTS), f"line {line}"
+        assert left or not list(folder.iterdir()), f"line {line}"
+        found.add(len(left))
+        line += 1
+    assert content(folder) == TEXTS
+    assert found == {0, len(TEXTS)}
+    assert line > 50
+
+
+@pytest.fixture
+def small_files() -> Iterator[None]:
+    """A limit on the size of files stands in for a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (15, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.usefixtures("small_files")
+def test_a_full_disk(tmp_path: Path) -> None:
+    with pytest.raises(TrainformError) as raised:
+        create_files(tmp_path, TEXTS)
+    assert raised.value.message == "stacks/a.yaml cannot be written: file too large"
+    assert raised.value.fix.startswith("nothing was written: make room")
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "old").write_text("before")
+    with pytest.raises(OSError, match="File too large"), replacing(tmp_path / "old") as stream:
+        stream.write("after" * 9)
+    assert content(tmp_path) == {"old": "before"}
+
+
+@pytest.mark.parametrize("last", [None, "stacks/a.yaml"])
+def test_a_file_system_without_hard_links(last: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on exFAT, which nobody can mount here."""
+
+    def refuse(source: Path, target: Path) -> None:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(os, "link", refuse)
+    if last is None:
+        create_files(tmp_path, TEXTS)
+        assert content(tmp_path) == TEXTS
+        return
+    (tmp_path / last).parent.mkdir()
+    (tmp_path / last).write_text("mine")
+    with pytest.raises(FileExistsError):
+        create_files(tmp_path, TEXTS)
+    assert content(tmp_path) == {last: "mine"}
+
+
+def test_the_stream_takes_the_files_place_at_the_end(tmp_path: Path) -> None:
+    (tmp_path / "old").write_text("before")
+    with replacing(tmp_path / "old", 0o604) as stream:
+        stream.write("after")
+        assert (tmp_path / "old").read_text() == "before"
+    assert content(tmp_path) == {"old": "after"}
+    assert (tmp_path / "old").stat().st_mode & 0o777 == 0o604
+    with pytest.raises(KeyboardInterrupt), replacing(tmp_path / "old") as stream:
+        raise KeyboardInterrupt
+    assert content(tmp_path) == {"old": "after"}
+
+
+# --- the commands that write files
+
+
+LIMITED = (
+    "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv.pop(1)),) * 2)\n"
+    "from trainform.cli.main import main; main()"
+)
+
+
+def limited(size: int, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-B", "-c", LIMITED, str(size), *words],
+        cwd=folder, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+
+
+def test_init_at_a_full_disk_can_be_repeated(tmp_path: Path) -> None:
+    done = limited(10_000, tmp_path, "init")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "trainform: stacks/schemas/" in done.stderr
+    assert "cannot be written: file too large\n  fix: nothing was written" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+    assert limited(10_000_000, tmp_path, "init").returncode == 0
+
+
+def test_new_at_a_full_disk_can_be_repeated(tmp_path: Path) -> None:
+    limited(10_000_000, tmp_path, "init")
+    before = content(tmp_path)
+    assert limited(100, tmp_path, "new", "bert", "-e", "dev").returncode == 1
+    assert content(tmp_path) == before
+    assert limited(10_000, tmp_path, "new", "bert", "-e", "dev").returncode == 0
+
+
+def test_the_schemas(tmp_path: Path) -> None:
+    target = tmp_path / "schemas"
+    assert limited(10_000_000, ROOT, "schema", "--folder", str(target)).returncode == 0
+    whole = content(target)
+    for name in whole:
+        (target / name).write_text("old")
+    assert limited(10_000, ROOT, "schema", "--folder", str(target)).returncode == 1
+    assert content(target) == dict.fromkeys(whole, "old")
+    for name in whole:
+        (target / name).unlink()
+        (target / name).symlink_to(tmp_path / f"mine-{name}")
+    done = limited(10_000_000, ROOT, "schema", "--folder", str(target))
+    assert (done.returncode, done.stderr.count("why: is a link or no regular file")) == (2, len(whole))
+    assert not list(tmp_path.glob("mine-*"))
