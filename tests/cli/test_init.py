@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -15,6 +16,7 @@ import yaml
 from tests.repository import ROOT
 from trainform.cli.main import main
 from trainform.examine import examine
+from trainform.toolchain.parts import PLUGIN_VERSION
 
 FILES = {
     "Pulumi.yaml",
@@ -176,24 +178,71 @@ def test_the_python_of_the_folders_own_environment(folder: Path) -> None:
     assert printed(folder, "/usr/bin:/bin") == (".venv", ["source .venv/bin/activate"])
 
 
+INSTALL, ACTIVATE = ".venv/bin/python -m pip install -r requirements.txt", "source .venv/bin/activate"
+
+
 def test_a_python_that_is_on_nobodys_path(folder: Path) -> None:
     """As pipx has it."""
-    install, activate = ".venv/bin/python -m pip install -r requirements.txt", "source .venv/bin/activate"
-    assert printed(folder, "/usr/bin:/bin") == (".venv", ["python3 -m venv .venv", install, activate])
+    made = (".venv", ["python3 -m venv .venv", INSTALL, ACTIVATE])
+    assert printed(folder, "/usr/bin:/bin") == made
     (folder / ".venv").mkdir()
     (folder / "Pulumi.yaml").unlink()
-    assert printed(folder, "/usr/bin:/bin") == (".venv", [install, activate])
+    assert printed(folder, "/usr/bin:/bin") == made, "an empty folder is no environment"
+
+
+def test_an_environment_that_is_there_and_has_no_trainform(folder: Path) -> None:
+    """Of `python -m venv`, and of uv, which leaves out pip; trainform runs from elsewhere."""
+    subprocess.run([sys.executable, "-m", "venv", ".venv"], check=True)
+    assert printed(folder, "/usr/bin:/bin") == (".venv", [INSTALL, ACTIVATE])
+    shutil.rmtree(folder / ".venv")
+    (folder / "Pulumi.yaml").unlink()
+    subprocess.run([sys.executable, "-m", "uv", "venv", "--quiet", ".venv"], check=True)
+    assert printed(folder, "/usr/bin:/bin") == (".venv", [".venv/bin/python -m ensurepip", INSTALL, ACTIVATE])
+    subprocess.run([".venv/bin/python", "-m", "ensurepip"], check=True, capture_output=True)
+    subprocess.run([".venv/bin/python", "-m", "pip", "--version"], check=True, capture_output=True)
+
+
+def linked_packages(folder: Path, *without: str) -> str:
+    """PYTHONPATH with the packages of this Python but those."""
+    packages = folder.parent / "packages"
+    packages.mkdir()
+    for path in Path(sysconfig.get_path("purelib")).iterdir():
+        if path.name.partition("-")[0] not in without:
+            (packages / path.name).symlink_to(path)
+    return f"{packages}{os.pathsep}{ROOT / 'components'}"
 
 
 def test_a_python_without_pip(folder: Path) -> None:
     """As `uv venv` makes it; Pulumi runs `pip list` in it."""
     made = folder / ".venv"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(made)], check=True)
-    packages = folder.parent / "packages"
-    packages.mkdir()
-    for path in Path(sysconfig.get_path("purelib")).iterdir():
-        if path.name != "pip" and not path.name.startswith("pip-"):
-            (packages / path.name).symlink_to(path)
-    found = f"{packages}{os.pathsep}{ROOT / 'components'}"
+    found = linked_packages(folder, "pip")
     python = str(made / "bin" / "python")
     assert printed(folder, f"{made}/bin:/usr/bin", python, PYTHONPATH=found) == (".venv", ["python3 -m ensurepip"])
+
+
+def test_an_environment_for_one_command(folder: Path) -> None:
+    """As `uvx` makes it, in uv's cache: it is on PATH, and gone tomorrow. uv marks the environments that it makes to last, too."""
+    cache = folder.parent / "cache"
+    made = cache / "archive-v0" / "x"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(made)], check=True)
+    (made / "CACHEDIR.TAG").touch()
+    found = {"PYTHONPATH": linked_packages(folder)}
+    path, python = f"{made}/bin:/usr/bin:/bin", str(made / "bin" / "python")
+    assert printed(folder, path, python, **found) == (None, [])
+    (folder / "Pulumi.yaml").unlink()
+    (cache / "CACHEDIR.TAG").touch()
+    assert printed(folder, path, python, **found) == (".venv", ["python3 -m venv .venv", INSTALL, ACTIVATE])
+
+
+def test_a_provider_that_the_sandbox_has_not(folder: Path) -> None:
+    """pip takes the newest; the requirements have the one for which there is a plugin."""
+    packages = folder.parent / "newer"
+    (packages / "pulumi_kubernetes-4.34.2.dist-info").mkdir(parents=True)
+    metadata = "Metadata-Version: 2.1\nName: pulumi-kubernetes\nVersion: 4.34.2\n"
+    (packages / "pulumi_kubernetes-4.34.2.dist-info" / "METADATA").write_text(metadata)
+    commands = printed(folder, f"{PREFIX / 'bin'}:/usr/bin:/bin", PYTHONPATH=str(packages))
+    assert commands == (None, ["python3 -m pip install -r requirements.txt"])
+    lines = (folder / "requirements.txt").read_text().splitlines()
+    assert f"pulumi-kubernetes=={PLUGIN_VERSION}" in lines
+    assert version("pulumi-kubernetes") == PLUGIN_VERSION

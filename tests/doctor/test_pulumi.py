@@ -88,6 +88,33 @@ def test_the_tool_chain_has_the_plugin(machine: Path) -> None:
     assert found.fix == f"pulumi plugin install resource kubernetes v4.25.0 -f {path}"
 
 
+def test_another_sdk_in_a_shell_of_the_sandbox(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There the engine fetches nothing, and it is the SDK that must fit."""
+    home = built() / "home"
+    plugin(home, "v4.25.0")
+    monkeypatch.setenv("PULUMI_HOME", str(home))
+    monkeypatch.setenv("PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION", "true")
+    newer = {"path": "/my env/bin/python", "pulumi-kubernetes": "4.34.2"}
+    found = looks.look_at_plugin(asked(machine), {"python": Finding(State.OK, "", details=newer)})
+    assert "no v4.34.2, the version of the Python package" in found.text
+    assert found.state is State.MISSING
+    assert found.fix == "'/my env/bin/python' -m pip install pulumi-kubernetes==4.25.0"
+
+
+def test_what_a_sandbox_tells_of_the_sdk(machine: Path, program: Program) -> None:
+    home = machine / "tools"
+    plugin(home, "v4.25.0")
+    (machine / "Pulumi.yaml").write_text("name: vision\nruntime: python\n")
+    assert looks.fitting_sdk(machine, home) == "", "there is no Python: the doctor tells"
+    versions = {"python": "3.12.4", "trainform": "0.1.0", "pulumi": "3.259.0", "pip": "26.0"}
+    for sdk, told in (("4.25.0", False), ("4.34.2", True), (None, False)):
+        python = program("python3", f"echo '{json.dumps({**versions, 'pulumi-kubernetes': sdk})}'")
+        fix = f"to fit it: {python} -m pip install pulumi-kubernetes==4.25.0"
+        assert (fix in looks.fitting_sdk(machine, home)) == told
+    program("python3", "exit 1")
+    assert looks.fitting_sdk(machine, home) == ""
+
+
 def test_a_pulumi_home_of_ones_own(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plugin(machine / "other", "v4.25.0")
     monkeypatch.setenv("PULUMI_HOME", str(machine / "other"))

@@ -24,7 +24,7 @@ from trainform.scaffold.project import (
 
 
 def test_this_repository_has_the_same_files() -> None:
-    files = project_files("trainform", ".venv", "trainform==1.2.3")
+    files = project_files("trainform", ".venv", "trainform==1.2.3", "4.25.0")
     assert (ROOT / "Pulumi.yaml").read_text() == files["Pulumi.yaml"] == pulumi_yaml("trainform", ".venv")
     for path in ("stacks/__main__.py", "stacks/Pulumi.dev.yaml", "stacks/Pulumi.hello.dev.yaml"):
         assert (ROOT / path).read_text() == files[path]
@@ -70,11 +70,11 @@ COMMIT = "5e5b9d0f7c1f0b7a2b1c3d4e5f60718293a4b5c6"
 def test_the_version_that_runs_is_pinned(origin: dict[str, Any] | None, expected: str) -> None:
     found = requirement("1.2.3", None if origin is None else json.dumps(origin))
     assert found == expected
-    assert project_files("vision", None, found)["requirements.txt"].startswith(f"{expected}\n")
+    assert project_files("vision", None, found, "4.25.0")["requirements.txt"].startswith(f"{expected}\n")
 
 
 def test_the_workflow_is_one() -> None:
-    files = project_files("vision", None, "trainform==1.2.3")
+    files = project_files("vision", None, "trainform==1.2.3", "4.25.0")
     workflow = yaml.load(files[".github/workflows/trainform.yaml"], yaml.BaseLoader)  # noqa: S506 - all is text to it
     assert workflow.keys() == {"name", "on", "permissions", "jobs"}
     assert workflow["on"] == ["push", "pull_request"]

@@ -18,6 +18,8 @@ from tools.venv import of_pip
 from trainform.toolchain.cache import cache_folder
 
 __all__ = ["toolchain"]
+# Where packages come from, as the user of this machine has set it.
+REGISTRY = re.compile("(PIP|UV)_|SSL_CERT_|.*_PROXY$|.*_proxy$")
 UV = (sys.executable, "-m", "uv")
 
 
@@ -31,6 +33,7 @@ class Installed:
     def shell(self, script: str, folder: Path) -> Ran:
         """Run the script in a shell that knows the environment and nothing else, as a newcomer's does."""
         environ = {
+            **{name: value for name, value in os.environ.items() if REGISTRY.match(name)},
             "HOME": str(self.venv.parent),
             "PATH": f"{self.venv / 'bin'}:/usr/bin:/bin",
             "TRAINFORM_CACHE": str(cache_folder()),
@@ -51,19 +54,41 @@ def done(*words: str, **environ: str) -> None:
 
 
 @pytest.fixture(scope="session")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
-    """Built and installed once. Packages come from uv's cache, which `make venv` has filled; what is missing there, from where pip takes it."""
-    folder = tmp_path_factory.mktemp("wheel")
-    done(sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder / "dist"))
-    (wheel,) = (folder / "dist").glob("*.whl")
-    (folder / "constraints.txt").write_text(locked())
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built once."""
+    folder = tmp_path_factory.mktemp("wheel") / "dist"
+    done(sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder))
+    (wheel,) = folder.glob("*.whl")
+    return wheel
+
+
+def registry() -> dict[str, str]:
+    """uv's variables for where pip takes packages from."""
     configured = subprocess.run(
         [sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True, check=True
     )
+    return of_pip(configured.stdout)
+
+
+@pytest.fixture(scope="session")
+def installed(wheel: Path) -> Installed:
+    """Installed once, in the versions of the lock. Packages come from uv's cache, which `make venv` has filled; what is missing there, from
+    where pip takes it."""
+    folder = wheel.parent.parent
+    (folder / "constraints.txt").write_text(locked())
     done(*UV, "venv", "--quiet", "--python", sys.executable, str(folder / "venv"))
     done(
         *UV, "pip", "install", "--quiet", "--python", str(folder / "venv" / "bin" / "python"),
         "--constraint", str(folder / "constraints.txt"), str(wheel), "pip",
-        **of_pip(configured.stdout),
+        **registry(),
     )  # fmt: skip
     return Installed(wheel, folder / "venv")
+
+
+@pytest.fixture(scope="session")
+def installed_by_a_user(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    """With pip, which takes the newest of everything."""
+    venv = tmp_path_factory.mktemp("user") / "venv"
+    done(sys.executable, "-m", "venv", str(venv))
+    done(str(venv / "bin" / "python"), "-m", "pip", "install", "--quiet", str(wheel))
+    return Installed(wheel, venv)

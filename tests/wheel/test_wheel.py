@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import zipfile
 from importlib.metadata import version
@@ -10,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from tests.repository import ROOT
-from tests.wheel.conftest import Installed
+from tests.wheel.conftest import UV, Installed, registry
 from trainform.toolchain.cache import toolchain_folder
 from trainform.toolchain.model import Toolchain
+from trainform.toolchain.parts import PLUGIN_VERSION
 
 SOURCE = "components/"
 
@@ -59,11 +61,15 @@ def test_the_tool_chain_is_the_same(installed: Installed, folder: Path) -> None:
 
 
 @pytest.mark.proof("a sandbox of its own, by the commands that `trainform init` prints")
-def test_what_init_says_to_type_next(installed: Installed, folder: Path, toolchain: Toolchain) -> None:
-    """Pasted at once into a shell that stops at the first failure."""
+def test_what_init_says_to_type_next(installed_by_a_user: Installed, folder: Path, toolchain: Toolchain) -> None:
+    """Pasted at once into a shell that stops at the first failure. pip has installed the newest provider, and the sandbox has another."""
+    installed = installed_by_a_user
     printed = installed.shell("trainform init", folder).succeeded()
     typed = commands(printed)
+    newest = installed.shell("pip show pulumi-kubernetes", folder).succeeded()
+    assert f"Version: {PLUGIN_VERSION}\n" not in newest, "pip would take what the sandbox has: nothing is shown here"
     assert [line.split(" -s ")[0] for line in typed] == [
+        "python3 -m pip install -r requirements.txt",
         "trainform check hello -e dev",
         "trainform plan hello -e dev",
         "trainform sandbox up -e dev",
@@ -80,5 +86,21 @@ def test_what_init_says_to_type_next(installed: Installed, folder: Path, toolcha
         answers = installed.shell("\n".join(typed), folder).succeeded()
     finally:
         installed.shell("trainform sandbox down --purge", folder).succeeded()
+    assert "to fit it:" not in answers
     for result in ("+  kubernetes:batch.volcano.sh/v1alpha1:Job hello-job created", "- 6 deleted", "sandbox down: "):
         assert result in answers, answers
+
+
+@pytest.mark.proof("an environment of uv's own, with packages from the registry")
+def test_init_by_uvx(wheel: Path, folder: Path) -> None:
+    """Its environment is on PATH, and lives in a cache."""
+    made = subprocess.run(
+        [*UV, "tool", "run", "--quiet", "--from", str(wheel), "trainform", "init"],
+        cwd=folder, env={**os.environ, **registry()}, capture_output=True, text=True, check=True, timeout=300,
+    )  # fmt: skip
+    assert commands(made.stdout)[:3] == [
+        "python3 -m venv .venv",
+        ".venv/bin/python -m pip install -r requirements.txt",
+        "source .venv/bin/activate",
+    ]
+    assert "    virtualenv: .venv\n" in (folder / "Pulumi.yaml").read_text()

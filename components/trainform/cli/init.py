@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import shutil
 import sys
-from importlib.metadata import distribution
+from importlib.metadata import distribution, version
 from pathlib import Path
 from typing import Annotated
 
@@ -23,17 +23,17 @@ from trainform.scaffold.project import (
     requirement,
 )
 from trainform.scaffold.writing import write_files
+from trainform.toolchain.parts import PLUGIN_VERSION
 
 VIRTUALENV = ".venv"
 STACK = f"{EXPERIMENT}.{ENVIRONMENT}"
 IN_THE_WAY = "move it away, or choose an empty folder"
 
-INSTALL = (
-    f"python3 -m venv {VIRTUALENV}",
-    f"{VIRTUALENV}/bin/python -m pip install -r requirements.txt",
-)
+MAKE = f"python3 -m venv {VIRTUALENV}"
 ACTIVATE = f"source {VIRTUALENV}/bin/activate"
-NO_PIP = "python3 -m ensurepip"  # uv makes virtual environments without
+NO_PIP = "{python} -m ensurepip"  # uv makes virtual environments without
+INSTALL = "{python} -m pip install -r requirements.txt"
+CACHE = "CACHEDIR.TAG"  # what marks a cache as one (bford.info/cachedir)
 
 LOOK = (
     f"trainform check {EXPERIMENT} -e {ENVIRONMENT}",
@@ -71,7 +71,7 @@ def command(
     virtualenv, preparation = _python(folder)
     ours = distribution("trainform")
     trainform = requirement(ours.version, ours.read_text("direct_url.json"))
-    files = project_files(project_name(folder.name) if name is None else name, virtualenv, trainform)
+    files = project_files(project_name(folder.name) if name is None else name, virtualenv, trainform, PLUGIN_VERSION)
     written = write_files(folder, files, IN_THE_WAY, through_links=False)
     following = {
         "next:": (*preparation, *LOOK),
@@ -85,14 +85,31 @@ def _python(folder: Path) -> tuple[str | None, tuple[str, ...]]:
     """Which virtual environment Pulumi is to be told, and what the user types so that its Python has trainform.
 
     Without one Pulumi runs `python3` of PATH: right where that is the Python of this process (an activated environment, a container). Else it is the
-    folder's own .venv: this Python, or one to be made (after pipx, for instance, whose environment is on nobody's PATH).
+    folder's own .venv: this Python, or one to be made (after pipx, for instance, whose environment is on nobody's PATH, or `uvx`, whose is soon gone).
     """
     prefix, own = Path(sys.prefix).resolve(), folder / VIRTUALENV
     found = shutil.which("python3")
     on_path = found is not None and Path(found).parent.resolve() == prefix / "bin"
-    needs_pip = (NO_PIP,) if importlib.util.find_spec("pip") is None else ()
     if own.resolve() == prefix:
-        return VIRTUALENV, (*(() if on_path else (ACTIVATE,)), *needs_pip)
-    if on_path:
-        return None, needs_pip
-    return VIRTUALENV, (*(INSTALL[1:] if own.exists() else INSTALL), ACTIVATE)
+        return VIRTUALENV, (*(() if on_path else (ACTIVATE,)), *_missing_here())
+    if on_path and not _in_a_cache(prefix):
+        return None, _missing_here()
+    python = f"{VIRTUALENV}/bin/python"
+    if not (folder / python).exists():
+        return VIRTUALENV, (MAKE, INSTALL.format(python=python), ACTIVATE)
+    has_pip = any(own.glob("lib/python3.*/site-packages/pip"))
+    needed = (INSTALL,) if has_pip else (NO_PIP, INSTALL)
+    return VIRTUALENV, (*(command.format(python=python) for command in needed), ACTIVATE)
+
+
+def _missing_here() -> tuple[str, ...]:
+    """What this Python lacks, once it is activated, to run the program on the sandbox."""
+    has_pip = importlib.util.find_spec("pip") is not None
+    fits = version("pulumi-kubernetes") == PLUGIN_VERSION
+    needed = (*(() if has_pip else (NO_PIP,)), *(() if fits else (INSTALL,)))
+    return tuple(command.format(python="python3") for command in needed)
+
+
+def _in_a_cache(prefix: Path) -> bool:
+    """True for an environment for one command, as `uvx` makes it. uv marks lasting ones, too, but not a folder above them."""
+    return any((above / CACHE).is_file() for above in prefix.parents)

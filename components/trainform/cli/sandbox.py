@@ -88,6 +88,7 @@ def up_command(
     different folders run side by side.
     """
     from trainform.cli.progress import display
+    from trainform.doctor.pulumi import fitting_sdk
     from trainform.sandbox import chosen_addons, chosen_folder, note_older_salts, up
     from trainform.spec.load import project_root
     from trainform.toolchain import ensure
@@ -96,7 +97,8 @@ def up_command(
     chosen = chosen_addons([] if addons is None else addons)  # a wrong name is told before anything is built
     settings = dataclasses.replace(_settings(environment, chosen_folder(folder)), addons=chosen)
     note_older_salts(project_root(), settings.folder, progress)
-    sandbox = up(settings, ensure(progress), progress, timeout)
+    tools = ensure(progress)
+    sandbox = up(settings, tools, progress, timeout)
     option = "" if folder is None else f" --folder {shlex.quote(str(folder))}"
     nodes, following = sum(pool.count for pool in settings.pools), f'eval "$(trainform sandbox env{option})"'
     if as_json:
@@ -104,7 +106,7 @@ def up_command(
         echo_json({"ok": True, **place, "nodes": nodes, "addons": list(settings.addons), "next": [following]})
         return
     echo(f"sandbox up: {sandbox.url}, {spell_contexts(sandbox.context, settings.contexts)}, {nodes} nodes")
-    note(f"next: {following}")
+    note(*(f"note: {text}" for text in [fitting_sdk(project_root(), tools.pulumi.home)] if text), f"next: {following}")
 
 
 def spell_contexts(own: str, aliases: Sequence[str]) -> str:

@@ -9,18 +9,21 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from trainform.doctor.machine import look_at_python
 from trainform.doctor.model import Asked, Finding, Findings, State
 from trainform.doctor.programs import ask
 from trainform.doctor.project import backend_url
-from trainform.errors import shorten
-from trainform.toolchain.cache import toolchain_folder
+from trainform.errors import TrainformError, shorten
+from trainform.toolchain.cache import cache_folder, toolchain_folder
 from trainform.toolchain.model import PulumiTools
+from trainform.toolchain.parts import PLUGIN_VERSION
 from trainform.toolchain.pulumi import ready_pulumi
 from trainform.toolchain.system import HOST, OLDEST_PULUMI, PLUGIN, has_host, plugin_versions
 from trainform.toolchain.versions import parse_version, written
 
 GET_PULUMI = "trainform toolchain ensure --pulumi-only"
 FETCHES_NOTHING = "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION"
+PATIENCE = 10.0  # seconds
 TOKEN = "PULUMI_ACCESS_TOKEN"  # noqa: S105 - the name of the variable
 SERVICES = ("https://", "http://")  # that want a token; the others are folders and buckets
 
@@ -60,9 +63,29 @@ def look_at_plugin(asked: Asked, findings: Findings) -> Finding:
     others = f"there is {', '.join(there)}" if there else "there is none"
     text = f"no {wanted}, the version of the Python package, in {home / 'plugins'}: {others}"
     fix = shlex.join(["pulumi", "plugin", "install", "resource", "kubernetes", wanted, *_from_file(wanted)])
+    if f"v{PLUGIN_VERSION}" in there and home.is_relative_to(cache_folder()):  # in a shell of the sandbox
+        fix = _install_sdk(findings["python"].details["path"])
     if os.environ.get(FETCHES_NOTHING) == "true":
         return Finding(State.MISSING, text, fix)
     return Finding(State.NOTE, f"{text}; the next preview will download it", fix)
+
+
+def fitting_sdk(root: Path, home: Path) -> str:
+    """What the project's Python needs so that its resources ask for a plugin that is in this PULUMI_HOME; "" where nothing is to be done, or
+    known."""
+    try:
+        python = look_at_python(Asked(root, None, PATIENCE), {})
+    except (TrainformError, OSError, ValueError):  # `trainform doctor` tells
+        return ""
+    sdk = python.details.get("pulumi-kubernetes")
+    if sdk is None or f"v{sdk}" in plugin_versions(home):
+        return ""
+    fix = _install_sdk(python.details["path"])
+    return f"Python has pulumi-kubernetes {sdk}, and the sandbox's Pulumi no plugin of that version; to fit it: {fix}"
+
+
+def _install_sdk(python: str) -> str:
+    return shlex.join([python, "-m", "pip", "install", f"pulumi-kubernetes=={PLUGIN_VERSION}"])
 
 
 def _from_file(version: str) -> list[str]:

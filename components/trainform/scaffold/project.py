@@ -92,6 +92,9 @@ shared_memory: 64Mi
 
 REQUIREMENTS = """\
 {trainform}
+# The version of the provider that the sandbox has: Pulumi takes no other one, and fetches none there. On a cluster of your own it downloads
+# whatever stands here.
+pulumi-kubernetes=={plugin}
 pip>=24.1  # Pulumi runs `pip list` before each program; older ones take twice as long
 """
 
@@ -158,12 +161,12 @@ def hello(registry: str = "") -> str:
     return HELLO.format(registry=registry)
 
 
-def project_files(name: str, virtualenv: str | None, trainform: str) -> dict[str, str]:
+def project_files(name: str, virtualenv: str | None, trainform: str, plugin: str) -> dict[str, str]:
     """Text by path. virtualenv: the one in which Pulumi runs the program; None for the Python on PATH. trainform: as a
-    requirement of pip's."""
+    requirement of pip's. plugin: version of the sandbox's Kubernetes provider."""
     return {
         "Pulumi.yaml": pulumi_yaml(name, virtualenv),
-        "requirements.txt": REQUIREMENTS.format(trainform=trainform),
+        "requirements.txt": REQUIREMENTS.format(trainform=trainform, plugin=plugin),
         ".gitignore": IGNORED,
         ".github/workflows/trainform.yaml": WORKFLOW,
         "stacks/__main__.py": PROGRAM,
