@@ -205,7 +205,6 @@ def test_secrets_are_neither_needed_nor_shown(project: Path) -> None:
     [
         ("helo.dev", None, "has no file stacks/Pulumi.STACK.yaml", "did you mean hello.dev?"),
         ("../hello", None, "has no file stacks/Pulumi.STACK.yaml", "did you mean hello.dev?"),
-        ("dev", None, "this stack is the environment's own", "run `pulumi preview -s dev`"),
         ("x", "config: {'trainform:experiment': hello}", "is not set", "pulumi config set -s x trainform:environment NAME"),
         ("x", "config: {'trainform:experiment': helo, 'trainform:environment': dev}", "is not a file of stacks/experiments/", "did you mean hello?"),
         ("x", "config: {'trainform:experiment': hello, 'trainform:environment': dev, 'trainform:run': 0}", "is not a whole number from 1", "pulumi config set trainform:run 2"),
@@ -221,6 +220,35 @@ def test_stacks_that_are_wrong(stack: str, text: str | None, reason: str, fix: s
         (problem,) = error_of(verb, "-s", stack, code=2)["problems"]
         assert reason in problem["reason"]
         assert fix in problem["fix"]
+
+
+def test_the_environments_own_stack_runs_nothing() -> None:
+    for verb in ("plan", "render"):
+        (problem,) = error_of(verb, "-s", "dev", code=2)["problems"]
+        assert "this stack is the environment's own" in problem["reason"]
+        assert problem["fix"].startswith("run `pulumi preview -s dev`")
+
+
+def test_several_stacks_are_checked(project: Path) -> None:
+    """Experiments and environments, with the problems of all in one go."""
+    code, out, err = run("check", "-s", "hello.dev", "-s", "dev", "-s", "elastic.dev", "-q")
+    assert (code, err) == (0, "")
+    assert [line.partition(",")[0] for line in out.splitlines()] == ["hello: ok", "dev: ok", "elastic: ok"]
+    results = json.loads(run("check", "-s", "dev", "-s", "hello.dev", "--json")[1])["experiments"]
+    assert [(result["name"], result["ok"], "job" in result) for result in results] == [
+        ("dev", True, False),
+        ("hello", True, True),
+    ]
+    write(project, "gone", "config: {trainform:environment: dev, trainform:experiment: gone}\n")
+    write(project, "none", "config: {}\n")
+    environment = project / "stacks/environments/dev.yaml"
+    environment.write_text(environment.read_text() + "further: 1\n")
+    error = error_of("check", "-s", "gone", "-s", "none", "-s", "dev", code=2)
+    assert [problem["path"] for problem in error["problems"]] == [
+        "experiment",
+        "config.trainform:environment",
+        "further",
+    ]
 
 
 @pytest.mark.parametrize("words", [["hello"], ["-e", "dev"], ["--run", "2"], ["hello", "-e", "dev", "--run", "2"]])

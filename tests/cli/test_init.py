@@ -66,24 +66,70 @@ def test_an_empty_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert examine("hello", "dev").problems == ()
 
 
-def test_what_the_workflow_runs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """On every experiment, also one that came later."""
-    run("init", capsys=capsys)
+def workflow(folder: Path) -> subprocess.CompletedProcess[str]:
+    """What the workflow runs at the end, as GitHub's shell does."""
     command = yaml.safe_load((folder / ".github/workflows/trainform.yaml").read_text())["jobs"]["check"]["steps"][-1]
+    script = folder.parent / "script.sh"
+    script.write_text(command["run"])
     environ = {**os.environ, "PATH": f"{PREFIX / 'bin'}:{os.environ['PATH']}"}
+    return subprocess.run(["bash", "-e", str(script)], env=environ, capture_output=True, text=True, check=False)
 
-    def check() -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            ["bash", "-e", "-c", command["run"]], env=environ, capture_output=True, text=True, check=False
-        )
 
-    first = check()
+def test_what_the_workflow_runs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """On every stack, also one that came later, in its own environment."""
+    run("init", capsys=capsys)
+    first = workflow(folder)
     assert (first.returncode, first.stderr) == (0, "")
-    assert first.stdout.startswith("hello: ok, 2 pods")
+    assert [line.partition(", ")[0] for line in first.stdout.splitlines() if line[0] != " "] == ["dev: ok", "hello: ok"]
     run("new", "bert", "-e", "dev", capsys=capsys)
-    second = check()
+    second = workflow(folder)
     assert second.returncode == 2
     assert "stacks/experiments/bert.yaml:" in second.stderr
+
+
+def test_an_experiment_of_another_environment_is_checked_there(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run("init", capsys=capsys)
+    prod = (folder / "stacks/environments/dev.yaml").read_text()
+    prod = prod.replace("name: dev", "name: prod").replace("gpu: {resource", "h100: {resource")
+    (folder / "stacks/environments/prod.yaml").write_text(prod)
+    run("new", "bert", "-e", "prod", "--image", "docker.io/ai/bert:1", capsys=capsys)
+    assert "h100: 8" in (folder / "stacks/experiments/bert.yaml").read_text()
+    done = workflow(folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    (folder / "stacks/Pulumi.prod.yaml").write_text("config: {trainform:environment: prod}\n")
+    (folder / "stacks/environments/prod.yaml").write_text(prod + "further: 1\n")
+    done = workflow(folder)
+    assert done.returncode == 2
+    assert done.stderr.count("stacks/environments/prod.yaml:8: further") == 1
+
+
+HELLO_STACK = "config: {trainform:environment: dev, trainform:experiment: %s}\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "reason"),
+    [
+        ({"experiments/copy.yaml": "", "Pulumi.copy.dev.yaml": HELLO_STACK % "copy"}, "stacks/experiments/copy.yaml:"),
+        ({"Pulumi.gone.dev.yaml": HELLO_STACK % "gone"}, "experiment = gone\n"),
+        ({"experiments/old.yml": "", "Pulumi.old.dev.yaml": HELLO_STACK % "old"}, "experiment = old\n"),
+        ({"Pulumi.prod.yaml": "config: {trainform:environment: prod}\n"}, "environment = prod\n"),
+        ({"Pulumi.none.yaml": "config: {}\n"}, "stacks/Pulumi.none.yaml"),
+    ],
+    ids=["a copy with another name", "no experiment", "another ending", "no environment", "an empty stack"],
+)
+def test_what_pulumi_would_refuse_the_workflow_refuses(
+    files: dict[str, str], reason: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run("init", capsys=capsys)
+    for name, text in files.items():
+        hello = (folder / "stacks/experiments/hello.yaml").read_text()
+        (folder / "stacks" / name).write_text(text if text else hello)
+    done = workflow(folder)
+    assert done.returncode == 2
+    assert reason in done.stderr
+    assert "hello: ok" in done.stdout
 
 
 def test_what_a_new_repository_has_already(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

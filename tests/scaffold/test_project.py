@@ -83,10 +83,8 @@ def test_the_workflow_is_one() -> None:
     used = [step["uses"] for step in job["steps"] if "uses" in step]
     assert all(re.fullmatch(r"actions/[a-z-]+@v[0-9]+", action) for action in used)
     commands = [step["run"] for step in job["steps"] if "run" in step]
-    assert commands == [
-        "python -m pip install -r requirements.txt",
-        "trainform check stacks/experiments/*.yaml -e dev",
-    ]
+    assert commands[0] == "python -m pip install -r requirements.txt"
+    assert commands[1].splitlines()[-1] == 'trainform check "$@"'
     for path in ("requirements.txt", "stacks/experiments/hello.yaml", "stacks/environments/dev.yaml"):
         assert path in files
 

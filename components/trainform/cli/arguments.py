@@ -58,17 +58,23 @@ def environment_option(text: str) -> typer.models.OptionInfo:
 WHICH_ENVIRONMENT = "Name in stacks/environments, or path of a file."
 EnvironmentOption = Annotated[str, environment_option(WHICH_ENVIRONMENT)]
 ChosenEnvironmentOption = Annotated[str | None, environment_option(f"{WHICH_ENVIRONMENT} {SUFFIX}")]
-StackOption = Annotated[
-    str | None,
-    typer.Option(
+
+
+def stack_option(several: str = "") -> typer.models.OptionInfo:
+    """`--stack`, with what else the verb does with it."""
+    option: typer.models.OptionInfo = typer.Option(
         "--stack",
         "-s",
         metavar="STACK",
-        help="In place of EXPERIMENT, -e and --run: what stacks/Pulumi.STACK.yaml names.",
+        help=f"In place of EXPERIMENT, -e and --run: what stacks/Pulumi.STACK.yaml names.{several}",
         show_default=False,
         autocompletion=candidates.stacks,
-    ),
-]
+    )
+    return option
+
+
+StackOption = Annotated[str | None, stack_option()]
+StacksOption = Annotated[list[str] | None, stack_option(" Once for each stack; an environment's own is one, too.")]
 RunOption = Annotated[
     int | None,
     typer.Option(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -13,21 +14,24 @@ from trainform.cli.arguments import (
     ExperimentArguments,
     JsonOption,
     RunOption,
-    StackOption,
+    StacksOption,
     choose,
 )
 from trainform.errors import InputError, in_order
+from trainform.project import project_root, stack_path
 from trainform.terminal.lines import echo, echo_json, note
 
 if TYPE_CHECKING:
     from trainform.examine import Examined
+
+OWN_STACK = "this stack is the environment's own"  # what the reader of stacks says where there is no experiment
 
 
 @prints_data
 def command(
     experiments: ExperimentArguments = None,
     environment: ChosenEnvironmentOption = None,
-    stack: StackOption = None,
+    stacks: StacksOption = None,
     run: RunOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -36,8 +40,10 @@ def command(
     All problems of all files are printed at once: the place, the value, why it is wrong, and what to write instead.
     Notes say what is allowed but may surprise. Exit code: 0, or 2 if there is a problem.
     """
-    chosen = choose(experiments, environment, stack, run)
-    results = _examine(chosen)
+    if stacks:
+        results = [result for stack in stacks for result in _of_stack(stack, experiments, environment, run)]
+    else:
+        results = _examine(choose(experiments, environment, None, run))
     problems = [problem for result in results for problem in result.problems]
     if as_json:
         described = {"ok": not problems, "experiments": [_as_dict(result) for result in results]}
@@ -47,7 +53,9 @@ def command(
         echo_json(described)
         return
     for result in results:
-        if not result.problems:
+        if not result.problems and result.experiment is None:
+            echo(f"{result.name}: ok, an environment")
+        elif not result.problems:
             plan = result.plan()
             echo(
                 f"{result.name}: ok, {plan.totals.pods} pods, {sum(plan.totals.accelerators.values())} accelerators, revision {plan.revision}"
@@ -55,6 +63,36 @@ def command(
             note(*(f"  note: {text}" for text in plan.notes))
     if problems:
         raise InputError(problems)
+
+
+def _of_stack(stack: str, experiments: list[str] | None, environment: str | None, run: int | None) -> list[Examined]:
+    """A stack that is wrong is one more problem; an environment's own is examined by itself."""
+    from trainform.examine import Examined, examine_environment
+
+    try:
+        return _examine(choose(experiments, environment, stack, run))
+    except InputError as error:
+        root, refused = project_root(), error
+    try:
+        own = _own_environment(stack, root, refused)
+        if own is not None:
+            loaded = examine_environment(own, root)
+            return [Examined(stack, tuple(loaded.problems), None, loaded.model, 1)]
+    except InputError as error:
+        refused = error
+    return [Examined(stack, tuple(refused.problems), None, None, 1)]
+
+
+def _own_environment(stack: str, root: Path, error: InputError) -> str | None:
+    """The environment that the stack names where nothing else is wrong with it than that it runs no experiment."""
+    from trainform.spec.read import read_content
+    from trainform.spec.stack import NAMESPACE
+
+    if len(error.problems) > 1 or OWN_STACK not in error.problems[0].reason:
+        return None
+    path = stack_path(stack.rpartition("/")[2])
+    named = read_content(root / path, path).data["config"].get(f"{NAMESPACE}:environment")
+    return named if isinstance(named, str) else None
 
 
 def _examine(chosen: Chosen) -> list[Examined]:
@@ -74,7 +112,7 @@ def _examine(chosen: Chosen) -> list[Examined]:
 def _as_dict(result: Examined) -> dict[str, object]:
     problems = in_order(result.problems)
     described: dict[str, object] = {"name": result.name, "ok": not problems}
-    if not problems:
+    if not problems and result.experiment is not None:
         plan = result.plan()
         described |= {
             "job": plan.job,

@@ -105,7 +105,7 @@ __pycache__/
 """
 
 WORKFLOW = """\
-# Checks every experiment; needs no cluster. An environment of another name has a line of its own.
+# Checks what every stack would run; needs no cluster.
 name: trainform
 on: [push, pull_request]
 permissions: {contents: read}
@@ -117,7 +117,12 @@ jobs:
       - uses: actions/setup-python@v6
         with: {python-version: "3.12", cache: pip}
       - run: python -m pip install -r requirements.txt
-      - run: trainform check stacks/experiments/*.yaml -e dev
+      - run: |
+          for file in stacks/Pulumi.*.yaml; do
+            stack=${file#stacks/Pulumi.}
+            set -- "$@" -s "${stack%.yaml}"
+          done
+          trainform check "$@"
 """
 
 
