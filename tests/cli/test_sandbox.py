@@ -1,14 +1,17 @@
-"""What `trainform sandbox down` says of what it leaves behind; no sandbox is needed for that, only its folder."""
+"""What `trainform sandbox` says without a sandbox: of what `down` leaves behind, and `env` to the shell."""
 
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.cli.running import error_of, run
 from tests.sandbox.test_salts import PASSPHRASE, SALTED
 from trainform.sandbox.folder import Layout
 
@@ -54,3 +57,24 @@ def test_a_shell_with_the_variables_of_the_sandbox_is_told(own: Path) -> None:
     kubeconfig = Layout(own / ".trainform" / "sandbox").kubeconfig
     assert "KUBECONFIG and PULUMI_* of this shell were the sandbox's" in down(own, KUBECONFIG=str(kubeconfig))
     assert "KUBECONFIG" not in down(own, KUBECONFIG="/of/another")
+
+
+@pytest.mark.parametrize("shell", ["bash", "dash", "zsh"])
+def test_a_shell_does_not_go_on_without_a_sandbox(shell: str, tmp_path: Path) -> None:
+    """`eval ""` succeeds: what follows would work on the user's own cluster and stacks."""
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not on this machine")
+    command = f"{shlex.quote(sys.executable)} -m trainform sandbox env --folder {tmp_path / 'none'}"
+    script = f'eval "$({command})" && echo further; set -e; eval "$({command})"; echo even further'
+    done = subprocess.run([shell, "-c", script], capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.count("trainform: no sandbox is up in") == 2
+
+
+def test_what_a_shell_evaluates_is_no_part_of_a_document_or_file(tmp_path: Path) -> None:
+    words = ("sandbox", "env", "--folder", str(tmp_path / "none"))
+    assert error_of(*words, code=1)["message"].startswith("no sandbox is up in ")
+    file = tmp_path / "exports"
+    file.write_text("before")
+    code, out, _ = run(*words, "-o", str(file))
+    assert (code, out, file.read_text()) == (1, "", "before")

@@ -13,6 +13,7 @@ import typer
 
 from trainform.cli.app import App, prints_data
 from trainform.cli.arguments import WHICH_ENVIRONMENT, JsonOption, environment_option, from_input
+from trainform.errors import TrainformError
 from trainform.escaping import escaped
 from trainform.terminal.lines import echo, echo_json, note
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 app = App(help="Start and stop a real control plane with simulated nodes.")
 
 NOT_RUNNING = 1
+FAILS = "false"
+"""A command that fails: a shell takes `eval ""` for a success, and would go on with the user's own cluster and stacks."""
 
 EnvironmentOption = Annotated[
     str | None,
@@ -208,12 +211,17 @@ def env_command(folder: FolderOption = None, as_json: JsonOption = False) -> Non
 
     After `eval "$(trainform sandbox env)"` kubectl and pulumi use it: KUBECONFIG, PATH, PULUMI_* and GOGC are set.
     Stacks keep their state in the sandbox's folder, and encrypt secrets with a passphrase that is made once and kept
-    in a file there.
+    in a file there. Where no sandbox is up, the command `false` is printed, so that `eval` fails too.
     """
     from trainform.sandbox import chosen_folder, exports
     from trainform.sandbox.exports import UNSET
 
-    variables = exports(chosen_folder(folder))
+    try:
+        variables = exports(chosen_folder(folder))
+    except (TrainformError, OSError):
+        if not as_json:
+            echo(FAILS)
+        raise
     if as_json:
         echo_json({"unset": list(UNSET), "export": variables})
         return
