@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+PROJECT_FILE = "Pulumi.yaml"
 EXPERIMENTS, ENVIRONMENTS = "experiments", "environments"
 
 
 def project_root(start: Path | None = None) -> Path:
     """The nearest folder with a Pulumi.yaml, from `start` (default: the current one) upwards; else `start` itself."""
     start = Path.cwd() if start is None else start
-    return next((folder for folder in (start, *start.parents) if (folder / "Pulumi.yaml").is_file()), start)
+    return next((folder for folder in (start, *start.parents) if (folder / PROJECT_FILE).is_file()), start)
 
 
 def known_names(folder: str, root: Path | None = None) -> list[str]:

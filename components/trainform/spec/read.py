@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +18,15 @@ from trainform.spec.source import Source, join_path
 
 @dataclasses.dataclass(frozen=True)
 class Content:
-    """The mapping in a file, with `nodes.Unreadable` in place of each value that cannot be read, and the problems of its form."""
+    """The mapping in a file, with `nodes.Unreadable` in place of each value that cannot be read, and the problems of its form.
+
+    `unquoted` has the text of every scalar without quotes: another program may read `1e1` as a number, and never `"1e1"`.
+    """
 
     data: dict[str, Any]
     source: Source
     problems: tuple[Problem, ...]
+    unquoted: Mapping[str, str]
 
 
 def read_mapping(path: Path, name: str) -> tuple[dict[str, Any], Source]:
@@ -51,23 +55,26 @@ def parse_mapping(text: str, name: str) -> Content:
     except yaml.YAMLError as error:
         raise InputError([syntax_problem(error, name)]) from None
     if isinstance(data, dict):
-        return Content(data, Source(name, walk.lines, dict(_written(node))), tuple(walk.problems))
+        scalars = list(_scalars(node))
+        written = {path: scalar.value for path, scalar in scalars if scalar.tag != TEXT and scalar.value}
+        unquoted = {path: scalar.value for path, scalar in scalars if not scalar.style}
+        return Content(data, Source(name, walk.lines, written), tuple(walk.problems), unquoted)
     kind = "nothing" if data is None else "a list" if isinstance(data, list) else "one value"
     no_mapping = Problem("", None, f"holds {kind}, not a mapping", "write `key: value` lines; see docs/", name, 1)
     raise InputError(walk.problems if walk.problems else [no_mapping])
 
 
-def _written(node: yaml.Node | None, parts: tuple[str | int, ...] = ()) -> Iterator[tuple[str, str]]:
-    """Path and text of every scalar that is not read as text. The nodes are those after reading, which has put what a merge
-    key (`<<`) brings along in front of the mapping's own keys."""
+def _scalars(node: yaml.Node | None, parts: tuple[str | int, ...] = ()) -> Iterator[tuple[str, yaml.ScalarNode]]:
+    """Every scalar, by path. The nodes are those after reading, which has put what a merge key (`<<`) brings along in front
+    of the mapping's own keys."""
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
-            yield from _written(value, (*parts, key.value))
+            yield from _scalars(value, (*parts, key.value))
     elif isinstance(node, yaml.SequenceNode):
         for index, item in enumerate(node.value):
-            yield from _written(item, (*parts, index))
-    elif isinstance(node, yaml.ScalarNode) and node.tag != TEXT and node.value:
-        yield join_path(parts), node.value
+            yield from _scalars(item, (*parts, index))
+    elif isinstance(node, yaml.ScalarNode):
+        yield join_path(parts), node
 
 
 def syntax_problem(error: yaml.YAMLError, name: str) -> Problem:

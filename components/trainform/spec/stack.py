@@ -6,15 +6,24 @@ import dataclasses
 import difflib
 import re
 from pathlib import Path
+from typing import Any
 
 from trainform.catalog import defaults
 from trainform.errors import InputError, Problem
-from trainform.project import known_stacks, stack_path
+from trainform.project import PROJECT_FILE, known_stacks, stack_path
 from trainform.spec.read import Content, read_content
 
 NAMESPACE = "trainform"
 CORRECT = "correct the YAML of this line, whose value is not shown: it may be a secret"
-KEYS = ("experiment", "environment", "run")
+KEYS = {"experiment": "NAME", "environment": "NAME", "run": "1"}
+"""What is read of a stack's config, and a value for `pulumi config set`."""
+SAME_FOR_ALL = re.compile(r"-?(0|[1-9][0-9]{0,17})|true|false")
+# What Pulumi's YAML reads as something else where no quotes say that it is text: `010` as 8, `1e1` as 10, a date with its time.
+READ_OTHERWISE = re.compile(
+    r"""[-+]? (0x[0-9a-f]+ | 0o?[0-7]+ | 0b[01]+ | (\.[0-9]+ | [0-9]+ (\.[0-9]*)?) (e[-+]?[0-9]+)?)  # with any `_` removed
+    | [-+]?\.(inf|nan) | [0-9]{4}-[0-9]{1,2}-[0-9]{1,2} ([t\s].*)? | true | false""",
+    re.VERBOSE | re.IGNORECASE,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,22 +36,30 @@ class Stack:
 
 
 def load_stack(name: str, root: Path) -> Stack:
-    """The stack as `pulumi up -s NAME` would read it; InputError where it has no file, or runs no experiment. Of its
-    config only `KEYS` are looked at, and no other value is in any message: it may be a secret."""
+    """The stack as `pulumi up -s NAME` would read it; InputError where it has no file, runs no experiment, or has a value that
+    Pulumi reads in another way. Of its config only `KEYS` are looked at, and no other value is in any message: it may be a
+    secret."""
     short = name.rpartition("/")[2]  # Pulumi's own names are ORGANIZATION/PROJECT/STACK, its files have the last part
     known = known_stacks(root)
     if short not in known:
         near = difflib.get_close_matches(short, known, 1)
         offer = f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}" if known else "run `trainform new`"
         raise InputError([Problem("--stack", name, f"has no file {stack_path('STACK')}", offer)])
-    contents = [_read(root, file) for file in (stack_path(short), "Pulumi.yaml") if (root / file).exists()]
-    found = {key: next(filter(None, (_entry(content, key) for content in contents)), "") for key in KEYS}
-    own = contents[0]
-    if not found["environment"]:
-        raise _unset(own, "environment", "is not set", f"pulumi config set -s {short} {NAMESPACE}:environment NAME")
-    if not found["experiment"]:
-        reason = "is not set: this stack is the environment's own, with its queues and claims"
-        raise _unset(own, "experiment", reason, f"run `pulumi preview -s {short}`, or name the stack of an experiment")
+    own = _read(root, stack_path(short))
+    project = _read(root, PROJECT_FILE) if (root / PROJECT_FILE).exists() else None
+    found: dict[str, str] = {}
+    problems: list[Problem] = []
+    for key in KEYS:
+        try:
+            found[key] = _value(own, project, key, f"pulumi config set -s {short} {NAMESPACE}:{key} {KEYS[key]}")
+        except InputError as error:
+            problems += error.problems
+    if not problems and not found["experiment"]:
+        reason = "is not set, or set to nothing: this stack is the environment's own, with its queues and claims"
+        fix = f"run `pulumi preview -s {short}`, or name the stack of an experiment"
+        problems.append(_problem(own, f"config.{NAMESPACE}:experiment", reason, fix))
+    if problems:
+        raise InputError(problems)
     return Stack(found["experiment"], found["environment"], run_number(found["run"]))
 
 
@@ -70,21 +87,73 @@ def _read(root: Path, name: str) -> Content:
     return content
 
 
-def _entry(content: Content, key: str) -> str:
-    """The text of the key's value, "" where it has none. Pulumi.yaml may declare it with a `value` or a `default`."""
+def _value(own: Content, project: Content | None, key: str, command: str) -> str:
+    """What Pulumi gives the program: the value of the stack, also an empty one, else that of Pulumi.yaml; "" where neither has
+    one. InputError where that is none, or where it must not be empty."""
+    ours = project is not None and project.data.get("name") == NAMESPACE
+    value, path = _text(own, key, ours), f"config.{NAMESPACE}:{key}"
+    if value is None and project is not None:
+        value = _declared(project, key, ours)
+        if value is None and ours and _found(project, key, ours) is not None:
+            raise InputError([_problem(own, path, f"is not set, and {PROJECT_FILE} has no value for it", command)])
+    if value is None and key == "environment":
+        raise InputError([_problem(own, path, "is not set", command)])
+    if value == "" and key != "experiment":
+        raise InputError([_problem(own, path, "is set to nothing", command)])
+    return "" if value is None else value
+
+
+def _declared(project: Content, key: str, ours: bool) -> str | None:
+    """The value that Pulumi.yaml has for the stacks that set none: the entry itself, its `value` or its `default`."""
+    found = _found(project, key, ours)
+    if found is None or not isinstance(found[1], dict):
+        return _text(project, key, ours)
+    path, entry = found
+    parts = [part for part in ("value", "default") if entry.get(part) is not None]
+    if len(parts) > 1:
+        raise InputError([_problem(project, path, "has both a `value` and a `default`", "remove one of them")])
+    if parts == ["default"] and not ours:
+        reason = f"has a `default`, which Pulumi takes only in a project whose name is {NAMESPACE}"
+        raise InputError([_problem(project, path, reason, "write `value` in place of `default`")])
+    return _scalar(project, f"{path}.{parts[0]}", entry[parts[0]], key) if parts else None
+
+
+def _text(content: Content, key: str, ours: bool) -> str | None:
+    """The text of the key's value; None where the file does not have the key."""
+    found = _found(content, key, ours)
+    return None if found is None else _scalar(content, *found, key)
+
+
+def _found(content: Content, key: str, ours: bool) -> tuple[str, Any] | None:
+    """Path and value of the key, by whichever of its spellings; where the project's name is the namespace (`ours`), it can be left
+    out."""
     config = content.data.get("config")
-    path, found = f"config.{NAMESPACE}:{key}", config.get(f"{NAMESPACE}:{key}") if isinstance(config, dict) else None
-    if isinstance(found, dict):
-        if "secure" in found:
-            reason, fix = "is a secret, and what a job runs is none", f"pulumi config set {NAMESPACE}:{key} VALUE"
-            raise InputError([content.source.locate(Problem(path, None, reason, fix))])
-        part = next((part for part in ("value", "default") if part in found), "value")
-        path, found = f"{path}.{part}", found.get(part)
-    if isinstance(found, str):
-        return found
+    spellings = [f"{NAMESPACE}:{key}", f"{NAMESPACE}:config:{key}", *([key] if ours else [])]
+    found = [spelling for spelling in spellings if isinstance(config, dict) and spelling in config]
+    if len(found) > 1:
+        reason = f"is the same key as {found[0]}, and which of them counts is not certain"
+        raise InputError([_problem(content, f"config.{found[1]}", reason, "remove one of them")])
+    return (f"config.{found[0]}", config[found[0]]) if isinstance(config, dict) and found else None
+
+
+def _scalar(content: Content, path: str, value: Any, key: str) -> str:
+    """The text of one value; InputError where it is none, or where Pulumi reads another one."""
+    if isinstance(value, dict) and "secure" in value:
+        reason, fix = "is a secret, and what a job runs is none", f"pulumi config set {NAMESPACE}:{key} VALUE"
+        raise InputError([_problem(content, path, reason, fix)])
+    if isinstance(value, dict | list):
+        kind = "mapping" if isinstance(value, dict) else "list"
+        fix = f"pulumi config set {NAMESPACE}:{key} {KEYS[key]}"
+        raise InputError([_problem(content, path, f"is a {kind}, not one value", fix)])
     # as it stands in the file, where YAML reads it as a number or the like
-    return "" if found is None else content.source.written.get(path, "")
+    written = content.unquoted.get(path, content.source.written.get(path))
+    if value is None or written is None:
+        return "" if value is None else str(value)
+    if READ_OTHERWISE.fullmatch(written.replace("_", "")) and not SAME_FOR_ALL.fullmatch(written):
+        reason = "is not text to Pulumi, which makes another text of it"
+        raise InputError([_problem(content, path, reason, f'put it in quotes: "{written}"', written)])
+    return written
 
 
-def _unset(content: Content, key: str, reason: str, fix: str) -> InputError:
-    return InputError([content.source.locate(Problem(f"config.{NAMESPACE}:{key}", None, reason, fix))])
+def _problem(content: Content, path: str, reason: str, fix: str, value: str | None = None) -> Problem:
+    return content.source.locate(Problem(path, value, reason, fix))

@@ -1,0 +1,63 @@
+"""What `-s STACK` makes of a stack's config. `tests/engine/test_stack_configs.py` asks Pulumi for the same table."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from tests.stack_configs import CASES, Case
+from trainform.errors import InputError
+from trainform.spec.stack import Stack, load_stack, run_number
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_it_is_read_as_pulumi_reads_it_or_refused(case: Case, tmp_path: Path) -> None:
+    (tmp_path / "stacks").mkdir()
+    (tmp_path / "Pulumi.yaml").write_text(case.project_file())
+    (tmp_path / "stacks" / "Pulumi.s.yaml").write_text(case.stack_config())
+    if case.reason is None:
+        found, expected = load_stack("s", tmp_path), case.expected
+        assert found.experiment == expected["experiment"]
+        assert found.environment == expected["environment"]
+        assert found.run == run_number(expected["run"])
+        return
+    with pytest.raises(InputError) as raised:
+        load_stack("s", tmp_path)
+    (problem,) = raised.value.problems
+    assert case.reason in problem.reason
+    assert problem.fix
+
+
+def test_every_problem_at_once(tmp_path: Path) -> None:
+    (tmp_path / "stacks").mkdir()
+    text = "config:\n  trainform:experiment: [a]\n  trainform:environment: 08\n  trainform:run: {secure: hunter2}\n"
+    (tmp_path / "stacks" / "Pulumi.s.yaml").write_text(text)
+    with pytest.raises(InputError) as raised:
+        load_stack("s", tmp_path)
+    assert [(problem.line, problem.source) for problem in raised.value.problems] == [
+        (line, "stacks/Pulumi.s.yaml") for line in (2, 3, 4)
+    ]
+    assert raised.value.problems[1].fix == 'put it in quotes: "08"'
+    assert "hunter2" not in str(raised.value.lines())
+
+
+@given(
+    st.from_regex(r"[a-z]([-a-z0-9]{0,20}[a-z0-9])?", fullmatch=True).filter(
+        lambda name: name not in {"true", "false", "null"}
+    )
+)
+@example("7b-sft")
+@example("3d-unet")
+@example("1e1-sweep")
+@example("2024-10-12-run")
+@example("./stacks/experiments/1.yaml")
+def test_a_name_needs_no_quotes(name: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "stacks").mkdir()
+        text = f"config:\n  trainform:experiment: {name}\n  trainform:environment: {name}\n"
+        (Path(folder) / "stacks" / "Pulumi.s.yaml").write_text(text)
+        assert load_stack("s", Path(folder)) == Stack(name, name, 1)
