@@ -137,7 +137,8 @@ def test_a_file_system_without_hard_links(last: str | None, tmp_path: Path, monk
 
 def test_the_stream_takes_the_files_place_at_the_end(tmp_path: Path) -> None:
     (tmp_path / "old").write_text("before")
-    with replacing(tmp_path / "old", 0o604) as stream:
+    (tmp_path / "old").chmod(0o604)
+    with replacing(tmp_path / "old", (tmp_path / "old").stat()) as stream:
         stream.write("after")
         assert (tmp_path / "old").read_text() == "before"
     assert content(tmp_path) == {"old": "after"}

@@ -31,7 +31,7 @@ ORDER = [
 BESIDE = {
     "progress": {"errors"},
     "atomic": {"errors"},
-    "terminal": {"escaping", "errors", "atomic"},
+    "terminal": {"escaping", "errors", "atomic", "signals"},
     "locking": {"errors", "progress"},
     "signals": set(),
     "toolchain": {"errors", "catalog", "progress", "locking", "signals"},

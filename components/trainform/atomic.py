@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TextIO
@@ -16,19 +17,30 @@ AGAIN = "nothing was written: make room, or correct its folder's permissions, an
 
 
 @contextlib.contextmanager
-def replacing(path: Path, mode: int | None = None) -> Iterator[TextIO]:
-    """A new file beside this one, as a stream of text. Where the block ends without an error it takes the place of this one with these
-    permissions (None: as the umask says); else it goes, and this one stays as it was. A link is replaced, not followed."""
+def replacing(path: Path, like: os.stat_result | None = None) -> Iterator[TextIO]:
+    """A new file beside this one, as a stream of text. Where the block ends without an error it takes the place of this one; else it goes, and
+    this one stays as it was. A link is replaced, not followed. like: whose owner, group and permissions it gets; None: those of any new
+    file."""
     temporary = _beside(path)
     try:
         temporary.touch(PRIVATE, exist_ok=False)
         with temporary.open("w", encoding="utf-8", errors="backslashreplace") as stream:
             yield stream
             _to_disk(stream)
-        temporary.chmod(ANYONE & ~_umask() if mode is None else mode)
+        _give(temporary, like)
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _give(written: Path, like: os.stat_result | None) -> None:
+    if like is None:
+        written.chmod(ANYONE & ~_umask())
+        return
+    for owner, group in ((-1, like.st_gid), (like.st_uid, -1)):
+        with contextlib.suppress(PermissionError):  # who may write in a folder need not be the owner of the files in it
+            os.chown(written, owner, group)
+    written.chmod(stat.S_IMODE(like.st_mode))
 
 
 def create_files(folder: Path, texts: Mapping[str, str]) -> None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import stat
 import subprocess
 import sys
+import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -77,6 +80,17 @@ def test_a_result_that_is_bad_is_written_too(tmp_path: Path) -> None:
     assert json.loads(file.read_text())["running"] is False
 
 
+@pytest.mark.parametrize("verb", ["check", "plan", "render"])
+def test_without_a_result_the_file_stays(verb: str, tmp_path: Path) -> None:
+    """Problems are a result of `check` alone, and for people they stand on standard error."""
+    file = tmp_path / "out"
+    file.write_text("before")
+    assert run(verb, "nowhere", "-e", "dev", "-o", str(file))[0] == 2
+    assert file.read_text() == "before"
+    assert run(verb, "-s", "nowhere", "--json", "-o", str(file))[0] == 2
+    assert (file.read_text() == "before") == (verb != "check")
+
+
 @pytest.mark.parametrize(
     ("file", "reason"),
     [
@@ -84,18 +98,28 @@ def test_a_result_that_is_bad_is_written_too(tmp_path: Path) -> None:
         ("nowhere/out", "cannot be written: no such file or directory"),
         ("pipe", "is no regular file"),
         ("/dev/null", "is no regular file"),
-        ("", "is a directory"),
+        ("", "is empty"),
+        ("/dev/stdout", "is an open file of a process"),
+        ("/dev/stderr", "is an open file of a process"),
+        ("/dev/fd/2", "is an open file of a process"),
+        ("/proc/self/fd/0", "is an open file of a process"),
+        ("/proc/self/fd/7", "is an open file of a process"),
+        ("/proc/thread-self/fd/1", "is an open file of a process"),
+        ("to-stdout", "is an open file of a process"),
+        ("loop", "cannot be written"),
         ("x" * 300, "cannot be written"),
     ],
 )
 def test_what_cannot_be_written(file: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "to-stdout").symlink_to("/dev/stdout")
+    (tmp_path / "loop").symlink_to("loop")
     monkeypatch.setenv("TRAINFORM_ENVIRONMENT", str(ROOT / "stacks/environments/dev.yaml"))
     monkeypatch.chdir(tmp_path)
     code, out, err = run("render", str(ROOT / "stacks/experiments/hello.yaml"), "-o", file)
     assert (code, out) == (2, "")
     assert f"  why: {reason}" in err
-    assert left(tmp_path) == {"pipe"}
+    assert left(tmp_path) == {"pipe", "to-stdout", "loop"}
 
 
 @pytest.mark.parametrize("name", ["hello.yaml", "link", "hard"])
@@ -140,3 +164,65 @@ def test_a_full_disk_leaves_the_file(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
     assert file.read_text() == "before"
     assert left(tmp_path) == {"out"}
+
+
+@pytest.mark.parametrize("file", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "/proc/$$/fd/1", "/proc/self/fd/8"])
+def test_what_the_shell_has_open_stays_its_own(file: str, tmp_path: Path) -> None:
+    """As a script with a log does: what stands in it before and after stays."""
+    program = f"{sys.executable} -m trainform render hello -e dev -o {file}"
+    script = f"exec >log 8>gone; rm gone; echo before; (cd {ROOT}; {program}); echo after $?"
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert "is an open file of a process" in done.stderr
+    assert "`-` for standard output" in done.stderr
+    assert (tmp_path / "log").read_text() == "before\nafter 2\n"
+    assert left(tmp_path) == {"log"}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a file to another")
+def test_the_owner_stays(tmp_path: Path) -> None:
+    file = tmp_path / "out"
+    file.touch()
+    os.chown(file, 1234, 2345)
+    file.chmod(0o640)
+    assert run(*RENDER, "-o", str(file))[0] == 0
+    found = file.stat()
+    assert (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == (1234, 2345, 0o640)
+    assert file.read_text() == run(*RENDER)[1]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has another user to be")
+def test_who_may_write_the_file_of_another_makes_it_their_own() -> None:
+    """Owner and group cannot stay then; the permissions do."""
+    script = (
+        "import os\nfrom trainform.terminal.output import output_to\n"
+        "os.setgroups([]); os.setgid(1234); os.setuid(1234)\n"
+        "with output_to('out', lambda path: False): print('new')"
+    )
+    with tempfile.TemporaryDirectory() as folder:  # pytest's own is closed to other users
+        Path(folder).chmod(0o777)
+        file = Path(folder) / "out"
+        file.touch()
+        file.chmod(0o666)
+        subprocess.run([sys.executable, "-c", script], cwd=folder, check=True, timeout=60)
+        found = file.stat()
+        assert (file.read_text(), found.st_uid, stat.S_IMODE(found.st_mode)) == ("new\n", 1234, 0o666)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_leaves_nothing_behind(number: signal.Signals, tmp_path: Path) -> None:
+    file = tmp_path / "out"
+    file.write_text("before")
+    with subprocess.Popen(
+        [sys.executable, "-m", "trainform", "render", "-", "-e", "dev", "-o", str(file)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT,
+    ) as process:  # fmt: skip
+        while len(left(tmp_path)) < 2:  # it has made its file, and reads
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.send_signal(number)
+        assert process.wait(timeout=120) == 128 + number
+        assert process.stdout is not None
+        assert process.stdout.read() == b""
+    assert (left(tmp_path), file.read_text()) == ({"out"}, "before")

@@ -4,31 +4,41 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
+import signal
 import stat
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from trainform.atomic import replacing
 from trainform.errors import InputError, Problem
+from trainform.signals import handled
 
 STANDARD_OUTPUT = "-"
 OPTION = "--output"
+ANOTHER = "give the path of a file, or `-` for standard output"
+_MOST_LINKS = 40  # as Linux follows
+_OPEN_FILES = re.compile(r"/dev/fd|/proc/[^/]+(/task/[^/]+)?/fd")
+_ENDS = (signal.SIGTERM, signal.SIGHUP)  # of SIGINT Python makes an exception by itself
 
 
 @contextlib.contextmanager
 def output_to(file: str | None, is_input: Callable[[Path], bool]) -> Iterator[None]:
     """Until the block is left, standard output is a new file beside the named one, which then takes its place; where
-    an error leaves the block, the named file stays as it was. A link stays one. InputError where nothing can be
-    written there, or where `is_input` says that the verb has read that file.
+    an error or a signal leaves the block, the named file stays as it was. A link stays one, and the owner stays where the
+    process may set it. InputError where nothing can be written there, or where `is_input` says that the verb has read that
+    file.
     """
     if file is None or file == STANDARD_OUTPUT:
         yield
         return
-    target = Path(os.path.realpath(file))
-    mode = _mode(target, file)
-    with contextlib.ExitStack() as stack:
+    target = _target(file)
+    before = _status(target, file)
+    with handled(_ENDS, _end), contextlib.ExitStack() as stack:
         try:
-            stream = stack.enter_context(replacing(target, mode))
+            stream = stack.enter_context(replacing(target, before))
         except OSError as error:
             raise _not_written(file, error) from None
         with contextlib.redirect_stdout(stream):
@@ -37,21 +47,43 @@ def output_to(file: str | None, is_input: Callable[[Path], bool]) -> Iterator[No
             raise _refused(file, "is a file that was read here, and would be lost", "give the path of another file")
 
 
-def _mode(target: Path, file: str) -> int | None:
-    """The permissions that the file has, None where there is none yet."""
+def _end(number: int, frame: Any) -> None:
+    """The process ends with the exit code that shells report for the signal, and leaves nothing behind."""
+    sys.exit(128 + number)
+
+
+def _target(file: str) -> Path:
+    """The file behind every link. One that a process holds open is none: the link of `/dev/stdout` names a file that the shell
+    would go on writing to after another one has taken its place, or one that is deleted."""
+    if not file:
+        raise _refused(file, "is empty", ANOTHER)
+    path = Path(file)
+    for _ in range(_MOST_LINKS):
+        folder = os.path.realpath(path.parent)
+        if _OPEN_FILES.fullmatch(folder):
+            raise _refused(file, "is an open file of a process, not the path of a file", ANOTHER)
+        path = Path(folder, path.name)
+        if not os.path.islink(path):  # noqa: PTH114 - a name that is too long is no link
+            break
+        path = Path(folder, path.readlink())
+    return Path(os.path.realpath(file))
+
+
+def _status(target: Path, file: str) -> os.stat_result | None:
+    """What the file is; None where it is not there yet."""
     try:
-        found = target.stat().st_mode
+        found = target.stat()
     except FileNotFoundError:
         return None
     except OSError as error:
         raise _not_written(file, error) from None
-    if stat.S_ISDIR(found):
+    if stat.S_ISDIR(found.st_mode):
         raise _refused(file, "is a directory", "give the path of a file in it")
-    if not stat.S_ISREG(found):
-        raise _refused(file, "is no regular file", "give the path of a file, or `-` for standard output")
+    if not stat.S_ISREG(found.st_mode):
+        raise _refused(file, "is no regular file", ANOTHER)
     if not os.access(target, os.W_OK):
         raise _refused(file, "may not be written", "give the path of another file, or change its permissions")
-    return stat.S_IMODE(found)
+    return found
 
 
 def _not_written(file: str, error: OSError) -> InputError:
