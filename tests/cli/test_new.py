@@ -130,6 +130,11 @@ def test_a_dangling_link_is_not_followed(project: Path, capsys: pytest.CaptureFi
         ["resnet", "--nodes", "0"],
         ["resnet", "--nodes", "9"],
         ["resnet", "--launcher", "mpirun"],
+        ["resnet", "--queue", "nowhere"],
+        ["resnet", "--queue", ""],
+        ["resnet", "--queue", "{weight: 1}"],
+        ["resnet", "--queue", "default\nmetadata: {}"],
+        ["resnet", "--queue", "\udce9"],
     ],
 )
 def test_what_is_wrong_writes_nothing(words: list[str], project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -160,6 +165,33 @@ def test_a_queue_that_yaml_takes_for_something_else(project: Path, capsys: pytes
     path.write_text(yaml.safe_dump(content))
     assert run("resnet", "-e", "dev", capsys=capsys)[0] == 0
     assert with_image("resnet").plan().queue.name == "on"
+
+
+def add_environment(project: Path, **fields: object) -> None:
+    content = {"name": "other", "namespace": {"name": "team"}, **fields}
+    (project / "stacks/environments/other.yaml").write_text(yaml.safe_dump(content, sort_keys=False))
+
+
+def test_the_queue_is_chosen(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    add_environment(project, queues={"night": {}, "day": {}})
+    assert run("bert", "-e", "other", capsys=capsys)[0] == 0
+    assert run("resnet", "-e", "other", "--queue", "day", capsys=capsys)[0] == 0
+    written = [
+        yaml.safe_load(Path(f"stacks/experiments/{name}.yaml").read_text())["queue"] for name in ("bert", "resnet")
+    ]
+    assert written == ["night", "day"]
+
+
+def test_with_kueue_the_queue_is_of_the_namespace(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its LocalQueues stand in no file of trainform: without the option the user is told."""
+    add_environment(project, backend="jobset", admission="kueue")
+    edit = "its queue must be a LocalQueue of the namespace team"
+    _, out, _ = run("bert", "-e", "other", capsys=capsys)
+    assert f"bert.yaml (its image is a placeholder, which no check accepts; {edit}), then" in " ".join(out.split())
+    _, out, _ = run("resnet", "-e", "other", "--image", IMAGE, capsys=capsys)
+    assert f"resnet.yaml ({edit}), then" in " ".join(out.split())
+    code, out, _ = run("gpt", "-e", "other", "--queue", "team-a", "--image", IMAGE, capsys=capsys)
+    assert (code, edit in out, "queue: team-a\n" in Path("stacks/experiments/gpt.yaml").read_text()) == (0, False, True)
 
 
 def test_the_environment_is_named_as_a_shell_takes_it(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -280,6 +312,7 @@ def test_an_environment_is_not_overwritten(project: Path, capsys: pytest.Capture
         (["-e", "../prod"], "--environment = ../prod\n  why: is not a DNS label"),
         (["-e", "prod.yaml"], "--environment = prod.yaml\n  why: is not a DNS label"),
         (["-e", "prod", "--image", "a"], "--image = a\n  why: is an option of a new experiment"),
+        (["-e", "prod", "--queue", "a"], "--queue = a\n  why: is an option of a new experiment"),
         (["-e", "prod", "--nodes", "2", "--launcher", "mpi"], "trainform: 2 problems:\n--launcher = mpi\n"),
         (["bert", "-e", "dev", "--from-context", "x"], "--from-context = x\n  why: describes a new environment"),
         (["-e", "prod", "--from-context", ""], "--from-context\n  why: is empty"),

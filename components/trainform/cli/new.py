@@ -66,6 +66,14 @@ AcceleratorsOption = Annotated[
     str | None,
     typer.Option(metavar="KIND:COUNT", help="For each pod. Default: a full node of the environment's first kind."),
 ]
+QueueOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="QUEUE",
+        help="Queue of the job; with Kueue a LocalQueue of the namespace. Default: the environment's first queue, else `default`.",
+        show_default=False,
+    ),
+]
 ContextOption = Annotated[
     str | None,
     typer.Option(
@@ -85,6 +93,7 @@ def command(
     launcher: LauncherOption = None,
     nodes: NodesOption = None,
     accelerators: AcceleratorsOption = None,
+    queue: QueueOption = None,
     context: ContextOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -95,8 +104,14 @@ def command(
     Without EXPERIMENT it writes those of a new environment: stacks/environments/ENV.yaml and stacks/Pulumi.ENV.yaml, with examples in
     comments; with --from-context what a live cluster offers.
     """
-    of_experiments = {"--image": image, "--launcher": launcher, "--nodes": nodes, "--accelerators": accelerators}
-    _refuse_bytes({"--image": image, "--environment": environment, "--from-context": context})
+    of_experiments = {
+        "--image": image,
+        "--launcher": launcher,
+        "--nodes": nodes,
+        "--accelerators": accelerators,
+        "--queue": queue,
+    }
+    _refuse_bytes({"--image": image, "--queue": queue, "--environment": environment, "--from-context": context})
     if name is None:
         _refuse_options(of_experiments, "is an option of a new experiment", "name the experiment, or remove it")
         _new_environment(environment, context, as_json)
@@ -111,13 +126,18 @@ def command(
         LauncherName.TORCHRUN if launcher is None else launcher,
         2 if nodes is None else nodes,
         _full_node(offered) if accelerators is None else _accelerators(accelerators),
-        next(iter(offered.queues), defaults.QUEUE),
+        next(iter(offered.queues), defaults.QUEUE) if queue is None else queue,
     )
-    _new_experiment(asked, image, offered, environment, as_json)
+    _new_experiment(asked, image, offered, environment, _open_points(image, queue, offered), as_json)
 
 
 def _new_experiment(
-    asked: NewExperiment, image: str | None, offered: Environment, environment: str, as_json: bool
+    asked: NewExperiment,
+    image: str | None,
+    offered: Environment,
+    environment: str,
+    open_points: list[str],
+    as_json: bool,
 ) -> None:
     root = project_root()
     registry = next(iter(offered.limits.registries), None)
@@ -131,7 +151,8 @@ def _new_experiment(
     }
     written = write_files(root, files, TAKEN)
     derives_keys = experiment.launcher.over_ssh is not None
-    first = f"next: edit {path}{' (its image is a placeholder, which no check accepts)' if image is None else ''}, then"
+    points = f" ({'; '.join(open_points)})" if open_points else ""
+    first = f"next: edit {path}{points}, then"
     following = [
         f"trainform plan {asked.name} -e {shlex.quote(environment)}",
         f"pulumi stack select --create {stack}",
@@ -140,6 +161,18 @@ def _new_experiment(
         f"pulumi up -s {stack}",
     ]
     show_written(written, {first: following}, as_json)
+
+
+def _open_points(image: str | None, queue: str | None, offered: Environment) -> list[str]:
+    """What only the user knows."""
+    points = {
+        "its image is a placeholder, which no check accepts": image is None,
+        # which ones there are is not in the environment's file
+        f"its queue must be a LocalQueue of the namespace {offered.namespace.name}": (
+            queue is None and offered.admission == defaults.KUEUE
+        ),
+    }
+    return [point for point, is_open in points.items() if is_open]
 
 
 def _new_environment(name: str, context: str | None, as_json: bool) -> None:

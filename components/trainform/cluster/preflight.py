@@ -13,6 +13,7 @@ from typing import Any
 from trainform.backends.runtimes_checked import check_runtime
 from trainform.catalog import defaults
 from trainform.cluster.operators import PROJECTS
+from trainform.cluster.queues import missing_queue_fix
 from trainform.cluster.read import Cluster, Found
 from trainform.errors import ClusterError
 from trainform.identity.files import REQUIRED_FILES
@@ -113,7 +114,7 @@ def _queue(cluster: Cluster, plan: Plan) -> Iterable[tuple[str, str]]:
         if found.missing:
             yield (
                 f"the queue {name} does not exist",
-                f"bring up the environment's stack first: pulumi up -s {plan.environment}",
+                missing_queue_fix(name, plan.environment, plan.queue.of_environment),
             )
             return
         if state:

@@ -11,6 +11,7 @@ from trainform.backends.queues import API_VERSION as QUEUE_API
 from trainform.catalog import defaults
 from trainform.cluster.api import Answer, ClusterApi
 from trainform.cluster.operators import OPERATORS
+from trainform.cluster.queues import missing_queue_fix
 from trainform.doctor.cluster import connection
 from trainform.doctor.looking import side_by_side
 from trainform.doctor.model import Asked, Finding, Findings, State
@@ -24,12 +25,12 @@ def of(asked: Asked) -> Environment:
 
 @dataclasses.dataclass(frozen=True)
 class Named:
-    """Objects of one kind that an environment names. path: of their collection. names: which. fix: the command that makes them.
+    """Objects of one kind that an environment names. path: of their collection. names: which. fix: what to do about one that is missing.
     judge: whether one that is there is right."""
 
     path: str
     names: Callable[[Environment], Iterable[str]]
-    fix: Callable[[Environment], str]
+    fix: Callable[[Environment, str], str]
     judge: Callable[[str, Answer], Finding] = lambda name, answer: Finding(State.OK, name)
     verbs: tuple[str, ...] = ("preview", "up")
 
@@ -56,23 +57,27 @@ class Named:
     def _one(self, api: ClusterApi, path: str, name: str, environment: Environment) -> Finding:
         answer = api.get(f"{path}/{name}", metadata_only="secrets" in path)
         if answer.missing:
-            return Finding(State.MISSING, f"{name}: not there", self.fix(environment))
+            return Finding(State.MISSING, f"{name}: not there", self.fix(environment, name))
         if not answer.found:
             return Finding(State.UNKNOWN, f"{name}: this account may not know ({answer.message})")
         return self.judge(name, answer)
 
 
-def _made_here(environment: Environment) -> str:
+def _made_here(environment: Environment, name: str) -> str:
     return f"pulumi up -s {environment.name}"
 
 
-def _namespace_fix(environment: Environment) -> str:
-    name = environment.namespace.name
-    return _made_here(environment) if environment.namespace.create else f"kubectl create namespace {name}"
+def _namespace_fix(environment: Environment, name: str) -> str:
+    return _made_here(environment, name) if environment.namespace.create else f"kubectl create namespace {name}"
 
 
 def _queues(environment: Environment) -> Iterable[str]:
     return () if environment.admission == defaults.KUEUE else (defaults.QUEUE, *environment.queues)
+
+
+def _queue_fix(environment: Environment, name: str) -> str:
+    listed = environment.queues.get(name)
+    return missing_queue_fix(name, environment.name, listed is not None and listed.create)
 
 
 def _open(name: str, queue: Answer) -> Finding:
@@ -89,14 +94,14 @@ def _open(name: str, queue: Answer) -> Finding:
 
 NAMED = {
     "namespace": Named("/api/v1/namespaces", lambda environment: [environment.namespace.name], _namespace_fix),
-    "queues": Named(f"/apis/{QUEUE_API}/queues", _queues, _made_here, _open),
+    "queues": Named(f"/apis/{QUEUE_API}/queues", _queues, _queue_fix, _open),
     "priority_classes": Named(
         "/apis/scheduling.k8s.io/v1/priorityclasses", lambda environment: environment.priority_classes, _made_here
     ),
     "storage_classes": Named(
         "/apis/storage.k8s.io/v1/storageclasses",
         lambda environment: environment.storage_classes.values(),
-        lambda environment: f"correct `storage_classes` of {environment.name}: kubectl get storageclasses",
+        lambda environment, name: f"correct `storage_classes` of {environment.name}: kubectl get storageclasses",
         verbs=("preview", "up", "environment"),
     ),
     "claims": Named(
@@ -105,7 +110,7 @@ NAMED = {
     "pull_secrets": Named(
         "/api/v1/namespaces/{namespace}/secrets",
         lambda environment: environment.image_pull_secrets,
-        lambda environment: f"kubectl create secret docker-registry NAME -n {environment.namespace.name}",
+        lambda environment, name: f"kubectl create secret docker-registry NAME -n {environment.namespace.name}",
     ),
 }
 

@@ -64,11 +64,12 @@ class ClaimPlan:
 
 @dataclasses.dataclass(frozen=True)
 class QueuePlan:
-    """The queue of the job; `request` is None where it belongs to somebody else."""
+    """The queue of the job; `request` is None where it belongs to somebody else. of_environment: whether the environment's stack makes it."""
 
     name: str
     request: QueueRequest | None
     amounts: dict[str, dict[str, str]] = dataclasses.field(default_factory=dict)
+    of_environment: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
