@@ -19,6 +19,7 @@ from trainform.cli.plan_text import _columns, _wrapped
 from trainform.escaping import escaped
 from trainform.examine import examine
 from trainform.plan.model import Plan
+from trainform.terminal.lines import columns
 
 COLUMNS = 80
 LONG: dict[str, Any] = {
@@ -113,7 +114,7 @@ def test_a_cell_is_never_broken(rows: list[tuple[str, str, str]], width: int) ->
     whole = [escaped(cell) for row in rows for cell in row]
     assert "".join("".join(lines).split()) == "".join("".join(whole).split())
     for line in lines:
-        assert len(line) <= width or line.strip() in whole
+        assert columns(line) <= width or line.strip() in whole
     for cell in whole:
         assert any(cell in line for line in lines)
 
@@ -122,7 +123,39 @@ def test_a_cell_is_never_broken(rows: list[tuple[str, str, str]], width: int) ->
 def test_a_word_is_never_broken(given_words: list[str], width: int) -> None:
     lines = _wrapped(" ".join(given_words), width)
     assert " ".join(lines).split() == " ".join(map(escaped, given_words)).split()
-    assert all(len(line) <= width or len(line.split()) == 1 for line in lines)
+    assert all(columns(line) <= width or len(line.split()) == 1 for line in lines)
+
+
+class Counted(str):
+    """A text that counts how often somebody asks for its length."""
+
+    asked = 0
+
+    def __len__(self) -> int:
+        Counted.asked += 1
+        return super().__len__()
+
+
+@pytest.mark.parametrize("length", [5, 90], ids=["narrow", "wide"])
+def test_every_cell_is_measured_once(length: int) -> None:
+    """Also where each row makes the table too wide: it was measured anew without the widest row, for each of them."""
+    Counted.asked = 0
+    rows = [(Counted("x" * length), Counted(f"env.NAME_{number}")) for number in range(200)]
+    assert len(list(_columns(rows, COLUMNS))) == 200 * (1 if length < COLUMNS else 2)
+    assert Counted.asked <= 2 * len(rows)
+
+
+def test_wide_letters_take_two_columns(tmp_path: Path) -> None:
+    """A line of them fits too, and columns stand one below the other."""
+    words = ["学習を開始する"] * 40
+    data = {**LONG, "launcher": {"command": ["python", *words]}, "prepare": []}
+    data["roles"] = {"the-worker": {"replicas": 1, "env": {"NAME": "学習", "OTHER_NAME": "x"}}}
+    (tmp_path / "wide.yaml").write_text(yaml.safe_dump(data, sort_keys=False))
+    text = shown(str(tmp_path / "wide.yaml"))
+    assert text.count(words[0]) == 40
+    assert max(columns(line) for line in text.splitlines() if words[0] in line) <= COLUMNS
+    one, other = (line for line in text.splitlines() if "NAME=" in line)
+    assert columns(one[: one.index(" env")]) == columns(other[: other.index(" env")])
 
 
 def test_what_runs_before_the_containers(long: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import textwrap
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from trainform.backends.job import job_manifests
@@ -12,6 +12,7 @@ from trainform.escaping import escaped
 from trainform.plan.launch import TF_CONFIG
 from trainform.plan.model import EnvVar, Plan, RolePlan
 from trainform.spec.roles import EnvSource, InitContainer
+from trainform.terminal.lines import columns
 
 GAP = "  "
 LABEL = 12  # columns of the words on the left
@@ -54,7 +55,16 @@ def notes(plan: Plan, width: int) -> Iterator[str]:
 
 def _wrapped(text: str, width: int) -> list[str]:
     """Lines of whole words; a word that is longer than a line has one of its own."""
-    return textwrap.wrap(escaped(text), max(width, 1), break_long_words=False, break_on_hyphens=False)
+    lines: list[str] = []
+    room = 0
+    for word in re.findall(r" *[^ ]+", escaped(text)):
+        room -= columns(word)
+        if lines and room >= 0:
+            lines[-1] += word
+        else:
+            lines.append(word.lstrip(" "))
+            room = width - columns(lines[-1])
+    return lines
 
 
 def _labelled(label: str, lines: Sequence[str], indent: str = GAP) -> Iterator[str]:
@@ -66,35 +76,38 @@ def _labelled(label: str, lines: Sequence[str], indent: str = GAP) -> Iterator[s
 def _columns(rows: Iterable[Sequence[str]], width: int) -> Iterator[str]:
     """The rows as a table. A row that makes it too wide stands outside of its columns, on as many lines as it takes."""
     cells = [[escaped(cell) for cell in row] for row in rows]
-    table = sorted(cells, key=lambda row: sum(map(len, row)))
-    while table and _total(widths := _widths(table)) > width:
-        table.pop()
-    inside = {id(row) for row in table}
-    for row in cells:
-        if id(row) in inside:
-            line = GAP.join(f"{cell:<{size}}" for cell, size in zip(row, widths, strict=True))
-            yield f"{GAP}{line}".rstrip()
+    sizes = [[columns(cell) for cell in row] for row in cells]
+    inside, widths = _fitting(sizes, width)
+    for index, row in enumerate(cells):
+        if index in inside:
+            padded = (cell + " " * (wide - size) for cell, size, wide in zip(row, sizes[index], widths, strict=True))
+            yield f"{GAP}{GAP.join(padded)}".rstrip()
         else:
-            yield from _packed(row, width)
+            yield from _packed(row, sizes[index], width)
 
 
-def _packed(row: Sequence[str], width: int) -> Iterator[str]:
+def _fitting(sizes: Sequence[Sequence[int]], width: int) -> tuple[set[int], Sequence[int]]:
+    """Of rows with cells of these sizes the narrowest, as many as one table has room for, by number; and its widths."""
+    inside: set[int] = set()
+    widths: Sequence[int] = ()
+    for index in sorted(range(len(sizes)), key=lambda index: sum(sizes[index])):
+        wider = [max(pair) for pair in zip(widths, sizes[index], strict=True)] if inside else sizes[index]
+        if sum(wider) + len(GAP) * len(wider) > width:
+            break
+        inside.add(index)
+        widths = wider
+    return inside, widths
+
+
+def _packed(row: Sequence[str], sizes: Sequence[int], width: int) -> Iterator[str]:
     """The cells, each whole, on as few lines as hold them."""
-    line = f"{GAP}{row[0]}"
-    for cell in row[1:]:
-        if len(line) + len(GAP) + len(cell) > width:
+    line, taken = f"{GAP}{row[0]}", len(GAP) + sizes[0]
+    for cell, size in zip(row[1:], sizes[1:], strict=True):
+        if taken + len(GAP) + size > width:
             yield line
-            line = GAP
-        line = f"{line}{GAP}{cell}"
+            line, taken = GAP, len(GAP)
+        line, taken = f"{line}{GAP}{cell}", taken + len(GAP) + size
     yield line
-
-
-def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
-    return [max(map(len, column)) for column in zip(*rows, strict=True)]
-
-
-def _total(widths: Sequence[int]) -> int:
-    return sum(widths) + len(GAP) * len(widths)
 
 
 # --- roles

@@ -53,6 +53,15 @@ def width() -> int:
     return shutil.get_terminal_size((NARROW, 24)).columns
 
 
+def columns(text: str) -> int:
+    """The columns that the text takes in a terminal: letters of East Asia take two, marks on letters none."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
 def reads_from_a_person() -> bool:
     """Whether standard input is a terminal."""
     return sys.stdin is not None and sys.stdin.isatty()
