@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from trainform.errors import CommandLineError
+
 PROJECT_FILE = "Pulumi.yaml"
 EXPERIMENTS, ENVIRONMENTS = "experiments", "environments"
 
@@ -12,6 +14,15 @@ def project_root(start: Path | None = None) -> Path:
     """The nearest folder with a Pulumi.yaml, from `start` (default: the current one) upwards; else `start` itself."""
     start = Path.cwd() if start is None else start
     return next((folder for folder in (start, *start.parents) if (folder / PROJECT_FILE).is_file()), start)
+
+
+def require_project(root: Path) -> None:
+    """CommandLineError where the folder that `project_root` gave is that of no project."""
+    if not (root / PROJECT_FILE).is_file():
+        raise CommandLineError(
+            f"there is no project here: no {PROJECT_FILE} in this folder or above",
+            "cd into your project, or in an empty folder `trainform init`",
+        )
 
 
 def known_names(folder: str, root: Path | None = None) -> list[str]:

@@ -126,7 +126,7 @@ def test_the_exit_code_is_of_what_is_asked(doctor: Doctor, verbs: str, code: int
     ("words", "reason"),
     [
         (["--for", "upp,check,down"], "--for = upp, down"),
-        (["-e", "dev"], "is not a file of stacks/environments/"),
+        (["-e", "dev"], "there is no project here"),
         (["--timeout", "0"], "greater than or equal to 0.5"),
         (["--timeout", "soon"], "unable to parse string as a number"),
         (["--jason"], "No such option"),

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tests.samples import CLUSTER, JOB
-from trainform.errors import InputError
+from trainform.errors import CommandLineError, InputError
 from trainform.spec import Environment, Experiment
 from trainform.spec.load import find_file, load, load_experiment, parse, project_root
 from trainform.spec.read import read_mapping
@@ -97,8 +97,17 @@ def test_the_project_is_found_from_below(tmp_path: Path) -> None:
 
 
 def test_no_project_at_all(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="run `trainform new`"):
+    with pytest.raises(CommandLineError, match="there is no project here"):
         load_experiment("resnet", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "fix"), [(Experiment, "`trainform new bert -e ENV`"), (Environment, "`trainform new -e bert`")]
+)
+def test_a_project_without_files(tmp_path: Path, kind: type[Experiment] | type[Environment], fix: str) -> None:
+    (tmp_path / "Pulumi.yaml").touch()
+    with pytest.raises(InputError, match=f"run {fix}"):
+        find_file(kind, "bert", tmp_path)
 
 
 def project(tmp_path: Path, folder: str, stem: str, name: str) -> Path:

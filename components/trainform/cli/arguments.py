@@ -136,7 +136,7 @@ def choose(
 
 
 def _of_stack(stack: str, experiments: list[str], environment: str | None, run: int | None) -> Chosen:
-    from trainform.project import project_root
+    from trainform.project import project_root, require_project
     from trainform.spec.stack import load_stack
 
     by_shell = environment == os.environ.get(ENVIRONMENT_VARIABLE)  # it is for the commands without -s
@@ -149,6 +149,7 @@ def _of_stack(stack: str, experiments: list[str], environment: str | None, run: 
     if doubled:
         raise CommandLineError(f"-s does not go with {', '.join(doubled)}", "the stack names all of them: give either")
     root = project_root()
+    require_project(root)
     found = load_stack(stack, root)
     return Chosen((found.experiment,), found.environment, found.run, root)
 

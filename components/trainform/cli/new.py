@@ -14,9 +14,10 @@ from trainform.backends.job import job_problems
 from trainform.catalog import defaults
 from trainform.cli.arguments import EnvironmentOption, JsonOption
 from trainform.cli.written import show_written
-from trainform.errors import InputError, Problem, TrainformError
+from trainform.errors import InputError, Problem
 from trainform.examine import examine_environment
 from trainform.plan.environment import environment_problems
+from trainform.project import require_project
 from trainform.scaffold.environment import from_survey, skeleton
 from trainform.scaffold.experiment import LauncherName, NewExperiment, placeholder, stack_text
 from trainform.scaffold.writing import write_files
@@ -179,8 +180,7 @@ def _new_environment(name: str, context: str | None, as_json: bool) -> None:
     if not is_label(name):
         raise InputError([Problem("--environment", name, *MEANING[LABEL])])
     root = project_root()
-    if not (root / "Pulumi.yaml").is_file():
-        raise TrainformError("there is no project here: no Pulumi.yaml in this folder or above", "trainform init")
+    require_project(root)
     text = skeleton(name) if context is None else _from_context(name, context, root)
     parsed = parse(Environment, parse_mapping(text, "").data)
     problems = [*parsed.problems, *([] if parsed.model is None else environment_problems(parsed.model))]

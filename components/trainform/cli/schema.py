@@ -10,7 +10,7 @@ import typer
 from trainform.atomic import replacing
 from trainform.cli.arguments import JsonOption
 from trainform.errors import InputError, Problem
-from trainform.project import project_root
+from trainform.project import project_root, require_project
 from trainform.terminal.lines import echo, echo_json
 
 FolderOption = Annotated[
@@ -27,7 +27,11 @@ def command(folder: FolderOption = None, as_json: JsonOption = False) -> None:
     """
     from trainform.spec.schema import FILES, schema
 
-    target = project_root() / "stacks" / "schemas" if folder is None else folder
+    target = folder
+    if target is None:
+        root = project_root()
+        require_project(root)
+        target = root / "stacks" / "schemas"
     paths = {target / name: kind for name, kind in FILES.items()}
     blocked = [path for path in paths if path.is_symlink() or (path.exists() and not path.is_file())]
     if blocked:

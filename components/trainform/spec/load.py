@@ -9,14 +9,15 @@ from __future__ import annotations
 import copy
 import dataclasses
 import difflib
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from trainform.errors import InputError, Problem
-from trainform.project import ENVIRONMENTS, EXPERIMENTS, known_names
+from trainform.errors import InputError, Problem, shorten
+from trainform.project import ENVIRONMENTS, EXPERIMENTS, known_names, require_project
 from trainform.project import project_root as project_root
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
@@ -24,9 +25,10 @@ from trainform.spec.explain import NOTHING, explain, locate
 from trainform.spec.read import parse_mapping, read_content, read_mapping
 from trainform.spec.source import Source
 
-FOLDERS: dict[type[BaseModel], tuple[str, str]] = {
-    Experiment: ("experiment", EXPERIMENTS),
-    Environment: ("environment", ENVIRONMENTS),
+# What a file of the kind is called, its folder in `stacks/`, and the command that writes one.
+FOLDERS: dict[type[BaseModel], tuple[str, str, str]] = {
+    Experiment: ("experiment", EXPERIMENTS, "trainform new {name} -e ENV"),
+    Environment: ("environment", ENVIRONMENTS, "trainform new -e {name}"),
 }
 # What stands in for a field that must be there and is wrong, only so that the rest can be checked.
 STAND_INS: dict[type[BaseModel], dict[str, Any]] = {
@@ -69,11 +71,12 @@ class Loaded(Generic[ModelT]):
 
 
 def find_file(kind: type[BaseModel], name_or_path: str, root: Path | None = None) -> tuple[Path, str]:
-    """The file and how to call it in messages; InputError with the nearest name where there is none.
+    """The file and how to call it in messages; InputError with the nearest name where there is none, CommandLineError
+    where there is no project that could have it.
 
     `root` is the project's folder, from which a relative path counts too; None: paths count from the current folder.
     """
-    word, folder_name = FOLDERS[kind]
+    word, folder_name, command = FOLDERS[kind]
     if _is_path(name_or_path):
         return (Path() if root is None else root) / name_or_path, name_or_path
     root = project_root() if root is None else root
@@ -81,13 +84,15 @@ def find_file(kind: type[BaseModel], name_or_path: str, root: Path | None = None
     known = known_names(folder_name, root)
     if name_or_path in known:
         return path, f"stacks/{folder_name}/{path.name}"
+    if not known:
+        require_project(root)
     near = difflib.get_close_matches(name_or_path, known, 1)
     offer = (
         f"did you mean {near[0]}?"
         if near
         else f"known: {', '.join(known)}"
         if known
-        else "run `trainform new`, or in an empty folder `trainform init`"
+        else f"run `{command.format(name=shlex.quote(shorten(name_or_path)))}`"
     )
     raise InputError([Problem(word, name_or_path, f"is not a file of stacks/{folder_name}/", offer)])
 
