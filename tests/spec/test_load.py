@@ -118,6 +118,35 @@ def project(tmp_path: Path, folder: str, stem: str, name: str) -> Path:
     return tmp_path
 
 
+@pytest.mark.parametrize(
+    ("given", "fix"),
+    [
+        ("resnet.yaml", "did you mean resnet?"),
+        ("resnet.yml", "did you mean resnet?"),
+        ("stacks/resnt.yaml", "did you mean resnet?"),
+        ("bert.yaml", "check the path and its permissions"),
+        ("\0.yaml", "correct the path"),
+        ("lost.yaml", "check the path and its permissions"),  # a link: what is wrong is where it leads to
+    ],
+)
+def test_the_name_with_a_suffix(tmp_path: Path, given: str, fix: str) -> None:
+    """In `stacks/` a name finds the file; with a suffix it is a path, which counts from the current folder."""
+    root = project(tmp_path, "experiments", "resnet", "resnet")
+    (root / "stacks" / "experiments" / "lost.yaml").touch()
+    (root / "lost.yaml").symlink_to("nowhere")
+    (problem,) = load(Experiment, given, root).problems
+    assert (problem.source, problem.fix) == (given, fix)
+
+
+def test_the_name_of_a_stack(tmp_path: Path) -> None:
+    root = project(tmp_path, "experiments", "hello", "hello")
+    (root / "stacks" / "Pulumi.hello.dev.yaml").touch()
+    for given, fix in (("hello.dev", "it is a stack: -s hello.dev"), ("hello.lab", "did you mean hello?")):
+        with pytest.raises(InputError) as caught:
+            find_file(Experiment, given, root)
+        assert [problem.fix for problem in caught.value.problems] == [fix]
+
+
 @pytest.mark.parametrize(("folder", "kind"), [("experiments", Experiment), ("environments", Environment)])
 def test_a_copy_has_a_name_of_its_own(tmp_path: Path, folder: str, kind: type[Experiment] | type[Environment]) -> None:
     root = project(tmp_path, folder, "mine", "hello")

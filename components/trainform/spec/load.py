@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import difflib
+import os
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from trainform.errors import InputError, Problem, shorten
-from trainform.project import ENVIRONMENTS, EXPERIMENTS, known_names, require_project
+from trainform.project import ENVIRONMENTS, EXPERIMENTS, known_names, known_stacks, require_project
 from trainform.project import project_root as project_root
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
@@ -88,7 +89,9 @@ def find_file(kind: type[BaseModel], name_or_path: str, root: Path | None = None
         require_project(root)
     near = difflib.get_close_matches(name_or_path, known, 1)
     offer = (
-        f"did you mean {near[0]}?"
+        f"it is a stack: -s {name_or_path}"
+        if kind is Experiment and name_or_path in known_stacks(root)
+        else f"did you mean {near[0]}?"
         if near
         else f"known: {', '.join(known)}"
         if known
@@ -104,7 +107,9 @@ def load(kind: type[ModelT], given: Given, root: Path | None = None) -> Loaded[M
     try:
         content = parse_mapping(given.text, name) if isinstance(given, Text) else read_content(path, name)
     except InputError as error:
-        return Loaded(None, tuple(error.problems), Source(name, {}))
+        near = _name_meant(kind, path, root) if isinstance(given, str) else None
+        problems = error.problems if near is None else [dataclasses.replace(error.problems[0], fix=near)]
+        return Loaded(None, tuple(problems), Source(name, {}))
     parsed = parse(kind, content.data, content.source.written)
     by_name = isinstance(given, str) and not _is_path(given)
     copied = _copied(path, content.data.get("name"), parsed.problems) if by_name else []
@@ -114,6 +119,14 @@ def load(kind: type[ModelT], given: Given, root: Path | None = None) -> Loaded[M
 
 def _is_path(name_or_path: str) -> bool:
     return "/" in name_or_path or name_or_path.endswith((".yaml", ".yml"))
+
+
+def _name_meant(kind: type[BaseModel], path: Path, root: Path | None) -> str | None:
+    """The fix for a path where nothing is: the name of a file in `stacks/` that is called like it, None where there is none."""
+    if os.path.lexists(path):
+        return None
+    near = difflib.get_close_matches(path.stem, known_names(FOLDERS[kind][1], root), 1)
+    return f"did you mean {near[0]}?" if near else None
 
 
 def _copied(path: Path, name: object, told: Iterable[Problem]) -> Iterator[Problem]:
