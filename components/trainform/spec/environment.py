@@ -162,8 +162,14 @@ class Environment(Model):
         description="What holds a job back until all of it fits: Volcano with its queues and gangs, or Kueue with LocalQueues of the namespace "
         "(backends jobset and trainer). Default volcano. A change makes new jobs.",
     )
-    cluster: Cluster = Field(default=Cluster(), description="Which cluster. Default: the current context.")
-    namespace: Namespace = Field(description="The namespace of the jobs.")
+    cluster: Cluster = Field(
+        default=Cluster(),
+        examples=[{"context": "dev-cluster"}],
+        description="Which cluster. Default: the current context.",
+    )
+    namespace: Namespace = Field(
+        examples=[{"name": "team-vision", "create": True}], description="The namespace of the jobs."
+    )
     queues: dict[QueueName, EnvironmentQueue] = Field(
         default={},
         description="Queues that experiments may name, by name; the environment's stack makes them. Default none: only Volcano's own `default`.",
@@ -175,7 +181,9 @@ class Environment(Model):
         default={}, description="Claims shared by experiments, owned by the environment's stack, by name. Default none."
     )
     accelerators: dict[Label, Accelerator] = Field(
-        default={}, description="Kinds of accelerators by a short name. Default none."
+        default={},
+        examples=[{"a800": {"resource": "nvidia.com/gpu", "per_node": 8, "nodes": 4}}],
+        description="Kinds of accelerators by a short name. Default none.",
     )
     rdma: Rdma | None = Field(
         default=None, description="The fabric. Empty: there is none, and experiments may not ask for it."

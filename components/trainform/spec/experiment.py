@@ -51,9 +51,13 @@ class Experiment(Model):
     image_pull_secrets: list[Subdomain] = Field(
         default=[], description="Secrets of the namespace for the registry, beside those of the environment. Default none. A change makes a new revision."
     )  # fmt: skip
-    launcher: Launcher = Field(description="What starts the processes on ranked pods. A change makes a new revision.")
+    launcher: Launcher = Field(
+        examples=[{"torchrun": {"script": "/app/train.py"}}],
+        description="What starts the processes on ranked pods. A change makes a new revision.",
+    )
     roles: Annotated[dict[Label, Role], AfterValidator(_some_ranked)] = Field(
         min_length=1,
+        examples=[{"worker": {"replicas": 2, "accelerators": {"a800": 8}}}],
         description="Role groups by name, in order of rank: rank 0 is the first pod of the first ranked role.",
     )
     network: Network = Field(default=Network(), description="How the pods reach each other. Default: the pod network.")
@@ -110,6 +114,7 @@ class Experiment(Model):
     )
     env: Env = Field(
         default={},
+        examples=[{"NCCL_DEBUG": "INFO"}],
         description="Variables of every pod; they win over what the launcher computes. Default none. A change makes a new revision.",
     )
     node_selector: dict[LabelKey, LabelValue] = Field(

@@ -117,21 +117,34 @@ class Launcher(Model):
 
     model_config = ConfigDict(json_schema_extra=only_one(LAUNCHERS))
 
-    torchrun: Torchrun | None = Field(default=None, description="Start with torchrun. A change makes a new revision.")
+    torchrun: Torchrun | None = Field(
+        default=None,
+        examples=[{"script": "/app/train.py"}],
+        description="Start with torchrun. A change makes a new revision.",
+    )
     accelerate: Accelerate | None = Field(
-        default=None, description="Start with accelerate launch. A change makes a new revision."
+        default=None,
+        examples=[{"script": "/app/train.py"}],
+        description="Start with accelerate launch. A change makes a new revision.",
     )
     deepspeed: Deepspeed | None = Field(
-        default=None, description="Start with DeepSpeed's launcher, over SSH. A change makes a new revision."
+        default=None,
+        examples=[{"script": "/app/train.py"}],
+        description="Start with DeepSpeed's launcher, over SSH. A change makes a new revision.",
     )
     mpi: Mpi | None = Field(
-        default=None, description="Start with mpirun of Open MPI, over SSH. A change makes a new revision."
+        default=None,
+        examples=[{"command": ["python", "/app/train.py"]}],
+        description="Start with mpirun of Open MPI, over SSH. A change makes a new revision.",
     )
     tensorflow: Tensorflow | None = Field(
-        default=None, description="Start a TensorFlow program with TF_CONFIG. A change makes a new revision."
+        default=None,
+        examples=[{"command": ["python", "/app/train.py"]}],
+        description="Start a TensorFlow program with TF_CONFIG. A change makes a new revision.",
     )
     command: Command | None = Field(
         default=None,
+        examples=[["python", "/app/train.py"]],
         description="Start this command on each ranked pod, with RANK, WORLD_SIZE (pods), MASTER_ADDR and MASTER_PORT in its "
         "environment. A change makes a new revision.",
     )

@@ -30,6 +30,8 @@ _LARGEST = 2**63  # the API server keeps quantities in 63 bits and silently caps
 _LONGEST = 2**31 - 1  # seconds are 32 bits wide in the API
 
 QUANTITY_HINT = "write a number with an optional suffix: 500m, 8, 20G, 64Gi"
+# Units as people and programs write them: 800GB, 16gb, 64 GiB
+_UNIT = re.compile(rf"^([0-9.]+)\s*(?:([kmgtpe])(i?)b?|b){END}", re.IGNORECASE)
 DURATION_HINT = "write a number with a unit: 90s, 30m, 12h, 1d12h"
 
 
@@ -43,6 +45,23 @@ def amount(quantity: str) -> Decimal:
     if value >= _LARGEST:
         raise ValueError("is larger than Kubernetes can hold")
     return value
+
+
+def quantity_hint(text: str) -> str:
+    """What to write in place of a text that is no quantity."""
+    match = _UNIT.match(text)
+    if match is None:
+        return QUANTITY_HINT
+    number, letter, is_binary = match.groups()
+    if letter is None:
+        return f"did you mean {number}?"
+    power = "kmgtpe".index(letter.lower()) + 1
+    binary, decimal = (list(reversed(table))[place] for table, place in ((BINARY, power - 1), (DECIMAL, power)))
+    if is_binary:
+        return f"did you mean {number}{binary}?"
+    if text.endswith(decimal):
+        return f"did you mean {number}{decimal}?"
+    return f"did you mean {number}{binary} (2^{10 * power} bytes each) or {number}{decimal} (10^{3 * power})?"
 
 
 def canonical(quantity: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from trainform.spec.events import check_events
 from trainform.spec.files import read_text
 from trainform.spec.nodes import TEXT, NodeLoader, Walk
 from trainform.spec.source import Source, join_path
+
+_TAB = re.compile(" *\t")  # in an indentation
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,7 +56,7 @@ def parse_mapping(text: str, name: str) -> Content:
             walk.visit(node)
         data = None if node is None else loader.construct_document(node)
     except yaml.YAMLError as error:
-        raise InputError([syntax_problem(error, name)]) from None
+        raise InputError([syntax_problem(error, name, text)]) from None
     if isinstance(data, dict):
         scalars = list(_scalars(node))
         written = {path: scalar.value for path, scalar in scalars if scalar.tag != TEXT and scalar.value}
@@ -77,10 +80,15 @@ def _scalars(node: yaml.Node | None, parts: tuple[str | int, ...] = ()) -> Itera
         yield join_path(parts), node
 
 
-def syntax_problem(error: yaml.YAMLError, name: str) -> Problem:
+def syntax_problem(error: yaml.YAMLError, name: str, text: str) -> Problem:
     """YAML's error without the line of the file that it may repeat: a secret may stand there."""
     mark = getattr(error, "problem_mark", None)
+    line = 1 if mark is None else mark.line + 1
+    if any(_TAB.match(written) for written in text.splitlines()[line - 1 : line]):
+        return Problem(
+            "", None, "is indented with a tab, which YAML does not allow", "indent the line with spaces", name, line
+        )
     parts = (getattr(error, "context", None), getattr(error, "problem", None))
     reason = " ".join(part for part in parts if part is not None)
     reason = f"is not YAML that can be read: {reason if reason else type(error).__name__}"
-    return Problem("", None, reason, "check indentation and quotes there", name, 1 if mark is None else mark.line + 1)
+    return Problem("", None, reason, "check indentation and quotes there", name, line)

@@ -145,6 +145,7 @@ class Role(Model):
     accelerators: dict[Label, Annotated[int, Field(ge=0)]] = Field(
         default={},
         max_length=1,
+        examples=[{"a800": 8}],
         description="Accelerators of each pod by the environment's kind ({a800: 8}). Default none. A change makes a new revision.",
     )
     cpu: Quantity | None = Field(
@@ -163,6 +164,7 @@ class Role(Model):
     )
     env: Env = Field(
         default={},
+        examples=[{"NCCL_DEBUG": "INFO"}],
         description="Variables of this role; they win over every other. Default none. A change makes a new revision.",
     )
     init: list[InitContainer] = Field(

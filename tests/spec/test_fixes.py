@@ -1,0 +1,158 @@
+"""What a message says to write: it is right when it is pasted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, create_model
+
+from tests.samples import CLUSTER, JOB
+from trainform.errors import InputError
+from trainform.spec import Environment, Experiment
+from trainform.spec.explain import as_list, spelled
+from trainform.spec.load import parse
+from trainform.spec.model import Model, models_of
+from trainform.spec.quantities import amount, quantity_hint
+from trainform.spec.read import parse_mapping
+
+MAPPING = "write key: value lines below it"
+
+
+def fix_of(kind: type[BaseModel], text: str) -> str:
+    """The fix of the one problem with a text that stands beside what must be there."""
+    sample = JOB if kind is Experiment else CLUSTER
+    content = parse_mapping(text, "")
+    (problem,) = parse(kind, {**sample, **content.data}, content.source.written).problems
+    return problem.fix
+
+
+def torchrun(args: str) -> str:
+    return f"launcher: {{torchrun: {{script: /app/train.py, args: {args}}}}}"
+
+
+@pytest.mark.parametrize(
+    ("text", "fix"),
+    [
+        (torchrun("--epochs 90"), 'write [--epochs, "90"]'),
+        (torchrun("90"), 'write ["90"]'),
+        (torchrun("true"), 'write ["true"]'),
+        (torchrun("\"--name 'my run' -e\""), 'write [--name, "my run", -e]'),
+        (torchrun('"--layers [1,2] a:b #5"'), 'write [--layers, "[1,2]", "a:b", "#5"]'),
+        (torchrun("\"it's\""), "write each word as an item of a list, numbers in quotes: [--epochs, \"90\"]"),
+        (torchrun(f'"{"--epochs 90 " * 9}"'), "write each word as an item of a list, numbers in quotes: [--epochs, \"90\"]"),
+        ("launcher: {command: python train.py --epochs 90}", 'write [python, train.py, --epochs, "90"]'),
+        ("tolerations: {key: gpu, operator: Exists}", "write [{…}]"),
+    ],
+)  # fmt: skip
+def test_a_list_in_one_line(text: str, fix: str) -> None:
+    assert fix_of(Experiment, text) == fix
+
+
+@given(
+    st.lists(
+        st.text(
+            st.characters(codec="utf-8", exclude_categories=("Cc", "Cs"), exclude_characters="\ufeff"),
+            min_size=1,
+            max_size=8,
+        ),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_what_is_written_as_a_list_is_read_as_these_words(words: list[str]) -> None:
+    assert yaml.safe_load(as_list(words)) == words
+    assert parse_mapping(f"words: {as_list(words)}", "").data == {"words": words}
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "fix"),
+    [
+        (Experiment, "launcher: torchrun", "write it like {torchrun: {script: /app/train.py}}"),
+        (Experiment, "launcher: mpi", "write it like {mpi: {command: [python, /app/train.py]}}"),
+        (Experiment, "launcher: slurm", "write it like {torchrun: {script: /app/train.py}}"),
+        (Experiment, "launcher: {deepspeed: train.py}", "write it like {script: /app/train.py}"),
+        (Experiment, "roles: {worker: {accelerators: 8}}", "write it like {a800: 8}"),
+        (Experiment, "roles: {worker: {accelerators: a800}}", "write it like {a800: 8}"),
+        (Experiment, "roles: {worker: 4}", "write it like {replicas: 2, accelerators: {a800: 8}}"),
+        (Experiment, "roles: [worker]", "write it like {worker: {replicas: 2, accelerators: {a800: 8}}}"),
+        (Experiment, "env: NCCL_DEBUG=INFO", "write it like {NCCL_DEBUG: INFO}"),
+        (Experiment, "labels: mine", MAPPING),
+        (Environment, "namespace: team", "write it like {name: team-vision, create: true}"),
+        (Environment, "cluster: dev-cluster", "write it like {context: dev-cluster}"),
+        (Environment, "accelerators: {a800: 8}", "write it like {resource: nvidia.com/gpu, per_node: 8, nodes: 4}"),
+    ],
+)
+def test_a_word_where_a_mapping_is_wanted(kind: type[BaseModel], text: str, fix: str) -> None:
+    assert fix_of(kind, text) == fix
+
+
+def fields(kind: type[BaseModel]) -> list[Any]:
+    return [field for name, field in kind.model_fields.items()] + [
+        inner
+        for field in kind.model_fields.values()
+        for model in models_of(field.annotation)
+        for inner in fields(model)
+    ]
+
+
+@pytest.mark.parametrize("kind", [Experiment, Environment])
+def test_every_example_is_a_value_of_its_field(kind: type[BaseModel]) -> None:
+    examples = [(field, example) for field in fields(kind) for example in field.examples or ()]
+    assert examples
+    for field, example in examples:
+        create_model("One", __base__=Model, value=(field.rebuild_annotation(), ...)).model_validate({"value": example})
+        assert yaml.safe_load(spelled(example)) == example
+
+
+@pytest.mark.parametrize(
+    ("text", "fix"),
+    [
+        ("800GB", "did you mean 800Gi (2^30 bytes each) or 800G (10^9)?"),
+        ("16gb", "did you mean 16Gi (2^30 bytes each) or 16G (10^9)?"),
+        ("64 GB", "did you mean 64Gi (2^30 bytes each) or 64G (10^9)?"),
+        ("1.5 tb", "did you mean 1.5Ti (2^40 bytes each) or 1.5T (10^12)?"),
+        ("16g", "did you mean 16Gi (2^30 bytes each) or 16G (10^9)?"),
+        ("64 G", "did you mean 64G?"),
+        ("64GiB", "did you mean 64Gi?"),
+        ("64 gib", "did you mean 64Gi?"),
+        ("512KB", "did you mean 512Ki (2^10 bytes each) or 512k (10^3)?"),
+        ("100 B", "did you mean 100?"),
+        ("8 cores", "write a number with an optional suffix: 500m, 8, 20G, 64Gi"),
+        ("lots", "write a number with an optional suffix: 500m, 8, 20G, 64Gi"),
+        ("-5GB", "write a number with an optional suffix: 500m, 8, 20G, 64Gi"),
+    ],
+)
+def test_units_that_kubernetes_spells_otherwise(text: str, fix: str) -> None:
+    assert quantity_hint(text) == fix
+    assert fix_of(Experiment, f"shared_memory: {text}") == fix
+    for word in fix.removeprefix("did you mean ").removesuffix("?").split() if fix.startswith("did") else ():
+        if word[0].isdigit():
+            amount(word)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("a: 1\n\tb: 2\n", 2),
+        ("a:\n\tb: 2\n", 2),
+        ("a:\n  b: 1\n\tc: 2\n", 3),
+        ("a:\n  b: 1\n  \tc: 2\n", 3),
+        ("\ta: 1\n", 1),
+        ("a:\n  - b\n\t- c\n", 3),
+    ],
+)
+def test_a_tab_is_named(text: str, line: int) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_mapping(text, "mine.yaml")
+    (problem,) = caught.value.problems
+    assert (problem.line, problem.reason) == (line, "is indented with a tab, which YAML does not allow")
+    assert problem.fix == "indent the line with spaces"
+
+
+def test_a_tab_elsewhere_is_not_to_blame() -> None:
+    with pytest.raises(InputError, match="cannot start any token"):
+        parse_mapping("a:\t@b\n", "mine.yaml")
