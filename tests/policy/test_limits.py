@@ -95,6 +95,21 @@ def test_registries(reference: str, allowed: bool) -> None:
     assert (reasons(cluster, **right, manifest_overrides=sidecar) == {}) is allowed
 
 
+@pytest.mark.parametrize("reference", ["change-me", "a.b/c/change-me:1", "localhost:5000/change-me@sha256:" + "0" * 64])
+def test_the_placeholder_in_a_patch(reference: str) -> None:
+    """As in the fields of the experiment, which the models refuse; also where the environment limits nothing."""
+    patch = {"worker": {"pod_overrides": {"spec": {"containers": {"main": {"image": reference}}}}}}
+    found = reasons(limited(), image="a.b/c:1", roles=patch)
+    assert found == {"roles.worker.pod_overrides": "is the placeholder that `trainform new` writes"}
+    init = {"worker": {"pod_overrides": {"spec": {"initContainers": [{"name": "data", "image": reference}]}}}}
+    assert reasons(limited(), image="a.b/c:1", roles=init).keys() == {"roles.worker.pod_overrides"}
+    tasks = {"worker": {"template": {"spec": {"containers": {"main": {"image": reference}}}}}}
+    found = reasons(limited(), image="a.b/c:1", manifest_overrides={"job": {"spec": {"tasks": tasks}}})
+    assert set(found.values()) == {"is the placeholder that `trainform new` writes"}
+    other = {"worker": {"pod_overrides": {"spec": {"containers": {"main": {"image": "change-me/app:1"}}}}}}
+    assert reasons(limited(), image="a.b/c:1", roles=other) == {}
+
+
 def test_an_image_is_told_by_the_step_it_was_written_in() -> None:
     """Steps of `prepare` and a role's own init containers stand in one list of the pod."""
     steps = [{"name": "code", "image": "localhost:5000/git", "command": ["true"], "roles": ["chief"]}]

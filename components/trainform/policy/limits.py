@@ -15,6 +15,7 @@ from trainform.policy.capacity import capacity, per_node
 from trainform.policy.secrets import patched_annotations, patched_secrets
 from trainform.policy.templates import Template
 from trainform.spec.environment import Environment
+from trainform.spec.names import PLACEHOLDER, is_placeholder, split_registry
 
 Rule = Callable[[Plan, list[Template], Environment], Iterator[Problem]]
 
@@ -72,8 +73,7 @@ def _privileges(template: Template, granted: Iterable[str]) -> Iterator[str]:
 
 
 def _images(plan: Plan, templates: list[Template], environment: Environment) -> Iterator[Problem]:
-    limits = environment.limits
-    allowed = frozenset(registry.rstrip("/") for registry in limits.registries)
+    allowed = frozenset(registry.rstrip("/") for registry in environment.limits.registries)
     told = set()
     for template in templates:
         for index, container in template.containers():
@@ -82,28 +82,33 @@ def _images(plan: Plan, templates: list[Template], environment: Environment) -> 
             if (where, image) in told:
                 continue
             told.add((where, image))
-            if allowed and not _under(qualified(image), allowed):
-                yield Problem(
-                    where,
-                    image,
-                    f"is not from a registry that the environment allows ({list_names(limits.registries)})",
-                    f"push it to {limits.registries[0]} and use that name",
-                )
-            if limits.require_digest and "@sha256:" not in image:
-                yield Problem(
-                    where,
-                    image,
-                    "is not pinned by digest, which the environment requires",
-                    "write image@sha256:… as your registry shows it",
-                )
+            for reason, fix in _wrong_images(image, allowed, environment):
+                yield Problem(where, image, reason, fix)
+
+
+def _wrong_images(image: str, allowed: Set[str], environment: Environment) -> Iterator[tuple[str, str]]:
+    """Reason and fix. allowed: the environment's registries without a slash at the end."""
+    limits = environment.limits
+    if is_placeholder(image):
+        yield PLACEHOLDER
+    if allowed and not _under(qualified(image), allowed):
+        yield (
+            f"is not from a registry that the environment allows ({list_names(limits.registries)})",
+            f"push it to {limits.registries[0]} and use that name",
+        )
+    if limits.require_digest and "@sha256:" not in image:
+        yield (
+            "is not pinned by digest, which the environment requires",
+            "write image@sha256:… as your registry shows it",
+        )
 
 
 def qualified(image: str) -> str:
     """The image with its registry: `python:3.11` comes from docker.io/library."""
-    first, slash, _ = image.partition("/")
-    if slash and ("." in first or ":" in first or first == "localhost"):
+    registry, path = split_registry(image)
+    if registry:
         return image
-    return f"docker.io/{image}" if slash else f"docker.io/library/{image}"
+    return f"docker.io/{path}" if "/" in path else f"docker.io/library/{path}"
 
 
 def _under(image: str, registries: Set[str]) -> bool:

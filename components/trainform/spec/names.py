@@ -59,11 +59,33 @@ _PART = r"[a-z0-9]+((\.|__?|-+)[a-z0-9]+)*"
 IMAGE = rf"^({_HOST}(\.{_HOST})*(:[0-9]{{1,5}})?/)?{_PART}(/{_PART})*(:[A-Za-z0-9_][-A-Za-z0-9_.]{{0,127}})?(@sha256:[0-9a-f]{{64}})?{END}"
 
 
+PLACEHOLDER = ("is the placeholder that `trainform new` writes", "write the image that holds your training code")
+REPOSITORY_MAX = 255  # characters of a path in a registry: github.com/distribution/reference
+
+
+def is_placeholder(image: str) -> bool:
+    """Whether it is the image of `trainform new`: a node would try to pull it for ever, with the accelerators held."""
+    return _repository(image).rpartition("/")[2] == defaults.PLACEHOLDER_IMAGE
+
+
+def split_registry(image: str) -> tuple[str, str]:
+    """The registry, "" where none is named, and the rest."""
+    first, slash, rest = image.partition("/")
+    named = slash and ("." in first or ":" in first or first == "localhost")
+    return (first, rest) if named else ("", image)
+
+
+def _repository(image: str) -> str:
+    """The image without registry, tag and digest."""
+    return split_registry(image)[1].partition("@")[0].partition(":")[0]
+
+
 def _chosen_image(image: str) -> str:
-    """Refuse the placeholder of `trainform new`: a node would try to pull it for ever, with the accelerators held."""
-    name = image.partition("@")[0].rpartition("/")[2].partition(":")[0]
-    if name == defaults.PLACEHOLDER_IMAGE:
-        raise ValueError("is the placeholder that `trainform new` writes|write the image that holds your training code")
+    """Refuse what no node can pull."""
+    if is_placeholder(image):
+        raise ValueError("|".join(PLACEHOLDER))
+    if len(_repository(image)) > REPOSITORY_MAX:
+        raise ValueError(f"has a path of more than {REPOSITORY_MAX} characters in its registry|shorten it")
     return image
 
 
