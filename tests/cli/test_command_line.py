@@ -141,8 +141,8 @@ def test_wrong_words_as_json() -> None:
     assert error_of("plan", "-e", "dev", code=2)["message"] == "Missing argument 'EXPERIMENT'"
     assert error_of("plan", "hello", code=2)["message"] == "Missing option '--environment' / '-e'"
     assert (
-        error_of("plan", "hello", "-e", "dev", "--run", "0", code=2)["fix"]
-        == "`trainform plan --help` tells what it takes"
+        error_of("plan", "hello", "-e", "dev", "--jason", code=2)["fix"]
+        == "did you mean --json? `trainform plan --help` tells what it takes"
     )
     assert error_of("demo", code=2)["message"] == "No such option: --json"
 

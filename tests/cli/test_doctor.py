@@ -127,8 +127,8 @@ def test_the_exit_code_is_of_what_is_asked(doctor: Doctor, verbs: str, code: int
     [
         (["--for", "upp,check,down"], "--for = upp, down"),
         (["-e", "dev"], "there is no project here"),
-        (["--timeout", "0"], "greater than or equal to 0.5"),
-        (["--timeout", "soon"], "unable to parse string as a number"),
+        (["--timeout", "0"], "is below 0.5"),
+        (["--timeout", "soon"], "must be a number"),
         (["--jason"], "No such option"),
         (["up"], "unexpected extra argument"),
     ],

@@ -119,10 +119,10 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["chekc"], "No such command 'chekc'"),
         (["check", "-e", "dev"], "Missing argument"),
         (["check", "hello", "-e", "dev", "--jason"], "No such option"),
-        (["plan", "hello", "-e", "dev", "--run", "0"], "greater than or equal to 1"),
-        (["plan", "hello", "-e", "dev", "--run", "1000000000"], "less than or equal to 999999999"),
-        (["render", "hello", "-e", "dev", "--run", "9" * 29], "less than or equal to 999999999"),
-        (["plan", "hello", "-e", "dev", "--run", "two"], "unable to parse string as an integer"),
+        (["plan", "hello", "-e", "dev", "--run", "0"], "is below 1"),
+        (["plan", "hello", "-e", "dev", "--run", "1000000000"], "is above 999999999"),
+        (["render", "hello", "-e", "dev", "--run", "9" * 29], "is above 999999999"),
+        (["plan", "hello", "-e", "dev", "--run", "two"], "must be a whole number"),
     ],
 )
 def test_wrong_words(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

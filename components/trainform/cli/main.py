@@ -10,7 +10,7 @@ from typing import Any, cast
 import typer
 
 from trainform.cli.app import App
-from trainform.errors import CommandLineError, TrainformError
+from trainform.errors import CommandLineError, InputError, TrainformError
 from trainform.terminal.lines import echo, echo_json, forgiving_stream
 
 # Verb -> what its line in `trainform --help` says. The module of the verb is imported when it is called: `check` in an editor's
@@ -119,6 +119,11 @@ def _show_usage(error: Any, as_json: bool) -> int:
     if type(error).__name__ == "NoArgsIsHelpError":
         echo(*error.format_message().split("\n"))
         return int(error.exit_code)
+    from trainform.cli.wrong_values import value_problem
+
+    problem = value_problem(error)
+    if problem is not None:
+        return _show(InputError([problem]), as_json)
     near = getattr(error, "possibilities", None)
     command = "trainform" if error.ctx is None else error.ctx.command_path
     fix = f"`{command} --help` tells what it takes"

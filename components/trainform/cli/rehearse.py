@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -159,18 +160,25 @@ def _stage(examined: Examined, processes: int | None, from_cluster: bool) -> tup
 
 
 def _seconds(timeout: str) -> float:
+    from trainform.errors import InputError, Problem
     from trainform.spec.quantities import DURATION_HINT, seconds
 
     try:
         return float(seconds(timeout))
     except ValueError:
-        raise typer.BadParameter(DURATION_HINT, param_hint="--timeout") from None
+        raise InputError([Problem("--timeout", timeout, "is not a duration", DURATION_HINT)]) from None
 
 
 def _folder(claim: str) -> tuple[str, Path]:
-    """Name and folder of `NAME=DIR`."""
+    """Name and folder of `NAME=DIR`; InputError where it is no such pair, or the folder is not there."""
+    from trainform.errors import InputError, Problem
+
     name, _, folder = claim.partition("=")
     path = Path(folder).expanduser().absolute()
-    if not name or not folder or not path.is_dir():
-        raise typer.BadParameter(f"{claim} is no claim's name and a folder that is there", param_hint="--claim")
+    if not name or not folder:
+        fix = f"write the claim's name and a folder of this machine: {name if name else 'NAME'}=DIR"
+        raise InputError([Problem("--claim", claim, "is not NAME=DIR", fix)])
+    if not path.is_dir():
+        fix = f"correct its path, or make it: mkdir -p {shlex.quote(str(path))}"
+        raise InputError([Problem("--claim", claim, "names a folder that is not there", fix)])
     return name, path
