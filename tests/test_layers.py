@@ -55,7 +55,7 @@ BESIDE = {
     },
     # what `init` and `new` write: text from plain data
     "scaffold": {"errors", "atomic", "catalog", "spec", "backends", "cluster"},
-    "sandbox": {"errors", "catalog", "spec", "progress", "locking", "toolchain"},
+    "sandbox": {"errors", "catalog", "project", "spec", "progress", "locking", "toolchain"},
     # what the other rooms need of this machine and of the cluster; nothing needs it but the command line
     "doctor": {"errors", "catalog", "spec", "backends", "cluster", "rehearsal", "toolchain"},
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 from trainform.errors import CommandLineError
@@ -40,3 +41,10 @@ def known_stacks(root: Path | None = None) -> list[str]:
     """The stacks that have a file of config, in order."""
     root = project_root() if root is None else root
     return sorted(path.stem.removeprefix("Pulumi.") for path in root.glob(stack_path("*")))
+
+
+def sandbox_up(root: Path | None = None) -> str:
+    """The command that starts the sandbox as an environment says; without one it would have other nodes and another context."""
+    names = known_names(ENVIRONMENTS, root)
+    environment = shlex.quote(names[0]) if len(names) == 1 else "ENV"
+    return f"trainform sandbox up -e {environment}" if names else "trainform sandbox up"

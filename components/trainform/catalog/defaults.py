@@ -65,3 +65,4 @@ ENVIRONMENT_LABEL = f"{LABEL_PREFIX}environment"
 REPLICA_LABEL = f"{LABEL_PREFIX}replica"
 REVISION_LABEL = f"{LABEL_PREFIX}revision"
 OVERRIDES_ANNOTATION = f"{LABEL_PREFIX}overrides"
+SANDBOX_CONTEXT = "trainform-sandbox"  # the name in its kubeconfig that is there for every environment

@@ -22,6 +22,7 @@ from yaml.constructor import ConstructorError
 
 from trainform.catalog import defaults
 from trainform.errors import ClusterError, InputError, list_names, without_credentials
+from trainform.project import sandbox_up
 from trainform.spec.files import read_text
 
 NO_API_FIX = "check `server` of the kubeconfig: a proxy or a web server may answer there"
@@ -31,6 +32,10 @@ _PLAIN = (ConfigError, OSError, httpx2.HTTPError, AssertionError, binascii.Error
 # Errors that repeat a value between quotation marks: a header, which holds the token, or a part of an address
 _QUOTING = (httpx2.InvalidURL, httpx2.LocalProtocolError, UnicodeError)
 _QUOTED = re.compile(r"b?'.*'|b?\".*\"", re.DOTALL)
+
+
+class _NoSandboxContextError(ConfigError):
+    """The sandbox's kubeconfig has not the context."""
 
 
 def called(context: str | None) -> str:
@@ -57,7 +62,8 @@ def choose_config(context: str | None) -> SingleConfig:
         kubeconfig = _kubeconfig(context)
         if context is not None and context not in kubeconfig.contexts:
             known = [str(name) for name in kubeconfig.contexts]
-            raise ConfigError(f"the kubeconfig has no such context; it has {list_names(known) if known else 'none'}")
+            kind = _NoSandboxContextError if defaults.SANDBOX_CONTEXT in known else ConfigError
+            raise kind(f"the kubeconfig has no such context; it has {list_names(known) if known else 'none'}")
         config = kubeconfig.get(context)
         if config is None:
             raise ConfigError("the kubeconfig has no current context")
@@ -69,10 +75,14 @@ def choose_config(context: str | None) -> SingleConfig:
 def no_way(context: str | None, error: Exception) -> ClusterError:
     """A kubeconfig that cannot be used."""
     reason = f"the kubeconfig has no {error}" if isinstance(error, KeyError) else _reason(error)
-    return ClusterError(
-        f"no way to {called(context)}: {reason}",
-        "set KUBECONFIG or `cluster.context` of the environment; known contexts: `kubectl config get-contexts`",
-    )
+    return ClusterError(f"no way to {called(context)}: {reason}", _config_fix(error))
+
+
+def _config_fix(error: Exception) -> str:
+    """On the sandbox first where the kubeconfig is the sandbox's: one that was started without the environment has not its context."""
+    elsewhere = "set KUBECONFIG or `cluster.context` of the environment; known contexts: `kubectl config get-contexts`"
+    here = f"on the sandbox: `{sandbox_up()}`"
+    return f"{here}; elsewhere: {elsewhere}" if isinstance(error, _NoSandboxContextError) else f"{elsewhere}; {here}"
 
 
 def _kubeconfig(context: str | None) -> KubeConfig:
@@ -159,7 +169,7 @@ def _trouble(error: Exception, name: str, place: str) -> ClusterError:
     ):
         return ClusterError(
             f"cannot reach {name} ({place}): {_reason(error)}",
-            "check the network or VPN with `kubectl get --raw /readyz`; for a cluster on this machine: `trainform sandbox up`",
+            f"check the network or VPN with `kubectl get --raw /readyz`; for a cluster on this machine: `{sandbox_up()}`",
         )
     return no_api(place, type(error).__name__)
 

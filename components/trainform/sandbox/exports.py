@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 
 from trainform.errors import SandboxError
-from trainform.sandbox.folder import Layout, sandbox_edge
+from trainform.project import sandbox_up
+from trainform.sandbox.folder import Layout, chosen_folder, sandbox_edge
 from trainform.sandbox.state import read_state
 from trainform.toolchain.ensure import environment
 
@@ -23,7 +25,8 @@ def exports(folder: Path) -> dict[str, str]:
     layout = Layout(folder)
     state = read_state(layout)
     if state is None or not state.complete:
-        raise SandboxError(f"no sandbox is up in {folder}", "run `trainform sandbox up`")
+        option = "" if folder == chosen_folder() else f" --folder {shlex.quote(str(folder))}"
+        raise SandboxError(f"no sandbox is up in {folder}", f"run `{sandbox_up()}{option}`")
     return {
         **environment(state.pulumi),
         "KUBECONFIG": str(layout.kubeconfig),

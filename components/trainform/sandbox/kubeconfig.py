@@ -8,11 +8,12 @@ from pathlib import Path
 
 import yaml
 
+from trainform.catalog import defaults
 from trainform.sandbox.certificates import Certificates
 from trainform.sandbox.folder import write_private
 from trainform.sandbox.ports import LOOPBACK
 
-CONTEXT = "trainform-sandbox"
+CONTEXT = defaults.SANDBOX_CONTEXT
 
 
 def server_url(port: int) -> str:

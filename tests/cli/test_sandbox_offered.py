@@ -1,0 +1,81 @@
+"""Where the sandbox is what is wanted, a message has the whole command, with the environment that it is for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.cli.running import error_of
+from trainform.catalog import defaults
+from trainform.cluster.connection import choose_config
+from trainform.errors import ClusterError
+from trainform.project import sandbox_up
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with one environment."""
+    folder = tmp_path / "stacks" / "environments"
+    folder.mkdir(parents=True)
+    (tmp_path / "Pulumi.yaml").touch()
+    (folder / "dev.yaml").touch()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("TRAINFORM_SANDBOX", raising=False)
+    return tmp_path
+
+
+def test_the_environment_is_named_where_there_is_one(project: Path) -> None:
+    assert sandbox_up() == "trainform sandbox up -e dev"
+    (project / "stacks" / "environments" / "lab.yaml").touch()
+    assert sandbox_up() == "trainform sandbox up -e ENV"
+
+
+def test_without_an_environment_none_can_be_named(tmp_path: Path) -> None:
+    assert sandbox_up(tmp_path) == "trainform sandbox up"
+
+
+def test_no_sandbox_is_up(project: Path) -> None:
+    error = error_of("sandbox", "env", code=1)
+    assert error["message"] == f"no sandbox is up in {project}/.trainform/sandbox"
+    assert error["fix"] == "run `trainform sandbox up -e dev`"
+
+
+def test_a_folder_of_ones_own_stays_in_the_command(project: Path) -> None:
+    fix = error_of("sandbox", "env", "--folder", "my box", code=1)["fix"]
+    assert fix == f"run `trainform sandbox up -e dev --folder '{project}/my box'`"
+
+
+def use(project: Path, monkeypatch: pytest.MonkeyPatch, context: str) -> None:
+    content = {
+        "clusters": [{"name": "it", "cluster": {"server": "https://127.0.0.1:1"}}],
+        "contexts": [{"name": context, "context": {"cluster": "it", "user": "me"}}],
+        "users": [{"name": "me", "user": {}}],
+    }
+    (project / "kubeconfig").write_text(yaml.safe_dump(content))
+    monkeypatch.setenv("KUBECONFIG", str(project / "kubeconfig"))
+
+
+@pytest.mark.parametrize(
+    ("context", "fix"),
+    [
+        (defaults.SANDBOX_CONTEXT, "on the sandbox: `trainform sandbox up -e dev`; elsewhere: set KUBECONFIG "),
+        ("lab", "set KUBECONFIG or `cluster.context` of the environment"),
+    ],
+)
+def test_a_context_that_the_sandbox_could_have(
+    project: Path, monkeypatch: pytest.MonkeyPatch, context: str, fix: str
+) -> None:
+    use(project, monkeypatch, context)
+    with pytest.raises(ClusterError, match=f"no such context; it has {context}") as caught:
+        choose_config("dev-cluster")
+    assert caught.value.fix.startswith(fix)
+    assert "`trainform sandbox up -e dev`" in caught.value.fix
+
+
+def test_no_kubeconfig_at_all(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBECONFIG", str(project / "gone"))
+    with pytest.raises(ClusterError) as caught:
+        choose_config(None)
+    assert caught.value.fix.endswith("; on the sandbox: `trainform sandbox up -e dev`")
