@@ -278,7 +278,7 @@ def test_a_new_environment(project: Path, capsys: pytest.CaptureFixture[str]) ->
     assert examine_environment("prod").problems == ()
     stack = yaml.safe_load((project / "stacks/Pulumi.prod.yaml").read_text())
     assert stack == {"config": {"trainform:environment": "prod"}}
-    for command in ("trainform doctor -e prod", "pulumi stack select --create prod", "pulumi up -s prod"):
+    for command in ("trainform doctor -e prod", "pulumi stack select --create prod && pulumi up -s prod"):
         assert f"\n  {command}\n" in out
     assert run("bert", "-e", "prod", "--image", "a/b:c", capsys=capsys)[0] == 0
     assert examine("bert", "prod").problems == ()

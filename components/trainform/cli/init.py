@@ -39,19 +39,15 @@ LOOK = (
     f"trainform check {EXPERIMENT} -e {ENVIRONMENT}",
     f"trainform plan {EXPERIMENT} -e {ENVIRONMENT}",
 )
+# One line for all of pulumi's: it reads the terminal, and takes the lines that are pasted behind it.
 ON_THE_SANDBOX = (
     f"trainform sandbox up -e {ENVIRONMENT}",
     'eval "$(trainform sandbox env)"',
-    f"pulumi stack select --create {ENVIRONMENT}",
-    f"pulumi up -s {ENVIRONMENT} --yes",
-    f"pulumi stack select --create {STACK}",
-    f"pulumi up -s {STACK} --yes",
+    " && ".join(
+        f"pulumi stack select --create {stack} && pulumi up -s {stack} --yes" for stack in (ENVIRONMENT, STACK)
+    ),
 )
-AWAY = (
-    f"pulumi destroy -s {STACK} --yes",
-    f"pulumi destroy -s {ENVIRONMENT} --yes",
-    "trainform sandbox down",
-)
+AWAY = (f"pulumi destroy -s {STACK} --yes && pulumi destroy -s {ENVIRONMENT} --yes && trainform sandbox down",)
 
 
 def command(

@@ -156,9 +156,13 @@ def _new_experiment(
     first = f"next: edit {path}{points}, then"
     following = [
         f"trainform plan {asked.name} -e {shlex.quote(environment)}",
-        f"pulumi stack select --create {stack}",
-        *([SSH_SECRET.format(stack=stack)] if derives_keys else []),
-        f"pulumi preview -s {stack}",
+        " && ".join(
+            [
+                f"pulumi stack select --create {stack}",
+                *([SSH_SECRET.format(stack=stack)] if derives_keys else []),
+                f"pulumi preview -s {stack}",
+            ]
+        ),
         f"pulumi up -s {stack}",
     ]
     show_written(written, {first: following}, as_json)
@@ -189,7 +193,7 @@ def _new_environment(name: str, context: str | None, as_json: bool) -> None:
     path = f"stacks/environments/{name}.yaml"
     files = {path: text, f"stacks/Pulumi.{name}.yaml": stack_text(name)}
     written = write_files(root, files, TAKEN_ENVIRONMENT.format(name=name))
-    made = [f"pulumi stack select --create {name}", f"pulumi up -s {name}"] if parsed.model.namespace.create else []
+    made = [f"pulumi stack select --create {name} && pulumi up -s {name}"] if parsed.model.namespace.create else []
     following = {
         f"next: edit {path}, then": [f"trainform doctor -e {name}", *made],
         f"and for each experiment: trainform new EXPERIMENT -e {name}": [],
