@@ -209,7 +209,21 @@ def test_a_server_that_only_looks_like_one(doctor: Doctor, environ: dict[str, st
         checks = as_data(doctor("--json"))["checks"]
     assert checks["cluster"]["state"] == "ok"
     for name in ("account", "operators", "rights", "environment_rights"):
-        assert checks[name]["found"].startswith("cannot be looked at: KeyError"), name
+        assert "does not answer as a Kubernetes API (its answer to /api" in checks[name]["found"], name
+
+
+@pytest.mark.parametrize("content", [None, 5, [None], {"a": 1}, [{"name": "a", "versions": None}], [{"spec": None}]])
+def test_parts_of_answers_that_are_something_else(
+    doctor: Doctor, environ: dict[str, str], tmp_path: Path, content: object
+) -> None:
+    """Words of Python would say nothing about the server."""
+    body = {"gitVersion": "v1.34.4", "status": content, "groups": content, "items": content, "metadata": content}
+    with website((200, "application/json", json.dumps(body).encode())) as server:
+        use(environ, tmp_path, server, {"token": SECRET})
+        checks = as_data(doctor("--json"))["checks"]
+    told = {name: check["found"] for name, check in checks.items()}
+    assert not [name for name, found in told.items() if "Error" in found], told
+    assert "does not answer as a Kubernetes API (its answer to /api" in told["account"]
 
 
 def test_a_server_that_is_silent(doctor: Doctor, environ: dict[str, str], tmp_path: Path) -> None:

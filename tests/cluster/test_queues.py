@@ -62,3 +62,12 @@ def test_before_anything_is_registered(tmp_path: Path, monkeypatch: pytest.Monke
     assert [words in found for words in (MADE, THERE, SCHEDULER)] == [
         words == fix for words in (MADE, THERE, SCHEDULER)
     ]
+
+
+def test_a_queue_whose_status_is_something_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = Asked(tmp_path, environment(), 60.0)
+    refused = pytest.raises(ClusterError, match=r"does not answer as a Kubernetes API .its answer to /apis/scheduling")
+    with website((200, "application/json", b'{"status": 5}')) as server:
+        use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
+        with contextlib.closing(ClusterApi(None, 60.0)) as api, refused:
+            NAMED["queues"].look(asked, {"kubeconfig": Finding(State.OK, "", value=api)})

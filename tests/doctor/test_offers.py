@@ -49,7 +49,9 @@ def test_a_hostile_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caps
             main(["new", "-e", "prod", "--from-context", CONTEXT])
     printed = capsys.readouterr()
     assert exit_.value.code == 0
-    assert printed.err == "note: operators could not be read: cannot be looked at: KeyError: 'template'\n"
+    (note,) = printed.err.splitlines()
+    assert note.startswith("note: operators could not be read: http://127.0.0.1:")
+    assert note.endswith("(its answer to /apis/apps/v1/deployments lacks what Kubernetes says there)")
     text = (tmp_path / "stacks/environments/prod.yaml").read_text()
     assert text.isascii()
     assert "\x1b" not in text + printed.out
@@ -121,6 +123,31 @@ def test_what_is_no_cluster(
     assert "  fix: " in printed.err
     assert TOKEN not in printed.err
     assert not (tmp_path / "stacks").exists()
+
+
+@pytest.mark.parametrize("namespace", ["Team A", "a/../../nodes", "a" * 64])
+def test_a_namespace_of_the_context_that_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, namespace: str
+) -> None:
+    """The user has not typed it: the error says where it stands. Nothing is asked at a path that it is part of."""
+    asked: list[str] = []
+
+    def answer(path: str) -> Answer:
+        asked.append(path)
+        return says({"items": [], "metadata": {}})
+
+    with website(answer) as server:
+        kubeconfig(tmp_path, monkeypatch, server)
+        path = tmp_path / "kubeconfig"
+        content = yaml.safe_load(path.read_text())
+        content["contexts"][0]["context"]["namespace"] = namespace
+        path.write_text(yaml.safe_dump(content))
+        with pytest.raises(ClusterError) as caught:
+            survey(CONTEXT, tmp_path)
+    assert f"the context {CONTEXT} of {path} names the namespace" in caught.value.message
+    assert "is not a DNS label" in caught.value.message
+    assert caught.value.fix == f"kubectl config set-context {CONTEXT} --namespace=NAME"
+    assert asked == []
 
 
 def test_a_server_that_says_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

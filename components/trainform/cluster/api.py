@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from http.client import FORBIDDEN, MULTIPLE_CHOICES, NOT_FOUND, UNAUTHORIZED
 from typing import Any
 
@@ -127,6 +128,14 @@ class ClusterApi:
         if not isinstance(body, dict):
             raise self.stranger(f"HTTP status {response.status_code}")
         return Answer(response.status_code, body, len(content))
+
+    @contextlib.contextmanager
+    def reading(self, path: str) -> Iterator[None]:
+        """Where parts of the answer to `path` are taken: a server whose answers lack these is something else."""
+        try:
+            yield
+        except (AttributeError, KeyError, TypeError):
+            raise self.stranger(f"its answer to {path} lacks what Kubernetes says there") from None
 
     def stranger(self, found: str) -> ClusterError:
         """The error for a server that is something else. found: what shows that."""

@@ -54,16 +54,18 @@ def look_at_cluster(asked: Asked, findings: Findings) -> Finding:
 
 def look_at_account(asked: Asked, findings: Findings) -> Finding:
     """Whom the cluster takes us for."""
-    answer = connection(findings).post(
-        "/apis/authentication.k8s.io/v1/selfsubjectreviews",
+    api, path = connection(findings), "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+    answer = api.post(
+        path,
         {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"},
     )
     if ANONYMOUS in answer.message:
         return Finding(State.MISSING, f"the cluster takes us for {ANONYMOUS}: the kubeconfig has no credentials for it")
     if not answer.found:
         return Finding(State.UNKNOWN, f"the cluster does not say: {answer.message}")
-    user = answer.body["status"]["userInfo"]["username"]
-    return Finding(State.OK, str(user), details={"user": str(user)})
+    with api.reading(path):
+        user = str(answer.body["status"]["userInfo"]["username"])
+    return Finding(State.OK, user, details={"user": user})
 
 
 # --- operators
@@ -75,7 +77,8 @@ def look_at_operators(asked: Asked, findings: Findings) -> Finding:
     groups = api.get("/apis")
     if not groups.found:
         return Finding(State.UNKNOWN, f"the cluster does not say what it serves: {groups.message}")
-    served = {group["name"]: list(_versions(group)) for group in groups.body["groups"]}
+    with api.reading("/apis"):
+        served = {str(group["name"]): list(_versions(group)) for group in groups.body["groups"]}
     controllers = _controllers(api)
     there = {
         row.name: _controller(row, controllers) for row in OPERATORS if row.api_version in served.get(row.group, ())
@@ -100,7 +103,7 @@ def wanted_operators(asked: Asked) -> tuple[str, ...]:
 
 
 def _versions(group: Mapping[str, Any]) -> Iterator[str]:
-    return (version["groupVersion"] for version in group["versions"])
+    return (str(version["groupVersion"]) for version in group["versions"])
 
 
 def _absent(operator: Operator, served: Mapping[str, list[str]]) -> str:
@@ -110,15 +113,16 @@ def _absent(operator: Operator, served: Mapping[str, list[str]]) -> str:
 
 def _controllers(api: ClusterApi) -> list[tuple[str, bool]] | None:
     """Image, and whether a pod of it is ready, of every Deployment; None where they may not be listed."""
-    items = api.list_all("/apis/apps/v1/deployments")
-    if items is None:
-        return None
-    found: list[tuple[str, bool]] = []
-    for item in items:
-        ready = item.get("status", {}).get("readyReplicas", 0) > 0
-        containers = item["spec"]["template"]["spec"]["containers"]
-        found += [(container["image"], ready) for container in containers]
-    return found
+    path = "/apis/apps/v1/deployments"
+    with api.reading(path):
+        items = api.list_all(path, _images)
+    return None if items is None else [image for images in items for image in images]
+
+
+def _images(deployment: Any) -> list[tuple[str, bool]]:
+    ready = deployment.get("status", {}).get("readyReplicas", 0) > 0
+    containers = deployment["spec"]["template"]["spec"]["containers"]
+    return [(str(container["image"]), ready) for container in containers]
 
 
 def _controller(operator: Operator, controllers: list[tuple[str, bool]] | None) -> str:
@@ -222,12 +226,14 @@ def _allowed(api: ClusterApi, verb: str, objects: Objects) -> bool | None:
     """None where we may not even ask."""
     attributes = {"verb": verb, "group": objects.group, "resource": objects.plural}
     attributes |= {} if objects.namespace is None else {"namespace": objects.namespace}
+    path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
     answer = api.post(
-        "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+        path,
         {
             "apiVersion": "authorization.k8s.io/v1",
             "kind": "SelfSubjectAccessReview",
             "spec": {"resourceAttributes": attributes},
         },
     )
-    return bool(answer.body["status"]["allowed"]) if answer.found else None
+    with api.reading(path):
+        return bool(answer.body["status"]["allowed"]) if answer.found else None

@@ -60,7 +60,8 @@ class Named:
             return Finding(State.MISSING, f"{name}: not there", self.fix(environment, name))
         if not answer.found:
             return Finding(State.UNKNOWN, f"{name}: this account may not know ({answer.message})")
-        return self.judge(name, answer)
+        with api.reading(f"{path}/{name}"):
+            return self.judge(name, answer)
 
 
 def _made_here(environment: Environment, name: str) -> str:
@@ -119,10 +120,12 @@ def look_at_local_queues(asked: Asked, findings: Findings) -> Finding:
     """With Kueue's admission experiments name queues of the namespace."""
     namespace = of(asked).namespace.name
     kueue = next(operator for operator in OPERATORS if operator.name == defaults.KUEUE)
-    answer = connection(findings).get(f"/apis/{kueue.api_version}/namespaces/{namespace}/localqueues")
+    api, path = connection(findings), f"/apis/{kueue.api_version}/namespaces/{namespace}/localqueues"
+    answer = api.get(path)
     if not answer.found:
         return Finding(State.UNKNOWN, f"this account may not know ({answer.message})")
-    names = [item["metadata"]["name"] for item in answer.body["items"]]
+    with api.reading(path):
+        names = [str(item["metadata"]["name"]) for item in answer.body["items"]]
     if not names:
         return Finding(State.MISSING, f"there is no LocalQueue in the namespace {namespace}")
     return Finding(State.OK, ", ".join(names))

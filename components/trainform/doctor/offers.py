@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,9 @@ from trainform.cluster.survey import Survey
 from trainform.doctor.cluster import connection, look_at_cluster, look_at_kubeconfig, look_at_operators
 from trainform.doctor.looking import look
 from trainform.doctor.model import Asked, Check, Finding, Findings, State
-from trainform.errors import ClusterError
+from trainform.errors import ClusterError, shorten
 from trainform.spec.environment import Cluster, Environment, Namespace
+from trainform.spec.names import LABEL, MEANING, is_label
 
 SECONDS = 30.0  # a list of thousands of nodes takes some
 Fields = Mapping[str, tuple[str, ...]]
@@ -62,8 +64,21 @@ def _look_at_local_queues(asked: Asked, findings: Findings) -> Finding:
     return _items(api, f"/apis/{_KUEUE.api_version}/namespaces/{api.config.namespace}/localqueues", CLASS)
 
 
+def _look_at_kubeconfig(asked: Asked, findings: Findings) -> Finding:
+    """The same as doctor's; the namespace of the context is the environment's, and part of a path."""
+    finding = look_at_kubeconfig(asked, findings)
+    config = connection({"kubeconfig": finding}).config
+    if is_label(config.namespace):
+        return finding
+    connection({"kubeconfig": finding}).close()
+    raise ClusterError(
+        f"the context {asked.context} of {config.fname} names the namespace {shorten(config.namespace)}, which {MEANING[LABEL][0]}",
+        f"kubectl config set-context {shlex.quote(str(asked.context))} --namespace=NAME",
+    )
+
+
 CHECKS = (
-    Check("kubeconfig", look_at_kubeconfig),
+    Check("kubeconfig", _look_at_kubeconfig),
     Check("cluster", look_at_cluster, "check the network or VPN with `kubectl get --raw /readyz`", needs=CONNECTED[:1]),
     Check("operators", look_at_operators, needs=CONNECTED),
     Check("nodes", _look_at_nodes, needs=CONNECTED),
