@@ -158,6 +158,24 @@ def test_an_environment_that_is_not_there(project: Path, capsys: pytest.CaptureF
     assert files(project) == set()
 
 
+def test_an_environment_whose_name_is_not_its_files(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By its path it can be read, but Pulumi would read it by its name."""
+    shutil.copy(project / "stacks/environments/dev.yaml", project / "stacks/environments/prod.yaml")
+    code, out, err = run("resnet", "-e", "stacks/environments/prod.yaml", capsys=capsys)
+    assert (code, out) == (2, "")
+    assert "stacks/environments/prod.yaml:" in err
+    assert files(project) == {"stacks/environments/prod.yaml"}
+
+
+def test_an_environment_with_another_ending(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It has a path alone."""
+    (project / "stacks/environments/dev.yaml").rename(project / "stacks/environments/dev.yml")
+    assert run("resnet", "-e", "stacks/environments/dev.yml", "--image", IMAGE, capsys=capsys)[0] == 0
+    with pytest.raises(SystemExit) as exit_:
+        main(["check", "-s", "resnet.dev"])
+    assert exit_.value.code == 0, capsys.readouterr().err
+
+
 def test_a_queue_that_yaml_takes_for_something_else(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = project / "stacks/environments/dev.yaml"
     content = yaml.safe_load(path.read_text())

@@ -87,13 +87,21 @@ def test_on_every_operator(backend: BackendName) -> None:
 
 
 REFUSED = {
-    "trainer": {"torchrun-elastic": "launcher.torchrun.elastic.min_nodes"},
     "kubedl": {
         "torchrun-elastic": "launcher.torchrun.elastic",
         "deepspeed": "launcher.deepspeed",
         "mpi": "launcher.mpi",
     },
 }
+
+
+@pytest.mark.parametrize("nodes", [1, 2, 8])
+def test_an_elastic_job_where_the_operator_changes_no_number(nodes: int) -> None:
+    """No option sets the bounds, so what is written has those that it takes."""
+    *_, layout = asked(LauncherName.TORCHRUN_ELASTIC, nodes).layouts
+    plan = plan_job(modelled(layout), environment(backend="trainer"))
+    assert plan.world.bounds == (nodes, nodes)
+    assert planned(LauncherName.TORCHRUN_ELASTIC, nodes).world.bounds == (1, nodes)
 
 
 @pytest.mark.parametrize("nodes", [2, 3])

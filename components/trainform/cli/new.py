@@ -141,6 +141,8 @@ def _new_experiment(
     as_json: bool,
 ) -> None:
     root = project_root()
+    named = _for_stack(environment, root)
+    examine_environment(named, root).checked()  # by the name that Pulumi will read, under which the file must be found
     registry = next(iter(offered.limits.registries), None)
     # the rest of the file is checked with an image that could be right, then the placeholder is written
     checked = placeholder(registry, CHECKED_IMAGE) if image is None else image
@@ -148,7 +150,7 @@ def _new_experiment(
     path, stack = f"stacks/experiments/{asked.name}.yaml", f"{asked.name}.{offered.name}"
     files = {
         path: asked.text(placeholder(registry) if image is None else image),
-        f"stacks/Pulumi.{stack}.yaml": stack_text(_for_stack(environment, root), asked.name),
+        f"stacks/Pulumi.{stack}.yaml": stack_text(named, asked.name),
     }
     written = write_files(root, files, TAKEN)
     derives_keys = experiment.launcher.over_ssh is not None
@@ -233,7 +235,7 @@ def _for_stack(environment: str, root: Path) -> str:
     """How the stack names the environment: paths count from the current folder here, and from the project's in a stack."""
     path, _ = find_file(Environment, environment, None)
     whole = path.resolve()
-    if whole.parent == (root / "stacks" / "environments").resolve():
+    if whole.parent == (root / "stacks" / "environments").resolve() and whole.suffix == ".yaml":
         return whole.stem
     return os.path.relpath(whole, root)
 

@@ -25,7 +25,7 @@ class LauncherName(StrEnum):
 @dataclasses.dataclass(frozen=True)
 class Start:
     """What is written for a launcher. note: what to know about it, one line. launcher: the entry of `launcher`. roles: the entries of `roles`.
-    In both, $nodes and $accelerators stand for what is asked for, $others for one node less."""
+    In both, $nodes and $accelerators stand for what is asked for, $others for one node less, $fewest for the lower bound of an elastic job."""
 
     note: str
     launcher: str
@@ -43,8 +43,8 @@ STARTS = {
         "torchrun: {script: /app/train.py, args: []}",
     ),
     LauncherName.TORCHRUN_ELASTIC: Start(
-        "The training goes on with any number of workers within the bounds; replicas may change while it runs.",
-        "torchrun: {script: /app/train.py, args: [], elastic: {min_nodes: 1, max_nodes: $nodes}, max_restarts: 3}",
+        "The training goes on with any number of workers within the bounds; within them replicas may change while it runs.",
+        "torchrun: {script: /app/train.py, args: [], elastic: {min_nodes: $fewest, max_nodes: $nodes}, max_restarts: 3}",
     ),
     LauncherName.ACCELERATE: Start(
         "accelerate launch runs on each pod, with the pod's rank and one process for each accelerator.",
@@ -90,7 +90,8 @@ queue: $queue
 @dataclasses.dataclass(frozen=True)
 class NewExperiment:
     """What is asked for. accelerators: kind and number of each pod, None for pods without any. master: whether the first of equal pods has a
-    role of its own."""
+    role of its own. fixed: whether an elastic job needs all of its nodes, where the
+    operator starts all pods or none."""
 
     name: str
     environment: str
@@ -99,18 +100,29 @@ class NewExperiment:
     accelerators: tuple[str, int] | None
     queue: str
     master: bool = False
+    fixed: bool = False
 
     @property
     def layouts(self) -> tuple[NewExperiment, ...]:
-        """The ways to divide its pods into roles, the simplest first."""
+        """The ways to divide its pods into roles, and to bound their number, the simplest first."""
         divisible = self.nodes > 1 and STARTS[self.launcher].roles == Start.roles
-        return (self, dataclasses.replace(self, master=True)) if divisible else (self,)
+        elastic = self.launcher is LauncherName.TORCHRUN_ELASTIC
+        return (
+            self,
+            *([dataclasses.replace(self, master=True)] if divisible else []),
+            *([dataclasses.replace(self, fixed=True)] if elastic else []),
+        )
 
     def text(self, image: str) -> str:
         """The file."""
         start = STARTS[self.launcher]
         each = "" if self.accelerators is None else f", accelerators: {{{_entry(*self.accelerators)}}}"
-        asked = {"nodes": str(self.nodes), "others": str(self.nodes - 1), "accelerators": each}
+        asked = {
+            "nodes": str(self.nodes),
+            "others": str(self.nodes - 1),
+            "fewest": str(self.nodes if self.fixed else 1),
+            "accelerators": each,
+        }
         roles = _WITH_MASTER if self.master else start.roles
         return TEXT.substitute(
             name=self.name,
