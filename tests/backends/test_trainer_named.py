@@ -282,8 +282,8 @@ def test_the_plan_shows_the_split(tmp_path: Path, capsys: pytest.CaptureFixture[
     code, text = told_by_plan(MPI, tmp_path, capsys)
     assert code == 0
     lines = [line.strip() for line in text.splitlines()]
-    assert "Role launcher: 1 pod, rank 0, gang of 1" in lines
-    assert "Role worker: 3 pods, ranks 1-3, gang of 3" in lines
+    assert "Role launcher: 1 pod, rank 0" in lines
+    assert "Role worker: 3 pods, ranks 1-3" in lines
     launcher, workers = (line.split()[1:] for line in lines if line.startswith("pods "))
     assert [name.partition("-")[2][7:] for name in launcher] == ["launcher-0-0"]
     assert workers[0].endswith("-node-0-0")

@@ -195,9 +195,9 @@ def test_its_first_lines_say_what_it_is(tmp_path: Path) -> None:
 def test_what_it_shows() -> None:
     plan = examine("extras", "dev").plan()
     text = shown("extras")
-    assert "Role master: 1 pod, rank 0, gang of 1\n" in text
-    assert "Role worker: 3 pods, ranks 1-3, gang of 3\n" in text
-    assert "Role extra: 4 pods, no rank, gang of 4\n" in text
+    assert "Role master: 1 pod, rank 0\n" in text
+    assert "Role worker: 3 pods, ranks 1-3\n" in text
+    assert "Role extra: 4 pods, no rank\n" in text
     variables = text.split("Variables of master, worker\n")[1].split("\n\n")[0]
     assert "WORLD_SIZE=4 launcher.command" in [" ".join(line.split()) for line in variables.splitlines()]
     assert f"meeting at {plan.rendezvous.address}" in " ".join(text.split())
@@ -209,7 +209,7 @@ def test_a_role_that_is_paused(tmp_path: Path) -> None:
     data["roles"]["extra"]["replicas"] = 0
     path = tmp_path / "extras.yaml"
     path.write_text(yaml.safe_dump(data, sort_keys=False))
-    assert "Role extra: 0 pods, no rank, gang of 0\n  pods      none (paused)\n" in shown(str(path))
+    assert "Role extra: 0 pods, no rank\n  pods      none (paused)\n" in shown(str(path))
 
 
 def test_it_says_where_nothing_ends_the_job(tmp_path: Path) -> None:
@@ -224,7 +224,7 @@ def test_it_says_where_nothing_ends_the_job(tmp_path: Path) -> None:
 
 def test_torchrun_numbers_an_elastic_job() -> None:
     text = shown("elastic")
-    assert "Role worker: 4 pods, ranks by torchrun, gang of" in text
+    assert "Role worker: 4 pods, ranks by torchrun, starts with 2 of them\n" in text
     assert "ranks and world size are given by torchrun at run time" in " ".join(text.split())
 
 

@@ -115,7 +115,8 @@ def _packed(row: Sequence[str], sizes: Sequence[int], width: int) -> Iterator[st
 
 def _role(plan: Plan, role: RolePlan, width: int) -> Iterator[str]:
     pods = f"{role.replicas} pod{'' if role.replicas == 1 else 's'}"
-    yield from _wrapped(f"Role {role.name}: {pods}, {_ranks(role)}, gang of {role.min_available}", width)
+    fewer = f", starts with {role.min_available} of them" if role.min_available < role.replicas else ""
+    yield from _wrapped(f"Role {role.name}: {pods}, {_ranks(role)}{fewer}", width)
     room = width - LABEL
     runs = role.args if role.launched else role.command
     rows: dict[str, list[str]] = {
@@ -258,5 +259,7 @@ def _summary(plan: Plan) -> Iterator[tuple[str, str]]:
     totals += [f"memory {plan.totals.memory}"] if plan.totals.memory else []
     totals += [f"{plan.totals.cost_per_hour.replace(' (', ' per hour (')}"] if plan.totals.cost_per_hour else []
     yield "Totals", f"{', '.join(totals)}"
-    yield "Queue", f"{plan.queue.name}{'' if plan.queue.request is None else ' (own)'}, gang of {plan.min_available}"
+    own = "" if plan.queue.request is None else " (own)"
+    least = "all pods" if plan.min_available == plan.totals.pods else f"{plan.min_available} of {plan.totals.pods} pods"
+    yield "Queue", f"{plan.queue.name}{own}, and the job starts when {least} fit, as a gang"
     yield from (("Patched", f"{path} changes what trainform rendered") for path in plan.overrides)
