@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import resource
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -92,6 +93,25 @@ def test_ctrl_c_before_every_line(tmp_path: Path) -> None:
     assert content(folder) == TEXTS
     assert found == {0, len(TEXTS)}
     assert line > 50
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_other_signals_leave_nothing_either(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sent while the first file takes its place."""
+    link = os.link
+
+    def linked(source: Path, target: Path) -> None:
+        link(source, target)
+        os.kill(os.getpid(), number)
+
+    monkeypatch.setattr(os, "link", linked)
+    with pytest.raises(SystemExit) as ended:
+        create_files(tmp_path, TEXTS)
+    assert ended.value.code == 128 + number
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(SystemExit), replacing(tmp_path / "new"):
+        os.kill(os.getpid(), number)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.fixture

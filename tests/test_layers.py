@@ -30,8 +30,8 @@ ORDER = [
 ]
 BESIDE = {
     "progress": {"errors"},
-    "atomic": {"errors"},
-    "terminal": {"escaping", "errors", "atomic", "signals"},
+    "atomic": {"errors", "signals"},
+    "terminal": {"escaping", "errors", "atomic"},
     "locking": {"errors", "progress"},
     "signals": set(),
     "toolchain": {"errors", "catalog", "progress", "locking", "signals"},

@@ -5,51 +5,68 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import signal
 import stat
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from trainform.errors import TrainformError
+from trainform.signals import handled
 
 PRIVATE, ANYONE = 0o600, 0o666
+ENDS = (signal.SIGTERM, signal.SIGHUP)  # of SIGINT Python makes an exception by itself
 AGAIN = "nothing was written: make room, or correct its folder's permissions, and run the same command again"
 
 
 @contextlib.contextmanager
-def replacing(path: Path, like: os.stat_result | None = None) -> Iterator[TextIO]:
-    """A new file beside this one, as a stream of text. Where the block ends without an error it takes the place of this one; else it goes, and
-    this one stays as it was. A link is replaced, not followed. like: whose owner, group and permissions it gets; None: those of any new
-    file."""
-    temporary = _beside(path)
-    try:
-        temporary.touch(PRIVATE, exist_ok=False)
-        with temporary.open("w", encoding="utf-8", errors="backslashreplace") as stream:
-            yield stream
-            _to_disk(stream)
-        _give(temporary, like)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+def replacing(path: Path, before: os.stat_result | None = None) -> Iterator[TextIO]:
+    """A new file beside this one, as a stream of text. Where the block ends without an error it takes the place of this one; else it goes,
+    and this one stays as it was. A link is replaced, not followed. before: of the file that is there, whose permissions the new one gets,
+    and its owner where the process may set it.
+    """
+    temporary = _beside(path)  # the name is there before the file is: no signal comes in between
+    with handled(ENDS, _end):
+        try:
+            temporary.touch(PRIVATE, exist_ok=False)
+            with temporary.open("w", encoding="utf-8", errors="backslashreplace") as stream:
+                yield stream
+                _to_disk(stream)
+            _give(temporary, before)
+            temporary.replace(path)
+        finally:
+            with contextlib.suppress(OSError):  # as where there is no such folder
+                temporary.unlink()
 
 
-def _give(written: Path, like: os.stat_result | None) -> None:
-    if like is None:
+def _end(number: int, frame: Any) -> None:
+    """The process ends with the exit code that shells report for the signal, and leaves nothing behind."""
+    sys.exit(128 + number)
+
+
+def _give(written: Path, before: os.stat_result | None) -> None:
+    if before is None:
         written.chmod(ANYONE & ~_umask())
         return
-    for owner, group in ((-1, like.st_gid), (like.st_uid, -1)):
+    for owner, group in ((-1, before.st_gid), (before.st_uid, -1)):
         with contextlib.suppress(PermissionError):  # who may write in a folder need not be the owner of the files in it
             os.chown(written, owner, group)
-    written.chmod(stat.S_IMODE(like.st_mode))
+    written.chmod(stat.S_IMODE(before.st_mode))
 
 
 def create_files(folder: Path, texts: Mapping[str, str]) -> None:
-    """Make all of these files, by path from the folder, and the folders that they need; or none where an error or an interruption ends it.
+    """Make all of these files, by path from the folder, and the folders that they need; or none where an error or a signal ends it.
 
     FileExistsError where one of them is there by now, TrainformError with its path where one cannot be written. An ExitStack goes on
     with the rest where Ctrl-C meets it at work.
     """
-    with contextlib.ExitStack() as folders, contextlib.ExitStack() as temporaries, contextlib.ExitStack() as placed:
+    with (
+        handled(ENDS, _end),
+        contextlib.ExitStack() as folders,
+        contextlib.ExitStack() as temporaries,
+        contextlib.ExitStack() as placed,
+    ):
         written = {}
         for path, text in texts.items():
             with _named(path):

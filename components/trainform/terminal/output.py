@@ -5,23 +5,18 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import signal
 import stat
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 from trainform.atomic import replacing
 from trainform.errors import InputError, Problem
-from trainform.signals import handled
 
 STANDARD_OUTPUT = "-"
 OPTION = "--output"
 ANOTHER = "give the path of a file, or `-` for standard output"
 _MOST_LINKS = 40  # as Linux follows
 _OPEN_FILES = re.compile(r"/dev/fd|/proc/[^/]+(/task/[^/]+)?/fd")
-_ENDS = (signal.SIGTERM, signal.SIGHUP)  # of SIGINT Python makes an exception by itself
 
 
 @contextlib.contextmanager
@@ -36,7 +31,7 @@ def output_to(file: str | None, is_input: Callable[[Path], bool]) -> Iterator[No
         return
     target = _target(file)
     before = _status(target, file)
-    with handled(_ENDS, _end), contextlib.ExitStack() as stack:
+    with contextlib.ExitStack() as stack:
         try:
             stream = stack.enter_context(replacing(target, before))
         except OSError as error:
@@ -45,11 +40,6 @@ def output_to(file: str | None, is_input: Callable[[Path], bool]) -> Iterator[No
             yield
         if is_input(target):
             raise _refused(file, "is a file that was read here, and would be lost", "give the path of another file")
-
-
-def _end(number: int, frame: Any) -> None:
-    """The process ends with the exit code that shells report for the signal, and leaves nothing behind."""
-    sys.exit(128 + number)
 
 
 def _target(file: str) -> Path:
