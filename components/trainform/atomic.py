@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import secrets
 import signal
@@ -27,7 +28,7 @@ def replacing(path: Path, before: os.stat_result | None = None) -> Iterator[Text
     and its owner where the process may set it.
     """
     temporary = _beside(path)  # the name is there before the file is: no signal comes in between
-    with handled(ENDS, _end):
+    with handled(ENDS, functools.partial(_end_at_once, temporary)):
         try:
             temporary.touch(PRIVATE, exist_ok=False)
             with temporary.open("w", encoding="utf-8", errors="backslashreplace") as stream:
@@ -43,6 +44,12 @@ def replacing(path: Path, before: os.stat_result | None = None) -> Iterator[Text
 def _end(number: int, frame: Any) -> None:
     """The process ends with the exit code that shells report for the signal, and leaves nothing behind."""
     sys.exit(128 + number)
+
+
+def _end_at_once(temporary: Path, number: int, frame: Any) -> None:
+    """The same where the block is somebody else's code: an exception might meet a library that takes it for its own."""
+    temporary.unlink(missing_ok=True)
+    os._exit(128 + number)
 
 
 def _give(written: Path, before: os.stat_result | None) -> None:
