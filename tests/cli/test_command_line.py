@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -79,6 +81,10 @@ def test_words_of_other_tools(word: str) -> None:
     code, out, err = run(word, "--follow")
     assert (code, out) == (2, "")
     assert err == f"trainform: No such command '{word}'\n  fix: {NEAR_MISSES[word]}\n"
+
+
+def test_an_option_that_is_cut_short() -> None:
+    assert "fix: did you mean --environment? `trainform check --help`" in run("check", "resnet", "--env", "dev")[2]
 
 
 @pytest.mark.parametrize(
@@ -260,3 +266,59 @@ def test_quiet_shows_no_progress(quiet: bool, capsys: pytest.CaptureFixture[str]
         note("another note")
     captured = capsys.readouterr()
     assert (captured.out == "", captured.err == "") == (quiet, quiet)
+
+
+def at_a_full_device(*words: str, stream: str) -> tuple[int, str]:
+    """Exit code, and what the other stream shows."""
+    with Path("/dev/full").open("w") as full:
+        out, err = (full if name == stream else subprocess.PIPE for name in ("stdout", "stderr"))
+        done = subprocess.run(
+            [sys.executable, "-m", "trainform", *words], cwd=ROOT, stdout=out, stderr=err, text=True, timeout=120, check=False
+        )  # fmt: skip
+    return done.returncode, done.stderr if stream == "stdout" else done.stdout
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux alone has it")
+@pytest.mark.parametrize("words", [["plan", "hello", "-e", "dev"], ["plan", "nowhere", "-e", "dev"], ["render", "hello", "-e", "dev"], ["nothing"], []], ids=" ".join)  # fmt: skip
+def test_a_document_that_cannot_be_written(words: list[str]) -> None:
+    """The error went the same way, and two tracebacks were shown."""
+    code, err = at_a_full_device(*words, "--json", stream="stdout")
+    assert (code, err) == (1, "trainform: standard output cannot be written: no space left on device\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux alone has it")
+@pytest.mark.parametrize("words", [["--help"], ["plan", "hello", "-e", "dev"], []], ids=" ".join)
+def test_text_that_cannot_be_written(words: list[str]) -> None:
+    code, err = at_a_full_device(*words, stream="stdout")
+    assert (code, err) == (1, "trainform: [Errno 28] No space left on device\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux alone has it")
+def test_an_error_that_cannot_be_written() -> None:
+    """The exit code is what is left."""
+    assert at_a_full_device("plan", "nowhere", "-e", "dev", stream="stderr") == (2, "")
+
+
+@pytest.mark.parametrize("module", ["typer", "trainform.cli.main", "trainform.cli.plan", "trainform.terminal.lines", "yaml", "trainform.examine"])  # fmt: skip
+@pytest.mark.parametrize("flags", [[], ["--json"]], ids=" ".join)
+def test_an_interrupt_while_modules_are_loaded(module: str, flags: list[str]) -> None:
+    script = f"""
+import signal, sys
+
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            sys.meta_path.remove(self)
+            signal.raise_signal(signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupting())
+from trainform.__main__ import main
+main()
+"""
+    words = [sys.executable, "-c", script, "plan", "hello", "-e", "dev", *flags]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    message = "interrupted; to go on, run the same command again"
+    if flags:
+        assert (done.returncode, json.loads(done.stdout)["error"]["message"], done.stderr) == (130, message, "")
+    else:
+        assert (done.returncode, done.stdout, done.stderr) == (130, "", f"trainform: {message}\n")

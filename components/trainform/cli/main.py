@@ -10,8 +10,9 @@ from typing import Any, cast
 import typer
 
 from trainform.cli.app import App
+from trainform.cli.failures import INTERRUPTED, show, show_interrupt, wants_json
 from trainform.errors import CommandLineError, InputError, TrainformError
-from trainform.terminal.lines import echo, echo_json, forgiving_stream
+from trainform.terminal.lines import echo, forgiving_stream
 
 # Verb -> what its line in `trainform --help` says. The module of the verb is imported when it is called: `check` in an editor's
 # save hook must not pay for the sandbox. A module has either `command` (one verb) or `app` (a group of them).
@@ -36,7 +37,6 @@ GROUPS = {
     },
 }
 VERBS = {verb: text for verbs in GROUPS.values() for verb, text in verbs.items()}
-INTERRUPTED = 130  # as shells report SIGINT
 COMPLETING = "_TRAINFORM_COMPLETE"  # typer's protocol with the scripts that `completion` prints
 UsageError = cast(type[Exception], typer.BadParameter.__bases__[0])  # typer names only this kind of it
 
@@ -86,32 +86,26 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _run(arguments: list[str]) -> int:
     """The exit code; what went wrong is printed."""
-    as_json = "--json" in arguments[: arguments.index("--") if "--" in arguments else None]
+    as_json = wants_json(arguments)
+    try:
+        code = _called_verb(arguments, as_json)
+    except OSError as error:
+        # a full disk or a folder without permission; the rooms tell what they expect by themselves
+        return show(TrainformError(str(error)), as_json)
+    return show_interrupt(as_json) if code == INTERRUPTED else code
+
+
+def _called_verb(arguments: list[str], as_json: bool) -> int:
+    """The exit code of the verb."""
     try:
         ended = build_app(arguments)(args=arguments, prog_name="trainform", standalone_mode=False)
     except TrainformError as error:
-        return _show(error, as_json)
+        return show(error, as_json)
     except typer.Abort:  # typer's word for an EOFError
-        return _show(TrainformError("what was read ended too early"), as_json)
+        return show(TrainformError("what was read ended too early"), as_json)
     except UsageError as error:
         return _show_usage(error, as_json)
-    except OSError as error:
-        # a full disk or a folder without permission; the rooms tell what they expect by themselves
-        return _show(TrainformError(str(error)), as_json)
-    code = ended if isinstance(ended, int) else 0
-    if code == INTERRUPTED:
-        _show(TrainformError("interrupted; to go on, run the same command again"), as_json)
-    return code
-
-
-def _show(error: TrainformError, as_json: bool) -> int:
-    """Print the error, for people on standard error or for programs on standard output; its exit code."""
-    if as_json:
-        echo_json({"ok": False, "error": error.as_dict()})
-    else:
-        first, *others = error.lines()
-        echo(f"trainform: {first}", *others, err=True)
-    return error.exit_code
+    return ended if isinstance(ended, int) else 0
 
 
 def _show_usage(error: Any, as_json: bool) -> int:
@@ -123,13 +117,22 @@ def _show_usage(error: Any, as_json: bool) -> int:
 
     problem = value_problem(error)
     if problem is not None:
-        return _show(InputError([problem]), as_json)
-    near = getattr(error, "possibilities", None)
+        return show(InputError([problem]), as_json)
+    near = _near_options(error)
     command = "trainform" if error.ctx is None else error.ctx.command_path
     fix = f"`{command} --help` tells what it takes"
     if near:
-        return _show(CommandLineError(error.message, f"did you mean {' or '.join(sorted(near))}? {fix}"), as_json)
-    return _show(CommandLineError(error.format_message(), fix), as_json)
+        return show(CommandLineError(error.message, f"did you mean {' or '.join(sorted(near))}? {fix}"), as_json)
+    return show(CommandLineError(error.format_message(), fix), as_json)
+
+
+def _near_options(error: Any) -> list[str]:
+    """Options that begin as the unknown one does (`--env`), else those that look like it."""
+    typed = getattr(error, "option_name", "")
+    parameters = [] if error.ctx is None else error.ctx.command.params
+    begun = [option for parameter in parameters for option in parameter.opts if typed and option.startswith(typed)]
+    near = getattr(error, "possibilities", None)
+    return begun if begun else [] if near is None else list(near)
 
 
 def _show_version(wanted: bool) -> None:
@@ -144,7 +147,3 @@ def _options(
     version: bool = typer.Option(False, "--version", callback=_show_version, is_eager=True, help="Print the version."),
 ) -> None:
     """Distributed training jobs as infrastructure code: plan, review, apply, take down."""
-
-
-if __name__ == "__main__":
-    main()

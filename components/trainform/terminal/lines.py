@@ -72,6 +72,11 @@ def echo_json(data: Any) -> None:
     echo(*json.dumps(data, indent=2).split("\n"))
 
 
+def give_up(err: bool) -> None:
+    """Nothing more reaches the stream, which takes nothing: Python would try again at its end, and print what it ran into."""
+    setattr(sys, "stderr" if err else "stdout", Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - as below
+
+
 def forgiving_stream(err: bool = False) -> TextIO:
     """Standard output, or standard error. What its encoding does not know is escaped too: a terminal may be ASCII. In the place of a stream
     that whoever started us has closed (`>&-`, for which Python has None) stands one that leads nowhere, for typer and rich too."""
