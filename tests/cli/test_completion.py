@@ -183,6 +183,13 @@ def test_a_folder_that_is_gone(tmp_path: Path) -> None:
     assert (done.stdout.strip(), done.stderr) == ("", "")
 
 
+@pytest.mark.parametrize("place", ["COMP_CWORD=abc", "COMP_CWORD=", "-u COMP_CWORD"])
+def test_a_place_that_is_no_number(place: str) -> None:
+    command = f"env {place} COMP_WORDS='trainform\ncheck\n' _TRAINFORM_COMPLETE=complete_bash {BIN}/trainform"
+    done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
+
+
 @pytest.mark.parametrize("shell", SHELLS)
 def test_the_script_can_be_read_by_its_shell(shell: str, tmp_path: Path) -> None:
     if shutil.which(shell) is None:

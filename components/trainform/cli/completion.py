@@ -49,10 +49,10 @@ def complete(build_app: Callable[[list[str]], Any]) -> int:
     completion_init()
     for kind in (TyperArgument, TyperOption):
         setattr(kind, CONVERSION, _as_typed)
-    if "COMP_WORDS" in os.environ:
-        _join_equals()
-    words = os.environ.get("COMP_WORDS", os.environ.get("_TYPER_COMPLETE_ARGS", "")).split()
     try:
+        if "COMP_WORDS" in os.environ:
+            _join_equals()
+        words = os.environ.get("COMP_WORDS", os.environ.get("_TYPER_COMPLETE_ARGS", "")).split()
         build_app(words[1:])(args=[], prog_name=PROGRAM, complete_var=VARIABLE)
     except (OSError, ValueError, KeyError):
         return 1
