@@ -106,6 +106,8 @@ CASES = {
     "trainform plan hello -e d": "trainform plan hello -e dev",
     "trainform render -s resn": "trainform render -s resnet.dev",
     "trainform completion fi": "trainform completion fish",
+    "trainform sandbox up --with kubef": "trainform sandbox up --with kubeflow",
+    "trainform sandbox up --with kueue,trai": "trainform sandbox up --with kueue,trainer",
     "trainform check ./hell": "trainform check ./hello.yaml",
 }
 

@@ -1,4 +1,4 @@
-"""What a word that has been begun may become: names of the project's files, of which none is read."""
+"""What a word that has been begun may become: names of the project's files, of which none is read, and of add-ons."""
 
 from __future__ import annotations
 
@@ -24,6 +24,14 @@ def environments(incomplete: str) -> list[str]:
 def stacks(incomplete: str) -> list[str]:
     """Stacks of the project whose names begin so."""
     return _offered(incomplete, known_stacks())
+
+
+def addons(incomplete: str) -> list[str]:
+    """Add-ons of the sandbox, also behind others and a comma."""
+    from trainform.sandbox.addons.table import ADDONS
+
+    before, comma, begun = incomplete.rpartition(",")
+    return [f"{before}{comma}{name}" for name in ADDONS if name.startswith(begun) and name not in before.split(",")]
 
 
 def _offered(incomplete: str, names: Iterable[str]) -> list[str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from trainform.cli import candidates
 from trainform.cli.app import App, prints_data
 from trainform.cli.arguments import WHICH_ENVIRONMENT, JsonOption, environment_option, from_input
 from trainform.errors import TrainformError
@@ -62,6 +63,7 @@ WithOption = Annotated[
         "Each is built once. They "
         "stay until `down`.",
         show_default=False,
+        autocompletion=candidates.addons,
     ),
 ]
 PurgeOption = Annotated[
