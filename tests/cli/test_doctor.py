@@ -92,8 +92,32 @@ def test_a_machine_with_nothing_on_it(doctor: Doctor) -> None:
     assert f"ready: {', '.join(FILES_ALONE)}\n" in done.stdout.replace(", toolchain\n", "\n")
     assert "not ready: preview, up, environment (pulumi, pulumi login, kubeconfig missing)\n" in done.stdout
     assert "not ready: rehearse (docker missing)\n" in done.stdout
-    assert "\n  pulumi: trainform toolchain ensure --pulumi-only\n" in done.stdout
-    assert "\n  tool chain: trainform toolchain ensure\n" in done.stdout
+    assert (
+        "\nmissing: pulumi (for preview, up, environment)\n  not on PATH\n  fix: trainform toolchain ensure --pulumi-only\n"
+        in done.stdout
+    )
+    assert "\n  fix: trainform toolchain ensure\n" in done.stdout
+    assert done.stdout.index("ready: init") < done.stdout.index("missing: pulumi"), "what is to be done comes last"
+
+
+@pytest.mark.parametrize("columns", [80, 40])
+def test_paths_and_fixes_stand_whole(doctor: Doctor, environ: dict[str, str], tmp_path: Path, columns: int) -> None:
+    """Cut into pieces they could not be copied."""
+    environ["COLUMNS"] = str(columns)
+    script(tmp_path, "make")
+    environ["KUBECONFIG"] = str(tmp_path / "a folder" / "with a long name" / "kubeconfig")
+    done, checks = doctor(), as_data(doctor("--json"))["checks"]
+    lines = done.stdout.splitlines()
+    words = {word for line in lines for word in line.split()}
+    assert {sys.executable, str(tmp_path / "bin" / "make")} <= words
+    for name, check in checks.items():
+        assert set(check["found"].split()) <= words | {"needs"}, name
+        if check["fix"]:
+            assert f"  fix: {check['fix']}" in lines, name
+    long = [
+        line for line in lines if len(line) > columns and not line.startswith(("  fix: ", "ready: ", "not ready: "))
+    ]
+    assert all(len(line.split()[-1]) > columns - 20 for line in long), long
 
 
 def test_as_data(doctor: Doctor) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.cli.running import run
 from tests.repository import ROOT, names, read
 from trainform.backends import job_manifests
-from trainform.cli.plan_text import _columns, _wrapped
+from trainform.cli.plan_text import _columns, wrapped
 from trainform.escaping import escaped
 from trainform.examine import examine
 from trainform.plan.model import Plan
@@ -121,7 +121,7 @@ def test_a_cell_is_never_broken(rows: list[tuple[str, str, str]], width: int) ->
 
 @given(st.lists(cells, max_size=9), st.integers(1, 60))
 def test_a_word_is_never_broken(given_words: list[str], width: int) -> None:
-    lines = _wrapped(" ".join(given_words), width)
+    lines = wrapped(" ".join(given_words), width)
     assert " ".join(lines).split() == " ".join(map(escaped, given_words)).split()
     assert all(columns(line) <= width or len(line.split()) == 1 for line in lines)
 

@@ -144,6 +144,12 @@ def test_go(machine: Path, program: Program, lines: list[str], state: State) -> 
     assert str(path) in found.text
 
 
+def test_the_version_of_go_is_a_word(machine: Path, program: Program) -> None:
+    """What `go env` prints ends its line."""
+    path = program("go", "echo go1.26.8")
+    assert looks.look_at_go(asked(machine), {}) == Finding(State.OK, f"1.26.8, {path}")
+
+
 def test_kubectl(machine: Path, program: Program) -> None:
     assert looks.look_at_kubectl(asked(machine), {}).state is State.NOTE
     path = program("kubectl", """echo '{"clientVersion": {"gitVersion": "v1.34.1"}}'""")

@@ -12,9 +12,8 @@ from trainform.cli.arguments import WHICH_ENVIRONMENT, JsonOption, environment_o
 
 if TYPE_CHECKING:
     from trainform.doctor.model import Check, Findings, Verdict
-    from trainform.terminal.screen import Screen
 
-STYLES = {"ok": "green", "note": "yellow", "missing": "red", "not checked": "dim"}
+STYLES = {"note": "yellow", "missing": "red", "not checked": "dim"}
 
 EnvironmentOption = Annotated[
     str | None,
@@ -67,7 +66,8 @@ def command(
 
     chosen = _chosen([] if verbs is None else verbs)
     offered = None if environment is None else examine_environment(from_input(environment)).checked()
-    findings = look(CHECKS, Asked(project_root(), offered, timeout))
+    asked = Asked(project_root(), offered, timeout)
+    findings = look(CHECKS, asked)
     found = verdicts(CHECKS, findings)
     if as_json:
         echo_json(_as_data(CHECKS, findings, found, chosen))
@@ -118,47 +118,12 @@ def _as_data(
 
 
 def _print(checks: Sequence[Check], findings: Findings, found: Sequence[Verdict]) -> None:
-    from rich import box
-    from rich.table import Table
     from rich.text import Text
 
-    from trainform.doctor.model import fixes
-    from trainform.terminal.screen import PIPED_WIDTH, screen
+    from trainform.cli.doctor_text import lines
+    from trainform.terminal.lines import width
+    from trainform.terminal.screen import screen
 
-    console = screen(piped_width=PIPED_WIDTH)
-    table = Table("check", "state", "found", "needed for", box=box.SIMPLE_HEAD, pad_edge=False)
-    for column in table.columns:
-        column.overflow = "fold"
-    for check in checks:
-        if check.name in findings:
-            finding = findings[check.name]
-            state = Text(finding.state, style=STYLES[finding.state])
-            table.add_row(_words(check.name), state, finding.text, ", ".join(check.verbs))
-    console.print(table)
-    _print_verdicts(console, found)
-    mended = fixes(checks, findings)
-    if mended:
-        console.print()
-        console.print("What mends it:")
-    for name, fix in mended.items():
-        console.print(f"  {_words(name)}: {fix}", soft_wrap=True)
-
-
-def _print_verdicts(console: Screen, found: Sequence[Verdict]) -> None:
-    """Verbs that lack the same stand in one line."""
-    lines: dict[str, list[str]] = {}
-    for verdict in found:
-        reasons = [f"{_listed(verdict.missing)} missing"] if verdict.missing else []
-        reasons += [f"{_listed(verdict.unknown)} not checked"] if verdict.unknown and not verdict.missing else []
-        lines.setdefault(f"{'ready' if verdict.ready else 'not ready'}|{'; '.join(reasons)}", []).append(verdict.verb)
-    for line, verbs in lines.items():
-        state, _, reason = line.partition("|")
-        console.print(f"{state}: {', '.join(verbs)}{f' ({reason})' if reason else ''}", soft_wrap=True)
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(map(_words, names))
-
-
-def _words(name: str) -> str:
-    return name.replace("_", " ")
+    console = screen()
+    for state, line in lines(checks, findings, found, width()):
+        console.print(Text(line, style=STYLES.get(state, "")), soft_wrap=True)

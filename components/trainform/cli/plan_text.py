@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from trainform.backends.job import job_manifests
@@ -12,7 +11,7 @@ from trainform.escaping import escaped
 from trainform.plan.launch import TF_CONFIG
 from trainform.plan.model import EnvVar, Plan, RolePlan
 from trainform.spec.roles import EnvSource, InitContainer
-from trainform.terminal.lines import columns
+from trainform.terminal.lines import columns, wrapped
 
 GAP = "  "
 LABEL = 12  # columns of the words on the left
@@ -22,14 +21,14 @@ def headline(plan: Plan, width: int) -> list[str]:
     """What runs where, and what the object is called."""
     again = f", run {plan.run}" if plan.run > 1 else ""
     job = f"{plan.backend} job {plan.namespace}/{plan.job} (revision {plan.revision}{again})"
-    return _wrapped(f"{plan.experiment} in {plan.environment}: {job}", width)
+    return wrapped(f"{plan.experiment} in {plan.environment}: {job}", width)
 
 
 def origin(stack: str, width: int) -> list[str]:
     """What a plan is not."""
     command = f"pulumi preview -s {stack}"
     text = "Worked out from the files alone. `pulumi preview` compares with the cluster:"
-    return [*_wrapped(text, width), f"{GAP}{escaped(command)}"]
+    return [*wrapped(text, width), f"{GAP}{escaped(command)}"]
 
 
 def sections(plan: Plan, width: int) -> Iterator[str]:
@@ -41,30 +40,16 @@ def sections(plan: Plan, width: int) -> Iterator[str]:
     yield from ("", "Objects", *_columns([("key", "kind", "name", "at a change"), *_objects(plan)], width))
     yield ""
     for label, text in _summary(plan):
-        yield from _labelled(label, _wrapped(text, width - LABEL), indent="")
+        yield from _labelled(label, wrapped(text, width - LABEL), indent="")
 
 
 def notes(plan: Plan, width: int) -> Iterator[str]:
     """What is allowed, but may surprise."""
     for note in plan.notes:
-        yield from _labelled("Note", _wrapped(note, width - LABEL), indent="")
+        yield from _labelled("Note", wrapped(note, width - LABEL), indent="")
 
 
 # --- lines
-
-
-def _wrapped(text: str, width: int) -> list[str]:
-    """Lines of whole words; a word that is longer than a line has one of its own."""
-    lines: list[str] = []
-    room = 0
-    for word in re.findall(r" *[^ ]+", escaped(text)):
-        room -= columns(word)
-        if lines and room >= 0:
-            lines[-1] += word
-        else:
-            lines.append(word.lstrip(" "))
-            room = width - columns(lines[-1])
-    return lines
 
 
 def _labelled(label: str, lines: Sequence[str], indent: str = GAP) -> Iterator[str]:
@@ -116,16 +101,16 @@ def _packed(row: Sequence[str], sizes: Sequence[int], width: int) -> Iterator[st
 def _role(plan: Plan, role: RolePlan, width: int) -> Iterator[str]:
     pods = f"{role.replicas} pod{'' if role.replicas == 1 else 's'}"
     fewer = f", starts with {role.min_available} of them" if role.min_available < role.replicas else ""
-    yield from _wrapped(f"Role {role.name}: {pods}, {_ranks(role)}{fewer}", width)
+    yield from wrapped(f"Role {role.name}: {pods}, {_ranks(role)}{fewer}", width)
     room = width - LABEL
     runs = role.args if role.launched else role.command
     rows: dict[str, list[str]] = {
-        "pods": _wrapped(_names(plan, role), room),
-        "each pod": _wrapped(", ".join(_each(role)), room),
-        "claims": [line for mount in role.mounts for line in _wrapped(f"{mount.claim} at {mount.path}", room)],
-        "ports": _wrapped(", ".join(_ports(role)), room),
+        "pods": wrapped(_names(plan, role), room),
+        "each pod": wrapped(", ".join(_each(role)), room),
+        "claims": [line for mount in role.mounts for line in wrapped(f"{mount.claim} at {mount.path}", room)],
+        "ports": wrapped(", ".join(_ports(role)), room),
         "before": [line for index, step in enumerate(role.init) for line in _step(role, index, step, room)],
-        "runs": _wrapped(" ".join(runs), room),
+        "runs": wrapped(" ".join(runs), room),
     }
     for label, lines in rows.items():
         yield from _labelled(label, lines)
@@ -140,7 +125,7 @@ def _step(role: RolePlan, index: int, step: InitContainer, width: int) -> list[s
     else:
         does = " ".join(step.command if step.command is not None else ["the image's own command"])
     image = "" if step.image is None else f" (image {step.image})"
-    return _wrapped(f"{word} {step.name}: {does}{image}", width)
+    return wrapped(f"{word} {step.name}: {does}{image}", width)
 
 
 def _ports(role: RolePlan) -> Iterable[str]:

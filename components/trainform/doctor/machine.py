@@ -103,7 +103,7 @@ def look_at_go(asked: Asked, findings: Findings) -> Finding:
     found = shutil.which("go")
     if found is None:
         return Finding(State.NOTE, f"not on PATH: {wheel}")
-    answer = shorten(ask([found, "env", "GOVERSION"], asked.patience, {"GOTOOLCHAIN": "local"}))
+    answer = shorten(ask([found, "env", "GOVERSION"], asked.patience, {"GOTOOLCHAIN": "local"}).strip())
     version = parse_version(answer)
     if version is None or version < OLDEST_GO:
         return Finding(State.NOTE, f"{found} is {written(version)}: {wheel}")

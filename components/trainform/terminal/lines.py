@@ -7,6 +7,7 @@ import contextvars
 import io
 import json
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterator
@@ -60,6 +61,20 @@ def columns(text: str) -> int:
     from rich.cells import cell_len
 
     return cell_len(text)
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """Lines of whole words; a word that is longer than a line has one of its own, so that it can be copied."""
+    lines: list[str] = []
+    room = 0
+    for word in re.findall(r" *[^ ]+", escaped(text)):
+        room -= columns(word)
+        if lines and room >= 0:
+            lines[-1] += word
+        else:
+            lines.append(word.lstrip(" "))
+            room = width - columns(lines[-1])
+    return lines
 
 
 def reads_from_a_person() -> bool:
