@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from tests.cli.running import run
 from tests.repository import ROOT, names, read
 from trainform.backends import job_manifests
-from trainform.cli.plan_text import _columns, wrapped
+from trainform.cli.plan_text import _columns
 from trainform.escaping import escaped
 from trainform.examine import examine
 from trainform.plan.model import Plan
-from trainform.terminal.lines import columns
+from trainform.terminal.lines import columns, wrapped
 
 COLUMNS = 80
 LONG: dict[str, Any] = {
