@@ -85,7 +85,7 @@ def test_verbs_without_a_sandbox_say_what_to_do(tmp_path: Path) -> None:
     folder = str(tmp_path / "none")
     missing = _run("sandbox", "env", "--folder", folder)
     assert (missing.returncode, missing.stdout) == (1, "false\n")
-    assert "run `trainform sandbox up`" in missing.stderr
+    assert f"run `trainform sandbox up -e dev --folder {folder}`" in missing.stderr
     assert _run("sandbox", "down", "--folder", folder).returncode == 0
     assert not (tmp_path / "none").exists()
     assert _run("sandbox", "up", "-e", "no-such-environment", "--folder", folder).returncode == 2
