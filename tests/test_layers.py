@@ -57,7 +57,7 @@ BESIDE = {
     "scaffold": {"errors", "atomic", "catalog", "spec", "backends", "cluster"},
     "sandbox": {"errors", "catalog", "project", "spec", "progress", "locking", "toolchain"},
     # what the other rooms need of this machine and of the cluster; nothing needs it but the command line
-    "doctor": {"errors", "catalog", "spec", "backends", "cluster", "rehearsal", "toolchain"},
+    "doctor": {"errors", "catalog", "project", "spec", "backends", "cluster", "rehearsal", "toolchain", "sandbox"},
 }
 ALLOWED = {room: set(ORDER[:index]) for index, room in enumerate(ORDER)} | BESIDE
 PULUMI = {"resources"}

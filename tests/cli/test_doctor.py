@@ -273,6 +273,53 @@ def test_a_command_for_credentials_that_hangs_is_ended(doctor: Doctor, environ: 
     assert not psutil.pid_exists(number) or psutil.Process(number).status() == psutil.STATUS_ZOMBIE
 
 
+# --- the sandbox
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project with one environment, whose sandbox has ended."""
+    folder = tmp_path / "project"
+    (folder / "stacks" / "environments").mkdir(parents=True)
+    (folder / "Pulumi.yaml").write_text("name: mine\n")
+    (folder / "stacks" / "environments" / "dev.yaml").write_text(
+        "name: dev\nnamespace: {name: team-vision}\ncluster: {context: dev-cluster}\n"
+    )
+    (folder / ".trainform" / "sandbox" / "logs").mkdir(parents=True)
+    return folder
+
+
+@pytest.mark.parametrize("words", [(), ("-e", "dev")])
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_the_shell_of_a_sandbox_that_has_ended(
+    doctor: Doctor, environ: dict[str, str], project: Path, tmp_path: Path, words: tuple[str, ...], elsewhere: bool
+) -> None:
+    """Also of another project's: what is wanted is this one's."""
+    sandbox = (tmp_path / "other" if elsewhere else project) / ".trainform" / "sandbox"
+    environ["KUBECONFIG"] = str(sandbox / "kubeconfig")
+    environ["PULUMI_BACKEND_URL"] = f"file://{sandbox}/pulumi-state?metadata=skip"
+    checks = as_data(doctor(*words, "--json", cwd=project))["checks"]
+    fix = 'trainform sandbox up -e dev && eval "$(trainform sandbox env)"'
+    assert {name: checks[name]["fix"] for name in ("pulumi", "pulumi_login", "kubeconfig")} == dict.fromkeys(
+        ("pulumi", "pulumi_login", "kubeconfig"), fix
+    )
+    assert checks["pulumi_login"]["found"].endswith("there is no such folder; the sandbox of this shell has ended")
+    assert "sandbox" not in checks["docker"]["fix"]
+    shown = doctor(*words, cwd=project).stdout
+    assert shown.count(fix) == 1
+    assert "mkdir" not in shown
+
+
+def test_variables_of_other_places_are_not_the_sandbox_s(
+    doctor: Doctor, environ: dict[str, str], project: Path, tmp_path: Path
+) -> None:
+    environ["KUBECONFIG"] = str(tmp_path / "kubeconfig")
+    environ["PULUMI_BACKEND_URL"] = f"file://{tmp_path}/states"
+    checks = as_data(doctor("--json", cwd=project))["checks"]
+    assert checks["pulumi_login"]["fix"] == f"mkdir -p {tmp_path}/states"
+    assert checks["pulumi"]["fix"] == "trainform toolchain ensure --pulumi-only"
+
+
 # --- programs
 
 

@@ -60,6 +60,7 @@ def command(
     from trainform.doctor.checks import CHECKS
     from trainform.doctor.looking import look
     from trainform.doctor.model import Asked, verdicts
+    from trainform.doctor.sandbox import by_way_in, way_in
     from trainform.examine import examine_environment
     from trainform.spec.load import project_root
     from trainform.terminal.lines import echo_json
@@ -67,7 +68,7 @@ def command(
     chosen = _chosen([] if verbs is None else verbs)
     offered = None if environment is None else examine_environment(from_input(environment)).checked()
     asked = Asked(project_root(), offered, timeout)
-    findings = look(CHECKS, asked)
+    findings = by_way_in(look(CHECKS, asked), way_in(asked))
     found = verdicts(CHECKS, findings)
     if as_json:
         echo_json(_as_data(CHECKS, findings, found, chosen))

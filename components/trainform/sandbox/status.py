@@ -53,8 +53,7 @@ def status(folder: Path) -> SandboxStatus:
     layout = Layout(folder)
     state = read_state(layout)
     addons = () if state is None else state.settings.addons
-    expected = (*COMPONENTS, *(ADDONS[name].component for name in addons))
-    rows = tuple(_component(row, state, layout) for row in expected)
+    rows = _rows(state, layout)
     if state is None:
         return SandboxStatus(folder, False, None, 0, 0, rows)
     url = server_url(state.ports["kube-apiserver"])
@@ -67,6 +66,20 @@ def status(folder: Path) -> SandboxStatus:
         except (OSError, http.client.HTTPException, RequestError):
             running = False
     return SandboxStatus(folder, running, url, ready, total, rows, addons)
+
+
+@sandbox_edge
+def is_up(folder: Path) -> bool:
+    """Whether every component runs. The API server is not asked: `status` does that."""
+    layout = Layout(folder)
+    state = read_state(layout)
+    return state is not None and state.complete and all(row.running for row in _rows(state, layout))
+
+
+def _rows(state: State | None, layout: Layout) -> tuple[ComponentStatus, ...]:
+    addons = () if state is None else state.settings.addons
+    expected = (*COMPONENTS, *(ADDONS[name].component for name in addons))
+    return tuple(_component(row, state, layout) for row in expected)
 
 
 def _component(component: Component, state: State | None, layout: Layout) -> ComponentStatus:

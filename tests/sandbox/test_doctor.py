@@ -1,0 +1,49 @@
+"""What the doctor says to a shell outside of a sandbox that is up, and to one in it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trainform.sandbox import Sandbox, exports
+
+pytestmark = pytest.mark.shows("the doctor's way into a sandbox")
+ENTER = 'eval "$(trainform sandbox env)"'
+LAB = "name: lab\nnamespace: {{name: team-vision}}\ncluster: {{context: {context}}}\n"
+BY_THE_SANDBOX = ("pulumi", "pulumi_login", "kubeconfig")
+
+
+def checks(folder: Path, *words: str, **variables: str) -> dict[str, Any]:
+    """The findings in a shell that has nothing, with these variables."""
+    nothing = {"PATH": str(folder), "HOME": str(folder), "DOCKER_HOST": f"unix://{folder}/docker.sock"}
+    cache = {name: value for name, value in os.environ.items() if name.startswith("TRAINFORM_")}
+    done = subprocess.run(
+        [sys.executable, "-m", "trainform", "doctor", "--json", "--timeout", "60", *words],
+        cwd=folder, env={**nothing, **cache, **variables}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    found: dict[str, Any] = json.loads(done.stdout)["checks"]
+    return found
+
+
+@pytest.mark.parametrize(("context", "offered"), [(None, True), ("dev-cluster", True), ("prod-cluster", False)])
+def test_a_shell_outside(sandbox: Sandbox, tmp_path: Path, context: str | None, offered: bool) -> None:
+    """The sandbox is no way to the cluster of an environment whose context it has not."""
+    (tmp_path / "lab.yaml").write_text(LAB.format(context=context))
+    words = () if context is None else ("-e", "./lab.yaml")
+    found = checks(tmp_path, *words, TRAINFORM_SANDBOX=str(sandbox.folder))
+    assert [found[name]["state"] for name in BY_THE_SANDBOX] == ["missing"] * 3
+    assert [found[name]["fix"] == ENTER for name in BY_THE_SANDBOX] == [offered] * 3
+    assert found["docker"]["fix"] != ENTER
+
+
+def test_a_shell_in_it(sandbox: Sandbox, tmp_path: Path) -> None:
+    variables = {**exports(sandbox.folder), "TRAINFORM_SANDBOX": str(sandbox.folder)}
+    found = checks(tmp_path, **variables)
+    assert [found[name]["state"] for name in BY_THE_SANDBOX] == ["ok"] * 3
+    assert ENTER not in [check["fix"] for check in found.values()]
