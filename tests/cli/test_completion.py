@@ -205,4 +205,4 @@ def test_the_script_can_be_read_by_its_shell(shell: str, tmp_path: Path) -> None
 def test_another_shell_is_refused() -> None:
     code, out, err = run("completion", "tcsh")
     assert (code, out) == (2, "")
-    assert "'bash', 'zsh'" in err
+    assert "is not one of bash, zsh, fish" in err

@@ -89,7 +89,7 @@ def find_file(kind: type[BaseModel], name_or_path: str, root: Path | None = None
         require_project(root)
     near = difflib.get_close_matches(name_or_path, known, 1)
     offer = (
-        f"it is a stack: -s {name_or_path}"
+        f"it is a stack, which names both files: -s {name_or_path}"
         if kind is Experiment and name_or_path in known_stacks(root)
         else f"did you mean {near[0]}?"
         if near
