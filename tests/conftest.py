@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -61,6 +61,16 @@ def _project(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     for name in [name for name in os.environ if name.startswith("TRAINFORM_ENVIRONMENT")]:
         monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def hangups_end() -> Iterator[None]:
+    """SIGHUP ends a program, and the programs that it starts, also where the tests run below `nohup`."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 Golden = Callable[[Path, str], None]

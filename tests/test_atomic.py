@@ -95,6 +95,7 @@ def test_ctrl_c_before_every_line(tmp_path: Path) -> None:
     assert line > 50
 
 
+@pytest.mark.usefixtures("hangups_end")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_other_signals_leave_nothing_either(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sent while the first file takes its place."""
@@ -124,6 +125,7 @@ with replacing(Path(sys.argv[1])):
 """
 
 
+@pytest.mark.usefixtures("hangups_end")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_the_writing_whatever_catches_exceptions(number: int, tmp_path: Path) -> None:
     words = [sys.executable, "-c", SWALLOWED, str(tmp_path / "new"), str(int(number))]

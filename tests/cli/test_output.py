@@ -210,6 +210,7 @@ def test_who_may_write_the_file_of_another_makes_it_their_own() -> None:
         assert (file.read_text(), found.st_uid, stat.S_IMODE(found.st_mode)) == ("new\n", 1234, 0o666)
 
 
+@pytest.mark.usefixtures("hangups_end")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_a_signal_leaves_nothing_behind(number: signal.Signals, tmp_path: Path) -> None:
     file = tmp_path / "out"

@@ -86,6 +86,7 @@ class Starter:
             process.communicate()
 
 
+@pytest.mark.usefixtures("hangups_end")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_removes_everything(start: Starter, number: signal.Signals) -> None:
     process = start()

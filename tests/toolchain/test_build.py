@@ -170,6 +170,7 @@ def test_pins_that_name_a_module_without_its_hash_are_refused(cache: Path, pins:
         build_parts([TINY], cache / "t", SILENT, pins)
 
 
+@pytest.mark.usefixtures("hangups_end")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupt_ends_the_whole_group(tmp_path: Path, number: signal.Signals) -> None:
     runner = subprocess.Popen([sys.executable, "-c", WAITING, tmp_path], stderr=subprocess.PIPE)
@@ -185,6 +186,7 @@ def test_an_interrupt_ends_the_whole_group(tmp_path: Path, number: signal.Signal
     _gone(group)
 
 
+@pytest.mark.usefixtures("hangups_end")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupt_while_it_starts_ends_it_too(tmp_path: Path, number: signal.Signals) -> None:
     words = [sys.executable, "-c", INTERRUPTED, str(tmp_path), str(int(number))]

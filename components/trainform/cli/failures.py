@@ -35,5 +35,8 @@ def show(error: TrainformError, as_json: bool) -> int:
 
 def show_interrupt(as_json: bool) -> int:
     """The same for SIGINT."""
+    # CPython remembers an interrupt that met code made from text, as dataclasses make it, and would end the process by the signal whatever
+    # the exit code: the next such code begins anew.
+    eval("0")  # noqa: S307
     show(TrainformError("interrupted; to go on, run the same command again"), as_json)
     return INTERRUPTED
