@@ -235,6 +235,14 @@ def test_an_operator_that_wants_the_first_pod_in_a_role_of_its_own(
     assert "launcher.mpi\n  why: needs names for all pods" in err
 
 
+@pytest.mark.parametrize("nodes", ["100001", "9" * 26])
+def test_more_nodes_than_any_file_may_have(nodes: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run("resnet", "-e", "dev", "--nodes", nodes, capsys=capsys)
+    assert (code, out) == (2, "")
+    assert f"roles.worker.replicas = {nodes}" in err
+    assert files(project) == set()
+
+
 # --- the placeholder
 
 

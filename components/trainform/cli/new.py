@@ -188,8 +188,10 @@ def _new_environment(name: str, context: str | None, as_json: bool) -> None:
     root = project_root()
     require_project(root)
     text = skeleton(name) if context is None else _from_context(name, context, root)
-    parsed = parse(Environment, parse_mapping(text, "").data)
-    problems = [*parsed.problems, *([] if parsed.model is None else environment_problems(parsed.model))]
+    content = parse_mapping(text, "")
+    parsed = parse(Environment, content.data)
+    further = [] if parsed.model is None else environment_problems(parsed.model)
+    problems = [*content.problems, *parsed.problems, *further]
     if problems or parsed.model is None:
         raise InputError(problems)
     path = f"stacks/environments/{name}.yaml"
@@ -257,8 +259,9 @@ def _accepted(asked: NewExperiment, image: str, environment: Environment) -> tup
     """The simplest layout that passes `check`, and its model; InputError with the problems of the first where none does."""
     problems = []
     for layout in asked.layouts:
-        parsed = parse(Experiment, parse_mapping(layout.text(image), "").data)
-        found = list(parsed.problems)
+        content = parse_mapping(layout.text(image), "")
+        parsed = parse(Experiment, content.data)
+        found = [*content.problems, *parsed.problems]
         if parsed.model is not None and not found:
             found = job_problems(parsed.model, environment)
         if parsed.model is not None and not found:
