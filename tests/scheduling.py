@@ -36,6 +36,8 @@ SCOPES = {
         "tests/engine/test_refusals.py",
         "tests/engine/test_sizes.py",
         "tests/engine/test_ssh_identity.py",
+        "tests/engine/test_stack_configs.py",
+        "tests/engine/test_written_config.py",
     ),
     # with a sandbox of its own: it takes as long as all of `engine`
     "rehearsals": ("tests/engine/test_rehearsals.py",),

@@ -37,6 +37,9 @@ def queues(live: Live) -> Iterator[None]:
     yield
     live.delete("queues", "late-night")
     until(lambda: live.find("queues", "late-night") is None, "the queue late-night to go")
+    path = live.path("queues", name="night")
+    # the webhook learns of it from a cache of its own
+    until(lambda: live.request("DELETE", path).status_code == 200, "the queue night to go")
 
 
 def use_own_namespace(project: Project) -> str:
