@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -18,13 +17,11 @@ from trainform.cli.arguments import (
     choose,
 )
 from trainform.errors import InputError, in_order
-from trainform.project import project_root, stack_path
+from trainform.project import project_root
 from trainform.terminal.lines import echo, echo_json, note
 
 if TYPE_CHECKING:
     from trainform.examine import Examined
-
-OWN_STACK = "this stack is the environment's own"  # what the reader of stacks says where there is no experiment
 
 
 @prints_data
@@ -68,31 +65,18 @@ def command(
 def _of_stack(stack: str, experiments: list[str] | None, environment: str | None, run: int | None) -> list[Examined]:
     """A stack that is wrong is one more problem; an environment's own is examined by itself."""
     from trainform.examine import Examined, examine_environment
+    from trainform.spec.stack import OwnStackError
 
     try:
         return _examine(choose(experiments, environment, stack, run))
+    except OwnStackError as error:
+        try:
+            loaded = examine_environment(error.environment, project_root())
+        except InputError as wrong:
+            return [Examined(stack, tuple(wrong.problems), None, None, 1)]
+        return [Examined(stack, tuple(loaded.problems), None, loaded.model, 1)]
     except InputError as error:
-        root, refused = project_root(), error
-    try:
-        own = _own_environment(stack, root, refused)
-        if own is not None:
-            loaded = examine_environment(own, root)
-            return [Examined(stack, tuple(loaded.problems), None, loaded.model, 1)]
-    except InputError as error:
-        refused = error
-    return [Examined(stack, tuple(refused.problems), None, None, 1)]
-
-
-def _own_environment(stack: str, root: Path, error: InputError) -> str | None:
-    """The environment that the stack names where nothing else is wrong with it than that it runs no experiment."""
-    from trainform.spec.read import read_content
-    from trainform.spec.stack import NAMESPACE
-
-    if len(error.problems) > 1 or OWN_STACK not in error.problems[0].reason:
-        return None
-    path = stack_path(stack.rpartition("/")[2])
-    named = read_content(root / path, path).data["config"].get(f"{NAMESPACE}:environment")
-    return named if isinstance(named, str) else None
+        return [Examined(stack, tuple(error.problems), None, None, 1)]
 
 
 def _examine(chosen: Chosen) -> list[Examined]:

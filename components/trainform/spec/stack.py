@@ -35,6 +35,14 @@ class Stack:
     run: int
 
 
+class OwnStackError(InputError):
+    """Nothing is wrong with the stack but that it runs no experiment: it is that of `environment`."""
+
+    def __init__(self, problem: Problem, environment: str) -> None:
+        super().__init__([problem])
+        self.environment = environment
+
+
 def load_stack(name: str, root: Path) -> Stack:
     """The stack as `pulumi up -s NAME` would read it; InputError where it has no file, runs no experiment, or has a value that
     Pulumi reads in another way. Of its config only `KEYS` are looked at, and no other value is in any message: it may be a
@@ -57,7 +65,7 @@ def load_stack(name: str, root: Path) -> Stack:
     if not problems and not found["experiment"]:
         reason = "is not set, or set to nothing: this stack is the environment's own, with its queues and claims"
         fix = f"run `pulumi preview -s {short}`, or name the stack of an experiment"
-        problems.append(_problem(own, f"config.{NAMESPACE}:experiment", reason, fix))
+        raise OwnStackError(_problem(own, f"config.{NAMESPACE}:experiment", reason, fix), found["environment"])
     if problems:
         raise InputError(problems)
     return Stack(found["experiment"], found["environment"], run_number(found["run"]))
