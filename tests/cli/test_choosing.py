@@ -229,6 +229,12 @@ def test_the_environments_own_stack_runs_nothing() -> None:
         assert problem["fix"].startswith("run `pulumi preview -s dev`")
 
 
+@pytest.mark.parametrize("key", ["trainform:environment", "trainform:config:environment", "environment"])
+def test_an_environments_own_stack_is_checked_however_its_key_is_spelled(key: str, project: Path) -> None:
+    write(project, "own", f"config: {{'{key}': dev}}")
+    assert run("check", "-s", "own") == (0, "own: ok, an environment\n", "")
+
+
 def test_several_stacks_are_checked(project: Path) -> None:
     """Experiments and environments, with the problems of all in one go."""
     code, out, err = run("check", "-s", "hello.dev", "-s", "dev", "-s", "elastic.dev", "-q")
