@@ -1,13 +1,13 @@
-# The one place with the project's commands. `make` alone lists them.
+# The project's commands. `make` without arguments lists them.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-# Where it is set, each of the many processes of a test run compiles the project anew.
+# If this variable is set, every process of a test run compiles the project again.
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help venv setup demo stop test proof rehearse image docker lint types pytest-test bench golden lock clean
+.PHONY: help venv setup demo stop test proof rehearse image docker lint docs types pytest-test bench golden lock clean
 
 help: ## List the commands.
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -15,63 +15,71 @@ help: ## List the commands.
 venv:
 	@$(PYTHON) tools/venv.py
 
-setup: venv ## Virtual environment, locked packages, tool chain. `test`, `proof`, `rehearse` and `bench` call it.
+setup: venv ## Create the environment and get the tool chain. `test`, `proof`, `rehearse` and `bench` run it.
 	@$(BIN)/trainform toolchain ensure
 
-demo: venv ## A four-node job through preview and up on a control plane of its own.
+demo: venv ## Run a four-node job on a sandbox: preview, up, and its pods.
 	@$(BIN)/trainform demo
 
-stop: venv ## End the sandbox of `make demo` and remove its state.
+stop: venv ## Stop the sandbox of `make demo` and remove its state.
 	@$(BIN)/trainform sandbox down
 
-# What `make test` needs of the add-ons; `make proof` needs all.
+# `make test` needs these add-ons; `make proof` needs all of them.
 ADDONS_OF_TEST  := trainer,jobset
 ADDONS_OF_PROOF := kubeflow,trainer,jobset,kueue,kubedl
 PYTEST          := $(BIN)/python -m pytest -n 2 -o console_output_style=classic --durations 10
 
-test: setup ## Lint, types, and what shows that every kind of thing works. Before each commit.
+test: setup ## Run lint, types and the tests that show that each part works. Before each commit.
 	@$(BIN)/trainform toolchain ensure --with $(ADDONS_OF_TEST)
 	@$(MAKE) --no-print-directory --jobs 3 lint types pytest-test
 
 pytest-test:
 	@$(PYTEST) --part test
 
-proof: setup ## The tests that `make test` leaves out: all operators, generated experiments, rehearsals, kills.
+proof: setup ## Run the tests that `make test` leaves out: all operators, generated experiments, rehearsals, kills.
 	@$(BIN)/trainform toolchain ensure --with $(ADDONS_OF_PROOF)
 	@$(PYTEST) --part proof
 
-rehearse: setup image ## Real launchers in the pods that the real controller made, as containers.
+rehearse: setup image ## Run real launchers as containers, in the pods that the real controller created.
 	@$(BIN)/python -m pytest tests/engine/test_rehearsals.py tests/rehearsal/test_worlds.py
 
-image: docker ## The image of the rehearsals: torchrun, accelerate, deepspeed, mpirun and TensorFlow on CPUs.
+image: docker ## Build the image of the rehearsals: torchrun, accelerate, deepspeed, mpirun and TensorFlow on CPUs.
 	@$(BIN)/python -m tools.rehearsal_image
 
-docker: venv ## A Docker daemon; where none answers, Debian's docker.io in a folder of the cache.
+docker: venv ## Start a Docker daemon if none answers: Debian's docker.io, in a folder of the cache.
 	@$(BIN)/python -m tools.docker_daemon ensure
 
 lint: venv
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check --quiet .
+	@git ls-files -z '*.sh' | xargs -0 $(BIN)/shellcheck --shell sh
+	@$(BIN)/shellcheck .ci/run
+	@$(SITE)
+
+# Read anew each time: what another page lost is seen in the pages that link to it. A warning, such as a broken link, is an error.
+SITE = $(BIN)/sphinx-build -c tools/docs -b html -E -a -W --keep-going -q -d site/.doctrees . site
+
+docs: venv ## The site of the documents, in site/. Links and their anchors are checked.
+	@$(SITE)
+	@echo 'open site/index.html'
 
 types: venv
 	@$(BIN)/mypy
 
-bench: setup ## The measurements of docs/benchmarks.md.
-	@$(BIN)/python -m tests.bench
+bench: setup ## Measure what docs/reference/benchmarks.md shows.
+	@$(BIN)/python -m bench
 
-golden: venv ## Write the golden manifests and schemas anew; review the diff.
+golden: venv ## Write golden manifests, schemas and generated pages again; review the diff.
 	@$(BIN)/trainform schema
-	@$(BIN)/python -m trainform.spec.reference > docs/fields.md
-	@$(BIN)/python -m trainform.backends.launch_contract > docs/launch-contract.md
-	@$(BIN)/python -m trainform.backends.comparison > docs/backends.md
+	@$(BIN)/python -m tools.docs
 	@$(BIN)/python -m pytest -q tests/backends --update-golden
 
 COMPILE = $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
 	--upgrade --quiet
 
-lock: venv ## Choose the versions of the lock files anew.
+lock: venv ## Choose new versions for the lock files.
 	@$(COMPILE) pyproject.toml -c constraints.txt --group dev -o requirements.txt
 	@echo 'torchx[kubernetes]' | $(COMPILE) - -o requirements-bench.txt
 
 clean: ## Remove the virtual environment and caches of tools; the tool chain stays.
-	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis site

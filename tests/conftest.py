@@ -1,4 +1,4 @@
-"""Options of the test run, and golden files: whole outputs, kept and reviewed like code."""
+"""Options of the test run, and golden files: complete outputs that are reviewed like code."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.addons import addons, addons_exports, pytest_runtest_teardown
-from tests.progress import register as register_progress
-from tests.repository import ROOT
-from tests.scheduling import order, pytest_xdist_make_scheduler
-from tests.selection import MARKERS, select
+from tests.support.addons import addons, addons_exports, pytest_runtest_teardown
+from tests.support.progress import register as register_progress
+from tests.support.repository import ROOT
+from tests.support.scheduling import order, pytest_xdist_make_scheduler
+from tests.support.selection import MARKERS, select
 from trainform.toolchain.golang import COLLECT_AT
 
 __all__ = [
@@ -25,26 +25,26 @@ __all__ = [
     "pytest_xdist_make_scheduler",
 ]
 
-# Shared machines stall: a deadline per example would fail for reasons that are not the code's.
+# No deadline per example, which would fail on a busy machine.
 settings.register_profile("explore", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-# The same examples in every run: a change must not fail for what another one did. `--hypothesis-profile explore` draws new ones.
+# The same examples in every run, so that a failure is caused by the change. `--hypothesis-profile explore` draws new ones.
 settings.register_profile("trainform", settings.get_profile("explore"), derandomize=True)
 settings.load_profile("trainform")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """For all that is started here."""
+    """Set up the environment of this process and its children."""
     for marker in MARKERS:
         config.addinivalue_line("markers", marker)
-    # Signals of a keyboard as in a terminal: a shell starts background jobs with them ignored, and what is tested inherits that.
+    # Keyboard signals as in a terminal: shells ignore them in background jobs, and child processes inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
-    os.environ.setdefault("GOGC", COLLECT_AT)  # control planes take a fifth less of the processor
+    os.environ.setdefault("GOGC", COLLECT_AT)  # control planes need a fifth less processor time
     register_progress(config)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """The tests of the part that was asked for, and first what takes long."""
+    """Keep the tests of the chosen part, the long ones first."""
     select(config, items)
     order(items)
 
@@ -65,7 +65,7 @@ def _project(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def hangups_end() -> Iterator[None]:
-    """SIGHUP ends a program, and the programs that it starts, also where the tests run below `nohup`."""
+    """SIGHUP ends a program and its children, also if the tests run under `nohup`."""
     before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     try:
         yield

@@ -1,4 +1,4 @@
-"""Files are written whole or not at all, whatever ends the writing, and never over another one."""
+"""Files are written completely or not at all, and never overwrite another one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.repository import ROOT
+from tests.support.repository import ROOT
 from trainform import atomic
 from trainform.atomic import create_files, replacing
 from trainform.errors import TrainformError
@@ -27,7 +27,7 @@ def content(folder: Path) -> dict[str, str]:
     return {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_all_of_them(tmp_path: Path) -> None:
+def test_all_files_are_created(tmp_path: Path) -> None:
     before = os.umask(0o027)
     try:
         create_files(tmp_path, TEXTS)
@@ -38,7 +38,7 @@ def test_all_of_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", TEXTS)
-def test_a_file_that_came_meanwhile_stays_and_no_other_is_made(path: str, tmp_path: Path) -> None:
+def test_a_file_that_another_process_created_stays_and_no_other_is_created(path: str, tmp_path: Path) -> None:
     (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / path).write_text("mine")
     folders = {folder for folder in tmp_path.rglob("*") if folder.is_dir()}
@@ -76,8 +76,8 @@ def interrupted_at(line: int, function: Any, *words: Any) -> bool:
 @pytest.mark.filterwarnings(
     "ignore::pytest.PytestUnraisableExceptionWarning"
 )  # a file that Ctrl-C met between open and with
-def test_ctrl_c_before_every_line(tmp_path: Path) -> None:
-    """Either nothing is there, or all of it: no temporary file, no half of one, no folder."""
+def test_ctrl_c_at_any_line_leaves_all_files_or_none(tmp_path: Path) -> None:
+    """Either all files exist or none: no temporary file, no incomplete file, no folder."""
     found = set()
     line = 1
     while True:
@@ -98,7 +98,7 @@ def test_ctrl_c_before_every_line(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("hangups_end")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_other_signals_leave_nothing_either(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sent while the first file takes its place."""
+    """The signal is sent while the first file is renamed."""
     link = os.link
 
     def linked(source: Path, target: Path) -> None:
@@ -143,7 +143,7 @@ def small_files() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("small_files")
-def test_a_full_disk(tmp_path: Path) -> None:
+def test_a_full_disk_leaves_no_files(tmp_path: Path) -> None:
     with pytest.raises(TrainformError) as raised:
         create_files(tmp_path, TEXTS)
     assert raised.value.message == "stacks/a.yaml cannot be written: file too large"
@@ -157,7 +157,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("last", [None, "stacks/a.yaml"])
 def test_a_file_system_without_hard_links(last: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on exFAT, which nobody can mount here."""
+    """As on exFAT, which cannot be mounted here."""
 
     def refuse(source: Path, target: Path) -> None:
         raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
@@ -232,5 +232,5 @@ def test_the_schemas(tmp_path: Path) -> None:
         (target / name).unlink()
         (target / name).symlink_to(tmp_path / f"mine-{name}")
     done = limited(10_000_000, ROOT, "schema", "--folder", str(target))
-    assert (done.returncode, done.stderr.count("why: is a link or no regular file")) == (2, len(whole))
+    assert (done.returncode, done.stderr.count("why: is a link or not a regular file")) == (2, len(whole))
     assert not list(tmp_path.glob("mine-*"))

@@ -1,4 +1,4 @@
-"""Promised defaults. A change here is a change of what files mean that nobody has edited: it belongs into the changelog."""
+"""Promised defaults. A change changes the meaning of existing files, so it must be in the changelog."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from tests.test_field_texts import MODELS
-from trainform.catalog import defaults
+from trainform import defaults
 from trainform.spec import Environment
 
 # Field -> default; a section that is left out is an empty one.
@@ -70,6 +70,7 @@ PROMISED: dict[str, Any] = {
     "Experiment.max_retry": 3,
     "Experiment.policies": None,
     "Experiment.ttl": None,
+    "Experiment.waivers": [],
     "Experiment.service_account": None,
     "Experiment.env": {},
     "Experiment.node_selector": {},
@@ -87,11 +88,34 @@ PROMISED: dict[str, Any] = {
     "Launcher.mpi": None,
     "Launcher.tensorflow": None,
     "Launcher.command": None,
-    "Limits.max_accelerators": None,
+    "Limits.severity": {},
+    "Limits.waivable": {},
+    "Limits.pod_security": "baseline",
     "Limits.host_network": False,
-    "Limits.privileged": False,
+    "Limits.host_paths": [],
+    "Limits.volume_types": [
+        "configMap",
+        "downwardAPI",
+        "emptyDir",
+        "ephemeral",
+        "image",
+        "persistentVolumeClaim",
+        "projected",
+        "secret",
+    ],
     "Limits.registries": [],
-    "Limits.require_digest": False,
+    "Limits.max_accelerators": None,
+    "Limits.resources": [],
+    "Limits.shared_memory_share": None,
+    "Limits.max_cost_per_hour": None,
+    "Limits.max_run_time": None,
+    "Limits.queues": None,
+    "Limits.own_queues": True,
+    "Limits.max_queue_weight": None,
+    "Limits.priority_classes": None,
+    "Limits.service_accounts": None,
+    "Limits.tolerations": None,
+    "Limits.service_types": ["ClusterIP"],
     "Mpi.launcher_args": [],
     "Mpi.processes_per_node": None,
     "Mpi.role": None,
@@ -204,7 +228,7 @@ def spelled(value: Any) -> Any:
     return f"{type(value).__name__}()" if isinstance(value, BaseModel) else value
 
 
-def test_fields() -> None:
+def test_default_of_every_field() -> None:
     found = {
         f"{model.__name__}.{name}": spelled(field.get_default())
         for model in MODELS
@@ -221,7 +245,7 @@ def test_fixed_names_and_numbers() -> None:
 def test_the_smallest_environment() -> None:
     small = Environment.model_validate({"name": "lab", "namespace": {"name": "team-vision"}})
     assert small.port_range == (20000, 30000)
-    assert (small.limits.host_network, small.limits.privileged, small.limits.require_digest) == (False, False, False)
+    assert (small.limits.host_network, small.limits.pod_security, small.limits.severity) == (False, "baseline", {})
     assert small.namespace.create is False
 
 

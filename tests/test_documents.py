@@ -1,4 +1,4 @@
-"""How the documents' blocks are written, and what of them can be held without an engine. tests/engine runs their commands."""
+"""Rules for the code blocks of the documents that need no engine. tests/engine runs their commands."""
 
 from __future__ import annotations
 
@@ -11,8 +11,21 @@ import pytest
 import typer
 import yaml
 
-from tests.documents import DOCUMENTS, LANGUAGES, PAGES, PROMPT, README, Block, blocks_of, read_blocks
-from tests.repository import ROOT, copy_stacks, read, stack_config, tracked
+from tests.support.documents import (
+    DOCS,
+    DOCUMENTS,
+    EMPTY_FOLDER,
+    FIRST_JOB,
+    LANGUAGES,
+    PAGES,
+    PROMPT,
+    README,
+    Block,
+    block_of_a_new_shell,
+    blocks_of,
+    read_blocks,
+)
+from tests.support.repository import ROOT, copy_stacks, read, stack_config, tracked
 from trainform.cli.main import build_app, main
 from trainform.scaffold.experiment import stack_text
 from trainform.spec import Experiment
@@ -22,7 +35,11 @@ from trainform.spec.load import parse
 READS_THE_TERMINAL = re.compile(r"\bpulumi\b")
 ASKS = re.compile(r"\bpulumi (up|refresh|destroy)\b")
 TAKES_DOWN = re.compile(r"pulumi destroy\b|trainform sandbox down\b")
-IN_A_NEW_SHELL = "](../README.md#using-it)"
+IN_A_NEW_SHELL = "first-job.md#a-new-shell)"
+# A session of a page is run beside its other blocks, so it only looks.
+LOOKS = re.compile(r"pulumi preview |trainform (check|plan|render) |git diff |diff ")
+MOST_CHARACTERS = 119
+WIDE = (ROOT / "CHANGELOG.md", *DOCUMENTS)
 
 blocks = pytest.mark.parametrize(
     "block", [block for document in DOCUMENTS for block in read_blocks(document)], ids=lambda block: block.place
@@ -42,7 +59,7 @@ def test_only_sessions_have_prompts_and_they_have_answers(block: Block) -> None:
     assert bool(block.output) == has_prompts, "commands alone are a block of sh"
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_fence_is_read(document: Path) -> None:
     assert document.read_text().count("```") == 2 * len(read_blocks(document))
 
@@ -93,7 +110,7 @@ def test_commands_of_trainform_and_make_are_there(block: Block) -> None:
 
 
 def parsed(words: list[str]) -> None:
-    """Fails where the command line has no such verb, option or argument; nothing is run."""
+    """Fail if the command line has no such command, option or argument; nothing is run."""
     command: Any = typer.main.get_command(build_app(words))
     context = command.make_context("trainform", words)
     while hasattr(command, "resolve_command"):
@@ -101,7 +118,20 @@ def parsed(words: list[str]) -> None:
         context = command.make_context(name, words, parent=context)
 
 
-@pytest.mark.parametrize("document", DOCUMENTS[1:], ids=lambda path: path.name)
+@blocks
+def test_a_session_only_looks(block: Block) -> None:
+    if block.language == "console":
+        assert [command for command in block.commands if not LOOKS.match(command)] == []
+
+
+BEGINNINGS = (README, FIRST_JOB, EMPTY_FOLDER)  # they make the shell that the other pages begin in
+
+
+@pytest.mark.parametrize(
+    "document",
+    [document for document in DOCUMENTS if document not in BEGINNINGS],
+    ids=lambda path: str(path.relative_to(ROOT)),
+)
 def test_a_page_says_in_which_shell_its_commands_are_typed(document: Path) -> None:
     text = document.read_text()
     commands = [command for block in blocks_of("sh", document) for command in block.commands]
@@ -112,8 +142,22 @@ def test_a_page_says_in_which_shell_its_commands_are_typed(document: Path) -> No
         assert "in the clone" in before
 
 
-def test_the_readme_has_the_section_that_the_pages_name() -> None:
-    assert "\n## Using it\n" in README.read_text()
+def test_the_first_job_has_the_block_that_the_pages_name() -> None:
+    assert any("sandbox env" in command for command in block_of_a_new_shell().commands)
+
+
+@pytest.mark.parametrize("document", WIDE, ids=lambda path: str(path.relative_to(ROOT)))
+def test_lines_are_short(document: Path) -> None:
+    """Which a diff, a terminal and a review show whole."""
+    lines = enumerate(document.read_text().splitlines(), 1)
+    assert [f"{document.name}:{number}" for number, line in lines if len(line) > MOST_CHARACTERS] == []
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    """The list of pages in docs/README.md, from which the site's navigation is made."""
+    listed = re.findall(r"^- \[[^]]*\]\(([^)#]*)\)", (DOCS / "README.md").read_text(), re.MULTILINE)
+    pages = {page for page in DOCS.rglob("*.md") if page != DOCS / "README.md"}
+    assert {(DOCS / page).resolve() for page in listed} == {*pages, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"}
 
 
 def test_the_readme_shows_an_experiment_that_is_there() -> None:

@@ -1,4 +1,4 @@
-"""Messages: where, what was given, why, what to do; a secret never stands in one."""
+"""Messages have path, value, reason and fix, and never contain a secret."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.unseen import texts, unseen
+from tests.support.unseen import texts, unseen
 from trainform import errors
 from trainform.errors import (
     MASK,
@@ -17,10 +17,10 @@ from trainform.errors import (
     Problem,
     TrainformError,
     in_order,
-    looks_secret,
     shorten,
     without_credentials,
 )
+from trainform.secret_text import looks_secret
 
 
 def problem(path: str, value: object, **place: object) -> Problem:
@@ -48,6 +48,7 @@ def test_a_problem_as_text(found: Problem, text: str) -> None:
 def test_a_problem_as_data() -> None:
     assert problem("env.HF_TOKEN", "hf_abc", source="a.yaml", line=3).as_dict() == {
         "source": "a.yaml", "line": 3, "path": "env.HF_TOKEN", "value": MASK, "reason": "is wrong", "fix": "write it right",
+        "code": "", "fingerprint": "",
     }  # fmt: skip
 
 
@@ -74,7 +75,7 @@ def test_names_of_secrets(name: str) -> None:
         "PASSWORD_FILE",
     ],
 )
-def test_names_of_other_things(name: str) -> None:
+def test_names_that_are_not_of_secrets(name: str) -> None:
     assert not looks_secret(name, "x")
 
 
@@ -197,7 +198,7 @@ def test_problems_are_told_once_by_file_and_line() -> None:
     assert InputError([late, early, late]).problems == [early, late]
 
 
-def test_one_problem_is_one() -> None:
+def test_equal_problems_are_shown_once() -> None:
     assert str(InputError([problem("a", 1)])).startswith("1 problem:\n")
     assert str(InputError([problem("a", 1), problem("b", 1)])).startswith("2 problems:\n")
 
@@ -219,7 +220,7 @@ def test_every_part_of_an_error_is_one_line(message: str, fix: str, others: list
             assert len(re.findall(r"^\s*fix:", shown, re.MULTILINE)) == fixes
 
 
-def test_the_tree() -> None:
+def test_the_tree_of_errors_is_documented() -> None:
     found = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
     kinds = [kind for kind in found if issubclass(kind, TrainformError)]
     assert kinds == found, "one base"
@@ -248,3 +249,13 @@ def test_what_is_wrong_in_a_cluster_for_programs() -> None:
         "findings": [{"message": "no queue", "fix": "make it"}, {"message": "no namespace", "fix": ""}],
         "problems": [],
     }
+
+
+@given(
+    st.sampled_from(["--token=", "--hf-token ", "HF_TOKEN=", "++wandb.api_key=", "--password '", "x --apiKey="]),
+    st.sampled_from(["", "python train.py ", "sh -c '", "(", "\n"]),
+    st.sampled_from(["", " --lr 0.1", "'", "\n--epochs 90"]),
+    st.sampled_from(["command", "value", "lr"]),
+)
+def test_a_secret_in_the_words_of_a_text_is_masked(option: str, before: str, after: str, path: str) -> None:
+    assert problem(path, f"{before}{option}hf_wJalrXUtnFEMI{after}").shown_value == MASK

@@ -1,4 +1,4 @@
-"""What a terminal obeys or does not show becomes text that says what it is."""
+"""Characters that a terminal interprets or does not show are escaped."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.unseen import HALF, SAMPLES, unseen
+from tests.support.unseen import HALF, SAMPLES, unseen
 from trainform.escaping import escaped, without_invisible, without_sequences
 
 
@@ -32,11 +32,11 @@ from trainform.escaping import escaped, without_invisible, without_sequences
         ("", ""),
     ],
 )
-def test_what_is_shown(text: str, shown: str) -> None:
+def test_visible_text_is_not_changed(text: str, shown: str) -> None:
     assert escaped(text) == shown
 
 
-def test_every_character() -> None:
+def test_every_character_is_visible_or_escaped() -> None:
     for number in range(sys.maxunicode + 1):
         shown = escaped(chr(number))
         assert shown == chr(number) or shown.isascii()
@@ -50,7 +50,7 @@ def test_a_second_time_changes_nothing(text: str) -> None:
 
 
 @given(st.text())
-def test_only_what_can_be_seen(text: str) -> None:
+def test_without_invisible(text: str) -> None:
     assert escaped(without_invisible(text)) == without_invisible(text)
     assert [character for character in text if escaped(character) == character] == [*without_invisible(text)]
 
@@ -61,5 +61,5 @@ def test_the_samples_are_such(sample: str) -> None:
     assert escaped(sample).isascii()
 
 
-def test_sequences() -> None:
+def test_without_sequences() -> None:
     assert without_sequences("\x1b[1;31mred\x1b[0m \x1b[2K\x1b[3Aup\x1b[?25l") == "red up"

@@ -11,18 +11,18 @@ import trainform
 from tests.conftest import ROOT
 
 
-def test_sorted_and_few() -> None:
+def test_public_names_are_sorted_and_few() -> None:
     assert trainform.__all__ == sorted(set(trainform.__all__))
     assert len(trainform.__all__) < 25
 
 
 @pytest.mark.parametrize("name", trainform.__all__)
-def test_each_can_be_had(name: str) -> None:
+def test_each_public_name_can_be_imported(name: str) -> None:
     found = getattr(trainform, name)
     assert found.__doc__, "a public name says what it is"
 
 
-def test_what_is_not_public_is_told() -> None:
+def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="'trainform' has no attribute 'TrainingJobs'"):
         _ = trainform.TrainingJobs
 
@@ -31,7 +31,7 @@ def test_models_and_plans_work_without_pulumi() -> None:
     script = (
         "import sys, trainform\n"
         "assert 'pydantic' not in sys.modules, 'errors alone need no models'\n"
-        "trainform.Experiment, trainform.Environment, trainform.plan_job, trainform.job_manifests, trainform.Plan\n"
+        "trainform.Experiment, trainform.Environment, trainform.check_experiment, trainform.render_job, trainform.Plan\n"
         "assert not {'pulumi', 'lightkube'} & set(sys.modules)\n"
     )
     done = subprocess.run(

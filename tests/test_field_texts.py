@@ -1,4 +1,4 @@
-"""Every field of both files has a text that says what it means and what a change does."""
+"""Every field of both files has a text that says what it means, what its default is and what a change does."""
 
 from __future__ import annotations
 
@@ -10,12 +10,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from trainform.spec import Environment, Experiment
-
-# What a change does: to the object in place, to the revision, to the object as a whole, or to none.
-CHANGE = re.compile(
-    r"[Uu]pdates? (in place|the claim in place)|makes? (a )?new (revision|object|job|queue)|replaces (it|the claim|claims|every object)"
-    r"|Changes no object|leaves the claim|between update and revision"
-)  # fmt: skip
+from trainform.spec.metadata import OnChange, field_text, on_change
 
 
 def models(annotation: Any) -> set[type[BaseModel]]:
@@ -26,42 +21,77 @@ def models(annotation: Any) -> set[type[BaseModel]]:
 
 
 MODELS = sorted(models(Experiment) | models(Environment), key=lambda model: model.__name__)
-FIELDS = [
-    pytest.param(field, id=f"{model.__name__}.{name}") for model in MODELS for name, field in model.model_fields.items()
-]
+FIELDS = [pytest.param(model, name, id=f"{model.__name__}.{name}") for model in MODELS for name in model.model_fields]
 
 
-def is_section(field: FieldInfo) -> bool:
-    """A field that holds other models: what a change does, each field below says."""
-    return bool(models(field.annotation))
+def one_of_several(model: type[BaseModel]) -> bool:
+    """Whether exactly one of the model's fields is written, so that each is empty where another one stands."""
+    return "oneOf" in model.model_config.get("json_schema_extra", {})  # type: ignore[operator]
 
 
-@pytest.mark.parametrize("field", FIELDS)
-def test_every_field_has_a_text(field: FieldInfo) -> None:
-    assert field.description
-    assert (
-        field.description[0].isupper()
-        or field.description[0] in "`0123456789"
-        or field.description.startswith(("hard:",))
-    )
-    assert field.description.endswith("."), "whole sentences"
+@pytest.mark.parametrize(("model", "name"), FIELDS)
+def test_every_field_has_a_text(model: type[BaseModel], name: str) -> None:
+    meaning = model.model_fields[name].description
+    assert meaning
+    assert meaning[0].isupper() or meaning[0] in "`0123456789" or meaning.startswith("hard:")
+    assert meaning.endswith("."), "whole sentences"
 
 
-@pytest.mark.parametrize("field", [param for param in FIELDS if not is_section(param.values[0])])  # type: ignore[arg-type]
-def test_every_field_says_what_a_change_does(field: FieldInfo) -> None:
-    assert field.description is not None
-    assert CHANGE.search(field.description), field.description
+@pytest.mark.parametrize(("model", "name"), FIELDS)
+def test_every_field_says_what_a_change_does(model: type[BaseModel], name: str) -> None:
+    """A section leaves it to its fields. That it is true, `tests/test_on_change.py` proves."""
+    field = model.model_fields[name]
+    if not models(field.annotation):
+        assert on_change(field) is not OnChange.BY_PART
+    assert field_text(field).endswith(on_change(field).value)
 
 
-@pytest.mark.parametrize("field", FIELDS)
-def test_optional_fields_say_their_default(field: FieldInfo) -> None:
-    assert field.description is not None
-    if not field.is_required():
-        assert re.search(r"[Dd]efault|Empty|By default|Exactly one|Start|From a|The same by", field.description), (
-            field.description
-        )
+@pytest.mark.parametrize(("model", "name"), FIELDS)
+def test_optional_fields_say_their_default(model: type[BaseModel], name: str) -> None:
+    """The value of a default is generated, and stands nowhere else; what an empty field means is a part of the meaning."""
+    field = model.model_fields[name]
+    text = field_text(field)
+    assert len(re.findall("Default: |Empty: ", text)) <= 1, text
+    if field.is_required():
+        assert "Default: " not in text
+    elif field.get_default() is None:
+        assert "Empty: " in text or one_of_several(model), text
+    else:
+        assert re.search("Default: .|Empty: .", text), text
+
+
+@pytest.mark.parametrize(("model", "name"), FIELDS)
+def test_the_schema_has_the_same_text(model: type[BaseModel], name: str) -> None:
+    field = model.model_fields[name]
+    schema = model.model_json_schema()
+    properties = schema.get("properties", schema.get("$defs", {}).get(model.__name__, {}).get("properties"))
+    assert properties[name if field.alias is None else field.alias]["description"] == field_text(field)
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_every_model_has_a_text(model: type[BaseModel]) -> None:
     assert model.__doc__
+
+
+def test_a_field_without_the_answer_is_refused() -> None:
+    with pytest.raises(TypeError, match="the field has no OnChange: How many"):
+        on_change(FieldInfo(description="How many."))
+
+
+@pytest.mark.parametrize(
+    ("meaning", "default", "sentence"),
+    [
+        ("How many.", 3, "Default: `3`."),
+        ("Whether.", False, "Default: `false`."),
+        ("Words.", ["a", "b"], "Default: `a`, `b`."),
+        ("Words.", [], "Default: none."),
+        ("Words. Empty: all.", [], ""),
+        ("Name. Empty: the environment's.", None, ""),
+        ("Which cluster.", Environment.model_fields["cluster"].get_default(), ""),
+    ],
+)
+def test_the_sentence_of_a_default(meaning: str, default: Any, sentence: str) -> None:
+    field = FieldInfo(default=default, description=meaning, json_schema_extra=OnChange.NO_OBJECT)
+    assert field_text(field) == " ".join(
+        text for text in (meaning, sentence, "A change leaves what runs as it is.") if text
+    )

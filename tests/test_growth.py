@@ -1,7 +1,7 @@
 """No command takes more than its share of work for a large file: twice as much of anything is about twice the work.
 
 Work is counted in calls of functions, which is the same on every machine and at every load. A loop in C inside one call is not seen: the
-benchmark measures the seconds (`tests.bench.ways`).
+benchmark measures the seconds (`bench.ways`).
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.growing import ACCEPTED, REFUSED, WAYS, grown_files
-from trainform.backends.job import BACKENDS
+from tests.support.growing import ACCEPTED, REFUSED, WAYS, grown_files
+from trainform.backends.table import BACKENDS
+from trainform.check import check_experiment
 from trainform.cli.main import main
 from trainform.errors import InputError
-from trainform.examine import examine
 
 SIZE = 20
 MOST, MOST_NEAR = 1.02, 1.25  # how long two names are compared, to find a near one, depends on their letters
@@ -29,7 +29,7 @@ SHOWING = (("plan",), ("plan", "--json"), ("render",))
 SHOWN = (
     "replicas",
     "replicas of TensorFlow with ports of their own",
-    "nodes of DeepSpeed with ports of their own",
+    "DeepSpeed nodes with ports of their own",
     "Services",
     "roles",
     "extras",
@@ -59,11 +59,9 @@ def write_files(folder: Path, way: str, size: int, backend: str) -> Files:
 
 def check(files: Files) -> int:
     """As the command does it, less its start; the number of problems."""
-    examined = examine(*files)
+    examined = check_experiment(*files)
     if examined.problems:
         str(InputError(examined.problems))
-    else:
-        examined.plan()
     return len(examined.problems)
 
 

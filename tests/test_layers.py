@@ -1,4 +1,4 @@
-"""One direction: a room imports only rooms below it. Pulumi stays at the edge, files and clocks outside of the middle."""
+"""Imports go one way: a room imports only rooms below it. Pulumi, files and clocks are used only in some rooms."""
 
 from __future__ import annotations
 
@@ -9,22 +9,29 @@ from pathlib import Path
 
 import pytest
 
+import trainform
 from tests.conftest import ROOT
+from trainform import defaults
 
 LIBRARY = ROOT / "components" / "trainform"
 # Lowest first. What stands beside the library's own line (the tool chain, the sandbox) needs errors and words, never a plan.
 ORDER = [
     "escaping",
+    "secret_text",
     "errors",
-    "catalog",
+    "defaults",
     "project",
-    "identity",
+    "ssh",
     "spec",
     "plan",
     "manifests",
-    "policy",
+    "rules",
     "backends",
-    "examine",
+    "revision",
+    "render",
+    "render_platform",
+    "check",
+    "check_platform",
     "cluster",
     "resources",
 ]
@@ -34,37 +41,52 @@ BESIDE = {
     "terminal": {"escaping", "errors", "atomic"},
     "locking": {"errors", "progress"},
     "signals": set(),
-    "toolchain": {"errors", "catalog", "progress", "locking", "signals"},
+    "toolchain": {"errors", "defaults", "progress", "locking", "signals"},
     # what a backend's controller would do, without it: it needs plans and live reads, and nothing needs it but the command line
     "rehearsal": {
         "escaping",
         "terminal",
         "errors",
-        "catalog",
+        "defaults",
         "spec",
         "plan",
-        "identity",
+        "ssh",
         "manifests",
-        "policy",
+        "rules",
         "backends",
-        "examine",
+        "render",
+        "check",
         "cluster",
         "progress",
         "locking",
         "signals",
     },
     # what `init` and `new` write: text from plain data
-    "scaffold": {"errors", "atomic", "catalog", "spec", "backends", "cluster"},
-    "sandbox": {"errors", "catalog", "project", "spec", "progress", "locking", "toolchain"},
+    "scaffold": {"errors", "atomic", "defaults", "spec", "backends", "cluster"},
+    # the rules for the engine, over the objects of any program; nothing needs it but `policy/__main__.py` of a project
+    "policy_pack": {
+        "escaping",
+        "secret_text",
+        "errors",
+        "defaults",
+        "project",
+        "spec",
+        "manifests",
+        "rules",
+        "backends",
+        "check",
+    },
+    "sandbox": {"errors", "defaults", "project", "spec", "progress", "locking", "toolchain"},
     # what the other rooms need of this machine and of the cluster; nothing needs it but the command line
-    "doctor": {"errors", "catalog", "project", "spec", "backends", "cluster", "rehearsal", "toolchain", "sandbox"},
+    "doctor": {"errors", "defaults", "project", "spec", "backends", "cluster", "rehearsal", "toolchain", "sandbox"},
 }
 ALLOWED = {room: set(ORDER[:index]) for index, room in enumerate(ORDER)} | BESIDE
-PULUMI = {"resources"}
-PURE = ("identity", "spec", "plan", "manifests", "policy", "backends")
-READS_FILES = {"spec/files.py", "spec/read.py", "spec/load.py", "spec/stack.py"}
+PULUMI = {"resources", "policy_pack"}
+PURE = ("ssh", "spec", "plan", "manifests", "rules", "backends", "revision", "render", "render_platform")
+# What a user has written; and the shell programs, which are data of the package: the same in every run, as a constant would be.
+READS_FILES = {"spec/files.py", "spec/read.py", "spec/load.py", "spec/stack.py", "plan/launch/scripts/__init__.py"}
 IMPURE_MODULES = {"os", "random", "time", "secrets", "uuid", "socket", "subprocess", "tempfile", "io", "pathlib"}
-IMPURE_NAMES = {"open", "now", "today", "utcnow", "getenv", "environ", "input", "print"}
+IMPURE_NAMES = {"open", "now", "today", "utcnow", "getenv", "environ", "input", "print", "read_text", "read_bytes"}
 
 
 def room(path: Path) -> str:
@@ -92,8 +114,19 @@ def test_every_room_has_its_place() -> None:
     assert set(ROOMS) <= set(ALLOWED), "give the new room a place in ORDER or BESIDE"
 
 
+def test_every_room_is_in_the_table_of_the_package() -> None:
+    described = set(re.findall(r"`(\w+)`|^ {4}(\w+)  ", str(trainform.__doc__), re.MULTILINE))
+    named = {word for pair in described for word in pair if word}
+    assert {*ROOMS, "cli"} <= named
+
+
+def test_the_table_of_the_package_is_in_the_order_of_imports() -> None:
+    steps = re.findall(r"^ {4}(\w+)  ", str(trainform.__doc__), re.MULTILINE)
+    assert steps[:-1] == [room for room in ORDER if room in steps]
+
+
 @pytest.mark.parametrize("name", ROOMS)
-def test_only_downwards(name: str) -> None:
+def test_rooms_import_only_rooms_below_them(name: str) -> None:
     upward = {
         f"{path.relative_to(LIBRARY)} imports {module}"
         for path in FILES
@@ -109,7 +142,7 @@ def test_pulumi_at_the_edge() -> None:
         str(path.relative_to(LIBRARY))
         for path in FILES
         for module in imports(path)
-        if module.split(".")[0] in {"pulumi", "pulumi_kubernetes"} and room(path) not in PULUMI
+        if module.split(".")[0] in {"pulumi", "pulumi_kubernetes", "pulumi_policy"} and room(path) not in PULUMI
     }
     assert found == set()
 
@@ -126,7 +159,7 @@ def test_the_command_line_reaches_resources_through_pulumi_alone() -> None:
 @pytest.mark.parametrize(
     "path", [path for path in FILES if room(path) in PURE], ids=lambda path: str(path.relative_to(LIBRARY))
 )
-def test_the_middle_is_pure(path: Path) -> None:
+def test_pure_rooms_use_no_files_clocks_or_environment(path: Path) -> None:
     if str(path.relative_to(LIBRARY)) in READS_FILES:
         return
     assert {module.split(".")[0] for module in imports(path)} & IMPURE_MODULES == set()
@@ -136,39 +169,91 @@ def test_the_middle_is_pure(path: Path) -> None:
     assert called & IMPURE_NAMES == set()
 
 
-def test_no_backend_is_named_outside_its_module() -> None:
-    """A choice by name would have to be found again for every new backend; they are chosen by a table."""
-    found = []
-    for path in FILES:
-        if room(path) == "backends":
-            continue
-        for node in ast.walk(ast.parse(path.read_text())):
-            tests = (
-                [node.test]
-                if isinstance(node, ast.If | ast.IfExp)
-                else [case.pattern for case in node.cases]
-                if isinstance(node, ast.Match)
-                else []
-            )
-            constants = [inner.value for test in tests for inner in ast.walk(test) if isinstance(inner, ast.Constant)]
-            found += [
-                str(path) for value in constants if value in {"volcano", "kubeflow", "trainer", "kubedl", "jobset"}
-            ]
-    assert found == []
+# Names of operators, of the kinds of their objects and of their projects, in any spelling.
+OPERATORS = re.compile(
+    rf"(?<![a-z])({'|'.join(defaults.BACKENDS)})(?![a-z])|(pytorch|tf|mpi|train)jobs?\b|jobsets|training-operator",
+    re.IGNORECASE,
+)
+ADMITS = "Volcano is here what admits the jobs of any backend, with its queues and gangs"
+RUNS = "Volcano is a part of every sandbox"
+# Where a text, or a key of a table, names an operator all the same, and why.
+NAMING_OPERATORS = {
+    "defaults.py": "the table of the backends",
+    "spec/environment.py": ADMITS,
+    "spec/queues.py": ADMITS,
+    "rules/queues.py": ADMITS,
+    "rules/limits/queues.py": ADMITS,
+    "cluster/queues.py": ADMITS,
+    "cli/demo.py": RUNS,
+    "cli/demo_intro.py": RUNS,
+    "cli/sandbox.py": RUNS,
+}
+# Rooms that know what a sandbox runs: each operator has its add-on there.
+ADDONS = {"sandbox", "toolchain"}
+# Rooms whose docstrings users read, as descriptions in JSON Schemas and as help.
+SHOWN_DOCSTRINGS = {"spec", "cli"}
+
+
+def operators_named(path: Path) -> set[str]:
+    """Every text of the module that names an operator, keys and conditions among them. Docstrings and comments may say why something is so."""
+    tree = ast.parse(path.read_text())
+    docstrings = {
+        id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    return {
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and (id(node) not in docstrings or room(path) in SHOWN_DOCSTRINGS)
+        and OPERATORS.search(node.value)
+    }
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in FILES if room(path) not in ADDONS | {"backends"}],
+    ids=lambda path: str(path.relative_to(LIBRARY)),
+)
+def test_no_operator_is_named_outside_the_backends(path: Path) -> None:
+    """A choice or a text by name would have to be found again for every new backend: they follow from the table."""
+    name = str(path.relative_to(LIBRARY))
+    found = operators_named(path)
+    if name not in NAMING_OPERATORS:
+        assert found == set()
+    elif name == "defaults.py":
+        assert found - {*defaults.BACKENDS, *defaults.BACKENDS.values(), "volcano"} == set()
+    else:
+        assert found
+        assert {match[0].lower() for text in found for match in OPERATORS.finditer(text)} == {"volcano"}
+
+
+def test_no_operators_folder_is_imported_outside_the_backends() -> None:
+    folders = tuple(f"trainform.backends.{name}." for name in [*defaults.BACKENDS, "replica_specs"])
+    found = {
+        f"{path.relative_to(LIBRARY)} imports {module}"
+        for path in FILES
+        if room(path) != "backends"
+        for module in imports(path)
+        if f"{module}.".startswith(folders)
+    }
+    assert found == set()
 
 
 # Who writes on a stream beside the room `terminal`, and why that is no text of a user's on a terminal.
 OTHER_STREAMS = {
-    "spec/reference.py": "a page of the docs, from our own texts",
-    "backends/launch_contract.py": "a page of the docs, from our own texts",
-    "backends/comparison.py": "a page of the docs, from our own texts",
-    "rehearsal/forward.py": "a program in a container: what it writes comes back as a line of a pod",
+    "rehearsal/docker/forward.py": "a program in a container: what it writes comes back as a line of a pod",
     "rehearsal/kubexec/client.py": "a program in a container",
     "rehearsal/kubexec/relay.py": "a program in a container",
     "rehearsal/probes/probe_world.py": "a program in a container",
+    "policy_pack/program.py": "a program of the engine's, which reads the number of a port from it",
 }
 # What the engine prints for us.
-BY_THE_ENGINE = {"pulumi.RunError('\\n'.join(['', *error.lines()]))", "pulumi.log.error(escaped(reason + fix))"}
+BY_THE_ENGINE = {
+    "pulumi.RunError('\\n'.join(['', *error.lines()]))",
+    "pulumi.log.error(escaped(reason + fix))",
+    "pulumi.log.warn(escaped(text), component)",
+}
 PRINTING = re.compile(
     r"print|input|(sys\.)?(__)?(stdout|stderr)(__)?(\..*)?|typer\.(echo|secho|style|confirm|prompt|progressbar|launch)|warnings\..*|logging\..*"
     r"|(rich\.)?(console\.)?Console|rich\.print.*|.*\.from_(ansi|markup)|(rich\.)?markup.*|traceback\..*"

@@ -1,4 +1,4 @@
-"""What is pasted is run line by line, and what a command takes from the shell is seen."""
+"""Pasted text is run line by line, and lines that a command reads are detected."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests import pasting
 from tests.engine.live import until
-from tests.pasting import COLUMNS, CURSOR_ANSWER, ROWS, SHELLS, PastingShell
+from tests.support import pasting
+from tests.support.pasting import COLUMNS, CURSOR_ANSWER, ROWS, SHELLS, PastingShell
 
 
 @pytest.fixture(params=SHELLS)

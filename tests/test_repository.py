@@ -1,4 +1,4 @@
-"""What tests copy of the repository is what is committed, whatever was done in the clone."""
+"""Tests copy the repository as it is committed, whatever was changed in the clone."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.repository import ROOT, copy_stacks, names, tracked
 from tests.sandbox.test_salts import PLAIN, WITH_SECRET
+from tests.support.repository import ROOT, copy_stacks, names, tracked
+from trainform import defaults
+
+TEXTS = {".py", ".md", ".json", ".yaml", ".toml", ".sh", ".mod"}
 
 
 @pytest.fixture
@@ -65,3 +68,18 @@ def test_no_file_holds_the_marks_of_a_merge() -> None:
     marks = re.compile(rb"^(<{7}|>{7}) ", re.MULTILINE)
     paths = [ROOT / name for name in listed.split("\0") if name]
     assert [path for path in paths if path.is_file() and marks.search(path.read_bytes())] == []
+
+
+def test_the_page_add_a_backend_has_every_file_that_names_one() -> None:
+    """All but tests: those of an operator are in its folder, or name it as an example."""
+    page = (ROOT / "CONTRIBUTING.md").read_text().partition("## Add a backend")[2].partition("\n## ")[0]
+    backend = list(defaults.BACKENDS)[-1]
+    listed = [path.replace("NAME", backend) for path in re.findall(r"`([\w./*-]+)`", page)]
+    folders = [ROOT / name for name in ("components", "docs", "tools", "bench", "images", "stacks/schemas")]
+    files = [path for folder in folders for path in folder.rglob("*") if path.suffix in TEXTS] + [*ROOT.glob("*.md")]
+    texts = {str(path.relative_to(ROOT)): path.read_text() for path in [*files, ROOT / "Makefile"] if path.is_file()}
+    found = [name for name, text in texts.items() if backend in text.lower()]
+    assert found
+    shared = ("components/trainform/backends/replica_specs/",)
+    assert [path for path in found if not path.startswith((*listed, *shared))] == []
+    assert [path for path in listed if path.startswith(("components/", "docs/")) and not (ROOT / path).exists()] == []

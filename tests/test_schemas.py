@@ -12,7 +12,7 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from tests.conftest import ROOT
-from tests.repository import tracked
+from tests.support.repository import tracked
 from trainform.spec.schema import FILES, schema
 
 FOLDER = ROOT / "stacks" / "schemas"
@@ -41,7 +41,7 @@ def as_json(path: Path) -> Any:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_current(name: str) -> None:
+def test_schemas_are_current(name: str) -> None:
     assert (FOLDER / name).read_text() == schema(FILES[name]), "run `trainform schema`"
 
 

@@ -1,4 +1,4 @@
-"""Every test has a place."""
+"""Every test belongs to a part of the test run."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.repository import ROOT
+from tests.support.repository import ROOT
 
 CONFTEST = """\
 import pytest
-from tests.selection import MARKERS, select
+from tests.support.selection import MARKERS, select
 
 def pytest_configure(config):
     for marker in MARKERS:
@@ -33,13 +33,13 @@ import pytest
 
 pytestmark = pytest.mark.proof("kills")
 
-def test_of_the_file(sandbox): pass
+def test_the_mark_of_a_file(sandbox): pass
 
 @pytest.mark.shows("up")
-def test_of_its_own(sandbox): pass
+def test_the_mark_of_a_test(sandbox): pass
 
 @pytest.mark.parametrize("n", [1, pytest.param(2, marks=pytest.mark.shows("two"))])
-def test_of_parameters(sandbox, n): pass
+def test_the_mark_of_parameters(sandbox, n): pass
 """
 
 
@@ -90,6 +90,6 @@ def test_a_test_without_a_place_is_an_error(tmp_path: Path, tests: str, sentence
 
 
 def test_the_makefile_and_the_tests_agree_on_the_add_ons_of_make_test() -> None:
-    from tests.addons import OF_TEST
+    from tests.support.addons import OF_TEST
 
     assert f"ADDONS_OF_TEST  := {','.join(OF_TEST)}\n" in (ROOT / "Makefile").read_text()

@@ -1,8 +1,9 @@
-"""Small rooms, named by content; nothing falls back silently."""
+"""Files and functions are small, modules have docstrings, and no value falls back to a literal."""
 
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -17,13 +18,13 @@ files = pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relativ
 
 
 @files
-def test_files(path: Path) -> None:
+def test_sizes_of_files(path: Path) -> None:
     assert len(path.read_text().splitlines()) <= MOST_LINES
     assert not DRAWERS & set(path.relative_to(ROOT).with_suffix("").parts)
 
 
 @files
-def test_functions(path: Path) -> None:
+def test_sizes_of_functions(path: Path) -> None:
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             assert node.end_lineno is not None
@@ -51,3 +52,12 @@ def test_no_value_falls_back_to_a_literal(path: Path) -> None:
 @files
 def test_a_module_says_what_it_is_for(path: Path) -> None:
     assert ast.get_docstring(ast.parse(path.read_text())), "a docstring in the first line"
+
+
+def test_the_reading_order_of_contributing_is_short() -> None:
+    """The story of a job in at most 8 files and 1,300 lines."""
+    listed = re.findall(
+        r"^\d\. `([^`]+)`: ", (ROOT / "CONTRIBUTING.md").read_text().partition("## Add a backend")[0], re.MULTILINE
+    )
+    assert 0 < len(listed) <= 8
+    assert sum(len((ROOT / "components" / "trainform" / name).read_text().splitlines()) for name in listed) <= 1300

@@ -1,4 +1,5 @@
-"""Debian packages that the tests need: what is missing is installed, where this is Debian and we are root."""
+"""Debian packages that the tests need. What has to be part of the system is installed, which takes root; a program by itself is only
+unpacked into a folder."""
 
 from __future__ import annotations
 
@@ -13,21 +14,21 @@ from trainform.errors import TrainformError
 from trainform.progress import Progress
 from trainform.toolchain.running import run_logged
 
-LOCK_SECONDS = 300  # another apt of this machine may be at work
-SYSTEM_FOLDERS = "/usr/local/sbin:/usr/sbin:/sbin"  # dockerd and iptables; not on every user's PATH
+LOCK_SECONDS = 300  # another apt process may have the lock
+SYSTEM_FOLDERS = "/usr/local/sbin:/usr/sbin:/sbin"  # of dockerd and iptables; not on every user's PATH
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 APT = ["apt-get", "-o", f"DPkg::Lock::Timeout={LOCK_SECONDS}"]
 TARGETS = ["apt-get", "indextargets", "--format", "$(REPO_URI) $(RELEASE) $(COMPONENT)", "Created-By: Packages"]
 
 
 class NotHereError(TrainformError):
-    """This machine cannot have what the rehearsals need, and nothing is broken: tests skip, commands end with code 3."""
+    """This machine cannot run the rehearsals, which is not a failure: tests are skipped, commands exit with code 3."""
 
     exit_code: ClassVar[int] = 3
 
 
 def environment() -> dict[str, str]:
-    """Ours, with the system's own folders on PATH and without questions from packages."""
+    """Return the environment variables, with the system's folders on PATH and without questions from packages."""
     return {
         **os.environ,
         "PATH": f"{os.environ.get('PATH', os.defpath)}:{SYSTEM_FOLDERS}",
@@ -36,31 +37,29 @@ def environment() -> dict[str, str]:
 
 
 def program(name: str) -> Path | None:
-    """Where a program is, also outside of the user's PATH."""
+    """Return the path of a program, also outside of the user's PATH; None if it is missing."""
     found = shutil.which(name, path=environment()["PATH"])
     return None if found is None else Path(found)
 
 
 def require(programs: Mapping[str, str], log: Path, progress: Progress) -> None:
-    """Install the packages of those programs (program -> package) that are missing."""
+    """Install the packages of missing programs (program -> package). Raises `NotHereError` if this user or system cannot."""
     missing = sorted({package for name, package in programs.items() if program(name) is None})
     if not missing:
         return
     names = " ".join(missing)
     if program("apt-get") is None:
         raise NotHereError(
-            f"this machine has no {names}, and it can be installed on Debian alone", f"install it by hand: {names}"
+            f"this machine has no {names}, which can be installed on Debian only", f"install it by hand: {names}"
         )
     if os.geteuid() != 0:
-        raise NotHereError(
-            f"this machine has no {names}, and only root may install it", f"sudo apt-get install {names}"
-        )
+        raise NotHereError(f"this machine has no {names}, which only root may install", f"sudo apt-get install {names}")
     with progress.step(f"apt-get install {names}"):
         install(missing, log)
 
 
 def install(packages: Iterable[str], log: Path) -> None:
-    """Install without recommended packages; the package lists are fetched first where they are missing or too old."""
+    """Install packages without recommended ones; if that fails, fetch the package lists and try again."""
     command = [*APT, "install", "--yes", "--no-install-recommends", *packages]
     try:
         run_logged(command, Path("/"), environment(), log)
@@ -69,20 +68,44 @@ def install(packages: Iterable[str], log: Path) -> None:
         run_logged(command, Path("/"), environment(), log)
 
 
+def unpack(package: str, folder: Path, log: Path) -> None:
+    """Fetch a package and unpack it into the folder, without what it depends on. apt checks it as it checks what it installs, and any
+    user may do this; `NotHereError` where there is no apt."""
+    if program("apt-get") is None:
+        raise NotHereError(
+            f"this machine has no {package}, and it can be fetched on Debian alone", f"install it by hand: {package}"
+        )
+    lists, cache = folder / "apt" / "lists", folder / "apt" / "cache"
+    for made in (lists / "partial", cache / "archives" / "partial"):
+        made.mkdir(parents=True)
+    own = ["-o", f"Dir::State::Lists={lists}", "-o", f"Dir::Cache={cache}"]
+    try:
+        run_logged(["apt-get", "download", package], folder, environment(), log)
+    except (
+        TrainformError
+    ):  # a machine without package lists, which only root may fetch for all: they come into this folder
+        run_logged(["apt-get", *own, "update"], folder, environment(), log)
+        run_logged(["apt-get", *own, "download", package], folder, environment(), log)
+    (fetched,) = folder.glob("*.deb")
+    run_logged(["dpkg-deb", "--extract", fetched.name, "."], folder, environment(), log)
+    fetched.unlink()
+    shutil.rmtree(folder / "apt")
+
+
 def codename(os_release: str) -> str:
-    """`bookworm` of /etc/os-release; `NotHereError` on what is not Debian itself."""
+    """Return the code name in /etc/os-release, such as `bookworm`. Raises `NotHereError` if this is not Debian."""
     fields = dict(line.split("=", 1) for line in os_release.splitlines() if "=" in line)
     fields = {name: value.strip("\"'") for name, value in fields.items()}
     if fields.get("ID") != "debian" or "VERSION_CODENAME" not in fields:
         raise NotHereError(
-            f"the image is made from this machine's Debian packages, and this is {fields.get('NAME', 'no Debian')}",
+            f"the image is made from this machine's Debian packages, but this is {fields.get('NAME', 'not Debian')}",
             "run it on Debian 12 or later",
         )
     return fields["VERSION_CODENAME"]
 
 
 def archive(targets: str, release: str) -> str:
-    """The address of Debian's archive among apt's index targets (`address release component` per line)."""
+    """Return the URL of Debian's archive from apt's index targets (lines of `URL release component`). Raises `NotHereError`."""
     for line in targets.splitlines():
         address, _, rest = line.partition(" ")
         if rest == f"{release} main":
@@ -91,7 +114,7 @@ def archive(targets: str, release: str) -> str:
 
 
 def source_line(suite: str) -> str:
-    """The line of sources.list for another suite of the archive that this machine's apt uses."""
+    """Return the line of sources.list for another suite in the archive that this machine's apt uses."""
     release = codename(Path("/etc/os-release").read_text())
     targets = subprocess.run(TARGETS, env=environment(), capture_output=True, text=True, check=True).stdout
     return f"deb [signed-by={KEYRING}] {archive(targets, release)} {suite} main"

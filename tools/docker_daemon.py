@@ -1,8 +1,8 @@
 """A Docker daemon for the rehearsals: `python -m tools.docker_daemon [ensure|stop]`.
 
-ensure: nothing to do where one answers. Else, as root on Debian, install Debian's docker.io and start `dockerd` with everything
-it keeps in the user's cache folder, so that images stay from run to run. stop: end the daemon that `ensure` started, no other.
-Exit code 3 where this machine cannot have one.
+`ensure` does nothing if a daemon answers. Otherwise, as root on Debian, it installs Debian's docker.io and starts `dockerd` with its
+data in the user's cache folder, so that images stay between runs. `stop` stops only a daemon that `ensure` started. The exit code is 3
+if this machine cannot run a daemon.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ from trainform.sandbox.processes import Command, Process, is_running, launch, st
 from trainform.toolchain.cache import cache_folder
 
 SOCKET = Path("/var/run/docker.sock")
-ANSWER_SECONDS = 20  # a daemon that is just starting listens before it answers
+ANSWER_SECONDS = 20  # a daemon that is starting listens before it answers
 START_SECONDS = 60.0
-GRACE_SECONDS = 40.0  # it ends its containers first, each with a grace of its own
+GRACE_SECONDS = 40.0  # it first stops its containers, each with its own grace period
 POLL_SECONDS = 0.2
 PROGRAMS = {"dockerd": "docker.io"}
 STATE, LOG = "daemon.json", "dockerd.log"
-# Files with the number of a process, below the daemon's folder, and the program that it must be. A daemon that was killed leaves
-# them; its successor takes any process that has the number now for its own, and waits for it or refuses to start.
+# Files with a process id in the daemon's folder, and the name of that program. A killed daemon leaves them; the next one would take any
+# process with that id for its own, and wait for it or refuse to start.
 PID_FILES = {"dockerd.pid": "dockerd", "exec/containerd/containerd.pid": "containerd"}
 
 
 def version() -> str | None:
-    """The version of the daemon that answers at DOCKER_HOST or the usual socket, None where none does."""
+    """Return the version of the daemon at DOCKER_HOST or the default socket, None if none answers."""
     host = os.environ.get("DOCKER_HOST")
     scheme, _, path = (host if host else f"unix://{SOCKET}").partition("://")
     try:
         if scheme == "unix" and not listens(Path(path)):
-            return None  # not left to docker-py: it leaves its socket open where nobody listens
+            return None  # docker-py would leave its socket open if no process listens
         with contextlib.closing(docker.from_env(timeout=ANSWER_SECONDS)) as client:
             return str(client.version()["Version"])
     except (docker.errors.DockerException, OSError):
@@ -55,7 +55,7 @@ def version() -> str | None:
 
 
 def listens(path: Path) -> bool:
-    """Whether a process listens at the socket; a dead one leaves the file. `PermissionError` where we may not know."""
+    """True if a process listens at the socket, whose file may be left over. Raises `PermissionError` without access."""
     with contextlib.closing(socket.socket(socket.AF_UNIX)) as probe:
         try:
             probe.connect(str(path))
@@ -65,18 +65,18 @@ def listens(path: Path) -> bool:
 
 
 def daemon_folder() -> Path:
-    """Images, state and log of our daemon."""
+    """Return the folder with images, state and log of the daemon."""
     return cache_folder() / "docker"
 
 
 def ensure(progress: Progress) -> None:
-    """See to it that a daemon answers."""
+    """Start a daemon if none answers. Raises `TrainformError` if that is not possible."""
     if version() is not None:
         return
     refuse_to_replace(os.environ.get("DOCKER_HOST"), SOCKET)
     folder = daemon_folder()
     with hold(folder / "lock", "starting dockerd", progress):
-        if version() is not None:  # started by the holder that we waited for
+        if version() is not None:  # another process started it while this one waited
             return
         require(PROGRAMS, folder / "apt.log", progress)
         if version() is not None:  # the package started its service
@@ -87,13 +87,13 @@ def ensure(progress: Progress) -> None:
             )
         with progress.step("starting dockerd"):
             begin(folder)
-        progress.note(f"dockerd runs on until `python -m tools.docker_daemon stop`; its log is {folder / LOG}")
+        progress.note(f"dockerd runs until `python -m tools.docker_daemon stop`; its log is {folder / LOG}")
 
 
 def refuse_to_replace(host: str | None, listener: Path) -> None:
-    """A daemon that does not answer is somebody's: a second one would take its socket away."""
+    """Raise `TrainformError` if another daemon exists that does not answer: a second one would replace its socket."""
     if host:
-        raise TrainformError(f"DOCKER_HOST is {host}, and no daemon answers there", "start it, or unset DOCKER_HOST")
+        raise TrainformError(f"DOCKER_HOST is {host}, but no daemon answers there", "start it, or unset DOCKER_HOST")
     try:
         if not listens(listener):
             return
@@ -102,8 +102,8 @@ def refuse_to_replace(host: str | None, listener: Path) -> None:
             f"this user may not connect to {listener}", "add the user to the group of the socket, or run as root"
         ) from None
     raise TrainformError(
-        f"a daemon listens at {listener} and does not answer within {ANSWER_SECONDS} s",
-        "look at its log, end it, then run the same command again",
+        f"a daemon listens at {listener}, but does not answer within {ANSWER_SECONDS} s",
+        "read its log, stop it, then run the same command again",
     )
 
 
@@ -125,7 +125,7 @@ def begin(folder: Path) -> None:
 
 
 def wait(process: Process, answers: Callable[[], bool], seconds: float) -> None:
-    """Until it answers; `TrainformError` with the end of its log where it ends first or takes longer."""
+    """Wait until the process answers. Raises `TrainformError` with the end of its log if it ends or takes too long."""
     end = time.monotonic() + seconds
     while not answers():
         alive = is_running(process)
@@ -136,13 +136,13 @@ def wait(process: Process, answers: Callable[[], bool], seconds: float) -> None:
         stop([process], GRACE_SECONDS)
         raise TrainformError(
             f"dockerd {what}; the last lines of its log:",
-            f"it needs a full root (in a container: --privileged); the whole log is {process.log}",
+            f"it needs a full root (in a container: --privileged); read the whole log, {process.log}",
             tail(Path(process.log)),
         )
 
 
 def drop_stale(path: Path, owner: str) -> None:
-    """Remove a file with a process number that is not, or no more, the number of that program."""
+    """Remove a file with a process id if no process of that program has this id."""
     try:
         process = psutil.Process(int(path.read_text()))
         alive = process.name() == owner and process.status() != psutil.STATUS_ZOMBIE
@@ -155,12 +155,12 @@ def drop_stale(path: Path, owner: str) -> None:
 
 
 def write_state(folder: Path, process: Process) -> None:
-    """Before the daemon runs: whatever ends us, `stop` knows it."""
+    """Write the state before the daemon runs, so that `stop` knows it even if this process is killed."""
     (folder / STATE).write_text(json.dumps(dataclasses.asdict(process)))
 
 
 def end(progress: Progress) -> None:
-    """End the daemon that we started, and its containers; images stay."""
+    """Stop the daemon that `ensure` started, and its containers; images stay."""
     folder = daemon_folder()
     with hold(folder / "lock", "stopping dockerd", progress):
         state = folder / STATE
@@ -170,7 +170,9 @@ def end(progress: Progress) -> None:
         try:
             stop([Process(**json.loads(state.read_text()))], GRACE_SECONDS)
         except SandboxError as error:
-            raise TrainformError(error.message, "look at it with `ps`, then run the same command again") from None
+            raise TrainformError(
+                error.message, "look at the process with `ps`, then run the same command again"
+            ) from None
         state.unlink()
 
 
@@ -178,7 +180,7 @@ VERBS: dict[str, Callable[[Progress], None]] = {"ensure": ensure, "stop": end}
 
 
 def main(words: list[str]) -> None:
-    """`ensure` (also without a word) or `stop`."""
+    """Run `ensure` (the default) or `stop`."""
     word = words[0] if words else "ensure"
     if word not in VERBS or len(words) > 1:
         sys.exit(f"usage: python -m tools.docker_daemon [{'|'.join(VERBS)}]")

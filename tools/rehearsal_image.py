@@ -1,12 +1,11 @@
-"""The image that the rehearsals' pods run: the real launchers, from Debian and PyPI packages only.
+"""The image for the pods of rehearsals: the real launchers, from packages of Debian and PyPI only.
 
-`python -m tools.rehearsal_image` prints its name on standard output and builds it where it is missing (3 minutes, 2.3 GB). The name
-holds a hash of everything that goes in, so another input is another image; after a build the images of other inputs are removed.
-For people it gets the tag `latest` as well.
+`python -m tools.rehearsal_image` prints its name and builds it if it is missing (3 minutes, 2.3 GB). The name contains a hash of all
+inputs, so other inputs make another image; after a build the images of other inputs are removed. It also gets the tag `latest`.
 
-Two Debian releases meet here: this machine's apt knows where packages are, and the image gets those of `SUITE`, whose torch,
-Open MPI and Python are the ones that training images have today. The packages from PyPI are chosen for the image's Python by the
-pip of the host, so containers need no network. What each file of tests/rehearsal/image holds is said in it.
+Two Debian releases are involved: this machine's apt knows where packages are, and the image gets those of `SUITE`, with the versions of
+torch, Open MPI and Python that training images have today. The host's pip chooses the packages from PyPI for the image's Python, so
+containers need no network. Each file in images/rehearsal says what it is for.
 """
 
 from __future__ import annotations
@@ -32,18 +31,18 @@ from trainform.progress import Progress
 from trainform.toolchain.cache import cache_folder, partial_folder, remove_partials
 from trainform.toolchain.running import run_logged
 
-INPUTS = Path(__file__).parent.parent / "tests" / "rehearsal" / "image"
+INPUTS = Path(__file__).parent.parent / "images" / "rehearsal"
 REPOSITORY = "trainform-rehearsal"
-TAG = re.compile(r"[0-9a-f]{12}")  # ours; a tag that somebody gave by hand is left alone
+TAG = re.compile(r"[0-9a-f]{12}")  # tags of this script; other tags are not removed
 SUITE, PYTHON = "trixie", "3.13"
-MACHINE = "x86_64"  # tensorflow-cpu and openmpi of the lock files have no other
+MACHINE = "x86_64"  # the only one for which the lock files have tensorflow-cpu and openmpi
 PROGRAMS = {"mmdebstrap": "mmdebstrap"}
 SETTINGS = ["ENV LANG=C.UTF-8", 'CMD ["sleep", "infinity"]']
 IMPORT_SECONDS = 900
 
-SITE = f"usr/local/lib/python{PYTHON}/dist-packages"  # where Debian's Python looks before its own packages
+SITE = f"usr/local/lib/python{PYTHON}/dist-packages"  # Debian's Python searches it before its own packages
 OPENMPI_4 = "opt/openmpi4"
-# What no rehearsal reads: headers, manuals, libraries for another Python, torch's own tests.
+# Files that no rehearsal needs: headers, manuals, libraries for another Python, torch's own tests.
 LEFT_OUT = (f"{SITE}/tensorflow/include", f"{OPENMPI_4}/include", f"{OPENMPI_4}/lib/python*")
 EXCLUDED = (
     "/usr/share/doc/*",
@@ -60,9 +59,9 @@ ADDED = {
 
 
 def image_name(inputs: Path = INPUTS) -> str:
-    """`trainform-rehearsal:` and a hash over the files and the commands that make the image."""
+    """Return `trainform-rehearsal:` and a hash of the files and commands that make the image."""
     digest = hashlib.sha256()
-    place = Path("/")  # the same hash wherever the checkout and the cache are
+    place = Path("/")  # the hash must not depend on where the checkout and the cache are
     commands = [*pip_commands(place, place), debian_command(place, place, ["SUITE"], "SOURCE")]
     digest.update(repr((SUITE, PYTHON, SETTINGS, LEFT_OUT, commands)).encode())
     for path in sorted(inputs.iterdir()):
@@ -72,9 +71,9 @@ def image_name(inputs: Path = INPUTS) -> str:
 
 
 def pip_commands(inputs: Path, work: Path) -> list[list[str]]:
-    """pip's words, in order: the tools that build DeepSpeed, the packages of the image's Python, Open MPI 4.
+    """Return the arguments of pip, in order: build tools for DeepSpeed, packages of the image's Python, Open MPI 4.
 
-    Nothing is resolved: the lock files are complete, and each file of a package is known by its hash.
+    pip resolves nothing: the lock files are complete and have hashes.
     """
     always = ["install", "--quiet", "--no-deps", "--require-hashes", "--no-compile", "--disable-pip-version-check"]
     tree = work / "tree"
@@ -89,7 +88,7 @@ def pip_commands(inputs: Path, work: Path) -> list[list[str]]:
 
 
 def debian_command(inputs: Path, work: Path, packages: list[str], source: str) -> list[str]:
-    """mmdebstrap's words: packages, then our tree on top, then the additions, then customize.sh inside, which fills /run."""
+    """Return the arguments of mmdebstrap: packages, then the tree of files, the additions, and customize.sh, which fills /run."""
     hooks = [
         f'sync-in "{work}/tree" /',
         *(f'cat "{inputs}/{name}" >> "$1/{place}"' for name, place in ADDED.items()),
@@ -104,17 +103,17 @@ def debian_command(inputs: Path, work: Path, packages: list[str], source: str) -
 
 
 def words(path: Path) -> list[str]:
-    """The lines of a list, without comments."""
+    """Return the lines of a file without comments."""
     return [line for line in path.read_text().splitlines() if line and not line.startswith("#")]
 
 
 def ensure(progress: Progress) -> str:
-    """The image's name; built first where Docker has none of that name. Needs a daemon that answers."""
+    """Return the image's name; build it if Docker does not have it. Needs a daemon that answers."""
     name = image_name()
     if not is_there(name):
         folder = cache_folder() / "rehearsal-image"
         with hold(folder / "lock", f"building {name}", progress):
-            if not is_there(name):  # built by the holder that we waited for
+            if not is_there(name):  # another process built it while this one waited
                 remove_partials(folder)
                 build(name, folder, progress)
                 remove_others(name, progress)
@@ -124,7 +123,7 @@ def ensure(progress: Progress) -> str:
 
 @contextlib.contextmanager
 def engine() -> Iterator[docker.DockerClient]:
-    """A connection to Docker; its errors are `TrainformError`."""
+    """Yield a connection to Docker, whose errors become `TrainformError`."""
     fix = "`python -m tools.docker_daemon` starts a daemon"
     if docker_daemon.version() is None:
         raise TrainformError("no Docker daemon answers", fix)
@@ -136,7 +135,7 @@ def engine() -> Iterator[docker.DockerClient]:
 
 
 def is_there(name: str) -> bool:
-    """Whether Docker has the image."""
+    """True if Docker has the image."""
     with engine() as client:
         try:
             client.images.get(name)
@@ -146,7 +145,7 @@ def is_there(name: str) -> bool:
 
 
 def build(name: str, folder: Path, progress: Progress) -> None:
-    """Make the tree of files, and one image of it at the end: a build that is ended leaves none."""
+    """Make the tree of files, and at the end one image of it: an interrupted build leaves no image."""
     if platform.machine() != MACHINE:
         raise NotHereError(
             f"the image's packages are for {MACHINE}, this machine is {platform.machine()}", "use another machine"
@@ -159,7 +158,7 @@ def build(name: str, folder: Path, progress: Progress) -> None:
     try:
         with progress.step("[1/3] rehearsal image: packages of PyPI"):
             for command in pip_commands(INPUTS, work):
-                # without torch DeepSpeed compiles nothing: what it would need of CUDA is not there
+                # without torch DeepSpeed compiles no operators, for which it would need CUDA
                 variables = {**environment(), "PYTHONPATH": str(work / "build"), "DS_BUILD_OPS": "0"}
                 run_logged([sys.executable, "-m", "pip", *command], work, variables, log)
             arrange(work / "tree")
@@ -172,7 +171,7 @@ def build(name: str, folder: Path, progress: Progress) -> None:
 
 
 def arrange(tree: Path) -> None:
-    """Commands go to a folder on PATH and start the image's Python; what is left out goes."""
+    """Move commands to a folder on PATH, make them use the image's Python, and remove what is left out."""
     commands = tree / "usr" / "local" / "bin"
     (tree / SITE / "bin").replace(commands)
     for path in commands.iterdir():
@@ -186,23 +185,23 @@ def arrange(tree: Path) -> None:
 
 
 def bring_in(archive: Path, name: str) -> None:
-    """One layer of the whole tree. The name is given when Docker has all of it."""
+    """Import the tree as one layer. The image has its name only when the import is complete."""
     repository, tag = name.split(":")
     with engine() as client:
         client.api.import_image(src=str(archive), repository=repository, tag=tag, changes=SETTINGS)
     if not is_there(name):
-        raise TrainformError(f"Docker did not take {name}", "look at the daemon's log; is its disk full?")
+        raise TrainformError(f"Docker did not import {name}", "read the daemon's log; is its disk full?")
 
 
 def name_for_people(name: str) -> None:
-    """`--image trainform-rehearsal` on the command line is this image."""
+    """Tag the image `latest`, so that `--image trainform-rehearsal` is this image."""
     repository, _ = name.split(":")
     with engine() as client:
         client.images.get(name).tag(repository, "latest")
 
 
 def remove_others(name: str, progress: Progress) -> None:
-    """Images that this file made of other inputs; those that a container still uses stay."""
+    """Remove images of other inputs; those that a container still uses stay."""
     with engine() as client:
         for image in client.images.list(REPOSITORY):
             for other in image.tags:
@@ -215,7 +214,7 @@ def remove_others(name: str, progress: Progress) -> None:
 
 
 def main() -> None:
-    """Build what is missing, print the name."""
+    """Build the image if it is missing, and print its name."""
     try:
         docker_daemon.ensure(display())
         print(ensure(display()))

@@ -1,6 +1,26 @@
 """Distributed training jobs as infrastructure code.
 
-Everything but the errors is loaded on first use: the command line starts fast, and the models work without Pulumi.
+The way of a job, each step in a folder or file of its own, which imports only what stands above it:
+
+    spec              two files of YAML to two models, with every problem and its line
+    plan              what will run: roles, ranks, ports, variables, launch scripts
+    manifests         the built-in Kubernetes kinds as plain dicts
+    rules             what makes an experiment or an environment invalid
+    backends          the custom resources, a folder per operator
+    revision          which change makes a new revision
+    render            all of the above in one pass; `render_platform` for an environment's own objects
+    check             the same for files, with the problems of both
+    check_platform    the same for an environment's file alone
+    cluster           what is asked of the live cluster before a change
+    resources         the components of Pulumi
+    cli               the command `trainform`
+
+Beside the way: `sandbox` (a control plane on this machine, from the binaries of `toolchain`), `rehearsal` (the job's pods as containers),
+`policy_pack` (the limits of an environment for Pulumi's engine),
+`scaffold` (files that `trainform init` and `new` write), `doctor` (what this machine lacks), `ssh` (keys and their files). Small and
+below all others: `defaults`, `errors`, `escaping`, `secret_text`, `project`, `atomic`, `locking`, `progress`, `signals`, `terminal`.
+
+All names except the errors are imported on first use, so that the command line starts fast and the models work without Pulumi.
 """
 
 from __future__ import annotations
@@ -11,8 +31,9 @@ from typing import TYPE_CHECKING, Any
 from trainform.errors import ClusterError, InputError, Problem, SandboxError, ToolchainError, TrainformError
 
 if TYPE_CHECKING:
-    from trainform.backends import job_manifests, plan_job
+    from trainform.check import check_environment, check_experiment
     from trainform.plan import Plan
+    from trainform.render import job_manifests, render_job
     from trainform.resources import (
         Platform,
         Rendezvous,
@@ -41,12 +62,14 @@ __all__ = [
     "TrainformError",
     "TrainingJob",
     "TrainingQueue",
+    "check_environment",
+    "check_experiment",
     "job_manifests",
-    "plan_job",
+    "render_job",
 ]
 
-# Name -> module that has it, for what is loaded on first use.
-_ON_FIRST_USE = {
+# Name -> its module.
+_LAZY_IMPORTS = {
     "Environment": "trainform.spec",
     "Experiment": "trainform.spec",
     "Plan": "trainform.plan",
@@ -57,12 +80,14 @@ _ON_FIRST_USE = {
     "SshIdentity": "trainform.resources",
     "TrainingJob": "trainform.resources",
     "TrainingQueue": "trainform.resources",
-    "job_manifests": "trainform.backends",
-    "plan_job": "trainform.backends",
+    "check_environment": "trainform.check",
+    "check_experiment": "trainform.check",
+    "job_manifests": "trainform.render",
+    "render_job": "trainform.render",
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _ON_FIRST_USE:
+    if name not in _LAZY_IMPORTS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_ON_FIRST_USE[name]), name)
+    return getattr(importlib.import_module(_LAZY_IMPORTS[name]), name)

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, whatever ends the writing: a full disk, Ctrl-C, a crash."""
+"""Atomic writes: a file is written completely or not at all, also after a full disk, Ctrl-C or a crash."""
 
 from __future__ import annotations
 
@@ -14,79 +14,80 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from trainform.errors import TrainformError
-from trainform.signals import handled
+from trainform.signals import signal_handler
 
 PRIVATE, ANYONE = 0o600, 0o666
-ENDS = (signal.SIGTERM, signal.SIGHUP)  # of SIGINT Python makes an exception by itself
-AGAIN = "nothing was written: make room, or correct its folder's permissions, and run the same command again"
+TERMINATING = (signal.SIGTERM, signal.SIGHUP)  # Python raises KeyboardInterrupt for SIGINT
+FIX = "nothing was written: make room, or correct its folder's permissions, and run the same command again"
 
 
 @contextlib.contextmanager
 def replacing(path: Path, before: os.stat_result | None = None) -> Iterator[TextIO]:
-    """A new file beside this one, as a stream of text. Where the block ends without an error it takes the place of this one; else it goes,
-    and this one stays as it was. A link is replaced, not followed. before: of the file that is there, whose permissions the new one gets,
-    and its owner where the process may set it.
+    """Open a temporary file in the same folder as a text stream. It replaces `path` when the block ends without an error.
+
+    After an error the temporary file is removed and `path` is unchanged. A link is replaced, not followed. `before`: the status of the
+    existing file; the new file gets its permissions, and its owner if the process may set it.
     """
-    temporary = _beside(path)  # the name is there before the file is: no signal comes in between
-    with handled(ENDS, functools.partial(_end_at_once, temporary)):
+    temporary = _temporary_path(path)  # known before the file exists, so that the signal handler can remove it
+    with signal_handler(TERMINATING, functools.partial(_exit_at_once, temporary)):
         try:
             temporary.touch(PRIVATE, exist_ok=False)
             with temporary.open("w", encoding="utf-8", errors="backslashreplace") as stream:
                 yield stream
-                _to_disk(stream)
-            _give(temporary, before)
+                _write_to_disk(stream)
+            _set_permissions(temporary, before)
             temporary.replace(path)
         finally:
-            with contextlib.suppress(OSError):  # as where there is no such folder
+            with contextlib.suppress(OSError):  # for example if the folder does not exist
                 temporary.unlink()
 
 
-def _end(number: int, frame: Any) -> None:
-    """The process ends with the exit code that shells report for the signal, and leaves nothing behind."""
+def _exit_after_signal(number: int, frame: Any) -> None:
+    """Raise `SystemExit` with the exit code that shells use for the signal, so that cleanup runs."""
     sys.exit(128 + number)
 
 
-def _end_at_once(temporary: Path, number: int, frame: Any) -> None:
-    """The same where the block is somebody else's code: an exception might meet a library that takes it for its own."""
+def _exit_at_once(temporary: Path, number: int, frame: Any) -> None:
+    """Remove the temporary file and exit. The block runs code of others, and a library might catch an exception."""
     temporary.unlink(missing_ok=True)
     os._exit(128 + number)
 
 
-def _give(written: Path, before: os.stat_result | None) -> None:
+def _set_permissions(path: Path, before: os.stat_result | None) -> None:
     if before is None:
-        written.chmod(ANYONE & ~_umask())
+        path.chmod(ANYONE & ~_umask())
         return
     for owner, group in ((-1, before.st_gid), (before.st_uid, -1)):
-        with contextlib.suppress(PermissionError):  # who may write in a folder need not be the owner of the files in it
-            os.chown(written, owner, group)
-    written.chmod(stat.S_IMODE(before.st_mode))
+        with contextlib.suppress(PermissionError):  # a user who may write in a folder may not own its files
+            os.chown(path, owner, group)
+    path.chmod(stat.S_IMODE(before.st_mode))
 
 
 def create_files(folder: Path, texts: Mapping[str, str]) -> None:
-    """Make all of these files, by path from the folder, and the folders that they need; or none where an error or a signal ends it.
+    """Create all files (path relative to the folder -> text) and their folders; none of them if an error or a signal ends it.
 
-    FileExistsError where one of them is there by now, TrainformError with its path where one cannot be written. An ExitStack goes on
-    with the rest where Ctrl-C meets it at work.
+    Raises `FileExistsError` if one of them exists, and `TrainformError` with its path if one cannot be written. The cleanup is in
+    exit stacks, since an `ExitStack` continues with the other callbacks if Ctrl-C interrupts one.
     """
     with (
-        handled(ENDS, _end),
+        signal_handler(TERMINATING, _exit_after_signal),
         contextlib.ExitStack() as folders,
         contextlib.ExitStack() as temporaries,
         contextlib.ExitStack() as placed,
     ):
-        written = {}
+        temporary_paths = {}
         for path, text in texts.items():
-            with _named(path):
+            with _errors_with_path(path):
                 _make_folders(folder / path, folders)
-                written[path] = _beside(folder / path)
-                temporaries.callback(written[path].unlink, missing_ok=True)
-                with written[path].open("x", encoding="utf-8") as stream:
+                temporary_paths[path] = _temporary_path(folder / path)
+                temporaries.callback(temporary_paths[path].unlink, missing_ok=True)
+                with temporary_paths[path].open("x", encoding="utf-8") as stream:
                     stream.write(text)
-                    _to_disk(stream)
-        for path, temporary in written.items():
-            with _named(path):
-                placed.callback(_take_back, folder / path, _identity(temporary))
-                _place(temporary, folder / path)
+                    _write_to_disk(stream)
+        for path, temporary in temporary_paths.items():
+            with _errors_with_path(path):
+                placed.callback(_remove_if_placed, folder / path, _identity(temporary))
+                _move_into_place(temporary, folder / path)
         placed.pop_all()
         folders.pop_all()
 
@@ -99,17 +100,17 @@ def _make_folders(path: Path, undone: contextlib.ExitStack) -> None:
 
 
 def _remove_folder(folder: Path) -> None:
-    with contextlib.suppress(OSError):  # it was not made, or somebody else has a file in it
+    with contextlib.suppress(OSError):  # it was not created, or another process has put a file into it
         folder.rmdir()
 
 
-def _beside(path: Path) -> Path:
-    """A name in the same folder, so that the file can take the other one's place in one step."""
+def _temporary_path(path: Path) -> Path:
+    """Return an unused name in the same folder, so that a rename within one file system can replace `path`."""
     return path.with_name(f".{path.name[:32]}.{secrets.token_hex(4)}")
 
 
-def _to_disk(stream: TextIO) -> None:
-    """So that a full disk is told here, also by file systems that notice late."""
+def _write_to_disk(stream: TextIO) -> None:
+    """Flush the stream to the disk, so that a full disk raises an error here, also on file systems that report it late."""
     stream.flush()
     os.fsync(stream.fileno())
 
@@ -119,8 +120,8 @@ def _identity(path: Path) -> tuple[int, int]:
     return found.st_dev, found.st_ino
 
 
-def _place(temporary: Path, path: Path) -> None:
-    """Give the file its name, unless another one has it: FileExistsError."""
+def _move_into_place(temporary: Path, path: Path) -> None:
+    """Rename the temporary file to `path`; `FileExistsError` if that exists."""
     try:
         os.link(temporary, path)
     except FileExistsError:
@@ -134,21 +135,21 @@ def _place(temporary: Path, path: Path) -> None:
             raise
 
 
-def _take_back(path: Path, identity: tuple[int, int]) -> None:
-    """Remove the file if it is the one that was placed."""
+def _remove_if_placed(path: Path, identity: tuple[int, int]) -> None:
+    """Remove the file if it is the one that was created."""
     with contextlib.suppress(FileNotFoundError):
         if _identity(path) == identity:
             path.unlink()
 
 
 @contextlib.contextmanager
-def _named(path: str) -> Iterator[None]:
+def _errors_with_path(path: str) -> Iterator[None]:
     try:
         yield
     except FileExistsError:
         raise
     except OSError as error:
-        raise TrainformError(f"{path} cannot be written: {str(error.strerror).lower()}", AGAIN) from error
+        raise TrainformError(f"{path} cannot be written: {str(error.strerror).lower()}", FIX) from error
 
 
 def _umask() -> int:

@@ -1,4 +1,4 @@
-"""What can go wrong, as one tree.
+"""All errors of trainform, as one tree.
 
 TrainformError              what happened and what to do; exit code 1
 ├── InputError              a file or an option is wrong: every problem of it at once; exit code 2
@@ -19,68 +19,23 @@ import re
 from collections.abc import Collection, Iterable
 from typing import ClassVar
 
-from trainform.escaping import escaped, without_invisible
+from trainform.escaping import escaped
+from trainform.secret_text import is_secret_command, looks_secret, masked
 
 LONGEST_VALUE = 60
 MOST_NAMES = 20
 MASK = "[secret]"
 
-# Names whose values are secrets by the custom of the field (WANDB_API_KEY, --hf-token, apiKey), and passwords inside addresses.
-_PASSWORD = re.compile(r"(^|_)PASSPHRASE$|PASSWO?R?D$", re.IGNORECASE)
-_SECRET_NAME = re.compile(
-    r"(^|_)(TOKEN|SECRET|SECRET_KEY|API_?KEY|ACCESS_KEY|PRIVATE_KEY|CREDENTIALS?)$",
-    re.IGNORECASE,
-)
-# A token of a tokenizer: --pad-token, and --placeholder_token of textual inversion
-_TEXT_TOKEN = re.compile(
-    r"(^|_)(PAD|BOS|EOS|UNK|SEP|CLS|MASK|START|END|STOP|SPECIAL|IMAGE|PLACEHOLDER|INITIALIZER|TRIGGER|CLASS)_TOKEN$",
-    re.IGNORECASE,
-)
-# No `\s`: to it some control characters are spaces, and a password may hold them. A `/` in it should be escaped; where it is not, a port
-# or a variable before it begins a path, and the number of characters is bounded, so that a text of many addresses is read once.
-_SECRET_VALUE = re.compile(
-    r"://(?!\[)[^/ \t\r\n:@]*:(?!\$\(\w+\)@)([^/ \t\r\n@]+|(?![0-9]+/|\$)[^ \t\r\n@\"',]{1,256})@|-----BEGIN [A-Z ]*PRIVATE KEY-----"
-)
 # Fields that hold an address. It is shown where it is malformed, so that nobody can tell where its password would end: it is none where
 # a user stands alone, a variable holds it, or a digest follows.
 _ADDRESSES = frozenset({"repository", "image"})
 _SECRET_ADDRESS = re.compile(r":(?!//[^/:@]*@|\$\(\w+\)@)[^:@]*@(?!sha[0-9]+:)|\?[^=]*=")
 # What stands before the host of an address, and all that follows the name of a way to log in.
 _CREDENTIALS = re.compile(r"(?<=://)[^/ \t\r\n]+(?=@)|(?<=\bBearer ).+|(?<=\bBasic ).+", re.DOTALL)
-_WORDS = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])")
-
-_NUMBER = re.compile(r"[-+]?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?")
-# What a name of a secret may stand before without giving one away: nothing, a switch, a token of a tokenizer (<pad>, [PAD]), a
-# reference that Kubernetes or a shell resolves, the path of a file.
-_HARMLESS = re.compile(
-    r"|true|false|yes|no|on|off|none|null|<[^<>]*>|\[[A-Z_]+\]|\$\([^)]*\)?|\$\w+|\$\{[^}]*\}?|`.*|/\S*", re.IGNORECASE
-)
-
-
-def looks_secret(name: str, value: object) -> bool:
-    """Whether a value must not be shown: its name says so, or it carries a password or a private key."""
-    name = _spelled(name)
-    named = _PASSWORD.search(name) or (_SECRET_NAME.search(name) and not _TEXT_TOKEN.search(name))
-    return bool(named) or (isinstance(value, str) and _SECRET_VALUE.search(value) is not None)
-
-
-def gives_away(name: str, text: str) -> bool:
-    """Whether the text itself is a secret. It is none where it is a switch, a reference or the like, nor a number; only a
-    password may be a number."""
-    if _SECRET_VALUE.search(text) is not None:
-        return True
-    if _HARMLESS.fullmatch(text) is not None or not looks_secret(name, text):
-        return False
-    return _NUMBER.fullmatch(text) is None or _PASSWORD.search(_spelled(name)) is not None
-
-
-def _spelled(name: str) -> str:
-    """`--hf-token`, `hfToken` and `example.com/hf-token` as variables are spelled: with underscores."""
-    return "_".join(_WORDS.split(without_invisible(name)))
 
 
 def without_credentials(text: str) -> str:
-    """The text of somebody else's (an error of a connection, an address) without what would let its reader in."""
+    """A text from elsewhere (an error of a connection, an address) without the credentials in it."""
     return _CREDENTIALS.sub(MASK, text)
 
 
@@ -89,7 +44,8 @@ class Problem:
     """One thing that is wrong: where, what was given, why it is wrong, and what to write instead.
 
     `source` is the file as the user named it, empty for input that came from Python; `line` counts from 1, 0 where unknown.
-    `value` is None where nothing was given.
+    `value` is None where nothing was given. `code` and `fingerprint`: the rule of an environment's limits that found it, and what a waiver names;
+    both are empty where something is wrong in itself.
     """
 
     path: str
@@ -98,18 +54,23 @@ class Problem:
     fix: str
     source: str = ""
     line: int = 0
+    code: str = ""
+    fingerprint: str = ""
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
 
     def lines(self) -> list[str]:
-        """The problem as it is printed: three lines, whatever the user wrote."""
+        """The problem as it is printed: three lines, whatever the user wrote, and one more for the finding of a rule."""
         place = self.path if self.path else "(whole file)"
         if self.source:
             place = f"{self.source}:{self.line}: {place}" if self.line else f"{self.source}: {place}"
         shown = self.shown_value
         given = "" if shown is None else f" = {shown}"
-        return [*map(escaped, (f"{place}{given}", f"  why: {self.reason}", f"  fix: {self.fix}"))]
+        finding = f", finding {self.fingerprint}" if self.fingerprint else ""
+        rule = [f"  rule: {self.code}{finding}"] if self.code else []
+        reason, fix = masked(self.reason, MASK), masked(self.fix, MASK)
+        return [*map(escaped, (f"{masked(place, MASK)}{given}", f"  why: {reason}", f"  fix: {fix}", *rule))]
 
     @property
     def shown_value(self) -> str | None:
@@ -119,14 +80,17 @@ class Problem:
         parts = self.path.split(".")
         if parts[-1] in _ADDRESSES and isinstance(self.value, str) and _SECRET_ADDRESS.search(self.value) is not None:
             return MASK
+        if isinstance(self.value, str) and is_secret_command(self.value):
+            return MASK
         names = [parts[-1], *(name for above, name in itertools.pairwise(parts) if above == "env")]
         return MASK if any(looks_secret(name, self.value) for name in names) else shorten(self.value)
 
     def as_dict(self) -> dict[str, object]:
         """The same for machines: the keys of `check --json`. Nothing is escaped here; JSON does it."""
         return {
-            "source": self.source, "line": self.line, "path": self.path,
-            "value": self.shown_value, "reason": self.reason, "fix": self.fix,
+            "source": self.source, "line": self.line, "path": masked(self.path, MASK),
+            "value": self.shown_value, "reason": masked(self.reason, MASK), "fix": masked(self.fix, MASK),
+            "code": self.code, "fingerprint": self.fingerprint,
         }  # fmt: skip
 
 

@@ -1,6 +1,6 @@
-"""One process at a time in a folder, and a word to the others about who is there.
+"""A lock on a folder for one process at a time; a process that waits shows which process has the lock.
 
-The lock is the kernel's (`flock`): it is gone with its holder, also after kill -9, so there is no stale lock to remove.
+The lock belongs to the kernel (`flock`): it ends with its process, also after kill -9, so there are no stale locks to remove.
 """
 
 from __future__ import annotations
@@ -20,12 +20,15 @@ POLL_SECONDS = 0.1
 
 @contextlib.contextmanager
 def hold(path: Path, purpose: str, progress: Progress, timeout: float | None = None) -> Iterator[None]:
-    """Hold the lock file `path` inside the block; wait for another holder, at most `timeout` seconds (None: for ever)."""
+    """Hold the lock file `path` inside the block, and wait for it if another process has it.
+
+    Raises `TrainformError` after `timeout` seconds (None: no limit).
+    """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     descriptor = _try(path)
     if descriptor is None:
-        with progress.step(f"waiting: {_holder(path)} has {path.parent}") as step:
-            descriptor = _wait(path, timeout, lambda: step.update(f"waiting: {_holder(path)} has {path.parent}"))
+        with progress.step(f"waiting: {_holder(path)} uses {path.parent}") as step:
+            descriptor = _wait(path, timeout, lambda: step.update(f"waiting: {_holder(path)} uses {path.parent}"))
     try:
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"process {os.getpid()} ({purpose})".encode(), 0)
@@ -36,7 +39,7 @@ def hold(path: Path, purpose: str, progress: Progress, timeout: float | None = N
 
 
 def _try(path: Path) -> int | None:
-    """The descriptor that holds the lock, None while another process has it."""
+    """Return a descriptor with the lock, None if another process has it."""
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
@@ -44,20 +47,20 @@ def _try(path: Path) -> int | None:
         except BlockingIOError:
             os.close(descriptor)
             return None
-        if _is_still(descriptor, path):
+        if _is_current_file(descriptor, path):
             return descriptor
         os.close(descriptor)
 
 
-def _is_still(descriptor: int, path: Path) -> bool:
-    # A holder that removes its whole folder removes the file: whoever waited then holds a lock on nothing.
+def _is_current_file(descriptor: int, path: Path) -> bool:
+    # A process that had the lock may have removed the folder: then this lock is on a file that no longer exists.
     try:
         return os.fstat(descriptor).st_ino == path.stat().st_ino
     except FileNotFoundError:
         return False
 
 
-def _wait(path: Path, timeout: float | None, tell: Callable[[], None]) -> int:
+def _wait(path: Path, timeout: float | None, show: Callable[[], None]) -> int:
     end = None if timeout is None else time.monotonic() + timeout
     while True:
         if not path.parent.exists():
@@ -68,9 +71,9 @@ def _wait(path: Path, timeout: float | None, tell: Callable[[], None]) -> int:
         if end is not None and time.monotonic() > end:
             raise TrainformError(
                 f"{path.parent} is still in use after {timeout:.0f} s: {_holder(path)}",
-                "wait until it is done, or end that process; the lock goes with it",
+                "wait until it ends, or stop that process; its lock ends with it",
             )
-        tell()
+        show()
         time.sleep(POLL_SECONDS)
 
 

@@ -1,6 +1,6 @@
-"""How the rooms say what they are doing, without knowing where it is shown.
+"""The interface to report progress, without knowing how it is displayed.
 
-The command line passes a display (`cli.progress`), a test or a library user passes nothing and gets `SILENT`.
+The command line passes a display (`cli.progress`). Tests and users of the library pass nothing, and `SILENT` is used.
 """
 
 from __future__ import annotations
@@ -11,25 +11,24 @@ from typing import Protocol
 
 
 class Step(Protocol):
-    """One long piece of work that is under way."""
+    """One long task that is running."""
 
     def update(self, text: str, seconds_left: float | None = None) -> None:
-        """Replace the step's text: how far it is. `seconds_left`: an estimate for all the work that this step is a part
-        of; None where there is none."""
+        """Replace the step's text. `seconds_left`: the estimated remaining time of all work that this step belongs to, None if unknown."""
 
 
 class Progress(Protocol):
-    """Steps are not nested: the one that begins is the one that is shown."""
+    """A display of progress. Steps are not nested: only the last one that began is shown."""
 
     def step(self, text: str) -> AbstractContextManager[Step]:
-        """Show `text` and the time since the beginning until the block is left."""
+        """Show `text` and the elapsed time until the block ends."""
 
     def note(self, text: str) -> None:
-        """One line that stays: a decision and its reason, or what to expect."""
+        """Show one line that stays: a decision and its reason, or what will happen."""
 
 
 class Silent:
-    """Progress that nobody watches, and its step."""
+    """A display that shows nothing, and its step."""
 
     def step(self, text: str) -> AbstractContextManager[Step]:
         return contextlib.nullcontext(self)

@@ -1,4 +1,4 @@
-"""Where the files of a project are, and their names. None is read, so that a shell's completion is fast."""
+"""The paths and names of a project's files. No file is read, so that shell completion is fast."""
 
 from __future__ import annotations
 
@@ -12,39 +12,39 @@ EXPERIMENTS, ENVIRONMENTS = "experiments", "environments"
 
 
 def project_root(start: Path | None = None) -> Path:
-    """The nearest folder with a Pulumi.yaml, from `start` (default: the current one) upwards; else `start` itself."""
+    """Return the nearest folder with a Pulumi.yaml, from `start` (default: the current folder) upwards; `start` itself if there is none."""
     start = Path.cwd() if start is None else start
     return next((folder for folder in (start, *start.parents) if (folder / PROJECT_FILE).is_file()), start)
 
 
 def require_project(root: Path) -> None:
-    """CommandLineError where the folder that `project_root` gave is that of no project."""
+    """Raise `CommandLineError` if the folder that `project_root` returned has no Pulumi.yaml."""
     if not (root / PROJECT_FILE).is_file():
         raise CommandLineError(
             f"there is no project here: no {PROJECT_FILE} in this folder or above",
-            "cd into your project, or in an empty folder `trainform init`",
+            "cd into your project, or run `trainform init` in an empty folder",
         )
 
 
 def known_names(folder: str, root: Path | None = None) -> list[str]:
-    """The names of the files in this folder of `stacks/`, in order."""
+    """Return the names of the YAML files in a folder of `stacks/`, sorted."""
     root = project_root() if root is None else root
     return sorted(path.stem for path in (root / "stacks" / folder).glob("*.yaml"))
 
 
 def stack_path(stack: str) -> str:
-    """The file of the stack's config, from the project's folder on."""
+    """Return the path of a stack's config file, relative to the project."""
     return f"stacks/Pulumi.{stack}.yaml"
 
 
 def known_stacks(root: Path | None = None) -> list[str]:
-    """The stacks that have a file of config, in order."""
+    """Return the names of the stacks with a config file, sorted."""
     root = project_root() if root is None else root
     return sorted(path.stem.removeprefix("Pulumi.") for path in root.glob(stack_path("*")))
 
 
 def sandbox_up(root: Path | None = None) -> str:
-    """The command that starts the sandbox as an environment says; without one it would have other nodes and another context."""
+    """Return the command that starts the sandbox for an environment, which sets its nodes and its context."""
     names = known_names(ENVIRONMENTS, root)
     environment = shlex.quote(names[0]) if len(names) == 1 else "ENV"
     return f"trainform sandbox up -e {environment}" if names else "trainform sandbox up"

@@ -1,4 +1,4 @@
-"""Handlers of signals for the time of a block."""
+"""A signal handler that is installed inside a block."""
 
 from __future__ import annotations
 
@@ -10,18 +10,20 @@ from typing import Any
 
 
 @contextlib.contextmanager
-def handled(numbers: Iterable[signal.Signals], handler: Any) -> Iterator[None]:
-    """Inside the block the handler hears these signals. What is ignored already stays so (`nohup`). Outside of the main thread signals
-    are somebody else's: nothing changes."""
+def signal_handler(numbers: Iterable[signal.Signals], handler: Any) -> Iterator[None]:
+    """Install a handler for these signals inside the block. Signals that are ignored already (`nohup`) stay ignored.
+
+    Outside of the main thread nothing changes, since Python allows signal handlers in the main thread only.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.getsignal(number) for number in numbers}
-    chosen = {number: old for number, old in before.items() if old != signal.SIG_IGN}
-    for number in chosen:
+    previous = {number: signal.getsignal(number) for number in numbers}
+    replaced = {number: old for number, old in previous.items() if old != signal.SIG_IGN}
+    for number in replaced:
         signal.signal(number, handler)
     try:
         yield
     finally:
-        for number, old in chosen.items():
+        for number, old in replaced.items():
             signal.signal(number, old)

@@ -1,4 +1,4 @@
-"""What ends a job while pods of it still run is read from the rendered objects, and told where nothing does."""
+"""What ends a job while pods of it still run is read from the rendered objects; a note says if nothing does."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.backends.trainer_samples import MPI, ON_MPI, TORCH, plan_on, told_on, with_spec
-from tests.samples import WITH_EXTRAS, plan, reasons
+from tests.backends.trainer.samples import MPI, ON_MPI, TORCH, plan_on, told_on, with_spec
+from tests.support.samples import WITH_EXTRAS, plan, reasons
 from trainform.backends.endings import Part, all_of, any_of
 from trainform.plan.model import Ending
 
@@ -115,26 +115,24 @@ NOTHING: list[tuple[str, dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("backend", "parts", "role"), NOTHING)
-def test_it_is_told_where_the_role_that_should_end_the_job_does_not(
-    backend: str, parts: dict[str, Any], role: str
-) -> None:
+def test_a_note_if_the_ending_role_does_not_end_the_job(backend: str, parts: dict[str, Any], role: str) -> None:
     found = plan(backend=backend, **parts)
-    (told,) = [note for note in found.notes if note.startswith("nothing ends")]
-    assert told.startswith(f"nothing ends this job when the role {role} completes: the pods of ")
+    (note,) = [text for text in found.notes if text.startswith("nothing ends")]
+    assert note.startswith(f"nothing ends this job when the role {role} completes: the pods of ")
     assert not any(role in ending.roles for ending in found.ends_with)
 
 
-def test_what_runs_on_and_what_it_holds() -> None:
-    (told,) = [note for note in plan(**LAUNCHER, policies=[]).notes if "nothing ends" in note]
-    assert told == (
+def test_the_note_names_pods_that_run_on_and_their_accelerators() -> None:
+    (note,) = [text for text in plan(**LAUNCHER, policies=[]).notes if "nothing ends" in text]
+    assert note == (
         "nothing ends this job when the role launcher completes: the pods of worker, with 24 a800, run until they end by themselves, or until "
         "the job is deleted"
     )
-    (told,) = [note for note in plan(**CHIEF, policies=[]).notes if "nothing ends" in note]
-    assert "completes: the pods of ps and worker run until" in told
+    (note,) = [text for text in plan(**CHIEF, policies=[]).notes if "nothing ends" in text]
+    assert "completes: the pods of ps and worker run until" in note
 
 
-def test_nothing_is_told_where_no_other_pod_is_left() -> None:
+def test_no_note_if_no_other_pod_is_left() -> None:
     watcher = {"replicas": 0, "ranked": False, "command": COMMAND}
     for backend in ("volcano", "jobset", "trainer"):
         parts: dict[str, Any] = {"policies": []} if backend == "volcano" else {}
@@ -151,10 +149,10 @@ def test_a_runtime_that_is_named_ends_the_job_as_it_says() -> None:
     assert ends(None, **ON_MPI) == ["the role launcher, if the ClusterTrainingRuntime shared says so"]
     assert ends(TORCH) == ends(None) == []
     for policy in (None, {"operator": "All", "targetReplicatedJobs": ["node"]}):
-        (told,) = told_on(with_spec(MPI, {"template": {"spec": {"successPolicy": policy}}}), **ON_MPI)
-        assert "template.spec.successPolicy does not end the job when `launcher` has succeeded" in told
-    (told,) = told_on(with_spec(MPI, {"template": {"spec": {"successPolicy": "All"}}}), **ON_MPI)
-    assert "template.spec.successPolicy must be a mapping" in told
+        (note,) = told_on(with_spec(MPI, {"template": {"spec": {"successPolicy": policy}}}), **ON_MPI)
+        assert "template.spec.successPolicy does not end the job when `launcher` has succeeded" in note
+    (note,) = told_on(with_spec(MPI, {"template": {"spec": {"successPolicy": "All"}}}), **ON_MPI)
+    assert "template.spec.successPolicy must be a mapping" in note
 
 
 def test_a_patch_that_is_no_policy_is_refused() -> None:
@@ -175,7 +173,7 @@ def test_a_patch_that_is_no_policy_is_refused() -> None:
 A, B0, B1 = Part("a", "a"), Part("b-0", "b"), Part("b-1", "b")
 
 
-def test_parts_in_words() -> None:
+def test_texts_of_endings() -> None:
     every = [A, B0, B1]
     assert all_of(every, [B1, B0]) == (Ending("the role b", ("b",)),)
     assert all_of(every, [B0]) == (Ending("b-0", ("b",)),)

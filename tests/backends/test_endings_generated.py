@@ -12,13 +12,14 @@ import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
-from tests.generated_fields import ACTIONS, EVENTS, policies
-from tests.generators import ENVIRONMENT, experiments
-from tests.samples import environment, experiment
-from trainform.backends.job import job_manifests, job_problems, plan_job
-from trainform.catalog import defaults
+from tests.support.generated_fields import ACTIONS, EVENTS, policies
+from tests.support.generators import ENVIRONMENT, experiments
+from tests.support.rendering import job_problems, plan_job
+from tests.support.samples import environment, experiment
+from trainform import defaults
 from trainform.manifests.manifest import job_body
 from trainform.plan import Plan
+from trainform.render import job_manifests
 from trainform.spec import Environment, Experiment
 from trainform.spec.load import parse
 
@@ -114,14 +115,14 @@ def pods_of(plan: Plan, *roles: str) -> list[str]:
 
 
 def is_as_told(plan: Plan, data: st.DataObject) -> bool:
-    """Hold the plan's words against the controller; whether it is told that nothing ends the job."""
+    """Compare the plan with the controller; returns whether a note says that nothing ends the job."""
     others = [role.name for role in plan.roles if role.name != plan.ending_role and role.replicas > 0]
-    told = any(text.startswith("nothing ends this job") for text in plan.notes)
+    noted = any(text.startswith("nothing ends this job") for text in plan.notes)
     if plan.ending_role is not None and others:
         ending = data.draw(st.permutations(pods_of(plan, plan.ending_role)))
-        said = any(plan.ending_role in each.roles for each in plan.ends_with)
-        assert (after(plan, ending) == ENDED) is said, "the job ends with the role if, and only if, the plan says so"
-        assert told is not said
+        planned = any(plan.ending_role in each.roles for each in plan.ends_with)
+        assert (after(plan, ending) == ENDED) is planned, "the job ends with the role if, and only if, the plan says so"
+        assert noted is not planned
     for each in plan.ends_with:
         for role in each.roles:
             assert after(plan, pods_of(plan, role)) == ENDED
@@ -129,10 +130,10 @@ def is_as_told(plan: Plan, data: st.DataObject) -> bool:
         last, *before = data.draw(st.permutations(pods_of(plan, str(plan.ending_role))))
         early = data.draw(st.permutations([*before, *pods_of(plan, *others)]))
         assert after(plan, early) != ENDED, f"before {last} has succeeded"
-    return told
+    return noted
 
 
-def test_whatever_an_experiment_says() -> None:
+def test_endings_of_any_experiment() -> None:
     seen: Counter[tuple[bool, bool]] = Counter()
 
     @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
@@ -170,7 +171,7 @@ SIMPLE = st.lists(
 )
 
 
-def test_whatever_policies_stand_beside_the_defaults() -> None:
+def test_endings_with_any_policies() -> None:
     seen: Counter[bool] = Counter()
 
     @settings(max_examples=300, deadline=None)
@@ -191,7 +192,7 @@ def test_whatever_policies_stand_beside_the_defaults() -> None:
 
 @pytest.mark.parametrize("network", NETWORKS)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_whatever_success_policy_a_jobset_has(shape: dict[str, Any], network: dict[str, Any]) -> None:
+def test_endings_with_any_success_policy_of_a_jobset(shape: dict[str, Any], network: dict[str, Any]) -> None:
     parts = {**shape, "network": network, "backend": "jobset"}
     known = pods_of(plan_job(experiment(**parts), HOSTS), *shape["roles"])
     patches = st.fixed_dictionaries(

@@ -3,70 +3,86 @@
 from __future__ import annotations
 
 import re
+import textwrap
 
 import pytest
 import yaml
 
 from tests.conftest import ROOT, Golden
-from tests.repository import names
-from trainform.backends import job_manifests, plan_job, platform_manifests
-from trainform.backends.job import BACKENDS, job_problems
+from tests.support.repository import names
+from trainform.backends.table import BACKENDS
+from trainform.check import check_environment, check_experiment
 from trainform.cli.main import main
-from trainform.examine import examine, examine_environment
 from trainform.manifests.documents import to_yaml
+from trainform.render import RenderedJob, render_job
+from trainform.render_platform import platform_manifests
 
 EXPERIMENTS = names("experiments")
 ENVIRONMENTS = names("environments")
 GOLDEN = ROOT / "tests" / "golden"
+REFUSALS = GOLDEN / "refusals.txt"
 
 
-def rendered(name: str, backend: str) -> str:
-    """All objects, or the problems that keep the operator from running the experiment."""
-    examined = examine(name, "dev")
-    experiment, environment = examined.checked()
-    on_it = experiment.model_copy(update={"backend": backend})
-    problems = job_problems(on_it, environment)
-    if problems:
-        return "\n".join(f"# {problem}" for problem in problems) + "\n"
-    return to_yaml(job_manifests(plan_job(on_it, environment)))
+def rendered(name: str, backend: str) -> RenderedJob:
+    """The experiment on the backend, or the problems that keep the operator from running it."""
+    job = check_experiment(name, "dev").checked()
+    # the environment's own backend is not written in the experiment, whose record would then differ from that of `render`
+    update = {} if backend == job.plan.backend else {"backend": backend}
+    return render_job(job.experiment.model_copy(update=update), job.environment)
+
+
+def refusals(backend: str) -> dict[str, str]:
+    """The problems of each teaching experiment that the backend refuses, by the experiment's name."""
+    jobs = {name: rendered(name, backend) for name in EXPERIMENTS}
+    return {name: "\n".join(map(str, job.problems)) for name, job in jobs.items() if job.problems}
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_experiments(name: str, backend: str, golden: Golden) -> None:
-    golden(GOLDEN / name / f"{backend}.yaml", rendered(name, backend))
+    """The objects where the backend runs the experiment; where it refuses it, only `test_refusals` has a text of it."""
+    job, path = rendered(name, backend), GOLDEN / name / f"{backend}.yaml"
+    if job.problems:
+        assert not path.exists()
+    else:
+        golden(path, to_yaml(job.manifests))
+
+
+def test_refusals(golden: Golden) -> None:
+    found = {f"{name} on {backend}": text for backend in BACKENDS for name, text in refusals(backend).items()}
+    golden(REFUSALS, "\n".join(f"{title}\n{textwrap.indent(text, '  ')}\n" for title, text in sorted(found.items())))
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_what_render_prints(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_output_of_render(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as exit_:
         main(["render", name, "-e", "dev"])
     assert exit_.value.code in (0, None)
     printed = capsys.readouterr().out
-    assert printed == rendered(name, "volcano")
+    assert printed == to_yaml(rendered(name, "volcano").manifests)
     assert list(yaml.safe_load_all(printed)) == [
-        manifest.body for manifest in job_manifests(examine(name, "dev").plan())
+        manifest.body for manifest in check_experiment(name, "dev").checked().manifests
     ]
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
 def test_environments(name: str, golden: Golden) -> None:
-    golden(GOLDEN / name / "platform.yaml", to_yaml(platform_manifests(examine_environment(name).checked())))
+    golden(GOLDEN / name / "platform.yaml", to_yaml(platform_manifests(check_environment(name).checked())))
 
 
-@pytest.mark.parametrize("document", ["README.md", "docs/how-it-works.md"])
+@pytest.mark.parametrize("document", ["README.md", "docs/explanation/revisions.md"])
 def test_documents_show_the_revision(document: str, golden: Golden) -> None:
     """Names of objects in them are those that a reader gets."""
     path = ROOT / document
     written = path.read_text(encoding="utf-8")
     pattern = r"\b(resnet(?:-launch-script)?)-[0-9a-f]{6}\b"
-    shown, count = re.subn(pattern, rf"\1-{examine('resnet', 'dev').plan().revision}", written)
+    shown, count = re.subn(pattern, rf"\1-{check_experiment('resnet', 'dev').checked().plan.revision}", written)
     assert count
     golden(path, shown)
 
 
 def test_no_file_is_left_over() -> None:
-    expected = {f"{name}/{backend}.yaml" for name in EXPERIMENTS for backend in BACKENDS} | {
-        f"{name}/platform.yaml" for name in ENVIRONMENTS
-    }
-    assert {str(path.relative_to(GOLDEN)) for path in GOLDEN.rglob("*.yaml")} == expected
+    refused = {f"{name}/{backend}.yaml" for backend in BACKENDS for name in refusals(backend)}
+    expected = {f"{name}/{backend}.yaml" for name in EXPERIMENTS for backend in BACKENDS} - refused
+    expected |= {f"{name}/platform.yaml" for name in ENVIRONMENTS} | {REFUSALS.name}
+    assert {str(path.relative_to(GOLDEN)) for path in GOLDEN.rglob("*") if path.is_file()} == expected

@@ -34,7 +34,7 @@ def test_places(path: str, found: list[str]) -> None:
     assert [written(where) for _, _, where in places(BODY, path)] == found
 
 
-def test_nothing_is_found_in_what_is_no_mapping() -> None:
+def test_nothing_is_found_in_a_value_that_is_no_mapping() -> None:
     assert [*places(None, "spec.replicas")] == []
 
 

@@ -7,18 +7,20 @@ from collections.abc import Mapping
 import pytest
 
 from tests.backends.test_golden import EXPERIMENTS
-from trainform.backends import job_manifests, job_problems, plan_job
-from trainform.backends.job import BACKENDS
-from trainform.examine import examine
+from tests.support.rendering import job_problems, plan_job
+from trainform.backends.table import BACKENDS
+from trainform.check import check_experiment
 from trainform.manifests.manifest import Manifest, resource_name
 from trainform.plan import Plan
+from trainform.render import job_manifests
 
 OF_A_REVISION = {"launch-script", "pod-group", "runtime"}
 
 
 def revisions(name: str, backend: str) -> list[Plan]:
     """The experiment on the operator, before and after a change of its variables; empty where the operator cannot run it."""
-    experiment, environment = examine(name, "dev").checked()
+    job = check_experiment(name, "dev").checked()
+    experiment, environment = job.experiment, job.environment
     before = experiment.model_copy(update={"backend": backend})
     if job_problems(before, environment):
         return []

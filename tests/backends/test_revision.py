@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 from typing import Any
 
 import pytest
 
-from tests.samples import CLUSTER, JOB, environment, plan
-from trainform.backends import job_manifests, plan_job
+from tests.support.rendering import plan_job
+from tests.support.samples import CLUSTER, JOB, environment, plan
 from trainform.manifests.documents import to_yaml
+from trainform.render import job_manifests
 from trainform.spec import Experiment
 
 BASE: dict[str, Any] = {
@@ -92,7 +94,7 @@ def revision(data: dict[str, Any], run: int = 1, **cluster: Any) -> str:
         ("image_pull_policy", "Always"),
         ("service_account", "trainer"),
         ("node_selector", {"zone": "a"}),
-        ("tolerations", [{"operator": "Exists"}]),
+        ("tolerations", [{"key": "spot", "operator": "Exists"}]),
         ("manifest_overrides", {"job": {"spec": {"runningEstimate": "1h"}}}),
         ("manifest_overrides", {"launch-script": {"data": {"launch.sh": "exec python"}}}),
     ],
@@ -104,7 +106,7 @@ def test_a_new_revision(path: str, value: Any) -> None:
 @pytest.mark.parametrize(
     ("path", "value"),
     [
-        ("roles/worker/ranked", True),  # said and meant alike: the default
+        ("roles/worker/ranked", True),  # the default, written out
         ("roles/evaluation-watcher/replicas", 5),
         ("roles/evaluation-watcher/replicas", 0),
         ("roles/evaluation-watcher/min_available", 0),
@@ -142,7 +144,7 @@ GIT = {"repository": "https://git.example.com/sdxl.git", "commit": "0" * 40, "pa
 PREPARED: dict[str, Any] = {**BASE, "prepare": [{"name": "code", "git": GIT}]}
 
 
-def test_a_rotation_of_keys_changes_the_secret_alone() -> None:
+def test_a_rotation_of_keys_changes_the_secret_and_the_record_alone() -> None:
     before, after = (
         plan_job(Experiment.model_validate(data), environment())
         for data in (WITH_SSH, changed(WITH_SSH, "ssh/rotation", 2))
@@ -150,9 +152,9 @@ def test_a_rotation_of_keys_changes_the_secret_alone() -> None:
     assert before.revision == after.revision
     assert before.ssh is not None and after.ssh is not None
     assert (before.ssh.rotation, after.ssh.rotation) == (1, 2)
-    different = [
-        one.key for one, other in zip(job_manifests(before), job_manifests(after), strict=True) if one.key != "ssh" and one != other
-    ]  # fmt: skip
+    assert before.record != after.record
+    unrecorded = (job_manifests(dataclasses.replace(plan, record=None)) for plan in (before, after))
+    different = [one.key for one, other in zip(*unrecorded, strict=True) if one.key != "ssh" and one != other]
     assert different == []
 
 
@@ -160,7 +162,7 @@ def test_a_rotation_of_keys_changes_the_secret_alone() -> None:
     ("path", "value"),
     [("ssh/port", 2022), ("ssh/secret", "team.keys"), ("ssh/roles", ["evaluation-watcher", "worker"])],
 )
-def test_what_else_ssh_says_is_in_the_pods(path: str, value: Any) -> None:
+def test_other_fields_of_ssh_change_the_pods(path: str, value: Any) -> None:
     assert revision(changed(WITH_SSH, path, value)) != revision(WITH_SSH)
 
 
@@ -184,7 +186,7 @@ def test_a_run_is_a_revision() -> None:
     assert revision(BASE, 2) == revision(BASE, 2)
 
 
-def test_what_the_environment_says_counts() -> None:
+def test_fields_of_the_environment_change_the_revision() -> None:
     before = revision(BASE)
     kinds = CLUSTER["accelerators"]
     moved = {**kinds, "a800": {**kinds["a800"], "resource": "nvidia.com/a800"}}

@@ -9,20 +9,20 @@ from typing import Any
 
 import pytest
 
-from tests.bench import ways
-from tests.bench.aims import judge_at_least, judge_at_most, judge_seconds
-from tests.bench.by_hand import token_program, typed_program
-from tests.bench.commands import REPOSITORY, Command, measure, run
-from tests.bench.display import BEGIN, END, between_markers, to_markdown
-from tests.bench.registered import objects
-from tests.bench.rounds import in_turn
-from tests.bench.samples import Ratio, Sample, Series, compare
-from tests.bench.sections import Section
-from tests.bench.shapes import write_shape, write_yaml
-from tests.bench.spelling import spell_megabytes, spell_ratio, spell_seconds
-from tests.growing import ACCEPTED, grown_files
+from bench import ways
+from bench.aims import judge_at_least, judge_at_most, judge_seconds
+from bench.by_hand import token_program, typed_program
+from bench.commands import REPOSITORY, Command, measure, run
+from bench.display import BEGIN, END, between_markers, to_markdown
+from bench.registered import left_out, objects
+from bench.rounds import in_turn
+from bench.samples import Ratio, Sample, Series, compare
+from bench.sections import Section
+from bench.shapes import write_shape, write_yaml
+from bench.spelling import spell_megabytes, spell_ratio, spell_seconds
+from tests.support.growing import ACCEPTED, grown_files
+from trainform.check import check_experiment
 from trainform.errors import TrainformError
-from trainform.examine import examine
 from trainform.progress import SILENT
 
 
@@ -83,7 +83,7 @@ def test_times_are_spelled_with_three_digits(seconds: float, text: str) -> None:
     assert spell_seconds(seconds) == text
 
 
-def test_other_numbers() -> None:
+def test_spans_memory_and_ratios_are_spelled() -> None:
     assert spell_ratio(Ratio("a / b", 1.039, 0.98, 1.1)) == "1.04 (0.98 … 1.10)"
     assert (spell_megabytes(36.4), spell_megabytes(None)) == ("36 MB", "")
 
@@ -107,18 +107,18 @@ def test_the_report_goes_between_the_markers_and_nowhere_else() -> None:
 
 @pytest.mark.parametrize("document", ["", BEGIN, f"{END}{BEGIN}", f"{BEGIN}{END}{BEGIN}{END}"])
 def test_a_document_without_one_place_is_refused(document: str) -> None:
-    with pytest.raises(TrainformError, match="not exactly one place"):
+    with pytest.raises(TrainformError, match="not have exactly one place"):
         between_markers(document, "text")
 
 
 def test_the_document_of_the_repository_has_the_place() -> None:
-    between_markers((REPOSITORY / "docs" / "benchmarks.md").read_text(), "text")
+    between_markers((REPOSITORY / "docs" / "reference" / "benchmarks.md").read_text(), "text")
 
 
 @pytest.mark.parametrize("pods", [4, 8192])
 def test_a_shape_of_any_size_is_accepted_by_check(tmp_path: Path, pods: int) -> None:
     shape = write_shape(tmp_path, pods)
-    assert examine(str(shape.experiment), str(shape.environment)).plan().totals.pods == pods
+    assert check_experiment(str(shape.experiment), str(shape.environment)).checked().plan.totals.pods == pods
 
 
 MANIFESTS = [
@@ -138,17 +138,31 @@ def test_programs_by_hand_are_python_and_name_every_object() -> None:
 
 
 def test_registered_objects_are_compared_without_what_pulumi_adds() -> None:
-    def export(namespace: str, cluster_ip: str, **added: Any) -> dict[str, Any]:
+    def export(namespace: str, cluster_ip: str, data: dict[str, str] | None = None, **added: Any) -> dict[str, Any]:
         inputs = {"kind": "Service", "metadata": {"name": "sdxl-lora", "namespace": namespace, **added}}
         resource = {
             "type": "kubernetes:core/v1:Service",
-            "inputs": {**inputs, "spec": {"clusterIP": cluster_ip}, **added},
+            "inputs": {**inputs, "spec": {"clusterIP": cluster_ip}, "data": {} if data is None else data, **added},
         }
         return {"deployment": {"resources": [resource, {"type": "pulumi:pulumi:Stack"}]}}
 
     ours = objects(export("bench", "None"))
     assert ours == objects(export("by-hand", "None", __defaults=[]))
     assert ours != objects(export("by-hand", "10.0.0.7"))
+    ours = objects(export("bench", "None", data={"job": "sdxl-lora-f24334", "version": "1.2.3"}))
+    assert ours == objects(export("by-hand", "None", data={"job": "sdxl-lora-f24334"}))
+    assert ours != objects(export("by-hand", "None", data={"job": "sdxl-lora-000000", "version": "1.2.3"}))
+
+
+def test_what_a_program_leaves_out_is_listed_and_what_it_adds_is_refused() -> None:
+    def preview(*kinds: str) -> dict[str, Any]:
+        return {"steps": [{"urn": f"urn::{kind}::llama", "newState": {"type": kind}} for kind in kinds]}
+
+    whole, part = preview("Rendezvous", "RoleGroup", "Job"), preview("Rendezvous", "Job")
+    assert left_out(whole, part) == ["RoleGroup"]
+    assert left_out(whole, whole) == []
+    with pytest.raises(TrainformError, match="one program alone registers urn::RoleGroup::llama"):
+        left_out(part, whole)
 
 
 PYTHON = Command(
@@ -156,7 +170,7 @@ PYTHON = Command(
 )
 
 
-def test_a_command_that_fails_is_told_with_its_end() -> None:
+def test_a_failed_command_is_an_error_with_the_end_of_its_output() -> None:
     with pytest.raises(TrainformError, match=r"ended with code 3; its last lines:\n  \| \['last words'\]"):
         measure(PYTHON)
     sample, output = run(dataclasses.replace(PYTHON, codes=(3,)))
@@ -166,7 +180,7 @@ def test_a_command_that_fails_is_told_with_its_end() -> None:
     assert sample.megabytes > 1
 
 
-def test_a_command_that_is_not_there_is_told() -> None:
+def test_a_missing_command_is_an_error() -> None:
     with pytest.raises(TrainformError, match="`no-such-command` could not be started"):
         measure(Command("nothing", ("no-such-command",), REPOSITORY))
 
@@ -177,7 +191,7 @@ def test_the_largest_files_are_accepted(way: str, tmp_path: Path) -> None:
     experiment, environment = tmp_path / "experiment.yaml", tmp_path / "environment.yaml"
     for path, data in zip((experiment, environment), grown_files(way, ways.WAYS[way], ways.BACKEND), strict=True):
         write_yaml(path, data)
-    found = examine(str(experiment), str(environment)).problems
+    found = check_experiment(str(experiment), str(environment)).problems
     assert len(found) == (0 if way in ACCEPTED else ways.WAYS[way])
 
 
@@ -190,7 +204,7 @@ def test_growth_is_shown_side_by_side_and_judged_by_its_last_step() -> None:
     taken["roles", 8] = series("roles", 1.1, 2.2, 4.4)
     table = ways.table(taken)
     assert table.columns == ("what grows", "n", "at n / 8", "at n / 4", "at n / 2", "at n", "n / 8 → n / 4", "n / 4 → n / 2", "n / 2 → n")  # fmt: skip
-    assert table.rows[0][2:] == ("200 ms", "400 ms", "800 ms", "1.60 s", "2.00 times", "2.00 times", "2.00 times")
+    assert table.rows[0][2:] == ("200 ms", "400 ms", "800 ms", "1.60 s", "2.00x", "2.00x", "2.00x")
     judged = {one.what: one.verdict for one in ways.judge(taken)}
-    assert judged.pop("640 / 320 roles: check") == "missed"
+    assert judged.pop("64 / 32 roles: check") == "missed"
     assert set(judged.values()) == {"met"}

@@ -15,8 +15,10 @@ import pytest
 import yaml
 
 from tests.cli.running import error_of, run
-from tests.repository import ROOT, copy_stacks, names
-from trainform.catalog import defaults
+from tests.support.repository import ROOT, copy_stacks, names
+from trainform import defaults
+from trainform.render_platform import platform_manifests
+from trainform.spec.load import load_environment
 
 HELLO = (ROOT / "stacks/experiments/hello.yaml").read_bytes()
 DEV = (ROOT / "stacks/environments/dev.yaml").read_bytes()
@@ -61,15 +63,15 @@ def test_problems_have_the_line() -> None:
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
-        (b"", "holds nothing, not a mapping"),
+        (b"", "the file holds nothing, not a mapping"),
         (b"a: &a [*a]\n", "<stdin>:1"),
         (b"name: !!python/object:os.system x\n", "<stdin>:1"),
         (b"\xff\xfe", "is not UTF-8"),
-        (b"# " + b"x" * defaults.LARGEST_FILE, "is longer than 1 MiB"),
+        (b"# " + b"x" * defaults.LARGEST_FILE, "the text is longer than 1 MiB"),
     ],
     ids=["nothing", "itself", "a tag", "no text", "too long"],
 )
-def test_it_is_read_like_a_file(given: bytes, reason: str) -> None:
+def test_standard_input_is_read_like_a_file(given: bytes, reason: str) -> None:
     code, out, err = piped("check", "-", "-e", "dev", given=given)
     assert (code, out) == (2, "")
     assert reason in err
@@ -77,27 +79,27 @@ def test_it_is_read_like_a_file(given: bytes, reason: str) -> None:
     assert "Traceback" not in err
 
 
-def test_verbs_that_take_an_environment_take_it_from_there(tmp_path: Path) -> None:
+def test_commands_read_an_environment_from_standard_input(tmp_path: Path) -> None:
     for words in (["doctor"], ["sandbox", "up", "--folder", str(tmp_path / "sandbox")]):
         code, out, err = piped(*words, "-e", "-", given=DEV + b"further: 1\n")
         assert (code, out) == (2, "")
         assert f"<stdin>:{DEV.count(NEWLINE) + 1}: further" in err.replace("\n", " ")
 
 
-def test_only_one_file_comes_from_it() -> None:
+def test_only_one_file_can_come_from_standard_input() -> None:
     for words in (["plan", "-", "-e", "-"], ["check", "-", "-", "-e", "dev"]):
         assert error_of(*words, code=2)["message"] == "only one file can come from standard input"
 
 
-def test_it_is_closed() -> None:
+def test_a_closed_standard_input_is_an_error() -> None:
     command = f"{sys.executable} -m trainform check - -e dev <&-"
     done = subprocess.run(["sh", "-c", command], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 2
-    assert "<stdin>: (whole file)\n  why: is closed" in done.stderr
+    assert "<stdin>: (whole file)\n  why: standard input is closed" in done.stderr
 
 
 @pytest.mark.parametrize("flags", [[], ["-q"]])
-def test_a_person_is_asked_for_it(flags: list[str]) -> None:
+def test_a_note_says_that_the_terminal_is_read(flags: list[str]) -> None:
     master, terminal = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "trainform", "check", "-", "-e", "dev", *flags],
@@ -125,7 +127,7 @@ def test_an_interrupt_is_an_error_like_others(tmp_path: Path) -> None:
     out, err = process.communicate(timeout=120)
     os.close(master)
     assert (process.returncode, err) == (130, "")
-    assert json.loads(out)["error"]["message"] == "interrupted; to go on, run the same command again"
+    assert json.loads(out)["error"]["message"] == "interrupted; run the same command again to continue"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -146,12 +148,12 @@ def write(project: Path, stack: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("name", names("experiments"))
-def test_every_stack_is_its_experiment(name: str) -> None:
+def test_every_stack_chooses_its_experiment(name: str) -> None:
     assert run("render", "-s", f"{name}.dev") == run("render", name, "-e", "dev")
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_the_run_is_the_stack_s(verb: str, project: Path) -> None:
+def test_the_run_comes_from_the_stack(verb: str, project: Path) -> None:
     write(
         project, "again", "config:\n  trainform:experiment: hello\n  trainform:environment: dev\n  trainform:run: '7'\n"
     )
@@ -165,7 +167,7 @@ def test_the_run_is_the_stack_s(verb: str, project: Path) -> None:
     assert run(verb, "-s", "organization/trainform/again", "-q")[1] == out
 
 
-def test_paths_count_from_the_project(project: Path) -> None:
+def test_paths_in_a_stack_are_relative_to_the_project(project: Path) -> None:
     write(project, "mine", "config: {'trainform:experiment': stacks/experiments/hello.yaml, 'trainform:environment': ./stacks/environments/dev.yaml}\n")  # fmt: skip
     assert run("render", "-s", "mine") == run("render", "hello", "-e", "dev")
 
@@ -186,7 +188,7 @@ def test_secrets_are_neither_needed_nor_shown(project: Path) -> None:
     error = error_of("plan", "-s", "mine", code=2)
     assert error["problems"] == [
         {"source": "stacks/Pulumi.mine.yaml", "line": 2, "path": "config.trainform:experiment", "value": None,
-         "reason": "is a secret, and what a job runs is none", "fix": "pulumi config set trainform:experiment VALUE"}
+         "reason": "the value is a secret, and what a job runs is none", "fix": "pulumi config set trainform:experiment VALUE", "code": "", "fingerprint": ""}
     ]  # fmt: skip
     for text in (
         "  token: hunter2\n  token: hunter2\n  hunter2\n",
@@ -203,17 +205,17 @@ def test_secrets_are_neither_needed_nor_shown(project: Path) -> None:
 @pytest.mark.parametrize(
     ("stack", "text", "reason", "fix"),
     [
-        ("helo.dev", None, "has no file stacks/Pulumi.STACK.yaml", "did you mean hello.dev?"),
-        ("../hello", None, "has no file stacks/Pulumi.STACK.yaml", "did you mean hello.dev?"),
-        ("x", "config: {'trainform:experiment': hello}", "is not set", "pulumi config set -s x trainform:environment NAME"),
-        ("x", "config: {'trainform:experiment': helo, 'trainform:environment': dev}", "is not a file of stacks/experiments/", "did you mean hello?"),
-        ("x", "config: {'trainform:experiment': hello, 'trainform:environment': dev, 'trainform:run': 0}", "is not a whole number from 1", "pulumi config set trainform:run 2"),
-        ("x", "config: {'trainform:experiment': '-', 'trainform:environment': dev}", "is not a file of stacks/experiments/", "known: "),
-        ("x", "- a", "holds a list, not a mapping", ""),
+        ("helo.dev", None, "the stack has no file stacks/Pulumi.STACK.yaml", "did you mean hello.dev?"),
+        ("../hello", None, "the stack has no file stacks/Pulumi.STACK.yaml", "did you mean hello.dev?"),
+        ("x", "config: {'trainform:experiment': hello}", "the value is not set", "pulumi config set -s x trainform:environment NAME"),
+        ("x", "config: {'trainform:experiment': helo, 'trainform:environment': dev}", "no file of stacks/experiments/ has this name", "did you mean hello?"),
+        ("x", "config: {'trainform:experiment': hello, 'trainform:environment': dev, 'trainform:run': 0}", "the value is not a whole number from 1", "pulumi config set trainform:run 2"),
+        ("x", "config: {'trainform:experiment': '-', 'trainform:environment': dev}", "no file of stacks/experiments/ has this name", "known: "),
+        ("x", "- a", "the file holds a list, not a mapping", ""),
         ("x", "config: [", "is not YAML that can be read", ""),
     ],
 )  # fmt: skip
-def test_stacks_that_are_wrong(stack: str, text: str | None, reason: str, fix: str, project: Path) -> None:
+def test_invalid_stacks_are_refused(stack: str, text: str | None, reason: str, fix: str, project: Path) -> None:
     if text is not None:
         write(project, stack, text)
     for verb in VERBS:
@@ -223,10 +225,9 @@ def test_stacks_that_are_wrong(stack: str, text: str | None, reason: str, fix: s
 
 
 def test_the_environments_own_stack_runs_nothing() -> None:
-    for verb in ("plan", "render"):
-        (problem,) = error_of(verb, "-s", "dev", code=2)["problems"]
-        assert "this stack is the environment's own" in problem["reason"]
-        assert problem["fix"].startswith("run `pulumi preview -s dev`")
+    (problem,) = error_of("plan", "-s", "dev", code=2)["problems"]
+    assert "this stack is the environment's own" in problem["reason"]
+    assert problem["fix"].startswith("run `pulumi preview -s dev`")
 
 
 @pytest.mark.parametrize("key", ["trainform:environment", "trainform:config:environment", "environment"])
@@ -259,10 +260,106 @@ def test_several_stacks_are_checked(project: Path) -> None:
 
 @pytest.mark.parametrize("words", [["hello"], ["-e", "dev"], ["--run", "2"], ["hello", "-e", "dev", "--run", "2"]])
 @pytest.mark.parametrize("verb", [*VERBS, "rehearse"])
-def test_a_stack_goes_with_nothing_else(verb: str, words: list[str]) -> None:
-    assert error_of(verb, "-s", "hello.dev", *words, code=2)["message"].startswith("-s does not go with ")
+def test_a_stack_cannot_be_combined_with_other_arguments(verb: str, words: list[str]) -> None:
+    assert error_of(verb, "-s", "hello.dev", *words, code=2)["message"].startswith("-s cannot be used with ")
 
 
-def test_the_environment_of_the_shell_is_for_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+# --- environments
+
+
+def test_an_environment_is_checked_alone() -> None:
+    assert run("check", "-e", "dev") == (0, "dev: ok, an environment\n", "")
+    assert run("check", "-e", "stacks/environments/dev.yaml", "-e", "tests/environments/lab.yaml") == (
+        0, "dev: ok, an environment\nlab: ok, an environment\n", ""
+    )  # fmt: skip
+    assert piped("check", "-e", "-", given=DEV) == (0, "dev: ok, an environment\n", "")
+    assert run("check", "-e", "dev", "-e", "dev")[1] == "dev: ok, an environment\n"
+    (result,) = json.loads(run("check", "-e", "dev", "--json")[1])["experiments"]
+    assert result == {"name": "dev", "environment": "dev", "ok": True, "notes": [], "problems": []}
+
+
+def test_problems_of_all_environments_are_told(tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.yaml"
+    wrong.write_text(DEV.decode() + "further: 1\n")
+    code, out, err = run("check", "-e", str(wrong), "-e", "dev", "-e", "dve")
+    assert (code, out) == (2, "dev: ok, an environment\n")
+    assert err.startswith("trainform: 2 problems:\n")
+    assert f"{wrong}:{DEV.count(NEWLINE) + 1}: further" in err
+    assert "did you mean dev?" in err
+
+
+def test_an_experiment_in_several_environments() -> None:
+    code, out, err = run("check", "hello", "resnet", "-e", "dev", "-e", "tests/environments/lab.yaml")
+    assert (code, out.split("revision")[0]) == (2, "hello in dev: ok, 2 pods, 0 accelerators, ")
+    assert "why: in lab, the image is not from a registry that the environment allows" in err
+    results = json.loads(run("check", "hello", "-e", "dev", "-e", "tests/environments/lab.yaml", "--json")[1])
+    assert [(result["name"], result["environment"], result["ok"]) for result in results["experiments"]] == [
+        ("hello", "dev", True), ("hello", "lab", False),
+    ]  # fmt: skip
+
+
+def test_a_problem_in_every_environment_is_told_once(tmp_path: Path) -> None:
+    file = tmp_path / "typo.yaml"
+    file.write_bytes(HELLO.replace(b"registry", b"elsewhere") + b"further: 1\n")
+    other = tmp_path / "other.yaml"
+    other.write_bytes(DEV.replace(b"name: dev", b"name: other"))
+    err = run("check", str(file), "-e", "dev", "-e", str(other))[2]
+    assert err.startswith("trainform: 2 problems:\n")
+    assert "why: the image is not from a registry" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        (["plan", "hello", "-e", "dev", "--environment", "dev"], "'--environment' / '-e'"),
+        (["render", "-e", "dev", "-e", "prod"], "'--environment' / '-e'"),
+        (["rehearse", "hello", "-e", "dev", "-e", "prod"], "'--environment' / '-e'"),
+        (["plan", "-s", "hello.dev", "-s", "resnet.dev"], "'--stack' / '-s'"),
+        (["render", "-s", "hello.dev", "-s", "dev"], "'--stack' / '-s'"),
+        (["check", "hello", "-e", "dev", "--run", "1", "--run", "2"], "'--run'"),
+        (["check", "hello", "-e", "dev", "-o", "one", "-o", "two"], "'--output' / '-o'"),
+    ],
+)
+def test_an_option_with_one_value_is_given_once(words: list[str], option: str) -> None:
+    error = error_of(*words, code=2)
+    assert (error["message"], error["fix"]) == (
+        f"Option {option} is given more than once", "it has one value here: give it once",
+    )  # fmt: skip
+
+
+def test_a_switch_may_be_repeated() -> None:
+    assert run("check", "hello", "-e", "dev", "-q", "-q")[0] == 0
+
+
+def test_the_objects_of_an_environment_are_rendered(tmp_path: Path) -> None:
+    code, out, err = run("render", "-e", "dev")
+    bodies = list(yaml.safe_load_all(out))
+    assert (code, err) == (0, "")
+    assert bodies == [manifest.body for manifest in platform_manifests(load_environment("dev").checked())]
+    assert run("render", "-s", "dev") == (0, out, "")
+    assert json.loads(run("render", "-e", "dev", "--json")[1]) == bodies
+    assert run("render", "-e", "dev", "-o", str(tmp_path / "out.yaml")) == (0, "", "")
+    assert (tmp_path / "out.yaml").read_text() == out
+
+
+def test_the_variable_names_an_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    spaced = tmp_path / "of two words.yaml"
+    spaced.write_bytes(DEV)
+    monkeypatch.setenv("TRAINFORM_ENVIRONMENT", str(spaced))
+    assert run("check") == (0, "dev: ok, an environment\n", "")
+    assert run("check", "hello")[1].startswith("hello: ok, ")
+    assert run("render")[0] == 0
+    assert run("check", "-e", "tests/environments/lab.yaml")[1] == "lab: ok, an environment\n"
+    monkeypatch.setenv("TRAINFORM_ENVIRONMENT", "")
+    assert error_of("check", code=2)["message"] == "Missing argument 'EXPERIMENT'"
+
+
+def test_a_run_is_that_of_an_experiment() -> None:
+    message = "--run counts the runs of an experiment, and none is named"
+    for verb in ("check", "render"):
+        assert error_of(verb, "-e", "dev", "--run", "2", code=2)["message"] == message
+
+
+def test_the_environment_variable_is_ignored_with_a_stack(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRAINFORM_ENVIRONMENT", "nowhere")
     assert run("render", "-s", "hello.dev")[0] == 0

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import run
-from tests.repository import ROOT, copy_stacks
+from tests.support.repository import ROOT, copy_stacks
 from trainform.escaping import SEQUENCE
 
 BIN = Path(sys.executable).parent
@@ -32,7 +32,7 @@ SET_UP = {
     "zsh": 'bindkey -e; autoload -Uz compinit; compinit -D -u; eval "$(trainform completion zsh)"',
     "fish": "trainform completion fish | source",
 }
-PATIENCE_SECONDS = 60.0  # for a shell that hangs; nothing waits for it otherwise
+SHELL_SECONDS = 60.0  # for a shell that hangs; nothing waits for it otherwise
 
 
 class Terminal:
@@ -65,7 +65,7 @@ class Terminal:
         return found[1].strip() if found is not None else ""
 
     def _read(self, mark: str) -> str:
-        text, deadline = "", time.monotonic() + PATIENCE_SECONDS
+        text, deadline = "", time.monotonic() + SHELL_SECONDS
         while mark not in SEQUENCE.sub("", text):
             ready, _, _ = select.select([self._master], [], [], max(0.0, deadline - time.monotonic()))
             if not ready:
@@ -113,7 +113,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_the_tab_key_in_a_folder_of_the_project(shell: str, project: Path) -> None:
+def test_the_tab_key_completes_names_in_a_project(shell: str, project: Path) -> None:
     with terminal(shell, project / "stacks" / "experiments") as opened:
         assert {typed: opened.type(f"{typed}\t") for typed in CASES} == CASES
 
@@ -131,7 +131,7 @@ def test_a_value_behind_an_equals_sign(project: Path) -> None:
 
 
 @pytest.mark.parametrize("shell", ["zsh"])
-def test_names_of_files_are_no_commands(shell: str, project: Path) -> None:
+def test_names_that_need_quotes_are_not_completed(shell: str, project: Path) -> None:
     """zsh evaluates what it is offered."""
     for number, name in enumerate(("$(touch owned)", "`touch owned`", "\\$(touch owned)", "';touch owned;'", "a b")):
         (project / "stacks" / "experiments" / f"z{number}{name}.yaml").touch()
@@ -157,7 +157,7 @@ def answer(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("verb", ["", "check", "rehearse", "sandbox", "doctor"])
-def test_an_answer_loads_no_model(verb: str) -> None:
+def test_completion_imports_no_models(verb: str) -> None:
     """Nor what makes them: typer would convert words with it."""
     done = answer(*filter(None, ["trainform", verb]), "--", folder=ROOT)
     assert (done.returncode, "--help" in done.stdout.split()) == (0, True)
@@ -165,7 +165,7 @@ def test_an_answer_loads_no_model(verb: str) -> None:
         "pydantic",
         "trainform.spec",
         "trainform.plan",
-        "trainform.examine",
+        "trainform.check",
         "yaml",
         "rich.console",
         "pulumi",
@@ -175,7 +175,7 @@ def test_an_answer_loads_no_model(verb: str) -> None:
     assert heavy & set(done.stderr.split()) == set()
 
 
-def test_a_folder_that_is_gone(tmp_path: Path) -> None:
+def test_completion_in_a_deleted_folder_is_silent(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
     command = (
@@ -186,7 +186,7 @@ def test_a_folder_that_is_gone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("place", ["COMP_CWORD=abc", "COMP_CWORD=", "-u COMP_CWORD"])
-def test_a_place_that_is_no_number(place: str) -> None:
+def test_an_invalid_cursor_position_is_silent(place: str) -> None:
     command = f"env {place} COMP_WORDS='trainform\ncheck\n' _TRAINFORM_COMPLETE=complete_bash {BIN}/trainform"
     done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (1, "", "")

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.repository import ROOT, copy_stacks
+from tests.support.repository import ROOT, copy_stacks
+from trainform.check import check_experiment
 from trainform.cli.demo import NEXT
-from trainform.cli.overview import show_overview
+from trainform.cli.demo_intro import show_intro
 from trainform.cli.sandbox import spell_contexts
-from trainform.examine import examine
 from trainform.terminal.screen import screen
-from trainform.toolchain import Outlook
+from trainform.toolchain import PendingWork
 from trainform.toolchain.parts import CONTROL_PLANE_PARTS, PULUMI_PARTS
 
 # Lists three packages, compiles two of them, and fails.
@@ -28,13 +28,14 @@ build) printf 'a\\nb\\n'; echo 'broken on purpose' >&2; exit 1 ;;
 esac
 exit 0
 """
-JOB = examine("sdxl-lora", "dev").plan().job
+JOB = check_experiment("sdxl-lora", "dev").checked().plan.job
 MANIFESTS = f"""
 Its manifests
   PersistentVolumeClaim  sdxl-lora-checkpoints
   Service                sdxl-lora
   ConfigMap              {JOB}-launch
   Job                    {JOB}
+  ConfigMap              sdxl-lora-deployed
 """
 ALL = (*CONTROL_PLANE_PARTS, *PULUMI_PARTS)
 
@@ -75,16 +76,16 @@ def test_the_plan_is_shown_before_the_tool_chain_is_built(clone: Path) -> None:
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", done.stderr), "which is no terminal"
 
 
-def test_it_fits_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
-    show_overview(screen(), examine("sdxl-lora", "dev").plan(), 10, Outlook(("pulumi",), True, ALL))
+def test_the_introduction_fits_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    show_intro(screen(), check_experiment("sdxl-lora", "dev").checked(), 10, PendingWork(("pulumi",), True, ALL))
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80
     assert "  tool chain   downloaded (0.4 GB) or built (about 11 min on 2 cores), once" in lines
     assert "  .venv/bin/trainform render sdxl-lora -e dev" in lines
 
 
-def test_of_a_tool_chain_that_is_there_nothing_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    show_overview(screen(), examine("sdxl-lora", "dev").plan(), 10, Outlook((), False, ()))
+def test_a_complete_tool_chain_is_not_mentioned(capsys: pytest.CaptureFixture[str]) -> None:
+    show_intro(screen(), check_experiment("sdxl-lora", "dev").checked(), 10, PendingWork((), False, ()))
     shown = capsys.readouterr().out
     assert MANIFESTS in shown
     assert "What comes now\n  sandbox  " in shown
@@ -93,14 +94,14 @@ def test_of_a_tool_chain_that_is_there_nothing_is_told(capsys: pytest.CaptureFix
 
 
 @pytest.mark.parametrize(
-    ("outlook", "way"),
+    ("pending", "way"),
     [
-        (Outlook(("kwok",), True, ()), "downloaded (0.4 GB), once"),
-        (Outlook(("kwok",), False, CONTROL_PLANE_PARTS[1:]), "built (about 1 min on 2 cores), once"),
+        (PendingWork(("kwok",), True, ()), "downloaded (0.4 GB), once"),
+        (PendingWork(("kwok",), False, CONTROL_PLANE_PARTS[1:]), "built (about 1 min on 2 cores), once"),
     ],
 )
-def test_only_what_is_allowed_is_told(outlook: Outlook, way: str, capsys: pytest.CaptureFixture[str]) -> None:
-    show_overview(screen(), examine("sdxl-lora", "dev").plan(), 10, outlook)
+def test_only_allowed_origins_are_mentioned(pending: PendingWork, way: str, capsys: pytest.CaptureFixture[str]) -> None:
+    show_intro(screen(), check_experiment("sdxl-lora", "dev").checked(), 10, pending)
     assert f"  tool chain   {way}\n" in capsys.readouterr().out
 
 
@@ -109,8 +110,9 @@ def test_names_are_never_cut(
     experiment: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "20")
-    plan = examine(experiment, "dev").plan()
-    show_overview(screen(), plan, 10, Outlook((), False, ()))
+    job = check_experiment(experiment, "dev").checked()
+    plan = job.plan
+    show_intro(screen(), job, 10, PendingWork((), False, ()))
     assert re.search(rf"^  Job +{plan.job}$", capsys.readouterr().out, re.MULTILINE)
 
 
@@ -119,13 +121,13 @@ def test_names_are_never_cut(
     [
         ((), "context trainform-sandbox"),
         (("trainform-sandbox",), "context trainform-sandbox"),
-        (("dev-cluster",), "context trainform-sandbox (stacks and errors call it dev-cluster)"),
+        (("dev-cluster",), "context trainform-sandbox (in stacks and errors: dev-cluster)"),
     ],
 )
 def test_the_contexts_of_a_sandbox(aliases: tuple[str, ...], text: str) -> None:
     assert spell_contexts("trainform-sandbox", aliases) == text
 
 
-def test_what_it_says_at_the_end_fits_80_columns() -> None:
+def test_the_last_text_of_the_demo_fits_80_columns() -> None:
     """Shorter than the line: a terminal of 80 columns wraps behind the last one."""
     assert max(len(line) for line in NEXT.format(folder="x").splitlines()) < 80

@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from tests.conftest import ROOT
-from tests.websites import WEB_PAGE, Answer, website
+from tests.support.websites import WEB_PAGE, Answer, website
 from trainform.doctor.model import VERBS
 
 SECRET = "s3cret"  # noqa: S105 - of these kubeconfigs and addresses
@@ -103,7 +103,7 @@ def test_a_machine_with_nothing_on_it(doctor: Doctor) -> None:
 
 
 @pytest.mark.parametrize("columns", [80, 40])
-def test_paths_and_fixes_stand_whole(doctor: Doctor, environ: dict[str, str], tmp_path: Path, columns: int) -> None:
+def test_paths_and_fixes_are_not_broken(doctor: Doctor, environ: dict[str, str], tmp_path: Path, columns: int) -> None:
     """Cut into pieces they could not be copied."""
     environ["COLUMNS"] = str(columns)
     script(tmp_path, "make")
@@ -122,7 +122,7 @@ def test_paths_and_fixes_stand_whole(doctor: Doctor, environ: dict[str, str], tm
     assert all(len(line.split()[-1]) > columns - 20 for line in long), long
 
 
-def test_as_data(doctor: Doctor) -> None:
+def test_doctor_as_json(doctor: Doctor) -> None:
     answer = as_data(doctor("--json", "--for", "check,plan", "--for", "render"))
     assert answer.keys() == {"ready", "asked", "checks", "verbs"}
     assert (answer["ready"], answer["asked"]) == (True, ["check", "plan", "render"])
@@ -144,7 +144,7 @@ def test_as_data(doctor: Doctor) -> None:
     ("verbs", "code"),
     [("new,check,plan,render,schema", 0), ("check,up", 1), ("rehearse", 1), ("test", 1)],
 )  # fmt: skip
-def test_the_exit_code_is_of_what_is_asked(doctor: Doctor, verbs: str, code: int) -> None:
+def test_the_exit_code_depends_on_the_chosen_commands(doctor: Doctor, verbs: str, code: int) -> None:
     assert doctor("--for", verbs).returncode == code
 
 
@@ -165,21 +165,21 @@ def test_wrong_words(doctor: Doctor, words: list[str], reason: str) -> None:
     assert reason in " ".join("".join(letter for letter in done.stderr if letter not in "│╭╮╰╯─").split())
 
 
-def test_a_setting_that_is_wrong_is_a_finding(doctor: Doctor, environ: dict[str, str]) -> None:
+def test_an_invalid_setting_is_a_finding(doctor: Doctor, environ: dict[str, str]) -> None:
     environ["TRAINFORM_TOOLCHAIN"] = "bild"
     done = doctor("--for", "sandbox")
     assert done.returncode == 1
-    assert "TRAINFORM_TOOLCHAIN = bild why: is not a way to get the tool chain" in " ".join(done.stdout.split())
+    assert "TRAINFORM_TOOLCHAIN = bild why: is not a mode of the tool chain" in " ".join(done.stdout.split())
 
 
-def test_an_environment_that_is_wrong(doctor: Doctor, tmp_path: Path) -> None:
+def test_an_invalid_environment_is_an_error(doctor: Doctor, tmp_path: Path) -> None:
     (tmp_path / "here" / "lab.yaml").write_text("name: lab\nnamespace: {name: team-vision}\nqueus: {}\n")
     done = doctor("-e", "./lab.yaml")
     assert (done.returncode, done.stdout) == (2, "")
     assert "./lab.yaml:3: queus" in done.stderr
 
 
-def test_the_rows_of_an_environment(doctor: Doctor) -> None:
+def test_only_kinds_that_the_environment_names_are_checked(doctor: Doctor) -> None:
     """Only what it names is looked for."""
     dev, lab = (
         as_data(doctor("-e", name, "--json", cwd=ROOT))["checks"].keys()
@@ -228,7 +228,9 @@ def test_a_server_that_is_no_kubernetes_api(
     assert "cluster" in told["verbs"]["up"]["missing"]
 
 
-def test_a_server_that_only_looks_like_one(doctor: Doctor, environ: dict[str, str], tmp_path: Path) -> None:
+def test_a_server_that_only_answers_the_version_fails_each_check(
+    doctor: Doctor, environ: dict[str, str], tmp_path: Path
+) -> None:
     """What the other looks meet there is theirs to tell, in a line each."""
     with website((200, "application/json", b'{"gitVersion": "v1.34.4"}')) as server:
         use(environ, tmp_path, server, {"token": SECRET})
@@ -239,7 +241,7 @@ def test_a_server_that_only_looks_like_one(doctor: Doctor, environ: dict[str, st
 
 
 @pytest.mark.parametrize("content", [None, 5, [None], {"a": 1}, [{"name": "a", "versions": None}], [{"spec": None}]])
-def test_parts_of_answers_that_are_something_else(
+def test_answers_with_wrong_types_name_the_path(
     doctor: Doctor, environ: dict[str, str], tmp_path: Path, content: object
 ) -> None:
     """Words of Python would say nothing about the server."""
@@ -252,7 +254,7 @@ def test_parts_of_answers_that_are_something_else(
     assert "does not answer as a Kubernetes API (its answer to /api" in told["account"]
 
 
-def test_a_server_that_is_silent(doctor: Doctor, environ: dict[str, str], tmp_path: Path) -> None:
+def test_a_silent_server_does_not_delay_other_checks(doctor: Doctor, environ: dict[str, str], tmp_path: Path) -> None:
     """It takes connections and says nothing; the others are told all the same."""
     with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as server:
         use(environ, tmp_path, f"https://127.0.0.1:{server.getsockname()[1]}", {"token": SECRET})
@@ -305,14 +307,14 @@ def test_the_shell_of_a_sandbox_that_has_ended(
     assert {name: checks[name]["fix"] for name in ("pulumi", "pulumi_login", "kubeconfig")} == dict.fromkeys(
         ("pulumi", "pulumi_login", "kubeconfig"), fix
     )
-    assert checks["pulumi_login"]["found"].endswith("there is no such folder; the sandbox of this shell has ended")
+    assert checks["pulumi_login"]["found"].endswith("the folder does not exist; the sandbox of this shell has ended")
     assert "sandbox" not in checks["docker"]["fix"]
     shown = doctor(*words, cwd=project).stdout
     assert shown.count(fix) == 1
     assert "mkdir" not in shown
 
 
-def test_variables_of_other_places_are_not_the_sandbox_s(
+def test_other_variables_are_not_taken_for_a_sandbox(
     doctor: Doctor, environ: dict[str, str], project: Path, tmp_path: Path
 ) -> None:
     environ["KUBECONFIG"] = str(tmp_path / "kubeconfig")
@@ -325,7 +327,7 @@ def test_variables_of_other_places_are_not_the_sandbox_s(
 # --- programs
 
 
-def test_programs_that_hang_or_fail_hold_up_nothing(doctor: Doctor, tmp_path: Path) -> None:
+def test_programs_that_hang_or_fail_do_not_delay_other_checks(doctor: Doctor, tmp_path: Path) -> None:
     script(tmp_path, "pulumi", "/bin/sleep 300 & wait")
     script(tmp_path, "go", "exit 7")
     script(tmp_path, "kubectl", "echo this is no JSON")
@@ -334,12 +336,12 @@ def test_programs_that_hang_or_fail_hold_up_nothing(doctor: Doctor, tmp_path: Pa
     checks = as_data(doctor("--json", "--timeout", "2"))["checks"]
     assert re.search("pulumi does not answer within|no answer within", checks["pulumi"]["found"])
     assert checks["go"]["found"] == "`go env GOVERSION` ends with exit code 7"
-    assert checks["kubectl"]["found"].startswith("cannot be looked at: JSONDecodeError")
+    assert checks["kubectl"]["found"].startswith("the check failed: JSONDecodeError")
     assert checks["git"]["state"] == "ok", "it is not run"
     assert checks["python"]["state"] == "ok"
 
 
-def test_what_others_write_cannot_move_the_cursor(doctor: Doctor, environ: dict[str, str], tmp_path: Path) -> None:
+def test_output_of_other_programs_is_escaped(doctor: Doctor, environ: dict[str, str], tmp_path: Path) -> None:
     script(tmp_path, "pulumi", r"printf 'v3.259.0\033[2J\007\n'")
     script(tmp_path, "pulumi-language-python")
     use(environ, tmp_path, "https://127.0.0.1:1", {"token": SECRET}, context="lab\x1b]0;owned\x07\u202e")
@@ -371,7 +373,9 @@ def test_no_line_of_a_broken_kubeconfig_is_shown(doctor: Doctor, environ: dict[s
     assert SECRET not in done.stdout
 
 
-def test_a_token_that_no_header_can_carry(doctor: Doctor, environ: dict[str, str], tmp_path: Path) -> None:
+def test_a_token_that_is_invalid_in_a_header_is_not_shown(
+    doctor: Doctor, environ: dict[str, str], tmp_path: Path
+) -> None:
     with website() as server:
         use(environ, tmp_path, server, {"token": f"{SECRET}\n{SECRET}"})
         done = doctor("--json")

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.repository import ROOT
+from tests.support.repository import ROOT
+from trainform.check import check_experiment
 from trainform.cli.main import main
-from trainform.examine import examine
 from trainform.toolchain.parts import PLUGIN_VERSION
 
 FILES = {
@@ -23,6 +23,8 @@ FILES = {
     "requirements.txt",
     ".gitignore",
     ".github/workflows/trainform.yaml",
+    "policy/PulumiPolicy.yaml",
+    "policy/__main__.py",
     "stacks/__main__.py",
     "stacks/Pulumi.dev.yaml",
     "stacks/Pulumi.hello.dev.yaml",
@@ -55,7 +57,7 @@ def content(folder: Path) -> dict[str, str]:
     return {path.relative_to(folder).as_posix(): path.read_text() for path in paths}
 
 
-def test_an_empty_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_init_in_an_empty_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run("init", capsys=capsys)
     assert (code, err) == (0, "")
     written = content(folder)
@@ -63,7 +65,7 @@ def test_an_empty_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert {line.removeprefix("wrote ") for line in out.splitlines() if line.startswith("wrote ")} == FILES
     assert yaml.safe_load(written["Pulumi.yaml"])["name"] == "vision"
     assert written["requirements.txt"].splitlines()[0] == f"trainform=={version('trainform')}"
-    assert examine("hello", "dev").problems == ()
+    assert check_experiment("hello", "dev").problems == ()
 
 
 def workflow(folder: Path) -> subprocess.CompletedProcess[str]:
@@ -75,7 +77,7 @@ def workflow(folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["bash", "-e", str(script)], env=environ, capture_output=True, text=True, check=False)
 
 
-def test_what_the_workflow_runs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_workflow_checks_all_stacks(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """On every stack, also one that came later, in its own environment."""
     run("init", capsys=capsys)
     first = workflow(folder)
@@ -156,12 +158,12 @@ def test_everything_in_the_way_is_named_and_nothing_is_written(
     assert err.startswith("trainform: 4 problems:\n")
     for name in ("Pulumi.yaml", ".gitignore", "stacks/__main__.py"):
         assert f"{name}\n  why: exists already\n  fix: move it away, or choose an empty folder" in err
-    assert "stacks/experiments\n  why: is no folder" in err
+    assert "stacks/experiments\n  why: is not a folder" in err
     assert content(folder) == before
     assert not (folder / "nowhere").exists()
 
 
-def test_the_same_twice(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_init_twice_writes_nothing_new(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Also after an interruption it goes on; what the user has edited since is refused as any other file."""
     first = run("init", capsys=capsys)[1]
     (folder / "stacks" / "experiments" / "hello.yaml").unlink()
@@ -173,7 +175,7 @@ def test_the_same_twice(folder: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert (code, err.count("why:")) == (2, 1)
 
 
-def test_a_name_of_its_own(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_project_gets_the_given_name(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("init", "--name", "speech.2", capsys=capsys)[0] == 0
     assert yaml.safe_load((folder / "Pulumi.yaml").read_text())["name"] == "speech.2"
 
@@ -182,16 +184,16 @@ def test_a_name_of_its_own(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
 def test_a_name_that_pulumi_does_not_take(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run("init", "--name", name, capsys=capsys)
     assert (code, out) == (2, "")
-    assert "why: is not a name that Pulumi takes" in err
+    assert "why: is not a name that Pulumi accepts" in err
     assert content(folder) == {}
 
 
-def test_the_demo_says_what_to_do_instead(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_demo_outside_of_a_clone_says_what_to_do(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for _ in range(2):  # in an empty folder, and in the project
         code, _, err = run("demo", capsys=capsys)
         assert code == 1
         assert "there is no experiment sdxl-lora here" in err
-        assert "or in an empty folder `trainform init`" in err
+        assert "or run `trainform init` in an empty folder" in err
         run("init", capsys=capsys)
 
 
@@ -227,7 +229,7 @@ def test_the_python_of_the_folders_own_environment(folder: Path) -> None:
 INSTALL, ACTIVATE = ".venv/bin/python -m pip install -r requirements.txt", "source .venv/bin/activate"
 
 
-def test_a_python_that_is_on_nobodys_path(folder: Path) -> None:
+def test_a_python_that_is_not_on_path(folder: Path) -> None:
     """As pipx has it."""
     made = (".venv", ["python3 -m venv .venv", INSTALL, ACTIVATE])
     assert printed(folder, "/usr/bin:/bin") == made
@@ -267,7 +269,7 @@ def test_a_python_without_pip(folder: Path) -> None:
     assert printed(folder, f"{made}/bin:/usr/bin", python, PYTHONPATH=found) == (".venv", ["python3 -m ensurepip"])
 
 
-def test_an_environment_for_one_command(folder: Path) -> None:
+def test_a_temporary_environment_is_not_used(folder: Path) -> None:
     """As `uvx` makes it, in uv's cache: it is on PATH, and gone tomorrow. uv marks the environments that it makes to last, too."""
     cache = folder.parent / "cache"
     made = cache / "archive-v0" / "x"
@@ -276,12 +278,13 @@ def test_an_environment_for_one_command(folder: Path) -> None:
     found = {"PYTHONPATH": linked_packages(folder)}
     path, python = f"{made}/bin:/usr/bin:/bin", str(made / "bin" / "python")
     assert printed(folder, path, python, **found) == (None, [])
-    (folder / "Pulumi.yaml").unlink()
+    for name in ("Pulumi.yaml", "policy/PulumiPolicy.yaml"):
+        (folder / name).unlink()
     (cache / "CACHEDIR.TAG").touch()
     assert printed(folder, path, python, **found) == (".venv", ["python3 -m venv .venv", INSTALL, ACTIVATE])
 
 
-def test_a_provider_that_the_sandbox_has_not(folder: Path) -> None:
+def test_another_provider_version_is_replaced(folder: Path) -> None:
     """pip takes the newest; the requirements have the one for which there is a plugin."""
     packages = folder.parent / "newer"
     (packages / "pulumi_kubernetes-4.34.2.dist-info").mkdir(parents=True)

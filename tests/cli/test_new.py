@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.repository import ROOT, copy_stacks
-from trainform.catalog import defaults
+from tests.support.repository import ROOT, copy_stacks
+from trainform import defaults
+from trainform.check import CheckedJob, check_environment, check_experiment
 from trainform.cli.main import main
-from trainform.examine import Examined, examine, examine_environment
 from trainform.scaffold.experiment import LauncherName
 
 
@@ -43,11 +43,11 @@ def files(project: Path) -> set[str]:
 IMAGE = "registry.example.com/ai/pytorch@sha256:" + "0" * 64
 
 
-def with_image(name: str) -> Examined:
+def with_image(name: str) -> CheckedJob:
     """The experiment in `dev` after the user has put an image in the placeholder's place."""
     path = Path("stacks/experiments") / f"{name}.yaml"
     path.write_text(path.read_text().replace(f"/{defaults.PLACEHOLDER_IMAGE}:latest", "/ai/pytorch:latest"))
-    return examine(name, "dev")
+    return check_experiment(name, "dev")
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def with_image(name: str) -> Examined:
         *(["--launcher", launcher] for launcher in LauncherName),
     ],
 )
-def test_what_is_written_passes_check(options: list[str], project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_new_experiment_passes_check(options: list[str], project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run("resnet-50", "-e", "dev", *options, capsys=capsys)
     assert (code, err) == (0, "")
     assert files(project) == {"stacks/experiments/resnet-50.yaml", "stacks/Pulumi.resnet-50.dev.yaml"}
@@ -72,7 +72,7 @@ def test_what_is_written_passes_check(options: list[str], project: Path, capsys:
 @pytest.mark.parametrize("name", ["no", "on", "null", "e5", "true"])
 def test_names_that_yaml_takes_for_something_else(name: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(name, "-e", "dev", capsys=capsys)[0] == 0
-    assert with_image(name).plan().experiment == name
+    assert with_image(name).checked().plan.experiment == name
     stack = yaml.safe_load((project / f"stacks/Pulumi.{name}.dev.yaml").read_text())
     assert stack["config"]["trainform:experiment"] == name
 
@@ -84,6 +84,7 @@ def test_nothing_is_overwritten(existing: str, project: Path, capsys: pytest.Cap
     code, _, err = run("resnet", "-e", "dev", capsys=capsys)
     assert code == 2
     assert f"{existing}\n  why: exists already" in err
+    assert "in this environment too, write stacks/Pulumi.resnet.dev.yaml" in err
     assert files(project) == {existing}
     assert (project / existing).read_text() == "mine\n"
 
@@ -137,7 +138,7 @@ def test_a_dangling_link_is_not_followed(project: Path, capsys: pytest.CaptureFi
         ["resnet", "--queue", "\udce9"],
     ],
 )
-def test_what_is_wrong_writes_nothing(words: list[str], project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_after_an_error_no_file_is_written(words: list[str], project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run(*words, "-e", "dev", capsys=capsys)
     assert (code, out) == (2, "")
     assert "Traceback" not in err
@@ -145,7 +146,7 @@ def test_what_is_wrong_writes_nothing(words: list[str], project: Path, capsys: p
 
 
 @pytest.mark.parametrize("count", ["9" * 5000, "9" * 10, "\u0663", "", "1_0", "+1", " 1"])
-def test_how_many_accelerators(count: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_number_of_accelerators(count: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run("resnet", "--accelerators", f"a800:{count}", "-e", "dev", capsys=capsys)
     assert (code, out) == (2, "")
     assert "why: is not KIND:COUNT" in err
@@ -182,7 +183,7 @@ def test_a_queue_that_yaml_takes_for_something_else(project: Path, capsys: pytes
     content["queues"] = {"on": content["queues"]["default"]}
     path.write_text(yaml.safe_dump(content))
     assert run("resnet", "-e", "dev", capsys=capsys)[0] == 0
-    assert with_image("resnet").plan().queue.name == "on"
+    assert with_image("resnet").checked().plan.queue.name == "on"
 
 
 def add_environment(project: Path, **fields: object) -> None:
@@ -229,10 +230,13 @@ def test_an_operator_that_wants_the_first_pod_in_a_role_of_its_own(
     path = project / "stacks/environments/dev.yaml"
     path.write_text(path.read_text().replace("name: dev\n", "name: dev\nbackend: kubedl\n"))
     assert run("resnet", "-e", "dev", capsys=capsys)[0] == 0
-    assert {role.name: role.replicas for role in with_image("resnet").plan().roles} == {"master": 1, "worker": 1}
+    assert {role.name: role.replicas for role in with_image("resnet").checked().plan.roles} == {
+        "master": 1,
+        "worker": 1,
+    }
     code, _, err = run("bert", "-e", "dev", "--launcher", "mpi", capsys=capsys)
     assert (code, err.count("why:")) == (2, 1)
-    assert "launcher.mpi\n  why: needs names for all pods" in err
+    assert "launcher.mpi\n  why: the field needs a DNS name for every pod" in err
 
 
 @pytest.mark.parametrize("nodes", ["100001", "9" * 26])
@@ -250,13 +254,13 @@ def test_the_placeholder_is_written_and_refused(project: Path, capsys: pytest.Ca
     code, out, _ = run("resnet", "-e", "dev", capsys=capsys)
     assert code == 0
     assert "next: edit stacks/experiments/resnet.yaml (its image is a placeholder, which no check accepts), then" in out
-    (problem,) = examine("resnet", "dev").problems
+    (problem,) = check_experiment("resnet", "dev").problems
     assert (problem.path, problem.value) == ("image", "registry.example.com/change-me:latest")
-    assert problem.reason == "is the placeholder that `trainform new` writes"
+    assert problem.reason == "the image is the placeholder that `trainform new` writes"
 
 
 @pytest.mark.parametrize(
-    "limits", ["{require_digest: true}", "{registries: [registry.example.com/change-me]}", "{registries: []}"]
+    "limits", ["{severity: {TF-IMG-2: error}}", "{registries: [registry.example.com/change-me]}", "{registries: []}"]
 )
 def test_the_placeholder_is_written_whatever_the_environment_asks_of_images(
     limits: str, project: Path, capsys: pytest.CaptureFixture[str]
@@ -265,11 +269,14 @@ def test_the_placeholder_is_written_whatever_the_environment_asks_of_images(
         f"name: strict\nnamespace: {{name: strict}}\nlimits: {limits}\n"
     )
     assert run("resnet", "-e", "strict", capsys=capsys)[0] == 0
-    assert examine("resnet", "strict").problems[0].reason == "is the placeholder that `trainform new` writes"
+    assert (
+        check_experiment("resnet", "strict").problems[0].reason
+        == "the image is the placeholder that `trainform new` writes"
+    )
 
 
 @pytest.mark.parametrize("verb", ["check", "plan", "render"])
-def test_no_verb_takes_the_placeholder(verb: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_command_accepts_the_placeholder(verb: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run("resnet", "-e", "dev", capsys=capsys)
     with pytest.raises(SystemExit) as exit_:
         main([verb, "resnet", "-e", "dev"])
@@ -291,7 +298,7 @@ def test_the_secret_of_the_ssh_keys_is_set_where_there_are_any(
 ) -> None:
     _, out, _ = run("resnet", "-e", "dev", "--launcher", launcher, capsys=capsys)
     line = "head -c 32 /dev/urandom | base64 | pulumi config set --secret trainform:sshSecret -s resnet.dev"
-    assert (line in out) is (with_image("resnet").plan().ssh is not None)
+    assert (line in out) is (with_image("resnet").checked().plan.ssh is not None)
 
 
 # --- a new environment
@@ -301,13 +308,13 @@ def test_a_new_environment(project: Path, capsys: pytest.CaptureFixture[str]) ->
     code, out, err = run("-e", "prod", capsys=capsys)
     assert (code, err) == (0, "")
     assert files(project) == {"stacks/environments/prod.yaml", "stacks/Pulumi.prod.yaml"}
-    assert examine_environment("prod").problems == ()
+    assert check_environment("prod").problems == ()
     stack = yaml.safe_load((project / "stacks/Pulumi.prod.yaml").read_text())
     assert stack == {"config": {"trainform:environment": "prod"}}
     for command in ("trainform doctor -e prod", "pulumi stack select --create prod && pulumi up -s prod"):
         assert f"\n  {command}\n" in out
     assert run("bert", "-e", "prod", "--image", "a/b:c", capsys=capsys)[0] == 0
-    assert examine("bert", "prod").problems == ()
+    assert check_experiment("bert", "prod").problems == ()
 
 
 @pytest.mark.parametrize("name", ["no", "50", "null", "1e3"])
@@ -315,7 +322,7 @@ def test_environments_that_yaml_takes_for_something_else(
     name: str, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run("-e", name, capsys=capsys)[0] == 0
-    assert examine_environment(name).checked().name == name
+    assert check_environment(name).checked().name == name
     assert yaml.safe_load((project / f"stacks/Pulumi.{name}.yaml").read_text())["config"] == {
         "trainform:environment": name
     }
@@ -334,15 +341,15 @@ def test_an_environment_is_not_overwritten(project: Path, capsys: pytest.Capture
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (["-e", "Prod"], "--environment = Prod\n  why: is not a DNS label"),
-        (["-e", "../prod"], "--environment = ../prod\n  why: is not a DNS label"),
-        (["-e", "prod.yaml"], "--environment = prod.yaml\n  why: is not a DNS label"),
+        (["-e", "Prod"], "--environment = Prod\n  why: the name is not a DNS label"),
+        (["-e", "../prod"], "--environment = ../prod\n  why: the name is not a DNS label"),
+        (["-e", "prod.yaml"], "--environment = prod.yaml\n  why: the name is not a DNS label"),
         (["-e", "prod", "--image", "a"], "--image = a\n  why: is an option of a new experiment"),
         (["-e", "prod", "--queue", "a"], "--queue = a\n  why: is an option of a new experiment"),
         (["-e", "prod", "--nodes", "2", "--launcher", "mpi"], "trainform: 2 problems:\n--launcher = mpi\n"),
-        (["bert", "-e", "dev", "--from-context", "x"], "--from-context = x\n  why: describes a new environment"),
+        (["bert", "-e", "dev", "--from-context", "x"], "--from-context = x\n  why: is an option of a new environment"),
         (["-e", "prod", "--from-context", ""], "--from-context\n  why: is empty"),
-        (["-e", "prod", "--from-context", "\udce9"], "why: holds bytes that are no text"),
+        (["-e", "prod", "--from-context", "\udce9"], "why: is not valid UTF-8"),
     ],
 )
 def test_options_of_the_other_kind(
@@ -369,7 +376,7 @@ def test_a_context_that_is_not_there(
     monkeypatch.setenv("KUBECONFIG", str(project / "none"))
     code, out, err = run("-e", "prod", "--from-context", "prod", capsys=capsys)
     assert (code, out) == (1, "")
-    assert "no way to the cluster of context prod: there is no kubeconfig at" in err
+    assert "cannot connect to the cluster of context prod: there is no kubeconfig at" in err
     assert files(project) == set()
 
 
@@ -384,7 +391,7 @@ def test_what_is_written_as_json(project: Path, capsys: pytest.CaptureFixture[st
     assert {problem["reason"] for problem in json.loads(out)["error"]["problems"]} == {"exists already"}
 
 
-def test_it_needs_a_file(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_outside_of_a_project_commands_need_a_path(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The stack names the environment's file, which standard input is not."""
     code, out, err = run("resnet-50", "-e", "-", capsys=capsys)
     assert (code, out) == (2, "")

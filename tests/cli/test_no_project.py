@@ -9,7 +9,7 @@ import pytest
 from tests.cli.running import error_of, run
 
 REASON = "there is no project here: no Pulumi.yaml in this folder or above"
-FIX = "cd into your project, or in an empty folder `trainform init`"
+FIX = "cd into your project, or run `trainform init` in an empty folder"
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +36,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ],
     ids=" ".join,
 )
-def test_the_folder_is_what_is_wrong(words: tuple[str, ...], tmp_path: Path) -> None:
+def test_outside_of_a_project_the_error_names_the_folder(words: tuple[str, ...], tmp_path: Path) -> None:
     error = error_of(*words, code=2)
     assert (error["message"], error["fix"], error["problems"]) == (REASON, FIX, [])
     assert list(tmp_path.iterdir()) == []

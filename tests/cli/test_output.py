@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import run
-from tests.repository import ROOT
+from tests.support.repository import ROOT
 
 RENDER = ("render", "hello", "-e", "dev")
 
@@ -25,7 +25,7 @@ def left(folder: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("words", [RENDER, (*RENDER, "--json"), ("plan", "sdxl-lora", "-e", "dev"), ("check", "elastic", "-e", "dev"), ("plan", "hello", "-e", "dev", "--json")], ids=" ".join)  # fmt: skip
-def test_the_file_holds_what_would_be_printed(words: tuple[str, ...], tmp_path: Path) -> None:
+def test_the_output_file_equals_standard_output(words: tuple[str, ...], tmp_path: Path) -> None:
     file = tmp_path / "out"
     assert run(*words, "-o", str(file)) == (0, "", "")
     assert file.read_text() == run(*words)[1]
@@ -36,7 +36,7 @@ def test_a_hyphen_is_standard_output() -> None:
     assert run(*RENDER, "--output", "-") == run(*RENDER)
 
 
-def test_modes(tmp_path: Path) -> None:
+def test_the_output_file_has_the_usual_permissions(tmp_path: Path) -> None:
     """Of a new file as the umask says, of one that is there as it is."""
     before = os.umask(0o027)
     try:
@@ -50,7 +50,7 @@ def test_modes(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "old").stat().st_mode) == 0o604
 
 
-def test_a_link_stays_one(tmp_path: Path) -> None:
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("before")
     (tmp_path / "link").symlink_to("file")
     assert run(*RENDER, "-o", str(tmp_path / "link"))[0] == 0
@@ -58,7 +58,7 @@ def test_a_link_stays_one(tmp_path: Path) -> None:
     assert (tmp_path / "file").read_text() == run(*RENDER)[1]
 
 
-def test_where_something_is_wrong_the_file_stays(tmp_path: Path) -> None:
+def test_after_an_error_the_file_is_unchanged(tmp_path: Path) -> None:
     file = tmp_path / "out"
     file.write_text("before")
     code, out, err = run("check", "hello", "nowhere", "-e", "dev", "-o", str(file))
@@ -70,7 +70,7 @@ def test_where_something_is_wrong_the_file_stays(tmp_path: Path) -> None:
     assert left(tmp_path) == {"out"}
 
 
-def test_a_result_that_is_bad_is_written_too(tmp_path: Path) -> None:
+def test_a_result_with_exit_code_1_is_written_too(tmp_path: Path) -> None:
     """Of `check` and `status` it is the result, and the exit code says how it is."""
     file = tmp_path / "out"
     words = ("check", "hello", "nowhere", "-e", "dev", "--json")
@@ -96,8 +96,8 @@ def test_without_a_result_the_file_stays(verb: str, tmp_path: Path) -> None:
     [
         (".", "is a directory"),
         ("nowhere/out", "cannot be written: no such file or directory"),
-        ("pipe", "is no regular file"),
-        ("/dev/null", "is no regular file"),
+        ("pipe", "is not a regular file"),
+        ("/dev/null", "is not a regular file"),
         ("", "is empty"),
         ("/dev/stdout", "is an open file of a process"),
         ("/dev/stderr", "is an open file of a process"),
@@ -124,7 +124,7 @@ def test_what_cannot_be_written(file: str, reason: str, tmp_path: Path, monkeypa
 
 @pytest.mark.parametrize("name", ["hello.yaml", "link", "hard"])
 @pytest.mark.parametrize("verb", ["check", "plan", "render"])
-def test_never_over_what_was_read(verb: str, name: str, tmp_path: Path) -> None:
+def test_input_files_are_never_overwritten(verb: str, name: str, tmp_path: Path) -> None:
     """By whatever name: a shell's redirection would have emptied it."""
     text = (ROOT / "stacks/experiments/hello.yaml").read_text()
     (tmp_path / "hello.yaml").write_text(text)
@@ -132,12 +132,12 @@ def test_never_over_what_was_read(verb: str, name: str, tmp_path: Path) -> None:
     (tmp_path / "hard").hardlink_to(tmp_path / "hello.yaml")
     code, out, err = run(verb, str(tmp_path / "hello.yaml"), "-e", "dev", "-o", str(tmp_path / name))
     assert (code, out) == (2, "")
-    assert "is a file that was read here" in err
+    assert "is an input file of this command" in err
     assert (tmp_path / "hello.yaml").read_text() == text
     assert left(tmp_path) == {"hello.yaml", "link", "hard"}
 
 
-def test_never_over_what_came_from_standard_input(tmp_path: Path) -> None:
+def test_a_file_on_standard_input_is_never_overwritten(tmp_path: Path) -> None:
     file = tmp_path / "job.yaml"
     file.write_text((ROOT / "stacks/experiments/hello.yaml").read_text())
     with file.open() as stream:
@@ -146,7 +146,7 @@ def test_never_over_what_came_from_standard_input(tmp_path: Path) -> None:
             stdin=stream, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False,
         )  # fmt: skip
     assert (done.returncode, done.stdout) == (2, "")
-    assert "is a file that was read here" in done.stderr
+    assert "is an input file of this command" in done.stderr
     assert file.read_text() == (ROOT / "stacks/experiments/hello.yaml").read_text()
 
 
@@ -167,7 +167,7 @@ def test_a_full_disk_leaves_the_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("file", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "/proc/$$/fd/1", "/proc/self/fd/8"])
-def test_what_the_shell_has_open_stays_its_own(file: str, tmp_path: Path) -> None:
+def test_open_files_of_the_shell_are_refused(file: str, tmp_path: Path) -> None:
     """As a script with a log does: what stands in it before and after stays."""
     program = f"{sys.executable} -m trainform render hello -e dev -o {file}"
     script = f"exec >log 8>gone; rm gone; echo before; (cd {ROOT}; {program}); echo after $?"
@@ -193,7 +193,7 @@ def test_the_owner_stays(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has another user to be")
-def test_who_may_write_the_file_of_another_makes_it_their_own() -> None:
+def test_a_user_who_may_write_a_file_becomes_its_owner() -> None:
     """Owner and group cannot stay then; the permissions do."""
     script = (
         "import os\nfrom trainform.terminal.output import output_to\n"

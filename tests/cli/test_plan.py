@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cli.running import run
-from tests.repository import ROOT, names, read
-from trainform.backends import job_manifests
+from tests.support.repository import ROOT, names, read
+from trainform.check import check_experiment
 from trainform.cli.plan_text import _columns
 from trainform.escaping import escaped
-from trainform.examine import examine
 from trainform.plan.model import Plan
-from trainform.terminal.lines import columns, wrapped
+from trainform.render import job_manifests
+from trainform.terminal.lines import display_width, wrapped
 
 COLUMNS = 80
 LONG: dict[str, Any] = {
@@ -86,22 +86,22 @@ def check_layout(text: str, plan: Plan) -> None:
 
 
 @pytest.mark.parametrize("name", names("experiments"))
-def test_every_experiment_fits(name: str) -> None:
-    plan = examine(name, "dev").plan()
+def test_the_plan_of_every_experiment_fits_the_terminal(name: str) -> None:
+    plan = check_experiment(name, "dev").checked().plan
     text = shown(name)
     check_layout(text, plan)
     flat = " ".join(text.split())
     assert all(" ".join(note.split()) in flat for note in plan.notes)
 
 
-def test_long_names_fit(long: str) -> None:
-    check_layout(shown(long), examine(long, "dev").plan())
+def test_long_names_fit_the_terminal(long: str) -> None:
+    check_layout(shown(long), check_experiment(long, "dev").checked().plan)
 
 
 @pytest.mark.parametrize("columns", [1, 20, 79, 200])
-def test_any_terminal(columns: int, long: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_plan_fits_terminals_of_any_width(columns: int, long: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
-    assert named(examine(long, "dev").plan()) - words(shown(long)) == set()
+    assert named(check_experiment(long, "dev").checked().plan) - words(shown(long)) == set()
 
 
 cells = st.text(st.characters(exclude_categories=["Zs", "Zl", "Zp", "Cc"]), min_size=1, max_size=30)
@@ -114,7 +114,7 @@ def test_a_cell_is_never_broken(rows: list[tuple[str, str, str]], width: int) ->
     whole = [escaped(cell) for row in rows for cell in row]
     assert "".join("".join(lines).split()) == "".join("".join(whole).split())
     for line in lines:
-        assert columns(line) <= width or line.strip() in whole
+        assert display_width(line) <= width or line.strip() in whole
     for cell in whole:
         assert any(cell in line for line in lines)
 
@@ -123,7 +123,7 @@ def test_a_cell_is_never_broken(rows: list[tuple[str, str, str]], width: int) ->
 def test_a_word_is_never_broken(given_words: list[str], width: int) -> None:
     lines = wrapped(" ".join(given_words), width)
     assert " ".join(lines).split() == " ".join(map(escaped, given_words)).split()
-    assert all(columns(line) <= width or len(line.split()) == 1 for line in lines)
+    assert all(display_width(line) <= width or len(line.split()) == 1 for line in lines)
 
 
 class Counted(str):
@@ -153,9 +153,9 @@ def test_wide_letters_take_two_columns(tmp_path: Path) -> None:
     (tmp_path / "wide.yaml").write_text(yaml.safe_dump(data, sort_keys=False))
     text = shown(str(tmp_path / "wide.yaml"))
     assert text.count(words[0]) == 40
-    assert max(columns(line) for line in text.splitlines() if words[0] in line) <= COLUMNS
+    assert max(display_width(line) for line in text.splitlines() if words[0] in line) <= COLUMNS
     one, other = (line for line in text.splitlines() if "NAME=" in line)
-    assert columns(one[: one.index(" env")]) == columns(other[: other.index(" env")])
+    assert display_width(one[: one.index(" env")]) == display_width(other[: other.index(" env")])
 
 
 def test_what_runs_before_the_containers(long: str) -> None:
@@ -180,11 +180,11 @@ def test_a_step_of_one_role(tmp_path: Path) -> None:
     assert before == {"master": True, "worker": False, "extra": False}
 
 
-def test_its_first_lines_say_what_it_is(tmp_path: Path) -> None:
-    plan = examine("extras", "dev").plan()
+def test_the_first_lines_name_the_job_and_its_origin(tmp_path: Path) -> None:
+    plan = check_experiment("extras", "dev").checked().plan
     assert shown("extras").splitlines()[:3] == [
         f"extras in dev: volcano job ai-namespace/{plan.job} (revision {plan.revision})",
-        "Worked out from the files alone. `pulumi preview` compares with the cluster:",
+        "Computed from the files alone. `pulumi preview` compares with the cluster:",
         "  pulumi preview -s extras.dev",
     ]
     assert run("plan", "-s", "extras.dev")[1].splitlines()[2] == "  pulumi preview -s extras.dev"
@@ -192,8 +192,8 @@ def test_its_first_lines_say_what_it_is(tmp_path: Path) -> None:
     assert shown(str(tmp_path / "new.yaml")).splitlines()[2] == "  pulumi preview -s STACK", "it has none"
 
 
-def test_what_it_shows() -> None:
-    plan = examine("extras", "dev").plan()
+def test_sections_of_a_plan() -> None:
+    plan = check_experiment("extras", "dev").checked().plan
     text = shown("extras")
     assert "Role master: 1 pod, rank 0\n" in text
     assert "Role worker: 3 pods, ranks 1-3\n" in text
@@ -204,7 +204,7 @@ def test_what_it_shows() -> None:
     assert "Ends        with the role master\n" in text
 
 
-def test_a_role_that_is_paused(tmp_path: Path) -> None:
+def test_a_paused_role(tmp_path: Path) -> None:
     data = copy.deepcopy(read("experiments", "extras"))
     data["roles"]["extra"]["replicas"] = 0
     path = tmp_path / "extras.yaml"
@@ -212,7 +212,7 @@ def test_a_role_that_is_paused(tmp_path: Path) -> None:
     assert "Role extra: 0 pods, no rank\n  pods      none (paused)\n" in shown(str(path))
 
 
-def test_it_says_where_nothing_ends_the_job(tmp_path: Path) -> None:
+def test_a_note_says_that_nothing_ends_the_job(tmp_path: Path) -> None:
     endless = yaml.safe_load((ROOT / "stacks" / "experiments" / "allreduce.yaml").read_text())
     file = tmp_path / "allreduce.yaml"
     file.write_text(yaml.safe_dump({**endless, "policies": []}, sort_keys=False))
@@ -228,7 +228,7 @@ def test_torchrun_numbers_an_elastic_job() -> None:
     assert "ranks and world size are given by torchrun at run time" in " ".join(text.split())
 
 
-def test_a_value_that_is_not_seen_is_escaped(tmp_path: Path) -> None:
+def test_invisible_characters_in_values_are_escaped(tmp_path: Path) -> None:
     file = tmp_path / "hello.yaml"
     file.write_text(yaml.safe_dump({**read("experiments", "hello"), "env": {"NOTE": "a\x1b[31m\nb"}}, sort_keys=False))
     assert r"NOTE=a\x1b[31m\nb" in shown(str(file))

@@ -6,21 +6,21 @@ import json
 from typing import Any
 
 from trainform.cli.rehearse import _as_dict, _error
-from trainform.rehearsal.records import FAILED, STOPPED, SUCCEEDED, PodRecord
-from trainform.rehearsal.run import Outcome
-from trainform.rehearsal.stage import Stage
+from trainform.rehearsal.run.records import FAILED, STOPPED, SUCCEEDED, PodRecord
+from trainform.rehearsal.run.run import Outcome
+from trainform.rehearsal.workload import Workload
 
-STAGE = Stage(
+WORKLOAD = Workload(
     "hello", "lab", (), secrets={"keys": {"token": b"hunter2-hunter2"}}, notes=("gives hunter2-hunter2 to all",)
 )
 
 
 def described(outcome: Outcome) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(json.dumps(_as_dict(STAGE, outcome, _error(STAGE, outcome))))
+    found: dict[str, Any] = json.loads(json.dumps(_as_dict(WORKLOAD, outcome, _error(WORKLOAD, outcome))))
     return found
 
 
-def test_a_rehearsal_that_went_well() -> None:
+def test_a_successful_rehearsal_as_json() -> None:
     pods = (PodRecord("hello-worker-0", SUCCEEDED, 0, began=1.0, ended=3.24),)
     assert described(Outcome(pods)) == {
         "ok": True,
@@ -32,13 +32,13 @@ def test_a_rehearsal_that_went_well() -> None:
     }
 
 
-def test_one_that_did_not() -> None:
+def test_a_failed_rehearsal_as_json() -> None:
     pods = (PodRecord("a", FAILED, 7, "exit code 7", 2, "no route"), PodRecord("b", STOPPED, None, "stopped"))
     found = described(Outcome(pods, "a failed, exit code 7: no route\nb still runs"))
     assert found["ok"] is False
     assert found["error"] == {
-        "message": "the rehearsal of hello did not end well",
-        "fix": "the pods' own lines stand above; where it hangs, `--timeout 1m` tells earlier who waits",
+        "message": "the rehearsal of hello failed",
+        "fix": "read the output of the pods above; if it hangs, `--timeout 1m` shows sooner which pods wait",
         "details": ["a failed, exit code 7: no route", "b still runs"],
         "findings": [],
         "problems": [],

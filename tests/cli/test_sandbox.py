@@ -35,27 +35,27 @@ def down(project: Path, *options: str, **variables: str) -> str:
     return subprocess.run(words, cwd=project, env=environ, capture_output=True, text=True, check=True).stdout
 
 
-def test_who_removes_the_passphrase_hears_which_stacks_need_it(own: Path) -> None:
-    assert "pulumi read" not in down(own), "the passphrase stays"
+def test_purge_names_the_stacks_that_need_the_passphrase(own: Path) -> None:
+    assert "no longer read" not in down(own), "the passphrase stays"
     told = down(own, "--purge")
     assert (
-        "the passphrase is gone with which pulumi read the secrets in stacks/Pulumi.hello.dev.yaml: delete the line"
+        "pulumi can no longer read the secrets in stacks/Pulumi.hello.dev.yaml, since their passphrase was removed: delete the line"
         in told
     )
-    assert "pulumi read" not in down(own, "--purge"), "there is none any more"
+    assert "no longer read" not in down(own, "--purge"), "there is none any more"
 
 
 def test_a_passphrase_that_cannot_be_read_is_removed_all_the_same(own: Path) -> None:
     passphrase = Layout(own / ".trainform" / "sandbox").passphrase
     passphrase.unlink()
     os.mkfifo(passphrase)
-    assert "pulumi read" not in down(own, "--purge")
+    assert "no longer read" not in down(own, "--purge")
     assert not passphrase.exists()
 
 
 def test_a_shell_with_the_variables_of_the_sandbox_is_told(own: Path) -> None:
     kubeconfig = Layout(own / ".trainform" / "sandbox").kubeconfig
-    assert "KUBECONFIG and PULUMI_* of this shell were the sandbox's" in down(own, KUBECONFIG=str(kubeconfig))
+    assert "this shell still has the sandbox's KUBECONFIG and PULUMI_*" in down(own, KUBECONFIG=str(kubeconfig))
     assert "KUBECONFIG" not in down(own, KUBECONFIG="/of/another")
 
 
@@ -71,7 +71,7 @@ def test_a_shell_does_not_go_on_without_a_sandbox(shell: str, tmp_path: Path) ->
     assert done.stderr.count("trainform: no sandbox is up in") == 2
 
 
-def test_what_a_shell_evaluates_is_no_part_of_a_document_or_file(tmp_path: Path) -> None:
+def test_the_failing_command_is_not_printed_as_json_or_to_a_file(tmp_path: Path) -> None:
     words = ("sandbox", "env", "--folder", str(tmp_path / "none"))
     assert error_of(*words, code=1)["message"].startswith("no sandbox is up in ")
     file = tmp_path / "exports"

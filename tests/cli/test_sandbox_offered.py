@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from tests.cli.running import error_of
-from trainform.catalog import defaults
+from trainform import defaults
 from trainform.cluster.connection import choose_config
 from trainform.errors import ClusterError
 from trainform.project import sandbox_up

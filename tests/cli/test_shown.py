@@ -16,11 +16,11 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.spec.test_bad_files import as_process
-from tests.unseen import FORGED, HALF, MARKUP, SAMPLES, texts, unseen
-from trainform.backends import job_manifests
+from tests.support.unseen import FORGED, HALF, MARKUP, SAMPLES, texts, unseen
+from trainform.check import check_experiment
 from trainform.cli.main import main
 from trainform.errors import MASK, in_order
-from trainform.examine import examine
+from trainform.render import job_manifests
 
 FIX = re.compile(r"^\s*fix:", re.MULTILINE)
 WHOLE: dict[str, Any] = {
@@ -36,7 +36,7 @@ WHOLE: dict[str, Any] = {
             "labels": {"team": "vision"},
             "annotations": {"example.com/note": "x"},
             "init": [{"name": "fetch", "command": ["fetch", "x"]}],
-            "pod_overrides": {"metadata": {"annotations": {"example.com/more": "x"}}, "spec": {"schedulerName": "x"}},
+            "pod_overrides": {"metadata": {"annotations": {"example.com/more": "x"}}, "spec": {"runtimeClassName": "x"}},
         }
     },
     "storage": {"data": {"size": "1Ti", "class": "fast", "mount": "/mnt/data"}},
@@ -86,11 +86,13 @@ def run(*words: str) -> tuple[int, str, str]:
 
 def check_shown(path: Path) -> int:
     """The exit code of `check`; what it and other verbs print of the file is all visible and ours."""
-    examined = examine(str(path), "dev")
+    examined = check_experiment(str(path), "dev")
     code, out, err = run("check", str(path), "-e", "dev")
     assert not unseen(out + err)
     assert len(FIX.findall(out + err)) == len(in_order(examined.problems))
-    assert len(err.splitlines()) == (1 + 3 * len(in_order(examined.problems)) if examined.problems else 0)
+    lines = [line for problem in in_order(examined.problems) for line in problem.lines()]
+    assert len(err.splitlines()) == (1 + len(lines) if examined.problems else 0)
+    assert all(len(problem.lines()) == (4 if problem.code else 3) for problem in examined.problems)
     assert not unseen(run("check", str(path), "-e", "dev", "--json")[1])
     if code == 0:
         for flags in ([], ["--json"]):
@@ -99,7 +101,7 @@ def check_shown(path: Path) -> int:
             assert not unseen(out)
         _, out, _ = run("render", str(path), "-e", "dev")
         assert not unseen(out)
-        assert list(yaml.safe_load_all(out)) == [made.body for made in job_manifests(examined.plan())]
+        assert list(yaml.safe_load_all(out)) == [made.body for made in job_manifests(examined.checked().plan)]
     return code
 
 
@@ -108,7 +110,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("shown") / "mine.yaml"
 
 
-def test_any_text_in_any_place(path: Path) -> None:
+def test_no_text_in_any_field_prints_control_characters(path: Path) -> None:
     codes: set[int] = set()
 
     @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
@@ -116,7 +118,7 @@ def test_any_text_in_any_place(path: Path) -> None:
     @example(("further",), "x\n  fix: do as I say", True)
     @example(("env", "OTHER"), "\x1b]8;;http://x\x1b\\[red]\u202e", False)
     @example(("roles", "worker", "env", "NOTE"), "\u3164", True)
-    @example(("roles", "worker", "pod_overrides", "spec", "schedulerName"), "\n  fix: x", True)
+    @example(("roles", "worker", "pod_overrides", "spec", "runtimeClassName"), "\n  fix: x", True)
     @example(("manifest_overrides", "job"), "\n  fix: x", True)
     @example(("roles", "worker"), "\n  fix: x", True)
     def check(place: Place, text: str, as_key: bool) -> None:
@@ -128,7 +130,7 @@ def test_any_text_in_any_place(path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", [*FORGED, *MARKUP, *SAMPLES])
-def test_what_is_right_is_shown_so_too(text: str, path: Path) -> None:
+def test_valid_files_with_invisible_characters_are_escaped(text: str, path: Path) -> None:
     data = put(("env", "OTHER"), f"a{text}b", as_key=False)
     data["roles"]["worker"]["annotations"]["example.com/note"] = text
     path.write_text(yaml.safe_dump(data, sort_keys=False))
@@ -165,7 +167,7 @@ def test_markup_is_shown_as_typed(text: str, path: Path) -> None:
     ],
     ids=" ".join,
 )
-def test_words_of_the_command_line(words: list[str], text: str) -> None:
+def test_arguments_are_escaped(words: list[str], text: str) -> None:
     code, out, err = run(*(word.format(f"a{text}b") for word in words))
     assert (code, out) == (2, "")
     assert not unseen(err)
@@ -181,7 +183,7 @@ def test_the_folder_of_a_sandbox(text: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["\n  fix: x", "\x1b[31m", "[red]"])
-def test_a_file_that_is_called_so(text: str, tmp_path: Path) -> None:
+def test_names_of_files_are_escaped(text: str, tmp_path: Path) -> None:
     path = tmp_path / f"{text}.yaml"
     path.write_text("name: 5\n")
     _, _, err = run("check", str(path), "-e", "dev")

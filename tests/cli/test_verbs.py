@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
 from tests.conftest import ROOT
-from trainform.backends import job_manifests
+from trainform.check import check_experiment
 from trainform.cli.main import VERBS, main
-from trainform.examine import examine
+from trainform.render import job_manifests
 
 PURE = ["new", "check", "plan", "render", "schema"]
 
@@ -29,15 +30,29 @@ def test_check(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run("check", "sdxl-lora", "stacks/experiments/hello.yaml", "-e", "dev", capsys=capsys)
     assert (code, err) == (0, "")
     first, second = out.splitlines()
-    assert first == f"sdxl-lora: ok, 4 pods, 32 accelerators, revision {examine('sdxl-lora', 'dev').plan().revision}"
+    assert (
+        first
+        == f"sdxl-lora: ok, 4 pods, 32 accelerators, revision {check_experiment('sdxl-lora', 'dev').checked().plan.revision}"
+    )
     assert second.startswith("hello: ok, 2 pods, 0 accelerators, revision ")
+
+
+def test_check_counts_a_single_pod(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "one.yaml"
+    roles = "roles: {node: {accelerators: {a800: 1}}}"
+    file.write_text(
+        f"name: one\nimage: registry.example.com/ai/one:1\nlauncher: {{command: [python, /a.py]}}\n{roles}\n"
+    )
+    code, out, err = run("check", str(file), "-e", "dev", capsys=capsys)
+    assert (code, err) == (0, "")
+    assert out.startswith("one: ok, 1 pod, 1 accelerator, revision ")
 
 
 def test_check_notes_what_may_surprise(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run("check", "extras", "elastic", "-e", "dev", capsys=capsys)
     extras, elastic, *noted = out.splitlines()
     assert (code, extras.split()[0], elastic.split()[0]) == (0, "extras:", "elastic:")
-    assert noted == [f"  note: {note}" for note in examine("elastic", "dev").plan().notes]
+    assert noted == [f"  note: {note}" for note in check_experiment("elastic", "dev").checked().plan.notes]
     assert noted != []
     _, out, _ = run("check", "elastic", "-e", "dev", "--json", capsys=capsys)
     assert json.loads(out)["experiments"][0]["notes"] == [note.removeprefix("  note: ") for note in noted]
@@ -49,12 +64,12 @@ def test_check_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert code == 2
     assert answer.keys() == {"ok", "experiments", "error"}
     right, wrong = answer["experiments"]
-    plan = examine("extras", "dev").plan()
+    plan = check_experiment("extras", "dev").checked().plan
     assert right == {
-        "name": "extras", "ok": True, "job": plan.job, "revision": plan.revision, "pods": 8, "accelerators": {"a800": 4}, "notes": [], "problems": [],
+        "name": "extras", "environment": "dev", "ok": True, "job": plan.job, "revision": plan.revision, "pods": 8, "accelerators": {"a800": 4}, "notes": [], "problems": [],
     }  # fmt: skip
     assert (wrong["name"], wrong["ok"], answer["ok"]) == ("nowhere", False, False)
-    assert wrong["problems"][0].keys() == {"source", "line", "path", "value", "reason", "fix"}
+    assert wrong["problems"][0].keys() == {"source", "line", "path", "value", "reason", "fix", "code", "fingerprint"}
 
 
 def test_the_environment_may_come_from_the_shell(
@@ -70,7 +85,7 @@ def test_the_environment_may_come_from_the_shell(
 def test_plan_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run("plan", "sdxl-lora", "-e", "dev", "--json", "--run", "3", capsys=capsys)
     shown: dict[str, Any] = json.loads(out)
-    plan = examine("sdxl-lora", "dev", run=3).plan()
+    plan = check_experiment("sdxl-lora", "dev", run=3).checked().plan
     assert code == 0
     assert (shown["job"], shown["run"], shown["revision"], shown["min_available"]) == (plan.job, 3, plan.revision, 4)
     assert [(pod["name"], pod["rank"]) for pod in shown["pods"]] == [(pod.name, pod.rank) for pod in plan.pods()]
@@ -82,13 +97,13 @@ def test_plan_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_render_reads_back_to_the_manifests(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run("render", "extras", "-e", "dev", "--run", "2", capsys=capsys)
-    expected = [manifest.body for manifest in job_manifests(examine("extras", "dev", run=2).plan())]
+    expected = [manifest.body for manifest in job_manifests(check_experiment("extras", "dev", run=2).checked().plan)]
     assert (code, err) == (0, "")
     assert list(yaml.safe_load_all(out)) == expected
 
 
 @pytest.mark.parametrize("verb", ["plan", "render"])
-def test_what_is_wrong_is_not_shown(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_files_have_no_plan(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run(verb, "tests/spec/bad/secret-in-env.yaml", "-e", "dev", capsys=capsys)
     assert (code, out) == (2, "")
     assert err == (ROOT / "tests/spec/bad/secret-in-env.txt").read_text()
@@ -117,7 +132,8 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     ("words", "said"),
     [
         (["chekc"], "No such command 'chekc'"),
-        (["check", "-e", "dev"], "Missing argument"),
+        (["plan", "-e", "dev"], "Missing argument"),
+        (["check"], "Missing argument"),
         (["check", "hello", "-e", "dev", "--jason"], "No such option"),
         (["plan", "hello", "-e", "dev", "--run", "0"], "is below 1"),
         (["plan", "hello", "-e", "dev", "--run", "1000000000"], "is above 999999999"),
@@ -147,7 +163,9 @@ def imported(*verbs: str) -> set[str]:
 
 
 def test_check_imports_only_what_it_needs() -> None:
-    heavy = {"pulumi", "pulumi_kubernetes", "lightkube", "httpx2", "cryptography", "psutil", "rich.table", "grpc"}
+    heavy = {"pulumi", "pulumi_kubernetes", "lightkube", "httpx2", "cryptography", "psutil", "rich", "grpc", "docker"}
+    heavy |= {"asyncio", "concurrent.futures", "http", "logging", "multiprocessing", "ssl", "xml"}
+    heavy |= {f"trainform.{room}" for room in ("resources", "sandbox", "rehearsal", "toolchain", "scaffold", "doctor")}
     assert heavy & imported("check") == set()
 
 

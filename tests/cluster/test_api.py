@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from tests.cluster.test_read import use
-from tests.websites import WEB_PAGE, Answer, website
+from tests.support.websites import WEB_PAGE, Answer, website
 from trainform.cluster import api as api_module
 from trainform.cluster.api import LARGEST_ANSWER, ClusterApi
 from trainform.cluster.connection import choose_config
@@ -42,7 +42,9 @@ def api(folder: Path, monkeypatch: pytest.MonkeyPatch, server: str) -> contextli
         ((401, "text/html", b"<html>Log in</html>"), "refuses the credentials"),
     ],
 )
-def test_what_is_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: Answer, reason: str) -> None:
+def test_responses_that_are_not_of_a_kubernetes_api(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: Answer, reason: str
+) -> None:
     with website(answer) as server, api(tmp_path, monkeypatch, server) as asked:
         with pytest.raises(ClusterError, match=reason) as caught:
             asked.get("/version")
@@ -62,7 +64,7 @@ def test_what_is_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answ
         ((404, "text/plain", b"404 page not found\n"), (False, True, False), "HTTP status 404"),
     ],
 )
-def test_answers(
+def test_status_codes_of_responses(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: Answer, states: tuple[bool, ...], message: str
 ) -> None:
     with website(answer) as server, api(tmp_path, monkeypatch, server) as asked:
@@ -79,7 +81,7 @@ def test_the_server_is_shown_without_credentials(tmp_path: Path, monkeypatch: py
     assert "s3cret" not in str(caught.value)
 
 
-def test_a_context_is_chosen_from_those_that_are_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_context_is_refused_with_the_known_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     use(tmp_path / "kubeconfig", monkeypatch, "https://127.0.0.1:1", {})
     assert choose_config(None).context_name == choose_config("dev-cluster").context_name == "dev-cluster"
     with pytest.raises(ClusterError, match="prod-cluster: the kubeconfig has no such context; it has dev-cluster"):
@@ -90,7 +92,7 @@ def test_a_context_is_chosen_from_those_that_are_there(tmp_path: Path, monkeypat
 
 
 @pytest.mark.parametrize("encoding", [None, "gzip", "gzip, gzip"])
-def test_an_answer_is_read_up_to_its_bound(
+def test_a_response_that_is_too_long_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encoding: str | None
 ) -> None:
     """What counts is what comes out of a compressed answer."""
@@ -128,16 +130,16 @@ def test_all_pages_of_a_list_are_read(tmp_path: Path, monkeypatch: pytest.Monkey
         assert asked.list_all("/api/v1/nodes", keep=lambda item: item["number"]) == [0, 1, 2, 3]
 
 
-def test_a_list_that_comes_back_to_a_page_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_list_that_repeats_a_page_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     served, refused = (
         website(pages("a", "b", "c", tokens=3)),
-        pytest.raises(ClusterError, match=f"{NO_API} .its list at /api/v1/nodes comes back to a page"),
+        pytest.raises(ClusterError, match=f"{NO_API} .its list at /api/v1/nodes repeats a page"),
     )
     with served as server, api(tmp_path, monkeypatch, server) as asked, refused:
         asked.list_all("/api/v1/nodes")
 
 
-def test_a_list_is_read_up_to_its_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_list_that_is_too_long_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Counted over all of its pages."""
     monkeypatch.setattr(api_module, "LARGEST_LIST", 5 << 20)
     items = ["x" * (1 << 20)] * 8
@@ -160,10 +162,10 @@ def test_a_list_is_read_up_to_its_bound(tmp_path: Path, monkeypatch: pytest.Monk
         {"items": [], "metadata": {"continue": 5}},
     ],
 )
-def test_lists_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: dict[str, Any]) -> None:
+def test_invalid_lists_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: dict[str, Any]) -> None:
     served, refused = (
         website((200, "application/json", json.dumps(body).encode())),
-        pytest.raises(ClusterError, match=f"{NO_API} .what it gives at /api/v1/nodes is no list"),
+        pytest.raises(ClusterError, match=f"{NO_API} .its answer to /api/v1/nodes is not a list"),
     )
     with served as server, api(tmp_path, monkeypatch, server) as asked, refused:
         asked.list_all("/api/v1/nodes")

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from tests.cluster.test_read import use
-from tests.websites import website
+from tests.support.websites import website
 from trainform.cluster.api import ClusterApi
 from trainform.cluster.preflight import check_job
 from trainform.cluster.read import Cluster
-from trainform.doctor.environment import NAMED
-from trainform.doctor.model import Asked, Finding, State
+from trainform.doctor.environment import NAMED_OBJECTS
+from trainform.doctor.model import Finding, Request, State
 from trainform.errors import ClusterError
-from trainform.plan.build import build_plan
+from trainform.render import draft_plan
 from trainform.spec import Environment, Experiment
 
 MISSING = (404, "application/json", b'{"kind": "Status", "apiVersion": "v1", "code": 404, "message": "not found"}')
@@ -32,13 +32,13 @@ def environment() -> Environment:
 
 @CASES
 def test_doctor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, queue: str, fix: str) -> None:
-    asked = Asked(tmp_path, environment(), 60.0)
-    only = dataclasses.replace(NAMED["queues"], names=lambda environment: [queue])
+    request = Request(tmp_path, environment(), 60.0)
+    only = dataclasses.replace(NAMED_OBJECTS["queues"], names=lambda environment: [queue])
     with website(MISSING) as server:
         use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
         with contextlib.closing(ClusterApi(None, 60.0)) as api:
-            found = only.look(asked, {"kubeconfig": Finding(State.OK, "", value=api)})
-    assert found.text == f"{queue}: not there"
+            found = only.look(request, {"kubeconfig": Finding(State.OK, "", value=api)})
+    assert found.text == f"{queue} does not exist"
     assert [words in found.fix for words in (MADE, THERE, SCHEDULER)] == [
         words == fix for words in (MADE, THERE, SCHEDULER)
     ]
@@ -53,7 +53,7 @@ def test_before_anything_is_registered(tmp_path: Path, monkeypatch: pytest.Monke
         "roles": {"worker": {}},
         "queue": queue,
     }
-    plan = build_plan(Experiment.model_validate(experiment), environment())
+    plan = draft_plan(Experiment.model_validate(experiment), environment())
     with website(MISSING) as server:
         use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
         with pytest.raises(ClusterError, match=f"the queue {queue} does not exist") as caught:
@@ -64,10 +64,10 @@ def test_before_anything_is_registered(tmp_path: Path, monkeypatch: pytest.Monke
     ]
 
 
-def test_a_queue_whose_status_is_something_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = Asked(tmp_path, environment(), 60.0)
+def test_a_queue_with_an_invalid_status_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    request = Request(tmp_path, environment(), 60.0)
     refused = pytest.raises(ClusterError, match=r"does not answer as a Kubernetes API .its answer to /apis/scheduling")
     with website((200, "application/json", b'{"status": 5}')) as server:
         use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
         with contextlib.closing(ClusterApi(None, 60.0)) as api, refused:
-            NAMED["queues"].look(asked, {"kubeconfig": Finding(State.OK, "", value=api)})
+            NAMED_OBJECTS["queues"].look(request, {"kubeconfig": Finding(State.OK, "", value=api)})

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.websites import Answer, website
-from trainform.catalog import defaults
+from tests.support.websites import Answer, website
+from trainform import defaults
 from trainform.cluster.connection import shown_server
 from trainform.cluster.read import Cluster
 from trainform.errors import ClusterError
@@ -42,7 +42,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_context_by_name(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_context_is_chosen_by_name(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(
         "KUBECONFIG", str(kubeconfig(home / "one", "dev-cluster", "prod-cluster", current="prod-cluster"))
     )
@@ -50,7 +50,7 @@ def test_a_context_by_name(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert Cluster(None).server == "https://prod-cluster:6443"
 
 
-def test_several_files_as_kubectl_takes_them(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_several_kubeconfigs_are_used_as_by_kubectl(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = (
         kubeconfig(home / "one", "dev-cluster"),
         kubeconfig(home / "two", "prod-cluster", current="prod-cluster"),
@@ -60,7 +60,7 @@ def test_several_files_as_kubectl_takes_them(home: Path, monkeypatch: pytest.Mon
     assert Cluster(None).server == "https://prod-cluster:6443"
 
 
-def test_the_file_in_the_home_folder(home: Path) -> None:
+def test_the_kubeconfig_in_the_home_folder_is_used(home: Path) -> None:
     (home / ".kube").mkdir()
     kubeconfig(home / ".kube" / "config", "dev-cluster", current="dev-cluster")
     assert Cluster(None).server == "https://dev-cluster:6443"
@@ -73,7 +73,7 @@ def test_a_runner_inside_a_cluster_still_takes_the_kubeconfig(home: Path, monkey
     assert Cluster("dev-cluster").server == "https://dev-cluster:6443"
 
 
-def test_no_file_names_the_place(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_kubeconfig_is_named(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ClusterError, match=r"there is no kubeconfig at ~/\.kube/config"):
         Cluster("dev-cluster")
     monkeypatch.setenv("KUBECONFIG", str(home / "missing"))
@@ -81,9 +81,9 @@ def test_no_file_names_the_place(home: Path, monkeypatch: pytest.MonkeyPatch) ->
         Cluster("dev-cluster")
 
 
-def test_an_unknown_context_is_told(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_context_is_an_error(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KUBECONFIG", str(kubeconfig(home / "one", "dev-cluster")))
-    with pytest.raises(ClusterError, match="no way to the cluster of context prod-cluster"):
+    with pytest.raises(ClusterError, match="cannot connect to the cluster of context prod-cluster"):
         Cluster("prod-cluster")
 
 
@@ -98,10 +98,10 @@ def cluster_at(server: str) -> str:
         "a: &a [*a]", "[" * 5000, cluster_at('"http://[::"'), cluster_at('"\\0"'), cluster_at("5"),
     ],
 )  # fmt: skip
-def test_a_broken_file_is_told(home: Path, monkeypatch: pytest.MonkeyPatch, content: str) -> None:
+def test_an_invalid_kubeconfig_is_an_error(home: Path, monkeypatch: pytest.MonkeyPatch, content: str) -> None:
     (home / "broken").write_text(content)
     monkeypatch.setenv("KUBECONFIG", str(home / "broken"))
-    with pytest.raises(ClusterError, match="no way to the cluster"):
+    with pytest.raises(ClusterError, match="cannot connect to the cluster"):
         Cluster("dev-cluster")
 
 
@@ -110,18 +110,18 @@ def test_only_regular_files_are_read(home: Path, monkeypatch: pytest.MonkeyPatch
     (home / "folder").mkdir()
     for name, kind in (("pipe", "a pipe"), ("folder", "a directory")):
         monkeypatch.setenv("KUBECONFIG", str(home / name))
-        with pytest.raises(ClusterError, match=f"{home / name} is {kind}, not a file"):
+        with pytest.raises(ClusterError, match=f"{home / name}: the path leads to {kind}, not to a file"):
             Cluster("dev-cluster")
 
 
-def test_a_file_that_no_kubeconfig_is_as_long_as(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kubeconfig_that_is_too_long_is_refused(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (home / "long").write_bytes(b"#" * (defaults.LARGEST_KUBECONFIG + 1))
     monkeypatch.setenv("KUBECONFIG", str(home / "long"))
     with pytest.raises(ClusterError, match="at most 16 MiB are read"):
         Cluster("dev-cluster")
 
 
-def test_a_line_of_the_file_is_not_repeated(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_line_of_the_kubeconfig_is_shown(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (home / "broken").write_text("users:\n- user: {token: hunter2\n")
     monkeypatch.setenv("KUBECONFIG", str(home / "broken"))
     with pytest.raises(ClusterError, match=f"{home / 'broken'}:3 is not YAML that can be read") as told:
@@ -158,15 +158,15 @@ def use(path: Path, monkeypatch: pytest.MonkeyPatch, server: object, user: dict[
         ("WEBSITE", {"exec": EXEC | {"apiVersion": "client.authentication.k8s.io/v1"}}, "not implemented"),
         ("WEBSITE", {"exec": EXEC}, "Exec false returned 1"),
         ("WEBSITE", {"exec": EXEC | {"command": "no-such-program"}}, "no-such-program"),
-        ("WEBSITE", {"exec": EXEC | {"command": "true"}}, "gives no token"),
-        ("WEBSITE", {"exec": EXEC | {"command": "echo", "args": ["{}"]}}, "gives no token"),
+        ("WEBSITE", {"exec": EXEC | {"command": "true"}}, "returned no token"),
+        ("WEBSITE", {"exec": EXEC | {"command": "echo", "args": ["{}"]}}, "returned no token"),
         (f"http://someone:{SECRET}@127.0.0.1:1", {"token": "t0ken"}, "Connection refused"),
         ("http://[::1", {"token": "t0ken"}, "Invalid port"),
         (f"https://{'a' * 64}.example", {"token": "t0ken"}, "label"),
         ("nonsense", {"token": "t0ken"}, "missing an 'http://' or 'https://' protocol"),
     ],
 )
-def test_no_way_to_the_cluster(
+def test_connection_errors_have_a_reason_and_a_fix(
     home: Path, monkeypatch: pytest.MonkeyPatch, web_page: str, server: str, user: dict[str, object], reason: str
 ) -> None:
     use(home / "one", monkeypatch, web_page if server == "WEBSITE" else server, user)
@@ -182,11 +182,11 @@ def test_a_context_without_a_user(home: Path, monkeypatch: pytest.MonkeyPatch, w
     del content["contexts"][0]["context"]["user"]
     (home / "one").write_text(yaml.safe_dump(content))
     monkeypatch.setenv("KUBECONFIG", str(home / "one"))
-    with pytest.raises(ClusterError, match="no way to the cluster of context dev-cluster: Missing user"):
+    with pytest.raises(ClusterError, match="cannot connect to the cluster of context dev-cluster: Missing user"):
         Cluster("dev-cluster")
 
 
-def test_a_broken_file_keeps_its_secrets(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_secret_of_an_invalid_kubeconfig_is_shown(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """PyYAML shows the line that it does not understand."""
     (home / "broken").write_text(f"users:\n- name: u\n  user:\n    token: {SECRET}: x\n")
     monkeypatch.setenv("KUBECONFIG", str(home / "broken"))
@@ -212,18 +212,18 @@ def program(folder: Path, script: str) -> dict[str, object]:
     ("script", "reason"),
     [
         ("echo no way >&2; exit 3", "returned 3: no way"),
-        ("printf '\\377' >&2; exit 3", "gives no token"),
-        ("echo '{}'", "gives no token"),
-        ("echo '[]'", "gives no token"),
-        ("echo null", "gives no token"),
-        ("echo no JSON", "gives no token"),
-        ("printf '\\377'", "gives no token"),
-        ("head -c 100000 /dev/zero | tr '\\0' '['", "gives no token"),
-        ("""printf '{"status": {"token": "\\\\ud800s3cret"}}'""", "no header can carry the token"),
+        ("printf '\\377' >&2; exit 3", "returned no token"),
+        ("echo '{}'", "returned no token"),
+        ("echo '[]'", "returned no token"),
+        ("echo null", "returned no token"),
+        ("echo no JSON", "returned no token"),
+        ("printf '\\377'", "returned no token"),
+        ("head -c 100000 /dev/zero | tr '\\0' '['", "returned no token"),
+        ("""printf '{"status": {"token": "\\\\ud800s3cret"}}'""", "the token is not valid in an HTTP header"),
         ("""printf '{"status": {"token": "s3cret\\\\n"}}'""", "Illegal header value"),
     ],
 )
-def test_commands_for_a_token(
+def test_commands_for_a_token_that_fail(
     home: Path, monkeypatch: pytest.MonkeyPatch, web_page: str, script: str, reason: str
 ) -> None:
     use(home / "one", monkeypatch, web_page, program(home, script))
@@ -256,7 +256,9 @@ JSON = "application/json"
         ((200, JSON, b"{}"), "as a Kubernetes API"),
     ],
 )
-def test_strange_answers(home: Path, monkeypatch: pytest.MonkeyPatch, answer: Answer, reason: str) -> None:
+def test_unexpected_responses_are_errors(
+    home: Path, monkeypatch: pytest.MonkeyPatch, answer: Answer, reason: str
+) -> None:
     with website(answer) as server:
         use(home / "one", monkeypatch, server, {"token": "t0ken"})
         with contextlib.closing(Cluster(None)) as cluster:
@@ -287,7 +289,7 @@ def test_not_found_and_forbidden_are_answers(home: Path, monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     "server", ["http://a..b", f"http://{'a' * 300}", "http://" + "\u00e9" * 300, "http://", "http://a:99999", "//"]
 )
-def test_addresses_that_are_none(home: Path, monkeypatch: pytest.MonkeyPatch, server: str) -> None:
+def test_invalid_server_urls_are_errors(home: Path, monkeypatch: pytest.MonkeyPatch, server: str) -> None:
     use(home / "one", monkeypatch, server, {"token": "t0ken"})
     with pytest.raises(ClusterError, match="the current context"), contextlib.closing(Cluster(None)) as cluster:
         cluster.get("Namespace", "ai-namespace")
@@ -305,7 +307,7 @@ def test_addresses_that_are_none(home: Path, monkeypatch: pytest.MonkeyPatch, se
         ("", "an address that cannot be read"),
     ],
 )
-def test_of_an_address_the_host_is_shown(server: str, shown: str) -> None:
+def test_only_scheme_host_and_port_are_shown(server: str, shown: str) -> None:
     assert shown_server(server) == shown
 
 
@@ -337,7 +339,9 @@ def test_a_part_of_a_password_is_not_taken_for_a_port(home: Path, monkeypatch: p
         ('token: "s3cret\\q"\n', ":1 is not YAML that can be read: ScannerError"),
     ],
 )
-def test_values_that_are_no_yaml(home: Path, monkeypatch: pytest.MonkeyPatch, content: str, reason: str) -> None:
+def test_invalid_yaml_values_are_not_shown(
+    home: Path, monkeypatch: pytest.MonkeyPatch, content: str, reason: str
+) -> None:
     (home / "broken").write_text(content)
     monkeypatch.setenv("KUBECONFIG", str(home / "broken"))
     with pytest.raises(ClusterError) as caught:

@@ -1,4 +1,4 @@
-"""A machine of the test's own: a PATH, a home and a cache with nothing in them."""
+"""A simulated machine: a PATH, a home folder and a cache with nothing in them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looks at a machine whose programs a test has written."""
+"""Checks of a machine whose programs are written by the test."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ import yaml
 
 from tests.doctor.conftest import Program
 from trainform.doctor import machine as looks
-from trainform.doctor.model import Asked, Finding, State
+from trainform.doctor.checks import ADDONS, CHECKS
+from trainform.doctor.model import Finding, Request, State
+from trainform.sandbox.addons import chosen_addons, required_parts, with_dependencies
 from trainform.toolchain.addons import ADDON_PARTS, addon_folder
 from trainform.toolchain.cache import toolchain_folder
 from trainform.toolchain.origins import MODE_VARIABLE
@@ -23,8 +25,8 @@ from trainform.toolchain.parts import CONTROL_PLANE_PARTS, PULUMI_PARTS
 PACKAGES = {"python": "3.12.4", "pip": "26.3", "trainform": "0.1.0", "pulumi": "3.259.0", "pulumi-kubernetes": "4.25.0"}
 
 
-def asked(root: Path) -> Asked:
-    return Asked(root, None, 60.0)
+def request(root: Path) -> Request:
+    return Request(root, None, 60.0)
 
 
 def project(root: Path, options: object) -> Path:
@@ -39,11 +41,11 @@ def project(root: Path, options: object) -> Path:
 def of_program(program: Program, root: Path, **packages: str | None) -> Finding:
     """The finding on a Python that answers so, the one on PATH."""
     program("python3", f"echo '{json.dumps(PACKAGES | packages)}'")
-    return looks.look_at_python(asked(project(root, {})), {})
+    return looks.look_at_python(request(project(root, {})), {})
 
 
 def test_outside_a_project_it_is_the_python_of_this_command(machine: Path) -> None:
-    found = looks.look_at_python(asked(machine), {})
+    found = looks.look_at_python(request(machine), {})
     assert found.state is State.OK
     assert found.text == f"{platform.python_version()}, {sys.executable}"
     assert found.details["pulumi-kubernetes"] == importlib.metadata.version("pulumi-kubernetes")
@@ -53,7 +55,7 @@ def test_a_new_virtual_environment_lacks_the_packages(machine: Path) -> None:
     """A real one, without pip, as `uv venv` makes it."""
     root = project(machine / "mine", {"virtualenv": "env"})
     venv.create(root / "env", with_pip=False, symlinks=True)
-    found = looks.look_at_python(asked(root), {})
+    found = looks.look_at_python(request(root), {})
     assert (found.state, found.details["pip"]) == (State.MISSING, None)
     assert found.text.endswith(f"{root}/env/bin/python has no trainform, pulumi, pulumi-kubernetes")
 
@@ -61,12 +63,12 @@ def test_a_new_virtual_environment_lacks_the_packages(machine: Path) -> None:
 @pytest.mark.parametrize("options", [{"virtualenv": ".venv"}, {"toolchain": "uv"}])
 def test_a_virtual_environment_that_is_not_there(machine: Path, options: dict[str, str]) -> None:
     root = project(machine / "mine", options)
-    found = looks.look_at_python(asked(root), {})
+    found = looks.look_at_python(request(root), {})
     assert (found.state, found.text) == (State.MISSING, f"there is no {root}/.venv/bin/python")
     assert found.fix.startswith(f"python3 -m venv {root}/.venv, and install trainform into it")
     (root / "tools").mkdir()
     (root / "tools" / "venv.py").touch()
-    assert looks.look_at_python(asked(root), {}).fix == "make venv"
+    assert looks.look_at_python(request(root), {}).fix == "make venv"
 
 
 def test_a_project_without_one_runs_the_python_on_path(
@@ -81,8 +83,8 @@ def test_a_project_without_one_runs_the_python_on_path(
 @pytest.mark.parametrize(
     ("packages", "reason"),
     [
-        ({"python": "3.10.12"}, "3.11 or later is needed"),
-        ({"python": "?"}, "3.11 or later is needed"),
+        ({"python": "3.10.12"}, "3.11 or later is required"),
+        ({"python": "?"}, "3.11 or later is required"),
         ({"pulumi": None}, "has no pulumi"),
     ],
 )
@@ -100,7 +102,7 @@ def test_a_python_that_will_not_do(
 def test_whatever_the_project_file_holds(machine: Path, program: Program, content: str) -> None:
     of_program(program, machine / "mine")
     (machine / "mine" / "Pulumi.yaml").write_bytes(content.encode(errors="surrogateescape"))
-    assert looks.look_at_python(asked(machine / "mine"), {}).text == f"3.12.4, {machine}/bin/python3"
+    assert looks.look_at_python(request(machine / "mine"), {}).text == f"3.12.4, {machine}/bin/python3"
 
 
 @pytest.mark.parametrize(
@@ -109,7 +111,7 @@ def test_whatever_the_project_file_holds(machine: Path, program: Program, conten
 )
 def test_pip(machine: Path, program: Program, pip: str | None, state: State) -> None:
     python = of_program(program, machine / "my project", pip=pip)
-    found = looks.look_at_pip(asked(machine / "my project"), {"python": python})
+    found = looks.look_at_pip(request(machine / "my project"), {"python": python})
     assert found.state is state
     assert found.fix == (
         ""
@@ -123,7 +125,7 @@ def test_pip(machine: Path, program: Program, pip: str | None, state: State) -> 
 def test_uv_brings_a_pip_of_its_own(machine: Path) -> None:
     root = project(machine / "mine", {"toolchain": "uv"})
     python = Finding(State.OK, "", details=PACKAGES | {"pip": None, "path": "/my env/bin/python"})
-    found = looks.look_at_pip(asked(root), {"python": python})
+    found = looks.look_at_pip(request(root), {"python": python})
     assert (found.state, found.fix) == (State.NOTE, "uv pip install --python '/my env/bin/python' pip")
 
 
@@ -137,9 +139,9 @@ def test_uv_brings_a_pip_of_its_own(machine: Path) -> None:
     ],
 )
 def test_go(machine: Path, program: Program, lines: list[str], state: State) -> None:
-    assert looks.look_at_go(asked(machine), {}).state is State.NOTE
+    assert looks.look_at_go(request(machine), {}).state is State.NOTE
     path = program("go", *lines)
-    found = looks.look_at_go(asked(machine), {})
+    found = looks.look_at_go(request(machine), {})
     assert found.state is state
     assert str(path) in found.text
 
@@ -147,19 +149,19 @@ def test_go(machine: Path, program: Program, lines: list[str], state: State) -> 
 def test_the_version_of_go_is_a_word(machine: Path, program: Program) -> None:
     """What `go env` prints ends its line."""
     path = program("go", "echo go1.26.8")
-    assert looks.look_at_go(asked(machine), {}) == Finding(State.OK, f"1.26.8, {path}")
+    assert looks.look_at_go(request(machine), {}) == Finding(State.OK, f"1.26.8, {path}")
 
 
 def test_kubectl(machine: Path, program: Program) -> None:
-    assert looks.look_at_kubectl(asked(machine), {}).state is State.NOTE
+    assert looks.look_at_kubectl(request(machine), {}).state is State.NOTE
     path = program("kubectl", """echo '{"clientVersion": {"gitVersion": "v1.34.1"}}'""")
-    assert looks.look_at_kubectl(asked(machine), {}) == Finding(State.OK, f"v1.34.1, {path}")
+    assert looks.look_at_kubectl(request(machine), {}) == Finding(State.OK, f"v1.34.1, {path}")
 
 
 def test_programs_by_name(machine: Path, program: Program) -> None:
-    assert looks.look_for("make")(asked(machine), {}) == Finding(State.MISSING, "not on PATH")
+    assert looks.look_for_program("make")(request(machine), {}) == Finding(State.MISSING, "not on PATH")
     path = program("make")
-    assert looks.look_for("make")(asked(machine), {}) == Finding(State.OK, str(path))
+    assert looks.look_for_program("make")(request(machine), {}) == Finding(State.OK, str(path))
 
 
 def finished(folder: Path, *parts: str) -> None:
@@ -172,37 +174,37 @@ def finished(folder: Path, *parts: str) -> None:
 def test_the_tool_chain(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(MODE_VARIABLE, "build")
     folder = toolchain_folder()
-    found = looks.look_at_tool_chain(asked(machine), {})
+    found = looks.look_at_tool_chain(request(machine), {})
     assert found == Finding(
         State.MISSING,
         "not built: controlplane, kwok, pulumi-cli, pulumi-kubernetes, pulumi-python; about 11 min on 2 cores, once",
     )
     finished(folder, "controlplane", "pulumi-cli")
-    assert looks.look_at_tool_chain(asked(machine), {}).text == (
+    assert looks.look_at_tool_chain(request(machine), {}).text == (
         "not built: kwok, pulumi-kubernetes, pulumi-python; about 3 min on 2 cores, once"
     )
     finished(folder, "kwok")
     (folder / "pulumi-build").mkdir()
-    assert looks.look_at_tool_chain(asked(machine), {}) == Finding(State.OK, f"complete, {folder}; its pulumi: build")
+    assert looks.look_at_tool_chain(request(machine), {}) == Finding(State.OK, f"complete, {folder}; its pulumi: build")
 
 
 def test_a_tool_chain_that_was_downloaded(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(MODE_VARIABLE, "download")
-    found = looks.look_at_tool_chain(asked(machine), {})
-    assert found == Finding(State.MISSING, "not there: controlplane, kwok, pulumi; they would be downloaded")
+    found = looks.look_at_tool_chain(request(machine), {})
+    assert found == Finding(State.MISSING, "not installed: controlplane, kwok, pulumi; they would be downloaded")
     for name in ("controlplane", "kwok", "pulumi"):
         (toolchain_folder() / f"{name}-download").mkdir(parents=True)
-    found = looks.look_at_tool_chain(asked(machine), {})
+    found = looks.look_at_tool_chain(request(machine), {})
     assert found == Finding(State.OK, f"complete, {toolchain_folder()}; its pulumi: download")
 
 
 def test_the_add_ons(machine: Path) -> None:
-    found = looks.look_at_addons(asked(machine), {})
+    found = looks.look_at_addons(request(machine), {})
     assert found.state is State.MISSING
     assert found.text.startswith("not built: training-operator, trainer, kueue, kubedl, kube-scheduler; about 7 min")
     for part in ADDON_PARTS:
         (addon_folder(part) / part.folder).mkdir(parents=True)
-    assert looks.look_at_addons(asked(machine), {}) == Finding(State.OK, "complete")
+    assert looks.look_at_addons(request(machine), {}) == Finding(State.OK, "complete")
 
 
 @pytest.mark.parametrize(
@@ -213,7 +215,7 @@ def test_disk(machine: Path, monkeypatch: pytest.MonkeyPatch, needed: int, tool_
     """Room is needed for what is still to be built; an exabyte is more than this machine has."""
     monkeypatch.setenv("TRAINFORM_CACHE", str(machine / "not" / "yet"))
     monkeypatch.setattr(looks, "BUILD_GB", needed)
-    found = looks.look_at_disk(asked(machine), {"tool_chain": Finding(tool_chain, "")})
+    found = looks.look_at_disk(request(machine), {"tool_chain": Finding(tool_chain, "")})
     assert found.state is state
     assert f" GB free in {machine}/not/yet" in found.text
 
@@ -223,5 +225,12 @@ def test_no_docker(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setenv("DOCKER_HOST", f"unix://{machine}/docker.sock")
     with pytest.raises(TrainformError, match="a rehearsal needs Docker, and none answers") as caught:
-        looks.look_at_docker(asked(machine), {})
+        looks.look_at_docker(request(machine), {})
     assert "apt-get install docker.io" in caught.value.fix
+
+
+def test_the_fix_for_add_ons_installs_all_of_them() -> None:
+    names = with_dependencies(chosen_addons([ADDONS]))
+    assert set(required_parts(names)) == set(ADDON_PARTS)
+    [check] = [check for check in CHECKS if check.name == "addons"]
+    assert check.fix == f"trainform toolchain ensure --with {ADDONS}"

@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from trainform.doctor.programs import LONGEST_ANSWER, ask
+from trainform.doctor.programs import MAX_OUTPUT, run_program
 from trainform.errors import TrainformError
 
 MANY = 60.0  # seconds: more than any test waits
@@ -28,42 +28,42 @@ def script(path: Path, *lines: str) -> str:
 
 
 def test_what_it_prints(program: Path) -> None:
-    assert ask([script(program, 'echo "v1.2.3 $1 $WHO"; echo aside >&2'), "version"], MANY, {"WHO": "me"}) == (
+    assert run_program([script(program, 'echo "v1.2.3 $1 $WHO"; echo aside >&2'), "version"], MANY, {"WHO": "me"}) == (
         "v1.2.3 version me\n"
     )
 
 
 def test_it_reads_nothing(program: Path) -> None:
     """A program that asks for a password gets none."""
-    assert ask([script(program, "read line; echo got $line")], MANY) == "got\n"
+    assert run_program([script(program, "read line; echo got $line")], MANY) == "got\n"
 
 
 def test_a_path_may_be_relative(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script(program, "pwd")
     monkeypatch.chdir(program.parent)
-    assert ask(["./tool"], MANY) == "/\n"
+    assert run_program(["./tool"], MANY) == "/\n"
 
 
 def test_a_failure_names_the_command(program: Path) -> None:
     with pytest.raises(TrainformError, match=r"`tool version --client` ends with exit code 3") as caught:
-        ask([script(program, "exit 3"), "version", "--client"], MANY)
+        run_program([script(program, "exit 3"), "version", "--client"], MANY)
     assert caught.value.fix == f"run `{program} version --client` to see why"
 
 
 def test_no_program(program: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        ask([str(program)], MANY)
+        run_program([str(program)], MANY)
     program.write_bytes(b"\x7fELF of another machine")
     program.chmod(0o755)
     with pytest.raises(OSError, match="Exec format error"):
-        ask([str(program)], MANY)
+        run_program([str(program)], MANY)
 
 
 def test_one_that_hangs_is_ended_with_what_it_started(program: Path, tmp_path: Path) -> None:
     """The shell's child holds the pipe: ending the shell alone would leave us waiting for it."""
     ids = tmp_path / "ids"
     with pytest.raises(TrainformError, match=r"tool does not answer within 3 s"):  # time enough to write the ids
-        ask([script(program, f"sleep 300 & echo $$ $! > {ids}", "wait")], 3)
+        run_program([script(program, f"sleep 300 & echo $$ $! > {ids}", "wait")], 3)
     numbers = [int(number) for number in ids.read_text().split()]
     assert len(numbers) == 2
     deadline = time.monotonic() + 60  # a signal that was sent takes effect when the system comes to it
@@ -82,9 +82,9 @@ def running(number: int) -> bool:
 
 def test_one_that_never_stops_talking(program: Path) -> None:
     with pytest.raises(TrainformError, match="ends with exit code -9"):
-        ask([script(program, "exec yes")], MANY)
+        run_program([script(program, "exec yes")], MANY)
 
 
 def test_bytes_that_are_no_text(program: Path) -> None:
-    assert ask([script(program, r"printf '\377v1'")], MANY) == "�v1"
-    assert LONGEST_ANSWER > 10_000
+    assert run_program([script(program, r"printf '\377v1'")], MANY) == "�v1"
+    assert MAX_OUTPUT > 10_000

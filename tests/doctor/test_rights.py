@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 import yaml
 
 from tests.conftest import ROOT
-from trainform.catalog import defaults
+from trainform import defaults
+from trainform.backends.table import BACKENDS
 from trainform.cluster import read
-from trainform.cluster.operators import OPERATORS
-from trainform.doctor.cluster import image_version, of_environments, of_experiments
+from trainform.cluster.operators import operators
+from trainform.doctor.cluster import environment_objects, experiment_objects, image_version
 from trainform.spec.environment import Environment
 from trainform.spec.load import load_environment
-from trainform.spec.names import BackendName
 
-BACKENDS = get_args(BackendName)
 GOLDEN = ROOT / "tests" / "golden"
 OWN_QUEUE = (
     "scheduling.volcano.sh",
@@ -27,9 +25,8 @@ OWN_QUEUE = (
 
 
 def kinds(path: Path) -> set[tuple[str, str]]:
-    """Group and plural of every object in a file of golden manifests; none where it holds a refusal."""
-    text = path.read_text()
-    return {_kind(body) for body in yaml.safe_load_all(text)} if text.startswith(("apiVersion:", "---")) else set()
+    """Group and plural of every object in a file of golden manifests."""
+    return {_kind(body) for body in yaml.safe_load_all(path.read_text())}
 
 
 def _kind(body: dict[str, Any]) -> tuple[str, str]:
@@ -42,7 +39,7 @@ def _kind(body: dict[str, Any]) -> tuple[str, str]:
 def test_experiments(backend: str) -> None:
     """What the teaching experiments make, and no kind of an operator that is another's."""
     rendered = {kind for path in GOLDEN.glob(f"*/{backend}.yaml") for kind in kinds(path)} - {OWN_QUEUE}
-    wanted = of_experiments({backend}, defaults.VOLCANO, "ai-namespace")
+    wanted = experiment_objects({backend}, defaults.VOLCANO, "ai-namespace")
     assert rendered - {(row.group, row.plural) for row in wanted} == set()
     assert {row.group for row in wanted} == {group for group, _ in rendered}
     assert {row.namespace for row in wanted} == {"ai-namespace"}
@@ -50,7 +47,7 @@ def test_experiments(backend: str) -> None:
 
 def test_kueue_needs_no_gangs() -> None:
     volcano, kueue = (
-        {row.group for row in of_experiments({"jobset"}, admission, "ai-namespace")}
+        {row.group for row in experiment_objects({"jobset"}, admission, "ai-namespace")}
         for admission in (defaults.VOLCANO, defaults.KUEUE)
     )
     assert volcano - kueue == {"scheduling.volcano.sh"}
@@ -60,17 +57,17 @@ def test_environments() -> None:
     """Only what is listed; the golden manifests of `dev` list no priority class."""
     dev = load_environment("dev").checked()
     listed = {kind for path in GOLDEN.glob("dev/*.yaml") for kind in kinds(path)}
-    assert {(row.group, row.plural) for row in of_environments(dev, "ai-namespace")} == listed
-    everything = {(row.group, row.plural) for row in of_environments(None, "default")}
+    assert {(row.group, row.plural) for row in environment_objects(dev, "ai-namespace")} == listed
+    everything = {(row.group, row.plural) for row in environment_objects(None, "default")}
     assert everything == listed | {("scheduling.k8s.io", "priorityclasses")}
     small = Environment.model_validate({"name": "lab", "namespace": {"name": "team-vision"}})
-    assert of_environments(small, "team-vision") == []
+    assert environment_objects(small, "team-vision") == []
 
 
 def test_operators_are_those_of_the_backends() -> None:
-    versions = {row.name: row.api_version for row in OPERATORS}
+    versions = {row.name: row.api_version for row in operators()}
     for backend in BACKENDS:
-        assert versions[backend] == importlib.import_module(f"trainform.backends.{backend}").API_VERSION
+        assert versions[backend] == BACKENDS[backend].API_VERSION
     assert set(versions) - set(BACKENDS) == {defaults.KUEUE}
     group, version, _ = read._NAMESPACED["LocalQueue"]
     assert versions[defaults.KUEUE] == f"{group}/{version}"

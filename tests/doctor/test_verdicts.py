@@ -76,5 +76,5 @@ def test_what_is_right_is_not_mended(findings: dict[str, Finding]) -> None:
 
 
 def test_nothing_to_type_is_not_shown() -> None:
-    check = Check("python", lambda asked, findings: Finding(State.OK, ""))
+    check = Check("python", lambda request, findings: Finding(State.OK, ""))
     assert fixes([check], {"python": Finding(State.MISSING, "none", "")}) == {}

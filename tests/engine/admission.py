@@ -10,13 +10,14 @@ from typing import Any
 from tests.engine.differences import changed
 from tests.engine.live import Live, until
 from tests.engine.project import SSH_SECRET
-from tests.generators import ENVIRONMENT
-from trainform.backends import job_manifests, platform_manifests
-from trainform.identity.files import identity_files
+from tests.support.generators import ENVIRONMENT
 from trainform.manifests.manifest import Manifest
-from trainform.manifests.ssh import identity
+from trainform.manifests.ssh import ssh_names
 from trainform.plan import Plan
+from trainform.render import job_manifests
+from trainform.render_platform import platform_manifests
 from trainform.spec import Environment
+from trainform.ssh.files import identity_files
 
 NAMESPACE = "t-admission"
 LOOKED_FOR = ("TrainingRuntime",)  # by the webhook of TrainJobs
@@ -78,7 +79,7 @@ def _alone(plan: Plan, manifest: Manifest) -> dict[str, Any]:
     """The object as it is taken by itself: a queue of its own is only dry-run as well, and Volcano wants one that is open."""
     body = copy.deepcopy(manifest.body)
     if body["kind"] == "Secret" and plan.ssh is not None:
-        body["stringData"] = identity_files(identity(plan), SSH_SECRET, plan.ssh.rotation)
+        body["stringData"] = identity_files(ssh_names(plan), SSH_SECRET, plan.ssh.rotation)
     if plan.queue.request is not None and body.get("spec", {}).get("queue") == plan.queue.name:
         body["spec"]["queue"] = "default"
     return body

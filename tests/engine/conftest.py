@@ -11,11 +11,11 @@ import pytest
 
 from tests.engine.live import Live, until
 from tests.engine.project import Project
-from tests.repository import ROOT
+from tests.support.repository import ROOT
 from trainform.sandbox.certificates import Certificates
 from trainform.sandbox.control import Sandbox, down, up
 from trainform.sandbox.folder import Layout
-from trainform.sandbox.settings import from_environment
+from trainform.sandbox.settings import settings_from_environment
 from trainform.sandbox.state import read_state
 from trainform.spec.load import load_environment
 from trainform.toolchain.ensure import ensure, environment
@@ -32,7 +32,7 @@ def toolchain() -> Toolchain:
 
 def _start(folder: Path, toolchain: Toolchain) -> Sandbox:
     dev = load_environment("dev", ROOT).checked()
-    return up(from_environment(dev, folder), toolchain)
+    return up(settings_from_environment(dev, folder), toolchain)
 
 
 @pytest.fixture(scope="package")

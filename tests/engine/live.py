@@ -49,10 +49,16 @@ class Live:
         self._client.close()
 
     def request(
-        self, method: str, path: str, body: dict[str, Any] | None = None, kind: str = "application/json"
+        self,
+        method: str,
+        path: str,
+        body: dict[str, Any] | None = None,
+        kind: str = "application/json",
+        user: str | None = None,
     ) -> httpx2.Response:
-        """Any request with a body of this content type; the caller looks at the status."""
-        return self._client.request(method, path, json=body, headers={"Content-Type": kind})
+        """Any request with a body of this content type, as this user where one is named; the caller looks at the status."""
+        headers = {"Content-Type": kind, **({} if user is None else {"Impersonate-User": user})}
+        return self._client.request(method, path, json=body, headers=headers)
 
     def path(self, plural: str, namespace: str | None = None, name: str | None = None) -> str:
         """The REST path of a collection, or of an object in it."""

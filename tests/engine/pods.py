@@ -7,9 +7,9 @@ from typing import Any
 
 from tests.engine.differences import changed
 from tests.engine.live import Live, until
-from trainform.backends import job_manifests
-from trainform.backends.job import BACKENDS
+from trainform.backends.table import BACKENDS
 from trainform.plan import Plan
+from trainform.render import job_manifests
 
 WITH_DRAWN_PORTS = ("TF_CONFIG", "MASTER_PORT")
 

@@ -10,10 +10,10 @@ from tests.engine.project import Project
 JOBS = """\
 import pulumi
 from trainform import TrainingJob
-from trainform.examine import resolve_environment
+from trainform.check import check_environment
 from trainform.resources.apply import cluster_provider
 
-shared = cluster_provider(pulumi.ComponentResource("test:index:Cluster", "shared"), resolve_environment("dev"))
+shared = cluster_provider(pulumi.ComponentResource("test:index:Cluster", "shared"), check_environment("dev").checked())
 for name in pulumi.Config("trainform").require_object("experiments"):
     TrainingJob(name, name, "dev", opts=pulumi.ResourceOptions(providers=[shared]))
 """

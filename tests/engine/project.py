@@ -15,14 +15,18 @@ from typing import Any
 import yaml
 
 from tests.engine.differences import changed
-from tests.repository import ROOT, read
-from trainform.examine import examine
+from tests.support.repository import ROOT, read
+from trainform.check import check_experiment
 from trainform.plan import Plan
+from trainform.render import RenderedJob
 from trainform.sandbox.exports import WITHOUT_SIDECARS
 
 PATIENCE = 600.0
 PARTS_OF_REPLACE = ("create-replacement", "delete-replaced")  # beside the step `replace` itself
 SSH_SECRET = "a secret of thirty-two characters"  # noqa: S105 - of the tests' stacks
+
+# The path in previews of the record of what is deployed, which every change of an experiment updates in place.
+RECORD = "data.experiment"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -150,7 +154,11 @@ class Project:
 
     def plan(self, experiment: str) -> Plan:
         """The plan of an experiment in `dev`."""
-        return examine(experiment, "dev", root=self.folder).plan()
+        return self.rendered(experiment).plan
+
+    def rendered(self, experiment: str) -> RenderedJob:
+        """Plan and objects of an experiment in `dev`."""
+        return check_experiment(experiment, "dev", root=self.folder).checked()
 
     def pulumi(self, *words: str, timeout: float = PATIENCE, **environ: str) -> Ran:
         """Run the real engine."""

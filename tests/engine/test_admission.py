@@ -19,18 +19,20 @@ from hypothesis import HealthCheck, given, settings
 from tests.engine.admission import not_kept, offered
 from tests.engine.differences import changed
 from tests.engine.live import Live
-from tests.generators import experiments
-from tests.repository import ROOT
-from trainform.backends import plan_job, platform_manifests
-from trainform.backends.job import BACKENDS
+from tests.support.generators import experiments
+from tests.support.rendering import plan_job
+from tests.support.repository import ROOT
+from trainform import defaults
+from trainform.backends.table import BACKENDS
 from trainform.errors import InputError, Problem
 from trainform.plan import Plan
+from trainform.render_platform import platform_manifests
 from trainform.spec import Environment, Experiment
 from trainform.spec.load import load_environment, parse
 
 pytestmark = pytest.mark.proof("generated experiments against every admission, on every add-on")
 
-OTHERS = [name for name in BACKENDS if name != "volcano"]
+OTHERS = [name for name in BACKENDS if name != defaults.BACKEND]
 ROUNDS = 8
 LARGE = 100_000  # characters of annotations
 LARGE_ONE_IN = 3  # examples: only these keep such annotations
@@ -95,7 +97,7 @@ def test_what_check_accepts_the_server_accepts_and_keeps(
         # MPIJobs are rare, and of one operator alone
         other = "kubeflow" if "mpi" in data["launcher"] else OTHERS[digest % len(OTHERS)]
         plans = {
-            "volcano": planned(data, environment)[0],
+            defaults.BACKEND: planned(data, environment)[0],
             other: obeyed({**copy.deepcopy(data), "backend": other}, environment),
         }
         for backend, plan in plans.items():
@@ -105,7 +107,7 @@ def test_what_check_accepts_the_server_accepts_and_keeps(
 
     check()
     # the proof is worth what it covers: most of what is drawn must be accepted
-    assert accepted["volcano"] > examples / 2, accepted
+    assert accepted[defaults.BACKEND] > examples / 2, accepted
     assert all(accepted[other] > examples / len(OTHERS) / 4 for other in OTHERS), accepted
 
 

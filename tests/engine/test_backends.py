@@ -8,21 +8,23 @@ from typing import Any
 
 import pytest
 
-from tests.addons import OF_TEST
 from tests.engine.admission import not_kept
 from tests.engine.live import Live, until
 from tests.engine.pods import as_planned, pods_of
 from tests.engine.programs import stack_of
-from tests.engine.project import Project
-from tests.repository import ROOT, names, read
-from trainform.backends.job import BACKENDS, job_problems
+from tests.engine.project import RECORD, Project
+from tests.support.addons import OF_TEST
+from tests.support.rendering import job_problems
+from tests.support.repository import ROOT, names, read
+from trainform import defaults
+from trainform.backends.table import BACKENDS
 from trainform.spec import Experiment
 from trainform.spec.load import load_environment
 
 pytestmark = pytest.mark.proof("every experiment on every operator")
 
 EXPERIMENTS = names("experiments")
-OTHERS = [name for name in BACKENDS if name != "volcano"]
+OTHERS = [name for name in BACKENDS if name != defaults.BACKEND]
 CLAIM = "cloud-ai-test-pvc-1"  # of the environment's stack
 
 
@@ -94,7 +96,9 @@ def test_the_life_of_experiments_on_operators(chosen: Callable[[], Pairs], many:
 
     write(labels={"team": "vision"})  # what webhooks and controllers wrote since is no change
     assert sorted((step.op, step.name, step.paths) for step in many.applied(stack)) == sorted(
-        ("update", f"{called}-job", ("metadata.labels.team",)) for called in pairs
+        ("update", f"{called}-{key}", (path,))
+        for called in pairs
+        for key, path in (("job", "metadata.labels.team"), ("deployed", RECORD))
     )
 
     before = {called: many.plan(called).job for called in pairs}

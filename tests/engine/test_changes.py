@@ -6,6 +6,7 @@ Each change has an experiment of its own; all are in one stack, go up together a
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -15,39 +16,40 @@ import pytest
 from tests.engine.live import Live, until
 from tests.engine.pods import pods_of
 from tests.engine.programs import stack_of
-from tests.engine.project import Project, Step
+from tests.engine.project import RECORD, Project, Step
+from tests.support.repository import read
 
 pytestmark = pytest.mark.shows("what a change does, in previews and in the cluster")
 
 Edit = Callable[[dict[str, Any]], object]
 
-# What the job's replacement names, and what the component's update names in the words of the file.
-NEW_REVISION: dict[str, tuple[Edit, str, str]] = {
+# What the job's replacement names, and what happens to which component, named in the words of the file.
+NEW_REVISION: dict[str, tuple[Edit, str, tuple[str, ...]]] = {
     "image": (
         lambda data: data.update(image="registry.example.com/ai/pytorch-training:2.4"),
         "containers[0].image",
-        "experiment.image",
+        ("update", "TrainingJob", "image", "image"),
     ),
     "command": (
         lambda data: data["launcher"].update(command=["python", "/app/train.py", "--fp8"]),
         "containers[0].args",
-        "experiment.launcher.command",
+        ("update", "TrainingJob", "command", "launcher.command"),
     ),
     "env": (
         lambda data: data.update(env={"NCCL_DEBUG": "TRACE"}),
         "containers[0].env",
-        "experiment.env",
+        ("update", "TrainingJob", "env", "env"),
     ),
     "resources": (
         lambda data: data["roles"]["worker"].update(memory="96Gi"),
         "containers[0].resources.limits.memory",
-        "experiment.roles.worker.memory",
+        ("update", "RoleGroup", "resources-worker", "memory"),
     ),
-    "queue": (lambda data: data.update(queue="default"), "spec.queue", "experiment.queue"),
+    "queue": (lambda data: data.update(queue="default"), "spec.queue", ("delete", "TrainingQueue", "queue-queue")),
     "ranked-replicas": (
         lambda data: data["roles"]["worker"].update(replicas=2),
         "containers[0].env",
-        "experiment.roles.worker.replicas",
+        ("update", "RoleGroup", "ranked-replicas-worker", "replicas"),
     ),
 }
 
@@ -199,8 +201,8 @@ def test_a_new_revision_names_the_changed_field(changed: Changed, name: str) -> 
 @pytest.mark.parametrize("name", NEW_REVISION)
 def test_a_change_is_named_in_the_words_of_the_file(changed: Changed, name: str) -> None:
     """Also where no object that is there before and after has it: in the runtime of a TrainJob, in a PodGroup."""
-    (step,) = [step for step in changed.components if step.name == name]
-    assert (step.op, step.kind, step.paths) == ("update", "TrainingJob", (NEW_REVISION[name][2],))
+    steps = [step for step in changed.components if step.name == name or step.name.startswith(f"{name}-")]
+    assert [(step.op, step.kind, step.name, *step.paths) for step in steps] == [NEW_REVISION[name][2]]
 
 
 def test_the_old_job_is_gone_before_the_new_one_is_made_and_both_have_their_files_all_the_time(
@@ -213,7 +215,7 @@ def test_the_old_job_is_gone_before_the_new_one_is_made_and_both_have_their_file
 @pytest.mark.parametrize("name", NEW_REVISION)
 def test_the_launch_scripts_of_two_revisions_are_two_resources(changed: Changed, name: str) -> None:
     """One that is replaced would be left to be deleted where an `up` fails."""
-    steps = [step for step in steps_of(changed, name) if step.kind == "ConfigMap"]
+    steps = [step for step in steps_of(changed, name) if "launch-script" in step.name]
     assert sorted(step.op for step in steps) == ["create", "delete"]
     made = next(step.name for step in steps if step.op == "create")
     assert made == f"{name}-launch-script-{changed.project.plan(name).revision}"
@@ -223,8 +225,9 @@ def test_the_launch_scripts_of_two_revisions_are_two_resources(changed: Changed,
 def test_replicas_without_rank_and_of_elastic_jobs_and_labels_update_in_place(
     changed: Changed, live: Live, name: str
 ) -> None:
-    (step,) = steps_of(changed, name)
+    step, record = steps_of(changed, name)
     assert (step.op, step.kind, set(step.paths)) == ("update", "Job", IN_PLACE[name][1])
+    assert (record.op, record.name, record.paths) == ("update", f"{name}-deployed", (RECORD,))
     assert changed.events[name] == []
     plan = changed.project.plan(name)
     assert sum(task["replicas"] for task in job(live, changed, name)["spec"]["tasks"]) == plan.totals.pods
@@ -239,7 +242,9 @@ def test_labels_reach_the_job(changed: Changed, live: Live) -> None:
 def test_a_changed_claim_queue_or_service_and_a_replaced_service_leave_the_job_alone(
     changed: Changed, name: str
 ) -> None:
-    assert {(step.op, step.kind) for step in steps_of(changed, name)} == BESIDE[name][1]
+    steps = {(step.op, step.kind): step.paths for step in steps_of(changed, name)}
+    assert steps.pop(("update", "ConfigMap")) == (RECORD,)
+    assert steps.keys() == BESIDE[name][1]
     assert changed.events[name] == []
 
 
@@ -258,6 +263,21 @@ def test_an_elastic_job_is_not_scaled_beyond_its_bounds(changed: Changed, live: 
     for replicas, verb in words.items():
         write(changed.project, "elastic-replicas", lambda data: data["roles"]["worker"].update(replicas=replicas))  # noqa: B023 - called at once
         output = changed.project.pulumi(*verb, "-s", changed.stack).failed()
-        assert f"have {replicas} ranked pods, outside min_nodes 2 and max_nodes 8" in output
+        assert f"the roles have {replicas} ranked pods, outside min_nodes 2 and max_nodes 8" in output
     after = live.get("jobs", before["metadata"]["name"], changed.project.namespace)
     assert after["metadata"]["generation"] == before["metadata"]["generation"]
+
+
+def test_a_new_price_changes_the_cost_per_hour_and_no_resource(project: Project) -> None:
+    project.copied("hello", lambda data: data["roles"]["worker"].update(accelerators={"a800": 2}))
+    stack = project.stack("hello")
+    project.up(stack)
+    pods = project.plan("hello").totals.pods
+    kinds = read("environments", "dev")["accelerators"]
+    kinds["a800"]["price_per_hour"] = {"amount": 3.5, "currency": "USD", "as_of": datetime.date(2026, 11, 1)}
+    project.environment(accelerators=kinds)
+    assert {step.op for step in project.preview(stack)} == {"same"}
+    project.up(stack)
+    output = project.pulumi("stack", "output", "cost_per_hour", "-s", stack).succeeded()
+    assert output.strip() == f"{7 * pods:.2f} USD (prices of 2026-11-01)"
+    project.destroy(stack)

@@ -51,7 +51,10 @@ def test_a_claim_of_somebody_else_is_refused_and_not_touched_and_one_that_does_n
     before = live.create("persistentvolumeclaims", foreign, project.namespace)["metadata"]["uid"]
     project.copied("resnet", lambda data: data["storage"].update(models={"claim": "nowhere", "mount": "/models"}))
     output = project.pulumi("up", "--yes", "--skip-preview", "-s", project.stack("resnet")).failed()
-    assert f"PersistentVolumeClaim {CLAIM} exists already and belongs to somebody else (managed-by Helm)" in output
+    assert (
+        f"PersistentVolumeClaim {CLAIM} exists already and does not belong to this environment (managed-by Helm)"
+        in output
+    )
     assert f"the claim nowhere does not exist in {project.namespace}" in output
     after = live.get("persistentvolumeclaims", CLAIM, project.namespace)
     assert after["metadata"]["uid"] == before

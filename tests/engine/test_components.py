@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import json
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ import yaml
 
 from tests.engine.live import Live
 from tests.engine.project import SSH_SECRET, Project
-from trainform.identity.files import Names, identity_files
+from trainform.ssh.files import Names, identity_files
 
 pytestmark = pytest.mark.proof("the parts of a job alone; a whole job is in `make test`")
 
@@ -124,7 +126,7 @@ def _files(live: Live, namespace: str) -> dict[str, str]:
 WRONG = """\
 import pulumi
 
-from trainform import Experiment, RoleGroup, SharedStorage, SshIdentity, TrainingQueue
+from trainform import Experiment, Rendezvous, RoleGroup, SharedStorage, SshIdentity, TrainingQueue
 from trainform.spec.queues import QueueRequest
 from trainform.spec.storage import ClaimRequest
 
@@ -153,15 +155,20 @@ STAYING = {
 STAYING["roles"] = {"ps": {"replicas": 1}, "worker": {"replicas": 2}}
 SPREAD = {**EXPERIMENT, "network": {"host": True, "ports": "per-replica"}}
 MESSAGES = {
-    f'RoleGroup("watcher", Experiment.model_validate({PAUSED}), "dev", "watcher")': "has no replicas, and a job of the backend trainer",
-    f'RoleGroup("node", Experiment.model_validate({SPREAD}), "dev", "node")': "has a template for each of its replicas",
-    f'RoleGroup("ps", Experiment.model_validate({STAYING}), "dev", "ps")': "has pods that stay up after a success",
+    f'RoleGroup("watcher", Experiment.model_validate({PAUSED}), "dev", "watcher")': "the role has no replicas, and a job of the backend trainer",
+    f'RoleGroup("node", Experiment.model_validate({SPREAD}), "dev", "node")': "the role has a template for each of its replicas",
+    f'RoleGroup("ps", Experiment.model_validate({STAYING}), "dev", "ps")': "the role's pods keep running after a success",
     'TrainingQueue("team-nlp", QueueRequest(capability={"a8000": 8}), "dev")': "did you mean a800?",
     'SharedStorage("corpora", {"wiki": ClaimRequest(size="1Ti", storage_class="fastt")}, "dev")': "did you mean fast?",
-    'RoleGroup("hello", "hello", "dev", "master")': "is not a role of hello",
+    'RoleGroup("hello", "hello", "dev", "master")': "the experiment hello has no role of this name",
     'SshIdentity("no-rotation", "hello", "dev", rotation=0)': "rotation = 0",
     'SshIdentity("no-port", "hello", "dev", port=70000)': "port = 70000",
-    'SshIdentity("no-secret", "hello", "dev")': "is not set, and the job's SSH keys are derived from it",
+    'SshIdentity("line", "hello\\n", "dev")': "service = hello\\n",
+    'SshIdentity("words", "hello", "dev", folder="/root/my ssh")': "folder = /root/my ssh",
+    'Rendezvous("up.down", {"app": "bert"}, "dev")': "name = up.down",
+    'Rendezvous("peers", {"app": "a bert"}, "dev")': "selector.app = a bert",
+    'Rendezvous("nobody", {}, "dev")': "the value has too few entries",
+    'SshIdentity("no-secret", "hello", "dev")': "the stack's secret is not set, and the SSH keys of the job are derived from it",
 }
 
 
@@ -181,7 +188,7 @@ def test_a_missing_and_a_wrong_experiment_are_told_without_a_traceback(project: 
     output = project.pulumi("preview", "-s", stack).failed()
     assert "stacks/experiments/hello.yaml:" in output
     assert "roles.worker.accelerators.a800 = 16" in output
-    assert "is more than a node has (8 a800)" in output
+    assert "the number is more than a node has (8 a800)" in output
 
 
 @pytest.mark.shows("secrets stay out of previews and state")
@@ -205,3 +212,102 @@ def test_secrets_of_the_user_never_reach_preview_state_or_render(project: Projec
         in project.run(sys.executable, "-m", "trainform", "plan", "hello", "-e", "dev").succeeded()
     )
     project.pulumi("preview", "-s", stack).succeeded()
+
+
+# Two jobs alike, in a component of somebody else's with a provider of its own.
+INSIDE = """\
+import pulumi
+from trainform import Environment, Experiment, TrainingJob
+
+environment = Environment.model_validate(
+    {{"name": "dev", "cluster": {{"context": "dev-cluster"}}, "namespace": {{"name": "{namespace}"}}}}
+)
+
+
+class Team(pulumi.ComponentResource):
+    def __init__(self, name, opts):
+        super().__init__("acme:index:Team", name, None, opts)
+        for job in ("bert", "vit"):
+            experiment = Experiment.model_validate(
+                {{
+                    "name": job,
+                    "image": "registry.example.com/ai/train:1.0",
+                    "launcher": {{"mpi": {{"command": ["train"], "role": "launcher"}}}},
+                    "roles": {{"launcher": {{"ranked": False}}, "worker": {{"replicas": 1}}}},
+                    "storage": {{"runs": {{"size": "1Gi", "mount": "/runs"}}}},
+                    "queue": {{"weight": 2}},
+                }}
+            )
+            TrainingJob(job, experiment, environment, opts=pulumi.ResourceOptions(parent=self))
+
+
+settings = {{"context": "dev-cluster", "upsertExistingObjects": "true"}}
+theirs = pulumi.ProviderResource("kubernetes", "theirs", settings)
+Team("vision", pulumi.ResourceOptions(providers=[theirs]))
+"""
+COMPONENTS = {"queue": 1, "storage": 1, "rendezvous": 1, "ssh": 1, "launcher": 0, "worker": 0}  # and their objects
+
+
+def test_two_jobs_inside_a_component_of_somebody_else(project: Project, live: Live) -> None:
+    """Their parts do not collide, and every object is made by the provider that the outer component was given."""
+    (project.folder / "stacks" / "__main__.py").write_text(INSIDE.format(namespace=project.namespace))
+    stack = project.program_stack("inside", {})
+    project.ssh_secret(stack).succeeded()
+    project.up(stack)
+    live.running_pods(project.namespace, 4)
+    assert {"bert", "vit"} <= live.names("queues")
+    assert live.names("persistentvolumeclaims", project.namespace) == {"bert-runs", "vit-runs"}
+
+    state = json.loads(project.pulumi("stack", "export", "-s", stack).succeeded())["deployment"]["resources"]
+    objects = [resource for resource in state if resource["type"].startswith("kubernetes:")]
+    assert {resource["provider"].split("::")[3] for resource in objects} == {"theirs"}
+    assert [resource["type"] for resource in state if resource["type"].startswith("pulumi:providers:")] == [
+        "pulumi:providers:kubernetes"
+    ]
+    below = Counter(resource["parent"].rpartition("::")[2] for resource in objects)
+    for job in ("bert", "vit"):
+        assert {part: below[f"{job}-{part}"] for part in COMPONENTS} == COMPONENTS
+        assert below[job] == 2, "the launch script and the job itself"
+    kinds = [resource["urn"].split("::")[2] for resource in objects]
+    assert all("acme:index:Team$trainform:index:TrainingJob$" in kind for kind in kinds)
+    project.unchanged(stack)
+
+
+# The same experiment in two environments, and two jobs whose names and roles are alike when put together.
+ALIKE = """\
+from trainform import Environment, Experiment, TrainingJob
+
+
+def environment(name, namespace):
+    return Environment.model_validate(
+        {{"name": name, "cluster": {{"context": "dev-cluster"}}, "namespace": {{"name": namespace}}}}
+    )
+
+
+def experiment(name, role):
+    return Experiment.model_validate(
+        {{
+            "name": name,
+            "image": "registry.example.com/ai/train:1.0",
+            "launcher": {{"torchrun": {{"script": "/app/train.py"}}}},
+            "roles": {{role: {{"replicas": 1}}}},
+        }}
+    )
+
+
+here, there = environment("here", "{namespace}"), environment("there", "default")
+TrainingJob("llama", experiment("llama", "eval-worker"), here)
+TrainingJob("llama-eval", experiment("llama-eval", "worker"), here)
+TrainingJob("llama-there", experiment("llama", "eval-worker"), there)
+"""
+
+
+def test_one_experiment_in_two_environments_and_jobs_with_names_alike(project: Project) -> None:
+    (project.folder / "stacks" / "__main__.py").write_text(ALIKE.format(namespace=project.namespace))
+    stack = project.program_stack("alike", {})
+    steps = json.loads(project.pulumi("preview", "--json", "-s", stack).succeeded())["steps"]
+    names = [step["urn"].split("::")[2:] for step in steps]
+    kinds = [kind.rpartition("$")[2] for kind, _ in names]
+    assert kinds.count("kubernetes:batch.volcano.sh/v1alpha1:Job") == 3
+    groups = {name for kind, name in names if kind.endswith("RoleGroup")}
+    assert groups == {"llama-eval--worker", "llama-eval-worker", "llama-there-eval--worker"}

@@ -20,9 +20,10 @@ from tests.engine.live import Live, until
 from tests.engine.pods import pods_of
 from tests.engine.programs import stack_of
 from tests.engine.project import Project
-from trainform.backends.job import BACKENDS, job_manifests
+from trainform.backends.table import BACKENDS
 from trainform.plan import Plan
-from trainform.rehearsal.env import expanded
+from trainform.rehearsal.kubelet.env import expanded
+from trainform.render import job_manifests
 
 pytestmark = pytest.mark.proof(
     "pods of every launcher in the cluster; `make test` has them from the controllers' models"

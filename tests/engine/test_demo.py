@@ -16,7 +16,7 @@ import pytest
 
 from tests.engine.live import until
 from tests.engine.project import SSH_SECRET, Project, Ran, run
-from tests.repository import committed_copy, copy_stacks
+from tests.support.repository import committed_copy, copy_stacks
 from trainform.sandbox.folder import FOLDER_VARIABLE
 from trainform.sandbox.salts import SALT
 from trainform.toolchain.ensure import environment
@@ -70,7 +70,7 @@ def clone(tmp_path: Path, toolchain: Toolchain) -> Iterator[Clone]:
 
 def pasted(clone: Clone, demo: str) -> str:
     """What the commands print that the demo offers at its end, typed into a new shell elsewhere."""
-    _, _, text = demo.partition("Now yours")
+    _, _, text = demo.partition("Now try it yourself")
     lines = [line.strip() for line in text.splitlines()]
     first = [line for line in lines if line.startswith(("cd ", "source "))]
     parts = [part for line in lines for part in re.split(r" {2,}", line)]
@@ -122,7 +122,7 @@ def test_the_demo_changes_nothing_in_the_clone_whatever_comes_before_it(
     clone: Clone, tmp_path: Path, toolchain: Toolchain
 ) -> None:
     first = clone.demo()
-    assert "+ 7 created" in first
+    assert "+ 12 created" in first
     assert first.count("Running") == 4
     assert {"a800-0", "a800-1", "a800-2", "a800-3", "a800-4", "a800-5", "a800-6", "a800-7"} & set(first.split())
     assert clone.changed() == ""
@@ -133,17 +133,17 @@ def test_the_demo_changes_nothing_in_the_clone_whatever_comes_before_it(
     answers = pasted(clone, first)
     assert re.search(r'image *: ".*pytorch-training.*" => ".*own-training', answers)
     assert "sandbox down: " in answers
-    assert "its logs stay, and the passphrase of its stacks" in answers
+    assert "its logs and the passphrase of its stacks stay" in answers
     assert f"the demo's copy of the project stays: {clone.copy}" in answers
 
     interrupted = interrupted_demo(clone, tmp_path / "demo.log")
     assert f"you have edited {EXPERIMENT} in {clone.copy}" in interrupted
-    assert "+ 7 to create" in interrupted
-    assert "interrupted; to go on, run the same command again" in interrupted
+    assert "+ 12 to create" in interrupted
+    assert "interrupted; run the same command again to continue" in interrupted
     assert "Traceback" not in interrupted
     code, shown = demo_with_ctrl_c(clone)
     assert "^C received; cancelling" in shown
-    assert "interrupted; to go on, run the same command again" in shown
+    assert "interrupted; run the same command again to continue" in shown
     assert "exit code" not in shown
     assert code == 130
     assert clone.demo().count("Running") == 4
@@ -152,14 +152,14 @@ def test_the_demo_changes_nothing_in_the_clone_whatever_comes_before_it(
 
     a_users_own_up(clone)
     again = clone.demo()
-    assert "7 unchanged" in again
+    assert "12 unchanged" in again
     assert again.count("Running") == 4
     assert clone.changed() == f" M {USERS_STACK}\n", "which pulumi changed that the user called"
     stacks_can_be_copied(clone, tmp_path, toolchain)
 
     clone.run(*TRAINFORM, "sandbox", "down", "--purge").succeeded()
     renewed = clone.demo()
-    assert f"the salt in {USERS_STACK} is of another one" in renewed
+    assert f"the salt in {USERS_STACK} belongs to another one" in renewed
     assert renewed.count("Running") == 4
     the_way_out_of_an_incorrect_passphrase(clone)
 
@@ -182,7 +182,7 @@ def stacks_can_be_copied(clone: Clone, tmp_path: Path, toolchain: Toolchain) -> 
 
 
 def the_way_out_of_an_incorrect_passphrase(clone: Clone) -> None:
-    """After `sandbox down --purge` the salt in the clone is of a passphrase that is gone, as the demo has noted."""
+    """After `sandbox down --purge` the salt in the clone belongs to a passphrase that no longer exists, as the demo notes."""
     init = ("bash", "-c", f"{IN_SANDBOX}; pulumi stack init resnet.dev --non-interactive")
     assert "incorrect passphrase" in clone.run(*init).failed()
     clone.shell(f"sed -i.old /^{SALT}:/d {USERS_STACK}")
@@ -194,4 +194,4 @@ def the_way_out_of_an_incorrect_passphrase(clone: Clone) -> None:
 def test_the_demo_outside_a_clone_says_so(tmp_path: Path) -> None:
     output = run([*TRAINFORM, "demo"], tmp_path, os.environ).failed()
     assert "there is no experiment sdxl-lora here" in output
-    assert "or in an empty folder `trainform init`" in output
+    assert "or run `trainform init` in an empty folder" in output

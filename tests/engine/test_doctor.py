@@ -14,9 +14,9 @@ import yaml
 
 from tests.engine.live import Live, until
 from tests.engine.project import Project
-from trainform.catalog import defaults
+from trainform import defaults
 from trainform.cluster.api import ClusterApi
-from trainform.doctor.cluster import VERBS, Objects, of_experiments
+from trainform.doctor.cluster import VERBS, Objects, experiment_objects
 
 pytestmark = pytest.mark.proof("what an account may do, and what an environment names")
 
@@ -112,13 +112,15 @@ def test_no_credentials(project: Project) -> None:
 
 def test_the_rights_that_are_asked_for_are_enough(researcher: Project, live: Live) -> None:
     """An account with these and no others brings a job up, changes it and takes it down, and the doctor finds nothing missing."""
-    wanted = of_experiments({defaults.BACKEND}, defaults.VOLCANO, researcher.namespace)
+    wanted = experiment_objects({defaults.BACKEND}, defaults.VOLCANO, researcher.namespace)
     allow(live, researcher.namespace, wanted)
     found = doctor(researcher, "-e", "dev", "--for", "preview,up")
     user = f"system:serviceaccount:{researcher.namespace}:{ACCOUNT}"
     assert found["checks"]["account"]["details"] == {"user": user}
-    assert found["checks"]["rights"]["found"] == f"all that is needed in the namespace {researcher.namespace}"
-    assert "may not list deployments" in found["checks"]["operators"]["found"]
+    assert (
+        found["checks"]["rights"]["found"] == f"all permissions that are needed in the namespace {researcher.namespace}"
+    )
+    assert "no permission to list deployments" in found["checks"]["operators"]["found"]
     assert found["checks"]["queues"]["state"] == "not checked"
     assert found["checks"]["environment_rights"]["state"] == "ok", "this environment lists nothing"
 
@@ -133,16 +135,16 @@ def test_the_rights_that_are_asked_for_are_enough(researcher: Project, live: Liv
 
 
 def test_each_verb_that_is_not_allowed(researcher: Project, live: Live) -> None:
-    wanted = of_experiments({defaults.BACKEND}, defaults.VOLCANO, researcher.namespace)
+    wanted = experiment_objects({defaults.BACKEND}, defaults.VOLCANO, researcher.namespace)
     for absent in VERBS:
         allow(live, researcher.namespace, wanted, [verb for verb in VERBS if verb != absent])
         rights = doctor(researcher, "-e", "dev", "--for", "up", code=1)["checks"]["rights"]
         assert rights["details"]["refused"] == {str(row): [absent] for row in wanted}
-    assert rights["fix"] == "ask the platform team for them"
+    assert rights["fix"] == "ask the platform team for these permissions"
 
 
 def test_a_kind_that_is_not_allowed(researcher: Project, live: Live) -> None:
-    wanted = of_experiments({defaults.BACKEND}, defaults.VOLCANO, researcher.namespace)
+    wanted = experiment_objects({defaults.BACKEND}, defaults.VOLCANO, researcher.namespace)
     allow(live, researcher.namespace, [row for row in wanted if row.plural != "secrets"])
     found = doctor(researcher, "-e", "dev", "--for", "preview,up", code=1)
     namespace = researcher.namespace
@@ -152,7 +154,7 @@ def test_a_kind_that_is_not_allowed(researcher: Project, live: Live) -> None:
 
 
 def test_the_stack_of_an_environment_needs_more(researcher: Project, live: Live) -> None:
-    allow(live, researcher.namespace, of_experiments({defaults.BACKEND}, defaults.VOLCANO, researcher.namespace))
+    allow(live, researcher.namespace, experiment_objects({defaults.BACKEND}, defaults.VOLCANO, researcher.namespace))
     queues = {"night": {"weight": 2}}
     researcher.environment(queues=queues, namespace={"name": researcher.namespace, "create": True})
     found = doctor(researcher, "-e", "dev", "--for", "environment", code=1)
@@ -170,7 +172,7 @@ def test_an_operator_that_is_not_there(project: Project) -> None:
     """This cluster has Volcano alone, and its controllers run outside of it."""
     found = doctor(project)
     assert found["checks"]["operators"]["details"]["found"].keys() == {"volcano"}
-    assert found["checks"]["operators"]["found"].endswith("; not found: jobset, kueue, trainer, kubedl, kubeflow")
+    assert found["checks"]["operators"]["found"].endswith("; not found: jobset, trainer, kubeflow, kubedl, kueue")
     project.environment(backend="jobset", admission="kueue", queues={})
     found = doctor(project, "-e", "dev", "--for", "up", code=1)
     operators = found["checks"]["operators"]
@@ -191,7 +193,7 @@ def test_what_the_environments_stack_makes(project: Project) -> None:
     )
     found = doctor(project, "-e", "dev", "--for", "up", code=1)
     assert found["verbs"]["up"]["missing"] == ["queues", "priority_classes", "claims"]
-    assert found["checks"]["queues"]["found"] == "night: not there"
+    assert found["checks"]["queues"]["found"] == "night does not exist"
     assert {found["checks"][name]["fix"] for name in ("queues", "priority_classes", "claims")} == {"pulumi up -s dev"}
     assert found["verbs"]["environment"]["ready"]
     stack = project.stack()
@@ -211,7 +213,7 @@ def test_what_somebody_else_makes(project: Project) -> None:
     )
     checks = doctor(project, "-e", "dev", "--for", "preview", code=1)["checks"]
     assert checks["namespace"]["fix"] == "kubectl create namespace nobodys"
-    assert checks["storage_classes"]["found"] == "tape: not there"
+    assert checks["storage_classes"]["found"] == "tape does not exist"
     assert checks["storage_classes"]["fix"].endswith("kubectl get storageclasses")
     assert checks["pull_secrets"]["fix"] == "kubectl create secret docker-registry NAME -n nobodys"
 
@@ -250,5 +252,5 @@ def test_a_queue_that_is_closed(project: Project, live: Live) -> None:
     until(lambda: state() == "Closed", "the queue to close")
     project.environment(queues={"night": {"weight": 1}, "evening": {"weight": 1}})
     queues = doctor(project, "-e", "dev", "--for", "up", code=1)["checks"]["queues"]
-    assert queues["found"] == "night: is Closed, evening: not there"
-    assert queues["fix"] == "vcctl queue operate --action open --name night; pulumi up -s dev"
+    assert queues["found"] == "night is Closed, evening does not exist"
+    assert queues["fix"] == "open it: vcctl queue operate --action open --name night; pulumi up -s dev"

@@ -11,7 +11,7 @@ from tests.engine.live import Live, until
 from tests.engine.project import Project
 from tests.engine.test_doctor import doctor
 from tests.engine.test_new_environment import use_own_namespace
-from trainform.doctor.offers import survey
+from trainform.doctor.survey import survey
 from trainform.scaffold.environment import from_survey
 
 pytestmark = pytest.mark.proof("the operators of every add-on")
@@ -37,9 +37,9 @@ def test_operators_and_their_versions(addons_project: Project, addons_live: Live
     assert operators["state"] == "ok"
     assert operators["details"]["found"] == {
         "volcano": "v1.14.1",
-        "kueue": "v0.19.2, and no pod of it is ready",
+        "kueue": "v0.19.2, but none of its pods is ready",
         **dict.fromkeys(
-            ("jobset", "trainer", "kubedl", "kubeflow"), "version unknown: no deployment of its controller"
+            ("jobset", "trainer", "kubedl", "kubeflow"), "version unknown: its controller has no deployment"
         ),
     }
 
@@ -58,7 +58,7 @@ def test_the_local_queues_of_kueue(addons_project: Project, addons_live: Live, m
     monkeypatch.setenv("KUBECONFIG", use_own_namespace(addons_project))
     read = survey("dev-cluster", addons_project.folder)
     assert read.unread == ()
-    assert read.operators == ("volcano", "jobset", "kueue", "trainer", "kubedl", "kubeflow")
+    assert read.operators == ("volcano", "jobset", "trainer", "kubeflow", "kubedl", "kueue")
     without_volcano = dataclasses.replace(read, operators=tuple(name for name in read.operators if name != "volcano"))
     text = from_survey("live", without_volcano)
     assert (

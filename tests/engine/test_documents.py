@@ -1,7 +1,8 @@
-"""What the documents show is what the engine says, and the README's commands run. test_pasted_documents pastes all of them, more slowly."""
+"""What the documents show is what the engine says, and the first job's commands run. test_pasted_documents pastes all of them, more slowly."""
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from collections.abc import Iterable, Iterator
@@ -9,13 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.documents import README, Block, blocks_of, blocks_of_a_clone
 from tests.engine.live import Live, until
 from tests.engine.project import Project
-from tests.repository import ROOT, copy_stacks
+from tests.support.documents import DOCS, README, TUTORIALS, blocks_of, blocks_of_a_clone, read_blocks
+from tests.support.repository import ROOT, commit_all, copy_stacks
 
-# What makes a clone, its environment and a sandbox of its own: here there is one of the tests.
-OF_A_CLONE = ("git ", "cd ", "make ", ". ", "trainform sandbox ", "eval ")
+# What makes a clone, its environment and a sandbox of its own, and what ends it: here there is one of the tests.
+OF_A_CLONE = ("git clone ", "git restore stacks/Pulumi.", "cd ", "make ", ". ", "trainform sandbox ", "eval ")
+# A row of a preview, drawn as a tree or not: the sign, type, name and step of a resource, and what of it differs.
+STEP = re.compile(r"^ ?(\+-|[+~-]) [ │├└─]*(\w+:\S+) +(\S+) +(create|update|replace|delete)\b *(\[diff: [^]]*\])?")
+# What stands around these rows in a terminal alone: the head of the table, and resources without a change.
+AROUND = re.compile(r"^ {5}(Type +Name|[ │├└─]*\w+:\w+:\w+ +\S+$)")
 
 
 @pytest.fixture(scope="module")
@@ -24,6 +29,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory, sandbox_exports: dict[str, s
     folder = tmp_path_factory.mktemp("readme") / "clone"
     project = Project(folder, sandbox_exports, "ai-namespace")
     copy_stacks(folder / "stacks")
+    commit_all(folder)
     project.environ["PATH"] = f"{Path(sys.prefix) / 'bin'}:{project.environ['PATH']}"
     for stack in ("dev", "resnet.dev"):
         project.pulumi("stack", "init", stack).succeeded()
@@ -33,28 +39,60 @@ def clone(tmp_path_factory: pytest.TempPathFactory, sandbox_exports: dict[str, s
     until(lambda: live.find("namespaces", "ai-namespace") is None, "the namespace to go")
 
 
-@pytest.mark.shows("what the documents say that a command prints")
-@pytest.mark.parametrize("block", blocks_of("console"), ids=lambda block: block.place)
-def test_shown_output(clone: Project, block: Block) -> None:
-    printed = clone.run("bash", "-c", "\n".join(["set -e", *block.commands]), timeout=300).succeeded()
-    assert table(block.output) == table(printed.splitlines())
+def ran(clone: Project, commands: Iterable[str]) -> str:
+    """What commands print in the clone, without those that are another's; fails the test where one fails."""
+    own = [command for command in commands if not command.startswith(OF_A_CLONE)]
+    return clone.run("bash", "-c", "\n".join(["set -e", *own]), timeout=300).succeeded()
 
 
-def table(lines: Iterable[str]) -> set[tuple[str, ...]]:
-    """Type, name and step of what a preview creates, drawn as a tree or not."""
-    return {tuple(line.lstrip(" +│├└─").split()) for line in lines if line.startswith(" +")}
+def steps(lines: Iterable[str]) -> set[tuple[str | None, ...]]:
+    """What a preview does to which resource."""
+    return {found.groups() for line in lines if (found := STEP.match(line)) is not None}
 
 
-@pytest.mark.shows("the README's commands")
-def test_the_readmes_commands(clone: Project) -> None:
-    commands = [command for block in blocks_of_a_clone() for command in block.commands]
-    rest = [command for command in commands if not command.startswith(OF_A_CLONE)]
-    clone.run("bash", "-c", "\n".join(["set -e", *rest]), timeout=300).succeeded()
+def words(lines: Iterable[str]) -> set[str]:
+    """Other lines, however they are indented. A revision changes with all that is rendered: any stands for it."""
+    texts = (" ".join(line.split()) for line in lines if STEP.match(line) is None and AROUND.match(line) is None)
+    return {re.sub(r"\b[0-9a-f]{6}\b", "REVISION", text) for text in texts}
+
+
+def same_revisions(found: set[tuple[str | None, ...]]) -> set[tuple[str | None, ...]]:
+    """Steps with any revision in the names of resources."""
+    return {tuple(cell and re.sub(r"-[0-9a-f]{6}$", "-REVISION", cell) for cell in row) for row in found}
+
+
+@pytest.mark.shows("what the README says that a preview prints")
+def test_the_readmes_preview(clone: Project) -> None:
+    [block] = blocks_of("console", README)
+    printed = ran(clone, block.commands).splitlines()
+    assert steps(printed) == steps(block.output) != set()
+
+
+@pytest.mark.shows("the commands of the README and of the first job")
+def test_the_first_job(clone: Project) -> None:
+    ran(clone, [command for block in blocks_of_a_clone() for command in block.commands])
+
+
+@pytest.mark.proof("previews and applies of several changes, as the lessons show them")
+@pytest.mark.parametrize("lesson", TUTORIALS[1:], ids=lambda path: path.stem)
+def test_a_lesson(clone: Project, lesson: Path) -> None:
+    """Each block in turn. A session shows every step of a preview, and of other lines some."""
+    for block in read_blocks(lesson):
+        printed = ran(clone, block.commands).splitlines()
+        if block.language == "console":
+            assert same_revisions(steps(block.output)) == same_revisions(steps(printed)), block.place
+            assert words(block.output) <= words(printed), block.place
+
+
+def test_every_session_is_run() -> None:
+    assert {block.document for block in blocks_of("console")} <= {
+        page.relative_to(ROOT).as_posix() for page in (README, *TUTORIALS[1:])
+    }
 
 
 @pytest.mark.proof("a program in the place of the project's")
-def test_the_readme_program_runs(clone: Project) -> None:
-    [program] = blocks_of("python", README)
+def test_the_program_of_the_documents_runs(clone: Project) -> None:
+    [program] = blocks_of("python", DOCS / "how-to" / "write-a-program.md")
     (clone.folder / "stacks" / "__main__.py").write_text(program.text)
     try:
         assert ("trainform:index:TrainingJob", "resnet") in {

@@ -50,7 +50,7 @@ def test_a_namespace_of_somebody_else_is_refused_and_destroy_leaves_the_shared_q
     project.environment(**OWN, namespace={"name": project.namespace, "create": True})
     stack = project.stack()
     output = project.pulumi("preview", "-s", stack).failed()
-    assert f"Namespace {project.namespace} exists already and belongs to somebody else" in output
+    assert f"Namespace {project.namespace} exists already and does not belong to this environment" in output
     assert "write `create: false` to use it as it is" in output
 
     project.environment(**OWN)
@@ -69,7 +69,7 @@ def test_a_queue_of_somebody_else_is_refused_and_with_create_false_left_as_it_is
     project.environment(queues={theirs: {"weight": 2}})
     stack = project.stack()
     output = project.pulumi("preview", "-s", stack).failed()
-    assert f"Queue {theirs} exists already and belongs to somebody else" in output
+    assert f"Queue {theirs} exists already and does not belong to this environment" in output
     assert "write `create: false` in the environment's `queues`" in output
 
     project.environment(queues={theirs: {"create": False}})

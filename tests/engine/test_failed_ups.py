@@ -15,7 +15,8 @@ from tests.engine.pods import pods_of
 from tests.engine.programs import stack_of
 from tests.engine.project import Project, Step
 from tests.engine.refusing import LABEL, REASON, refusing
-from trainform.backends import job_manifests
+from trainform.plan.record import Record, read_record
+from trainform.render import job_manifests
 
 pytestmark = pytest.mark.proof("an `up` that failed, on every operator")
 
@@ -63,14 +64,14 @@ def write(project: Project, letter: str, forbidden: bool = False) -> None:
 
 
 def rendered(project: Project, follows_revision: bool) -> Objects:
-    """The objects of all experiments as they are written now: those that follow the revision, or the others."""
-    manifests = [manifest for name in EXPERIMENTS for manifest in job_manifests(project.plan(name))]
+    """The objects of all experiments as they are written now: those that follow the revision, or the others but for the records."""
+    manifests = [made for name in EXPERIMENTS for made in job_manifests(project.plan(name)) if not made.is_record]
     found = [manifest.body for manifest in manifests if (manifest.revision is not None) == follows_revision]
     return {(body["kind"], body["metadata"]["name"]): body for body in found}
 
 
 def ours(live: Live, like: Objects) -> Objects:
-    """All live objects of these kinds in the project's namespace, but for those that controllers made."""
+    """All live objects of these kinds in the project's namespace, but for records and those that controllers made."""
     kinds = {(body["apiVersion"], body["kind"]): body for body in like.values()}
     return {
         (kind, item["metadata"]["name"]): {"apiVersion": version, "kind": kind, **item}  # lists say it once
@@ -78,7 +79,13 @@ def ours(live: Live, like: Objects) -> Objects:
         for item in live.find_like(body)
         if item["metadata"].get("labels", {}).get("app.kubernetes.io/managed-by") == "trainform"
         and "ownerReferences" not in item["metadata"]
+        and not item["metadata"]["name"].endswith("-deployed")
     }
+
+
+def records(project: Project, live: Live) -> list[Record | None]:
+    """What each ConfigMap says is deployed."""
+    return [read_record(live.find("configmaps", f"{name}-deployed", project.namespace)) for name in EXPERIMENTS]
 
 
 def uids(objects: Objects) -> dict[tuple[str, str], str]:
@@ -94,14 +101,19 @@ def comes_up(project: Project, live: Live, stack: str) -> list[Step]:
     assert [line for key, body in expected.items() for line in changed(body, found[key])] == []
     for name in EXPERIMENTS:
         pods_of(live, project.plan(name))
+    assert [record and record.job for record in records(project, live)] == [
+        project.plan(name).job for name in EXPERIMENTS
+    ]
     project.unchanged(stack)
     return steps
 
 
 def is_refused(project: Project, live: Live, stack: str, *words: str) -> None:
-    """A job that is still there has its files."""
+    """A job that is still there has its files, and the records say what was deployed before."""
+    before = records(project, live)
     output = project.pulumi("up", "--yes", "--skip-preview", "-s", stack, *words).failed()
     assert REASON in output
+    assert records(project, live) == before
     there = ours(live, rendered(project, follows_revision=True))
     jobs = {name for (_, name), body in there.items() if "trainform.dev/revision" in body["metadata"]["labels"]}
     assert {("ConfigMap", f"{job}-launch") for job in jobs} <= there.keys()
@@ -143,3 +155,4 @@ def test_what_the_next_up_makes_of_a_refused_one(addons_project: Project, addons
         of_revision = rendered(project, follows_revision=True)
         project.destroy(stack)
     assert ours(live, of_revision | around) == {}
+    assert records(project, live) == [None] * len(EXPERIMENTS)

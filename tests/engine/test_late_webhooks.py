@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
-from tests.backends.trainer_samples import TORCH
+from tests.backends.trainer.samples import TORCH
 from tests.engine.live import Live, until
 from tests.engine.project import Project
+from tests.support.samples import plan
+from trainform.render import job_manifests
 
 pytestmark = pytest.mark.proof("webhooks that are delayed by seconds")
 
@@ -21,7 +23,8 @@ from trainform.resources.apply import register
 
 settings = pulumi.Config("trainform")
 parent = pulumi.ComponentResource("test:index:Late", "late")
-register(Manifest("job", settings.require_object("body")), parent, None)
+refusals = tuple(map(tuple, settings.require_object("refusals")))
+register(Manifest("job", settings.require_object("body"), late_refusals=refusals), parent, None, "late")
 """
 RUNTIME = "TrainingRuntime"
 TRAIN_JOB = {
@@ -56,11 +59,13 @@ def make_queue(live: Live, namespace: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "plural", "make"), [(TRAIN_JOB, "trainjobs", make_runtime), (JOB, "jobs", make_queue)]
+    ("backend", "body", "plural", "make"),
+    [("trainer", TRAIN_JOB, "trainjobs", make_runtime), ("volcano", JOB, "jobs", make_queue)],
 )
 def test_what_a_webhook_learns_of_late_is_waited_for(
     addons_project: Project,
     addons_live: Live,
+    backend: str,
     body: dict[str, Any],
     plural: str,
     make: Callable[[Live, str], None],
@@ -68,12 +73,13 @@ def test_what_a_webhook_learns_of_late_is_waited_for(
     project, live = addons_project, addons_live
     (project.folder / "stacks" / "__main__.py").write_text(PROGRAM)
     placed = {**body, "metadata": {"name": "late", "namespace": project.namespace}}
-    stack = project.program_stack("late", {"trainform:body": placed})
+    rendered = next(manifest for manifest in job_manifests(plan(backend=backend)) if manifest.is_job)
+    stack = project.program_stack("late", {"trainform:body": placed, "trainform:refusals": rendered.late_refusals})
     log = project.folder / "events.json"
     words = ("up", "--yes", "--skip-preview", "-s", stack, "--event-log", str(log))
     with ThreadPoolExecutor() as threads:
         up = threads.submit(project.pulumi, *words, PULUMI_DEBUG_COMMANDS="true")
-        until(lambda: log.exists() and "denied the request" in log.read_text(), "the webhook to deny it")
+        until(lambda: up.done() or (log.exists() and "denied the request" in log.read_text()), "the webhook to deny it")
         make(live, project.namespace)
         up.result().succeeded()
     assert live.names(plural, project.namespace) == {"late"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from importlib.metadata import version
 from typing import Any
 
 import pytest
@@ -81,6 +82,8 @@ def render_prints_exactly_what_up_applied(project: Project, name: str, stack: st
         # the provider fills in a namespace for kinds that have none
         if body["kind"] in ("Queue", "Namespace"):
             body["metadata"].pop("namespace", None)
+        if body["metadata"]["name"] == f"{name}-deployed":
+            assert body["data"].pop("version") == version("trainform")
     assert {(body["kind"], body["metadata"]["name"]): body for body in applied} == rendered
 
 

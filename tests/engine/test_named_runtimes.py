@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.backends.trainer_samples import MPI, TORCH, with_jobs
+from tests.backends.trainer.samples import MPI, TORCH, with_jobs
 from tests.engine.live import Live
 from tests.engine.pods import pods_of
 from tests.engine.programs import stack_of

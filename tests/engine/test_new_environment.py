@@ -13,7 +13,7 @@ import yaml
 from tests.engine.live import Live, until
 from tests.engine.project import Project
 from tests.engine.test_doctor import become
-from trainform.examine import examine_environment
+from trainform.check import check_environment
 
 pytestmark = pytest.mark.proof("a cluster read as an environment, and a preview there")
 
@@ -58,8 +58,8 @@ def test_what_a_live_cluster_offers(project: Project, queues: None) -> None:
     printed = project.run(*TRAINFORM, "new", "-e", "live", "--from-context", CONTEXT).succeeded()
     assert "wrote stacks/environments/live.yaml" in printed
     assert "note:" not in printed
-    found = examine_environment("live", project.folder).checked()
-    dev = examine_environment("dev", project.folder).checked()
+    found = check_environment("live", project.folder).checked()
+    dev = check_environment("dev", project.folder).checked()
     (kind,) = found.accelerators.values()
     (offered,) = dev.accelerators.values()
     assert (kind.resource, kind.per_node, kind.nodes) == (offered.resource, offered.per_node, offered.nodes)
@@ -92,9 +92,9 @@ def test_an_account_that_may_read_nothing(project: Project, live: Live) -> None:
     token = live.request("POST", f"{path}/default/token", {"spec": {}}).json()["status"]["token"]
     become(project, {"token": token})
     ran = project.run(*TRAINFORM, "new", "-e", "live", "--from-context", CONTEXT)
-    assert "note: nodes could not be read: this account may not list them" in ran.succeeded()
+    assert "note: nodes could not be read: this account has no permission to list them" in ran.succeeded()
     assert token not in ran.output
-    assert examine_environment("live", project.folder).checked().accelerators == {}
+    assert check_environment("live", project.folder).checked().accelerators == {}
 
 
 def test_credentials_that_are_refused(project: Project) -> None:

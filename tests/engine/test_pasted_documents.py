@@ -11,10 +11,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.documents import ADDRESS, ELSEWHERE, PAGES, README, Block, blocks_of, blocks_of_a_clone
-from tests.pasting import Pasted, PastingShell
 from tests.rehearsal.conftest import docker_daemon, image
-from tests.repository import ROOT, committed_copy
+from tests.support.documents import (
+    ADDRESS,
+    EMPTY_FOLDER,
+    FIRST_JOB,
+    PAGES,
+    README,
+    Block,
+    block_of_a_new_shell,
+    blocks_of,
+    blocks_of_a_clone,
+)
+from tests.support.pasting import Pasted, PastingShell
+from tests.support.repository import ROOT, committed_copy
 from trainform.toolchain.cache import CACHE_VARIABLE, cache_folder
 from trainform.toolchain.model import Toolchain
 
@@ -79,11 +89,11 @@ def newcomer_in(folder: Path) -> Iterator[Newcomer]:
         subprocess.run([sys.executable, "-m", "trainform", "sandbox", "down", "--folder", str(sandbox)], check=True)
 
 
-def test_the_readme_from_git_clone_on(tmp_path: Path, toolchain: Toolchain) -> None:
+def test_the_first_job_from_git_clone_on(tmp_path: Path, toolchain: Toolchain) -> None:
     first, *others = blocks_of_a_clone()
     assert first.text.count(ADDRESS) == 1
     with newcomer_in(tmp_path) as newcomer, newcomer.shell(tmp_path) as shell:
-        assert "+ 7 created" in newcomer.paste(shell, first).succeeded()
+        assert "+ 12 created" in newcomer.paste(shell, first).succeeded()
         assert newcomer.changed() == [], "the demo leaves the clone as it is"
         for block in others:
             newcomer.paste(shell, block).succeeded()
@@ -91,20 +101,21 @@ def test_the_readme_from_git_clone_on(tmp_path: Path, toolchain: Toolchain) -> N
         assert newcomer.changed() == ["?? stacks/Pulumi.bert.dev.yaml", "?? stacks/experiments/bert.yaml"]
 
 
-def test_the_readme_without_the_repository(newcomer: Newcomer) -> None:
+def test_a_project_without_the_repository(newcomer: Newcomer) -> None:
     """And what `init` says to look at first; tests/wheel goes on with the rest."""
     folder = newcomer.folder / "empty"
     folder.mkdir()
     with newcomer.shell(folder) as shell:
-        for block in blocks_of("sh", README):
-            if block.heading == ELSEWHERE:
-                assert "wrote stacks/experiments/hello.yaml" in newcomer.paste(shell, block).succeeded()
+        for block in blocks_of("sh", EMPTY_FOLDER):
+            assert "wrote stacks/experiments/hello.yaml" in newcomer.paste(shell, block).succeeded()
         shell.paste("trainform check hello -e dev\ntrainform plan hello -e dev").succeeded()
 
 
 @pytest.mark.shows("a page with commands has a shell here")
 def test_the_pages_are_all_of_them() -> None:
-    assert list(PAGES) == list(dict.fromkeys(block.document for block in blocks_of("sh")))[1:]
+    begun = {page.relative_to(ROOT).as_posix() for page in (README, FIRST_JOB, EMPTY_FOLDER)}
+    pages = dict.fromkeys(block.document for block in blocks_of("sh"))
+    assert list(PAGES) == [page for page in pages if page not in begun]
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +138,7 @@ def test_a_page_in_a_new_shell(newcomer: Newcomer, page: str, request: pytest.Fi
 
 
 def begin(blocks: Sequence[Block]) -> list[Block]:
-    """The README's block for a new shell; none where `make` is all that is typed."""
+    """The block for a new shell; none where `make` is all that is typed."""
     if all(command.startswith("make ") for block in blocks for command in block.commands):
         return []
-    return [block for block in blocks_of("sh", README) if any("sandbox env" in line for line in block.commands)]
+    return [block_of_a_new_shell()]

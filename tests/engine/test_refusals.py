@@ -18,18 +18,17 @@ import yaml
 
 from tests.engine.live import Live, until
 from tests.engine.project import Project
-from tests.repository import ROOT
-from tests.unseen import unseen
-from trainform.backends.job import needed_crds
-from trainform.catalog import defaults
-from trainform.cluster.operators import PROJECTS
+from tests.support.repository import ROOT
+from tests.support.unseen import unseen
+from trainform import defaults
+from trainform.cluster.operators import operators
 
 pytestmark = pytest.mark.shows("what the preflight refuses")
 
 WITHIN = 60.0
 SOON = 10  # in place of QUEUE_OPEN_SECONDS
 IMPATIENT = f"""\
-from trainform.catalog import defaults
+from trainform import defaults
 
 defaults.QUEUE_OPEN_SECONDS = {SOON}  # before it is read
 
@@ -39,13 +38,13 @@ run()
 """
 # in a process of its own, since nothing closes the connection but its end
 ASK = """\
-from trainform.cluster.operators import PROJECTS
+from trainform.cluster.operators import operators
 from trainform.cluster.preflight import check_objects
 from trainform.cluster.read import Cluster
 from trainform.errors import ClusterError
 
 try:
-    check_objects(Cluster("dev-cluster"), [], tuple(f"nothings.{group}" for group in PROJECTS))
+    check_objects(Cluster("dev-cluster"), [], tuple(f"nothings.{operator.domain}" for operator in operators()))
 except ClusterError as error:
     print(error)
 """
@@ -96,7 +95,7 @@ def test_a_cluster_that_cannot_be_reached(project: Project, hello: str) -> None:
         assert f"cannot reach the cluster of context dev-cluster (https://127.0.0.1:{port})" in output
         assert "fix: check the network or VPN" in output
     project.environment(cluster={"context": "prod-cluster"})
-    assert "no way to the cluster of context prod-cluster" in message_of(project, "preview", "-s", hello)
+    assert "cannot connect to the cluster of context prod-cluster" in message_of(project, "preview", "-s", hello)
 
 
 def test_everything_that_is_missing_is_told_at_once(project: Project, hello: str) -> None:
@@ -128,7 +127,7 @@ def test_what_a_user_wrote_reaches_the_terminal_as_text(project: Project) -> Non
     project.environment()
     project.stack("hello", run=0)
     output = " ".join(message_of(project, "preview", "-s", stack).split())
-    assert "trainform:run = 0 why: is not a whole number from 1 to 999999999 fix: pulumi config set" in output
+    assert "trainform:run = 0 why: the value is not a whole number from 1 to 999999999 fix: pulumi config set" in output
 
 
 def test_a_file_that_cannot_be_read_as_what_it_says(project: Project, hello: str) -> None:
@@ -140,16 +139,16 @@ def test_a_file_that_cannot_be_read_as_what_it_says(project: Project, hello: str
     assert "Traceback" not in output
     path.unlink()
     os.mkfifo(path)
-    assert "why: is a pipe, not a file" in message_of(project, "preview", "-s", hello)
+    assert "why: the path leads to a pipe, not to a file" in message_of(project, "preview", "-s", hello)
 
 
 def test_a_cluster_without_an_operator(project: Project) -> None:
     """Volcano like the others. The sandbox has Volcano, so it is asked for a definition of each that nobody has."""
     project.copied("hello")
-    assert "jobs.batch.volcano.sh" in needed_crds(project.plan("hello"))
+    assert "jobs.batch.volcano.sh" in project.rendered("hello").crds
     output = project.run(sys.executable, "-c", ASK).succeeded()
-    for group, operator in PROJECTS.items():
-        assert f"has no nothings.{group}\n  fix: install {operator} there" in output
+    for operator in operators():
+        assert f"has no nothings.{operator.domain}\n  fix: install {operator.project} there" in output
 
 
 def test_a_closed_queue(project: Project, live: Live, hello: str) -> None:

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from tests.engine.live import Live, until
-from tests.samples import environment, experiment
-from trainform.backends import job_manifests, plan_job
-from trainform.backends.job import job_problems
-from trainform.catalog.defaults import LARGEST_OBJECT
+from tests.support.rendering import job_problems, plan_job
+from tests.support.samples import environment, experiment
+from trainform.defaults import LARGEST_OBJECT, LARGEST_RECORD
+from trainform.render import job_manifests
 
 pytestmark = pytest.mark.proof("objects as large as the API server takes")
 
@@ -81,6 +81,23 @@ def test_a_job_of_many_pod_templates(server: Live) -> None:
     job["metadata"]["annotations"]["example.com/team"] = "vision"
     apply(server, job)
     server.delete("jobs", name, NAMESPACE)
+
+
+def test_the_largest_record_of_what_is_deployed(server: Live) -> None:
+    """Of quotation marks, which JSON in JSON makes longest."""
+
+    def record(marks: int) -> dict[str, Any]:
+        data = many_nodes(2, {})
+        data["roles"]["worker"]["pod_overrides"] = {"metadata": {"annotations": {"example.com/notes": '"' * marks}}}
+        (body,) = [made.body for made in job_manifests(plan_job(experiment(**data), CLUSTER)) if made.is_record]
+        return body
+
+    def room(body: dict[str, Any]) -> int:
+        return LARGEST_RECORD - sum(len(text.encode()) for text in body["data"].values())
+
+    largest = record(room(record(0)) // 2)
+    assert room(largest) < 2
+    apply(server, largest | {"data": largest["data"] | {"version": "1.2.3.dev4+g0123456"}})
 
 
 def test_a_list_of_many_hosts(server: Live) -> None:

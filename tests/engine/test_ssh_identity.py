@@ -13,9 +13,9 @@ import pytest
 
 from tests.engine.live import Live
 from tests.engine.project import SSH_SECRET, Project
-from trainform.identity.files import AUTHORIZED_KEYS, HOST_KEY, KNOWN_HOSTS, REQUIRED_FILES, USER_KEY, identity_files
-from trainform.manifests.ssh import identity
+from trainform.manifests.ssh import ssh_names
 from trainform.plan import Plan
+from trainform.ssh.files import AUTHORIZED_KEYS, HOST_KEY, KNOWN_HOSTS, REQUIRED_FILES, USER_KEY, identity_files
 
 pytestmark = pytest.mark.proof("further cases of the SSH identity")
 
@@ -24,7 +24,7 @@ SECRET = "allreduce-ssh"  # noqa: S105 - a name
 
 
 def keys(plan: Plan, rotation: int) -> dict[str, str]:
-    return identity_files(identity(plan), SSH_SECRET, rotation)
+    return identity_files(ssh_names(plan), SSH_SECRET, rotation)
 
 
 def kept(live: Live, namespace: str, name: str = SECRET) -> dict[str, str]:
@@ -92,13 +92,13 @@ def test_a_missing_secret_is_told_with_the_command_that_sets_it_and_a_secret_of_
     live.create("secrets", foreign, project.namespace)
     # what the command has set is good, or this would not be told
     output = project.pulumi("up", "--yes", "--skip-preview", "-s", stack).failed()
-    assert f"Secret {SECRET} exists already and belongs to somebody else" in output
+    assert f"Secret {SECRET} exists already and does not belong to this environment" in output
     assert kept(live, project.namespace) == {"token": "x"}
 
     clear = "in-clear-for-all-to-read"
     project.ssh_secret(stack, "--plaintext", value=clear).succeeded()
     output = project.pulumi("preview", "-s", stack).failed()
-    assert "stands in clear in the stack's file" in output
+    assert "the stack's file holds the secret as plain text" in output
     assert "--secret trainform:sshSecret" in output
     assert clear not in output
 
@@ -135,8 +135,10 @@ def test_keys_are_in_the_secret_and_nowhere_else_and_a_rotation_changes_the_secr
     project.copied("allreduce", lambda data: data.update(ssh={"rotation": 2}))
     second = keys(project.plan("allreduce"), 2)
     shown = dict(everything_shown(project, stack))  # it runs `up` too, so the Secret is the next one now
-    # the component shows the rotation, as the user has written it
-    assert sorted(changed_kinds(shown["preview --json"])) == [("update", "Secret"), ("update", "TrainingJob")]
+    # the component shows the rotation, as the user has written it, and the record of what is deployed has it
+    assert sorted(changed_kinds(shown["preview --json"])) == [
+        ("update", "ConfigMap"), ("update", "Secret"), ("update", "SshIdentity")
+    ]  # fmt: skip
     assert any(name.startswith("state/") for name in shown)
     assert {
         (name, trace) for name, text in shown.items() for trace in traces(first) | traces(second) if trace in text

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.engine.project import run
-from tests.stack_configs import CASES
+from tests.support.stack_configs import CASES
 from trainform.toolchain.ensure import environment
 from trainform.toolchain.model import Toolchain
 

@@ -1,4 +1,4 @@
-"""YAML that a person reads and a machine reads back to exactly the same objects."""
+"""Manifests as YAML: people can read it, and a parser reads exactly the same objects back."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.generated_fields import texts
-from tests.samples import plan
-from trainform.backends import job_manifests
+from tests.support.generated_fields import texts
+from tests.support.samples import plan
 from trainform.manifests.documents import to_yaml
 from trainform.manifests.manifest import Manifest
+from trainform.render import job_manifests
 
 bodies = st.dictionaries(
     st.sampled_from(["metadata", "spec", "on", "1", "a: b"]),
@@ -25,12 +25,12 @@ bodies = st.dictionaries(
 
 
 @given(st.lists(bodies, max_size=3))
-def test_what_is_printed_reads_back(printed: list[dict[str, Any]]) -> None:
-    text = to_yaml(Manifest(str(index), body) for index, body in enumerate(printed))
-    assert list(yaml.safe_load_all(text)) == printed
+def test_the_yaml_reads_back_to_the_same_objects(bodies: list[dict[str, Any]]) -> None:
+    text = to_yaml(Manifest(str(index), body) for index, body in enumerate(bodies))
+    assert list(yaml.safe_load_all(text)) == bodies
 
 
-def test_scripts_are_blocks_and_nothing_is_an_alias() -> None:
+def test_scripts_are_literal_blocks_and_there_are_no_aliases() -> None:
     made = plan(roles={"worker": {"cpu": 8, "memory": "64Gi"}})
     text = to_yaml(job_manifests(made))
     assert "  launch.sh: |\n    #!/bin/sh\n" in text

@@ -1,4 +1,4 @@
-"""The variables of containers that no plan can hold: index, own ports, and what an operator would overwrite."""
+"""Variables that depend on the operator: the index, a pod's own ports, and variables that the operator overwrites."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.samples import container, env, job, plan, pod
-from trainform.manifests.env import Operator, container_env, kept_words, override_env
+from tests.support.samples import container, env, job, plan, pod
+from trainform.manifests.env import PodConventions, container_env, env_prefix, override_env
 from trainform.plan.model import Group
 
 LABEL = {"fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.labels['volcano.sh/task-index']"}}
@@ -15,8 +15,8 @@ ROLES: dict[str, Any] = {"worker": {"replicas": 2}, "watcher": {"ranked": False,
 PER_REPLICA = {"host": True, "ports": "per-replica"}
 
 
-def task(network: dict[str, Any], name: str) -> dict[str, Any]:
-    """Variables of the task's main container."""
+def task_env(network: dict[str, Any], name: str) -> dict[str, Any]:
+    """The variables of the task's main container."""
     found = next(
         task for task in job(plan(roles=ROLES, network=network, ssh={}))["spec"]["tasks"] if task["name"] == name
     )
@@ -26,56 +26,57 @@ def task(network: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def test_the_index_comes_from_the_operators_label() -> None:
-    found = task({}, "worker")
+    found = task_env({}, "worker")
     assert found["TRAINFORM_REPLICA_INDEX"] == found["VC_TASK_INDEX"] == LABEL
-    extra = task({}, "watcher")
-    assert extra == {"VC_TASK_INDEX": LABEL}, "an extra has no rank to compute"
+    extra = task_env({}, "watcher")
+    assert extra == {"VC_TASK_INDEX": LABEL}, "a pod of an unranked role has no rank to compute"
 
 
-def test_a_replica_with_a_template_of_its_own_has_it_as_text() -> None:
-    """The operator counts in the task, and there is one pod in it."""
+def test_the_index_is_text_in_the_template_of_one_replica() -> None:
+    """The operator counts within a task, and such a task has one pod."""
     for index in (0, 1):
-        found = task(PER_REPLICA, f"worker-{index}")
+        found = task_env(PER_REPLICA, f"worker-{index}")
         assert found["TRAINFORM_REPLICA_INDEX"] == found["VC_TASK_INDEX"] == str(index)
-    assert task(PER_REPLICA, "watcher")["VC_TASK_INDEX"] == LABEL
+    assert task_env(PER_REPLICA, "watcher")["VC_TASK_INDEX"] == LABEL
 
 
-def test_what_a_pod_opens_itself() -> None:
+def test_each_replica_has_its_own_ports_in_variables() -> None:
     made = plan(roles=ROLES, network=PER_REPLICA, ssh={})
     for index, ports in enumerate(made.roles[0].ports):
-        found = task(PER_REPLICA, f"worker-{index}")
-        said = {
+        found = task_env(PER_REPLICA, f"worker-{index}")
+        own_ports = {
             name: value for name, value in found.items() if name.endswith("_PORT") and name.startswith("TRAINFORM_")
         }
-        assert said == {f"TRAINFORM_{port.name.upper()}_PORT": str(port.number) for port in ports}
-    assert "TRAINFORM_RENDEZVOUS_PORT" not in task(PER_REPLICA, "worker-1")
-    assert not [name for name in task({}, "watcher") if name.startswith("TRAINFORM_")]
+        assert own_ports == {f"TRAINFORM_{port.name.upper()}_PORT": str(port.number) for port in ports}
+    assert "TRAINFORM_RENDEZVOUS_PORT" not in task_env(PER_REPLICA, "worker-1")
+    assert not [name for name in task_env({}, "watcher") if name.startswith("TRAINFORM_")]
 
 
-def of(role: str, operator: Operator, **parts: Any) -> list[dict[str, Any]]:
-    made = plan(roles=ROLES, **parts)
-    found = next(planned for planned in made.roles if planned.name == role)
-    group: Group = next(found.groups())
-    return container_env(found, group, operator)
+def env_of_role(name: str, conventions: PodConventions, **parts: Any) -> list[dict[str, Any]]:
+    role = plan(roles=ROLES, **parts).by_name[name]
+    group: Group = next(role.groups())
+    return container_env(role, group, conventions)
 
 
-def test_an_operator_with_a_label_only() -> None:
-    found = of("watcher", Operator("batch.kubernetes.io/job-completion-index"), env={"VC_WORKER_NUM": "7"})
+def test_an_operator_without_variables_of_its_own() -> None:
+    found = env_of_role(
+        "watcher", PodConventions("batch.kubernetes.io/job-completion-index"), env={"VC_WORKER_NUM": "7"}
+    )
     assert found == [{"name": "VC_WORKER_NUM", "value": "7"}]
-    assert kept_words(["VC_WORKER_NUM"], Operator("batch.kubernetes.io/job-completion-index")) == []
+    assert env_prefix(["VC_WORKER_NUM"], PodConventions("batch.kubernetes.io/job-completion-index")) == []
 
 
 def test_a_value_that_the_operator_would_overwrite_is_kept_under_another_name() -> None:
-    operator = Operator("x", appended=frozenset({"VC_WORKER_NUM", "VC_OTHER_NUM"}))
-    found = of("watcher", operator, env={"VC_WORKER_NUM": "7", "NCCL_DEBUG": "INFO"})
+    conventions = PodConventions("x", appended=frozenset({"VC_WORKER_NUM", "VC_OTHER_NUM"}))
+    found = env_of_role("watcher", conventions, env={"VC_WORKER_NUM": "7", "NCCL_DEBUG": "INFO"})
     assert found == [{"name": "TRAINFORM_KEPT_VC_WORKER_NUM", "value": "7"}, {"name": "NCCL_DEBUG", "value": "INFO"}]
-    assert kept_words(["NCCL_DEBUG", "VC_WORKER_NUM", "VC_WORKER_NUM"], operator) == [
+    assert env_prefix(["NCCL_DEBUG", "VC_WORKER_NUM", "VC_WORKER_NUM"], conventions) == [
         "env",
         "VC_WORKER_NUM=$(TRAINFORM_KEPT_VC_WORKER_NUM)",
     ]
 
 
-def test_the_command_sets_it_again() -> None:
+def test_the_command_restores_the_overwritten_values() -> None:
     made = plan(roles=ROLES, env={"VC_WORKER_HOSTS": "a,b", "VC_WATCHER_NUM": ""})
     words = [
         "env",
@@ -87,7 +88,7 @@ def test_the_command_sets_it_again() -> None:
     assert env(made, "worker")["TRAINFORM_KEPT_VC_WATCHER_NUM"] == ""
     assert "VC_WORKER_HOSTS" not in env(made, "worker")
     assert container(plan(roles=ROLES, env={"VC_TASK_INDEX": "7"}), "worker")["command"][0] == "/bin/sh", (
-        "nobody appends this one"
+        "Volcano does not append this variable"
     )
 
 
@@ -97,7 +98,7 @@ def test_the_users_index_wins(name: str) -> None:
 
 
 def test_init_containers_keep_the_users_value_too() -> None:
-    """Volcano appends its own to them as well."""
+    """Volcano appends its variables to init containers too."""
     roles = {
         "worker": {
             "init": [
@@ -114,9 +115,9 @@ def test_init_containers_keep_the_users_value_too() -> None:
         assert "VC_WORKER_NUM" not in {entry["name"] for entry in init["env"]}
 
 
-def test_an_init_containers_own_variables() -> None:
+def test_an_init_containers_own_variables_replace_the_main_containers() -> None:
     entries = [{"name": "WORLD_SIZE", "value": "4"}, {"name": "NCCL_DEBUG", "value": "INFO"}]
-    assert override_env(entries, {"WORLD_SIZE": "1", "EMPTY": ""}, Operator("x")) == [
+    assert override_env(entries, {"WORLD_SIZE": "1", "EMPTY": ""}, PodConventions("x")) == [
         entries[1],
         {"name": "WORLD_SIZE", "value": "1"},
         {"name": "EMPTY"},

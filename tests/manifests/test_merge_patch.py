@@ -1,4 +1,4 @@
-"""RFC 7386, by the table of its appendix, and the one addition for lists of named items."""
+"""Merge patches: the test cases in the appendix of RFC 7386, and the addition for lists of named items."""
 
 from __future__ import annotations
 
@@ -69,10 +69,10 @@ json = st.recursive(
 
 
 @given(json, json)
-def test_neither_is_changed_and_twice_is_once(target: Any, patch: Any) -> None:
+def test_arguments_are_not_changed_and_the_result_is_reproducible(target: Any, patch: Any) -> None:
     before = copy.deepcopy((target, patch))
-    once = merge_patch(target, patch)
+    first = merge_patch(target, patch)
     assert (target, patch) == before
     if not isinstance(target, list):
         assert merge_patch(target, {}) == (target if isinstance(target, dict) else {})
-    assert merge_patch(target, patch) == once
+    assert merge_patch(target, patch) == first

@@ -1,14 +1,14 @@
-"""Claims, Services, the launch files, the SSH identity."""
+"""Claims, Services, the launch files and the Secret with the SSH identity."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from tests.samples import plan
-from trainform.backends import job_manifests
-from trainform.backends.volcano_pods import controller_objects
+from tests.support.samples import plan
+from trainform.backends.volcano.controller import controller_objects
 from trainform.manifests.manifest import Manifest
 from trainform.plan import Plan
+from trainform.render import job_manifests
 
 OURS = {
     "app.kubernetes.io/managed-by": "trainform",
@@ -21,7 +21,7 @@ def manifest(made: Plan, key: str) -> Manifest:
     return next(found for found in job_manifests(made) if found.key == key)
 
 
-def test_claims() -> None:
+def test_a_claim_has_its_size_class_and_labels() -> None:
     volume: dict[str, Any] = {"size": "2048Gi", "class": "fast", "mount": "/mnt/output", "keep": True}
     found = manifest(plan(storage={"checkpoints": volume}), "claim-checkpoints")
     assert found.keep
@@ -32,18 +32,18 @@ def test_claims() -> None:
     }  # fmt: skip
 
 
-def test_a_claim_of_the_default_class_names_none() -> None:
+def test_a_claim_of_the_default_class_has_no_storage_class_name() -> None:
     found = manifest(plan(storage={"runs": {"size": "1Gi", "mount": "/runs"}}), "claim-runs")
     assert not found.keep
     assert "storageClassName" not in found.body["spec"]
 
 
-def test_existing_claims_are_not_made() -> None:
+def test_existing_claims_are_not_rendered() -> None:
     keys = [found.key for found in job_manifests(plan(storage={"models": {"claim": "models", "mount": "/mnt"}}))]
-    assert keys == ["service", "launch-script", "job"]
+    assert keys == ["service", "launch-script", "job", "deployed"]
 
 
-def test_the_service_never_follows_the_revision() -> None:
+def test_the_service_does_not_depend_on_the_revision() -> None:
     before, after = plan(), plan(image="registry.example.com/ai/pytorch-training:3.0")
     assert before.revision != after.revision
     assert manifest(before, "service") == manifest(after, "service")
@@ -52,7 +52,7 @@ def test_the_service_never_follows_the_revision() -> None:
     assert spec["selector"] == {"app.kubernetes.io/managed-by": "trainform", "app.kubernetes.io/name": "sdxl-lora"}
 
 
-def test_the_launch_files_follow_the_revision() -> None:
+def test_the_launch_files_have_the_revision_in_their_name() -> None:
     made = plan()
     body = manifest(made, "launch-script").body
     assert body["metadata"]["name"] == f"{made.job}-launch"
@@ -71,10 +71,18 @@ def selector(**of_replica: str) -> dict[str, str]:
     return {"app.kubernetes.io/managed-by": "trainform", "app.kubernetes.io/name": "sdxl-lora", **of_replica}
 
 
-def test_services_of_replicas() -> None:
+def test_a_service_for_each_replica() -> None:
     made = plan(**TENSORFLOW, network=HOST)
     keys = [found.key for found in job_manifests(made)]
-    assert keys == ["service", "service-ps-0", "service-worker-0", "service-worker-1", "launch-script", "job"]
+    assert keys == [
+        "service",
+        "service-ps-0",
+        "service-worker-0",
+        "service-worker-1",
+        "launch-script",
+        "job",
+        "deployed",
+    ]
     found = manifest(made, "service-worker-1")
     assert found.revision is None
     assert (found.body["metadata"]["name"], found.body["metadata"]["labels"]) == ("sdxl-lora-worker-1", OURS)
@@ -86,8 +94,8 @@ def test_services_of_replicas() -> None:
     }
 
 
-def test_nobody_waits_behind_a_service() -> None:
-    """Its pods come later; and the provider's watch may be older than what it has just written."""
+def test_the_provider_does_not_wait_for_services() -> None:
+    """Their pods are made later, and the provider's watch may be older than what the provider has just written."""
     made = plan(**TENSORFLOW, network=HOST)
     services = [found.body for found in job_manifests(made) if found.body["kind"] == "Service"]
     assert len(services) == 4
@@ -95,7 +103,7 @@ def test_nobody_waits_behind_a_service() -> None:
 
 
 def test_a_service_selects_exactly_its_replica() -> None:
-    """By the operator's label where replicas share a template, by ours where each has one: a task's only pod has the index 0."""
+    """By the operator's label if replicas share a template, by trainform's own if each has its own: the only pod of a task has index 0."""
     for ports in ("shared", "per-replica"):
         made = plan(**TENSORFLOW, network={**HOST, "ports": ports})
         pods, _ = controller_objects(next(found.body for found in job_manifests(made) if found.key == "job"))
@@ -114,7 +122,7 @@ def test_the_rendezvous_service_selects_every_pod() -> None:
     assert [pod["metadata"]["name"] for pod in pods] == [pod.name for pod in made.pods()]
 
 
-def test_the_identity_keeps_its_keys_to_itself() -> None:
+def test_the_secret_of_the_ssh_identity_is_rendered_without_keys() -> None:
     made = plan(launcher={"mpi": {"command": ["python"]}}, roles={"master": {}, "worker": {}})
     found = manifest(made, "ssh")
     assert (found.body["kind"], found.body["metadata"]["name"]) == ("Secret", "sdxl-lora-ssh")
@@ -125,8 +133,8 @@ def test_the_identity_keeps_its_keys_to_itself() -> None:
     assert keys.index("ssh") < keys.index("job")
 
 
-def test_an_identity_of_somebody_else_is_not_made() -> None:
+def test_the_secret_of_the_users_own_ssh_identity_is_not_rendered() -> None:
     made = plan(
         launcher={"mpi": {"command": ["python"]}}, roles={"master": {}, "worker": {}}, ssh={"secret": "team.keys"}
     )
-    assert [found.key for found in job_manifests(made)] == ["service", "launch-script", "job"]
+    assert [found.key for found in job_manifests(made)] == ["service", "launch-script", "job", "deployed"]

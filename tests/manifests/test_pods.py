@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.samples import WITH_EXTRAS, container, plan, pod
+from tests.support.samples import WITH_EXTRAS, container, plan, pod
 
 INDEX = {
     "name": "TRAINFORM_REPLICA_INDEX",
@@ -44,12 +44,12 @@ def test_requests_are_limits() -> None:
     assert container(made, "worker")["resources"] == {"requests": expected, "limits": expected}
 
 
-def test_zero_is_said() -> None:
+def test_a_request_of_zero_is_rendered() -> None:
     made = plan(roles={"worker": {"cpu": 0, "accelerators": {"a800": 0}}})
     assert container(made, "worker")["resources"]["limits"] == {"cpu": "0"}
 
 
-def test_the_fabric_is_for_ranked_roles() -> None:
+def test_only_ranked_roles_get_rdma_devices() -> None:
     made = plan(network={"host": True, "rdma": True}, roles=WITH_EXTRAS)
     worker, watcher = container(made, "worker"), container(made, "evaluation-watcher")
     assert worker["resources"]["limits"]["rdma/hca"] == "1"
@@ -61,7 +61,7 @@ def test_the_fabric_is_for_ranked_roles() -> None:
         assert (spec["hostNetwork"], spec["dnsPolicy"]) == (True, "ClusterFirstWithHostNet")
 
 
-def test_shared_memory() -> None:
+def test_shared_memory_of_the_experiment_and_of_a_role() -> None:
     roles: dict[str, Any] = {"worker": {}, "big": {"shared_memory": "1.5Ti"}, "none": {"shared_memory": 0}}
     made = plan(shared_memory="20G", roles=roles)
     volume = {"name": "shared-memory", "emptyDir": {"medium": "Memory", "sizeLimit": "20G"}}
@@ -71,7 +71,7 @@ def test_shared_memory() -> None:
     assert [volume["name"] for volume in pod(made, "none")["spec"]["volumes"]] == ["launch"]
 
 
-def test_storage() -> None:
+def test_volumes_are_mounted_in_the_roles_that_they_name() -> None:
     made = plan(
         storage={
             "models": {"claim": "cloud-ai-test-pvc-1", "mount": "/mnt/", "sub_path": "sdxl", "read_only": True},
@@ -93,27 +93,27 @@ def test_storage() -> None:
     assert [mount["name"] for mount in container(made, "evaluation-watcher")["volumeMounts"]] == ["models"]
 
 
-def test_nodes() -> None:
+def test_node_selectors_and_tolerations_are_merged() -> None:
     made = plan(
-        node_selector={"zone": "a", "pool": "training"},
+        node_selector={"zone": "a", "disk": "ssd"},
         tolerations=[{"key": "spot", "operator": "Exists", "effect": "NoExecute", "toleration_seconds": 0}],
         roles={
             "worker": {
                 "accelerators": {"l40s": 4},
                 "node_selector": {"zone": "b"},
-                "tolerations": [{"operator": "Exists"}],
+                "tolerations": [{"key": "test", "operator": "Exists"}],
             }
         },
     )
     spec = pod(made, "worker")["spec"]
-    assert spec["nodeSelector"] == {"pool": "training", "zone": "b"}, "role over experiment over accelerator kind"
+    assert spec["nodeSelector"] == {"pool": "l40s", "disk": "ssd", "zone": "b"}, "role over experiment"
     assert spec["tolerations"] == [
         {"key": "spot", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 0},
-        {"operator": "Exists"},
+        {"key": "test", "operator": "Exists"},
     ]
 
 
-def test_init_containers_see_the_same_world() -> None:
+def test_init_containers_have_the_main_containers_mounts_and_variables() -> None:
     init = [
         {"name": "fetch-data", "command": ["fetch", ""], "env": {"WORLD_SIZE": "1", "SOURCE": ""}},
         {"name": "warm-up", "image": "registry.example.com/ai/warm:1", "command": ["warm"]},
@@ -132,7 +132,7 @@ def test_init_containers_see_the_same_world() -> None:
     ]
 
 
-def test_pull_and_identity() -> None:
+def test_image_pull_service_account_and_priority() -> None:
     made = plan(
         image_pull_policy="Always",
         image_pull_secrets=["registry", "registry"],

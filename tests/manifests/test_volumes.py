@@ -1,4 +1,4 @@
-"""What pods mount beside the user's storage: launch files, the SSH identity, the hostfile. And the user they run as."""
+"""What pods mount besides the user's storage (launch files, the SSH identity, the hostfile), and the user that they run as."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.samples import container, plan, pod, reasons
+from tests.support.samples import container, plan, pod, reasons
 from trainform.plan import Plan
 
 MPI: dict[str, Any] = {"launcher": {"mpi": {"command": ["python"]}}}
@@ -28,7 +28,7 @@ def mounts(made: Plan, role: str) -> dict[str, Any]:
     return {mount["name"]: mount for mount in container(made, role).get("volumeMounts", [])}
 
 
-def test_the_launch_files() -> None:
+def test_launched_roles_mount_the_launch_files() -> None:
     made = plan(roles=ROLES)
     assert volumes(made, "worker") == {
         "launch": {"name": "launch", "configMap": {"name": f"{made.job}-launch", "defaultMode": 0o555}}
@@ -46,8 +46,8 @@ def test_the_launch_files() -> None:
         ({**USER, "home": "/home/trainer/"}, "/home/trainer/.ssh"),
     ],
 )
-def test_the_identity(run_as: dict[str, Any] | None, folder: str) -> None:
-    """Mode 0400: ssh refuses a key that anybody else may read. For another user the kubelet adds the group to it."""
+def test_the_ssh_identity_is_mounted_in_the_users_home(run_as: dict[str, Any] | None, folder: str) -> None:
+    """The mode is 0400, since ssh refuses a key that others can read. For a user other than root the kubelet adds the group."""
     made = plan(**MPI, roles=ROLES, run_as=run_as)
     for role in ("master", "worker"):
         assert volumes(made, role)["ssh"]["secret"] == {"secretName": "sdxl-lora-ssh", "defaultMode": 0o400}
@@ -55,19 +55,19 @@ def test_the_identity(run_as: dict[str, Any] | None, folder: str) -> None:
     assert "ssh" not in volumes(made, "watcher")
 
 
-def test_an_identity_of_somebody_else() -> None:
+def test_the_users_own_ssh_identity_is_mounted() -> None:
     made = plan(**MPI, roles=ROLES, ssh={"secret": "team.keys"})
     assert volumes(made, "worker")["ssh"]["secret"]["secretName"] == "team.keys"
 
 
-def test_only_the_roles_that_have_it() -> None:
+def test_only_roles_with_ssh_mount_the_identity() -> None:
     made = plan(roles=ROLES, ssh={"roles": ["worker", "watcher"]})
     assert "ssh" not in volumes(made, "master")
     assert "ssh" in volumes(made, "worker")
-    assert list(volumes(made, "watcher")) == ["ssh"], "an extra gets the keys, and no launch files"
+    assert list(volumes(made, "watcher")) == ["ssh"], "an unranked role gets the keys, and no launch files"
 
 
-def test_init_containers_see_the_identity_and_the_storage() -> None:
+def test_init_containers_mount_the_ssh_identity_and_the_storage() -> None:
     storage = {"models": {"claim": "models", "mount": "/mnt"}}
     steps = [{"name": "data", "command": ["rsync", "storage.example.com:data", "/mnt"]}]
     made = plan(roles=ROLES, ssh={}, storage=storage, prepare=steps)
@@ -79,14 +79,14 @@ def test_init_containers_see_the_identity_and_the_storage() -> None:
 @pytest.mark.parametrize(
     "launcher", [{"torchrun": {"script": "/app/train.py"}}, {"mpi": {"command": ["python"]}}, {"command": ["python"]}]
 )
-def test_the_hostfile_at_job_is_for_deepspeed(launcher: dict[str, Any]) -> None:
+def test_only_deepspeed_jobs_mount_the_hostfile_at_its_default_path(launcher: dict[str, Any]) -> None:
     assert "hostfile" not in volumes(plan(launcher=launcher, roles=ROLES, ssh={}), "master")
     made = plan(launcher={"deepspeed": {"script": "/app/train.py"}}, roles=ROLES)
     assert mounts(made, "worker")["hostfile"]["mountPath"] == "/job"
     assert "hostfile" not in volumes(made, "watcher")
 
 
-def test_what_deepspeed_and_ssh_take_is_taken() -> None:
+def test_storage_cannot_use_the_mounts_of_the_hostfile_and_the_ssh_identity() -> None:
     launcher = {"deepspeed": {"script": "/app/train.py"}}
     for path, what in (
         ("/job", "DeepSpeed's hostfile"),
@@ -94,7 +94,7 @@ def test_what_deepspeed_and_ssh_take_is_taken() -> None:
         ("/etc/trainform", "the launch script"),
     ):
         found = reasons(launcher=launcher, roles={"master": {}}, storage={"data": {"claim": "data", "mount": path}})
-        assert found == {"storage.data.mount": f"is the mount of {what} too (role master)"}
+        assert found == {"storage.data.mount": f"the path is the mount of {what} too (role master)"}
     other = {"data": {"claim": "data", "mount": "/root/.ssh"}}
     assert reasons(storage=other) == {}, "no identity, no clash"
     assert reasons(**MPI, roles={"master": {}}, run_as=USER, storage=other) == {}
@@ -112,7 +112,7 @@ def test_what_deepspeed_and_ssh_take_is_taken() -> None:
     ],
 )
 def test_the_user_of_all_containers(run_as: dict[str, Any] | None, expected: dict[str, Any] | None) -> None:
-    """fsGroup for users other than root: root reads everything, and its key may not be read by a group."""
+    """Only users other than root get an fsGroup: root can read everything, and a group must not read root's key."""
     made = plan(roles=ROLES, run_as=run_as)
     for role in ROLES:
         assert pod(made, role)["spec"].get("securityContext") == expected

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.samples import WITH_EXTRAS, experiment, job, plan, reasons
+from tests.support.samples import WITH_EXTRAS, experiment, job, plan, reasons
 from trainform.plan.gang import gang
 
 ELASTIC = {"torchrun": {"script": "/app/train.py", "elastic": {"min_nodes": 3, "max_nodes": 8}}}
@@ -33,9 +33,9 @@ def test_an_elastic_job_needs_its_fewest_nodes(master: int, workers: int, expect
     assert list(gang(experiment(launcher=ELASTIC, roles=roles)).values()) == [*expected, 4]
 
 
-def test_nobody_is_no_gang() -> None:
+def test_a_gang_without_pods_is_refused() -> None:
     found = reasons(roles={"worker": {"replicas": 2, "min_available": 0}})
-    assert found == {"roles": "have min_available 0 together, and Volcano then takes all pods"}
+    assert found == {"roles": "the roles have min_available 0 together, which counts as all pods"}
 
 
 def test_replicas_with_templates_of_their_own() -> None:

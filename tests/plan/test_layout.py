@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.samples import environment, experiment, plan, reasons
-from trainform.plan.layout import Layout, lay_out
+from tests.support.samples import experiment, layout_of, plan, reasons
+from trainform.plan.layout import Layout
 from trainform.plan.model import Host, ReplicaService
 from trainform.plan.ports import RENDEZVOUS, SSH, TENSORFLOW
 
@@ -21,7 +21,7 @@ PER_REPLICA = {**HOST, "ports": "per-replica"}
 
 
 def layout(**parts: Any) -> Layout:
-    return lay_out(experiment(**{"roles": ROLES, **parts}), environment(), "1f3a9c")
+    return layout_of(experiment(**{"roles": ROLES, **parts}))
 
 
 def test_addresses_of_pods() -> None:
@@ -62,16 +62,16 @@ def test_replicas_with_templates_of_their_own() -> None:
         ({**PER_REPLICA, **SERVICE, "port": 20100}, [20100, 20101, 20102], [20100] * 3),
     ],
 )
-def test_what_is_opened_and_what_is_called(network: dict[str, Any], listens: list[int], called: list[int]) -> None:
+def test_own_ports_and_ports_for_peers(network: dict[str, Any], listens: list[int], called: list[int]) -> None:
     found = layout(**TENSORFLOW_JOB, roles={"worker": {"replicas": 3}}, network=network)
     assert [found.listens_on("worker", index, TENSORFLOW) for index in range(3)] == listens
-    assert [found.called_at("worker", index, TENSORFLOW) for index in range(3)] == called
+    assert [found.peer_port("worker", index, TENSORFLOW) for index in range(3)] == called
     assert found.listens_on("worker", 0, SSH) is None
 
 
 def test_a_service_in_front_of_a_chosen_port() -> None:
     found = layout(network={**HOST, **SERVICE})
-    assert found.called_at("master", 0, RENDEZVOUS) == found.rendezvous_port == 29500
+    assert found.peer_port("master", 0, RENDEZVOUS) == found.rendezvous_port == 29500
     assert found.listens_on("master", 0, RENDEZVOUS) not in (None, 29500)
     assert found.listens_on("worker", 0, RENDEZVOUS) is None
 
@@ -163,12 +163,12 @@ def test_services_have_constant_ports_in_front_of_each_replicas_own() -> None:
 @pytest.mark.parametrize(
     ("parts", "found"),
     [
-        ({"network": {"ports": "per-replica"}}, {"network.ports": "is for the host network: pods of their own have all ports for themselves"}),
+        ({"network": {"ports": "per-replica"}}, {"network.ports": "the value is for the host network: pods on the pod network have all ports for themselves"}),
         ({"network": {**PER_REPLICA, **SERVICE}}, {}),
         ({**MPI, "network": PER_REPLICA}, {}),
         ({**MPI, "network": SERVICE}, {}),
         ({**MPI, "network": {**HOST, **SERVICE}},
-         {"network.addresses": "gives rank 0 another port than its peers call, and mpi knows one for all"}),
+         {"network.addresses": "the value gives rank 0 another port than its peers call, and mpi knows one for all"}),
     ],
 )  # fmt: skip
 def test_rules(parts: dict[str, Any], found: dict[str, str]) -> None:
@@ -177,7 +177,7 @@ def test_rules(parts: dict[str, Any], found: dict[str, str]) -> None:
 
 def test_an_elastic_job_has_no_fixed_replicas() -> None:
     launcher = {"torchrun": {"script": "/app/train.py", "elastic": {"min_nodes": 1, "max_nodes": 8}}}
-    told = "needs a fixed number of replicas, and the job is elastic"
+    told = "the value needs a fixed number of replicas, and the job is elastic"
     found = reasons(launcher=launcher, roles=ROLES, network={**PER_REPLICA, **SERVICE})
     assert found == {"network.ports": told, "network.addresses": told}
     assert reasons(launcher=launcher, roles=ROLES, network=HOST, ssh={}) == {}
@@ -192,4 +192,4 @@ def test_a_service_never_has_a_longer_name_than_its_pod() -> None:
             assert len(service.name) < len(pods[service.role, service.index])
     found = reasons(name="y" * 56, network=SERVICE, roles={"w" * 12: {"replicas": 10}})
     assert list(found) == [f"roles.{'w' * 12}"]
-    assert found[f"roles.{'w' * 12}"].startswith("gives the pod name ")
+    assert found[f"roles.{'w' * 12}"].startswith("the pod name ")

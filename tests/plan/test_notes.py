@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.conftest import ROOT
-from tests.samples import WITH_EXTRAS, plan
-from trainform.examine import examine
+from tests.support.samples import WITH_EXTRAS, plan
+from trainform.check import check_experiment
 
 SHARED = "host network: every pod of the role of rank 0 declares the rendezvous port, so each needs its own node"
 
@@ -36,7 +36,7 @@ def test_a_port_of_the_node_for_every_pod_of_a_role(replicas: int, network: dict
     assert (SHARED in notes(network=network, roles=roles)) is noted
 
 
-def test_what_torchrun_decides_and_a_ttl_takes_away() -> None:
+def test_notes_on_elastic_jobs_and_on_a_ttl() -> None:
     launcher = {"torchrun": {"script": "/app/train.py", "elastic": {"min_nodes": 1, "max_nodes": 4}}}
     assert notes(launcher=launcher, ttl="12h") == [
         "ttl 12h: a job deleted by it looks like drift, and the next `pulumi up` trains again",
@@ -129,13 +129,13 @@ def test_a_step_of_several_pods_that_can_write_to_one_claim(parts: dict[str, Any
         {"prepare": [], "roles": {"master": {"init": [FETCH]}, "worker": {"replicas": 3}}},
     ],
 )  # fmt: skip
-def test_what_each_pod_has_for_itself_or_only_reads(parts: dict[str, Any]) -> None:
+def test_no_note_on_volumes_that_pods_do_not_share_or_only_read(parts: dict[str, Any]) -> None:
     assert written_at_once(**{**ANY, **parts}) == []
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "stacks" / "experiments").glob("*.yaml")), ids=lambda path: path.stem)
 def test_no_teaching_experiment_writes_to_a_claim_from_several_pods(path: Path) -> None:
-    assert [note for note in examine(path.stem, "dev").plan().notes if "at once" in note] == []
+    assert [note for note in check_experiment(path.stem, "dev").checked().plan.notes if "at once" in note] == []
 
 
 EVICTED = {"event": "PodEvicted", "action": "RestartJob"}

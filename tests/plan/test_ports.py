@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.generated_fields import names
-from tests.samples import container, env, environment, experiment, plan, reasons
+from tests.support.generated_fields import names
+from tests.support.samples import container, env, environment, experiment, layout_of, plan, reasons
 from trainform.plan.model import Port
-from trainform.plan.ports import plan_ports
 
 HOST = {"host": True}
 PER_REPLICA = {"host": True, "ports": "per-replica"}
@@ -25,7 +24,7 @@ WATCHER = {"ranked": False, "command": ["python", "watch.py"]}
 def numbers(**parts: Any) -> dict[str, list[dict[str, int]]]:
     """Numbers by purpose, for each set of ports of each role."""
     cluster = parts.pop("cluster", environment())
-    found = plan_ports(experiment(**parts), cluster)
+    found = layout_of(experiment(**parts), cluster).ports
     return {role: [{port.name: port.number for port in ports} for ports in sets] for role, sets in found.items()}
 
 
@@ -121,7 +120,7 @@ def test_of_each_replica_for_each_purpose() -> None:
     assert len({number for sets in found.values() for ports in sets for number in ports.values()}) == 4
 
 
-def test_a_number_that_is_said_counts_up() -> None:
+def test_the_users_port_counts_up() -> None:
     found = numbers(**TENSORFLOW, network={**PER_REPLICA, "port": 20100}, ssh={"port": 20200}, roles=PS)
     assert found == {
         "ps": [{"tensorflow": 20100, "ssh": 20200}, {"tensorflow": 20101, "ssh": 20201}],
@@ -142,11 +141,11 @@ def test_host_ports() -> None:
     port = {"name": "rendezvous", "containerPort": 20001, "hostPort": 20001, "protocol": "TCP"}
     assert container(made, "master")["ports"] == [port]
     assert "ports" not in container(made, "worker") | container(made, "watcher")
-    assert plan_ports(experiment(network=HOST), environment())["worker"][0][0].host
-    assert plan_ports(experiment(), environment())["worker"][0] == (Port("rendezvous", 29500, False),)
+    assert layout_of(experiment(network=HOST)).ports["worker"][0][0].host
+    assert layout_of(experiment()).ports["worker"][0] == (Port("rendezvous", 29500, False),)
 
 
-OUTSIDE = "is outside the host ports of the environment (20000-20009)"
+OUTSIDE = "the port is outside the host ports of the environment (20000-20009)"
 
 
 def test_borders_of_the_range() -> None:
@@ -162,12 +161,12 @@ def test_numbers_that_count_beyond_the_range() -> None:
     cluster = environment(ports="20000-20009")
     assert reasons(cluster, **TENSORFLOW, network={**PER_REPLICA, "port": 20005}, roles=PS) == {}
     assert reasons(cluster, **TENSORFLOW, network={**PER_REPLICA, "port": 20006}, roles=PS) == {
-        "network.port": "begins 5 ports that do not all fit into those of the environment (20000-20009)"
+        "network.port": "the port begins 5 ports that do not all fit into those of the environment (20000-20009)"
     }
 
 
 def test_one_number_for_two_purposes() -> None:
-    told = {"ssh.port": "is the port of the launcher too (role worker)"}
+    told = {"ssh.port": "the port is that of the launcher too (role worker)"}
     assert reasons(network={"port": 2222}, ssh={"port": 2222}) == told
     assert reasons(network={"port": 2222}, ssh={"port": 2223}) == {}
     assert reasons(ssh={"port": 29500}) == told
@@ -177,7 +176,7 @@ def test_one_number_for_two_purposes() -> None:
 def test_one_constant_port_for_two_purposes() -> None:
     """The pods listen on two ports of the range, in front of which a Service would have one."""
     cluster, network = environment(ports="2000-2999"), {**HOST, "addresses": "service"}
-    reason = "is the constant port of something else too in the replicas' Services (sdxl-lora-ps-0)"
+    reason = "the port is the constant port of something else too in the replicas' Services (sdxl-lora-ps-0)"
     assert reasons(cluster, **TENSORFLOW, roles=PS, network=network, ssh={"port": 2222}) == {"ssh.port": reason}
     assert reasons(cluster, **TENSORFLOW, roles=PS, network=network, ssh={"port": 2223}) == {}
     user = {"user": 1000, "home": "/home/trainer"}
@@ -186,7 +185,7 @@ def test_one_constant_port_for_two_purposes() -> None:
     assert reasons(cluster, **TENSORFLOW, **asked, network={"port": 2022}) != {}, "told as the launcher's port"
 
 
-def test_what_nobody_chose_does_not_clash() -> None:
+def test_default_ports_do_not_clash() -> None:
     """TensorFlow's usual port is also a common one of sshd's for users other than root."""
     assert reasons(**TENSORFLOW, roles=PS, ssh={}, run_as={"user": 1000, "home": "/home/trainer"}) == {}
 
@@ -196,10 +195,10 @@ def test_more_ports_than_the_range_has() -> None:
     five = environment(ports="20000-20004")
     assert reasons(five, **TENSORFLOW, network=PER_REPLICA, roles=PS) == {}
     found = reasons(environment(ports="20000-20003"), **TENSORFLOW, network=PER_REPLICA, roles=PS)
-    assert found == {"network.ports": "need 5 ports; the environment has 4"}
+    assert found == {"network.ports": "the pods need 5 ports; the environment has 4"}
     small = environment(ports="20000-20000")
     assert reasons(small, network=HOST) == {}
-    assert reasons(small, network=HOST, ssh={}) == {"network.ports": "need 2 ports; the environment has 1"}
+    assert reasons(small, network=HOST, ssh={}) == {"network.ports": "the pods need 2 ports; the environment has 1"}
 
 
 def test_numbers_of_two_purposes_that_run_into_each_other() -> None:
@@ -207,5 +206,5 @@ def test_numbers_of_two_purposes_that_run_into_each_other() -> None:
     network = {**PER_REPLICA, "port": 20000}
     assert reasons(**TENSORFLOW, network=network, ssh={"port": 20005}, roles=PS) == {}
     assert reasons(**TENSORFLOW, network=network, ssh={"port": 20004}, roles=PS) == {
-        "ssh.port": "begins 5 ports, and another replica has one of them for something else"
+        "ssh.port": "the port begins 5 ports, and another replica has one of them for something else"
     }

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.samples import WITH_EXTRAS, env, plan
+from tests.support.samples import WITH_EXTRAS, env, plan
 from trainform.plan.export import as_data
 
 ACCELERATE = {"accelerate": {"script": "/app/sdxl_train.py"}}
@@ -75,7 +75,7 @@ def test_the_user_wins_on_every_role(variable: str, role: str) -> None:
     assert said.origin == f"roles.{role}.env.{variable}"
 
 
-def test_an_elastic_world_numbers_itself() -> None:
+def test_torchrun_assigns_the_ranks_of_an_elastic_world() -> None:
     made = plan(launcher=ELASTIC, roles={"worker": {"replicas": 4}})
     assert {pod.rank for pod in made.pods()} == {None}
     assert as_data(made)["pods"][3]["rank"] is None

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.samples import WITH_EXTRAS, environment, experiment, job, plan, pod, reasons
-from trainform.backends.job import job_problems
+from tests.support.rendering import job_problems
+from tests.support.samples import WITH_EXTRAS, environment, experiment, job, plan, pod, reasons
 from trainform.plan.restart import role_policies, times
 
 ELASTIC = {"torchrun": {"script": "/app/train.py", "elastic": {"min_nodes": 3, "max_nodes": 8}}}
@@ -38,7 +38,7 @@ def test_the_plans_own_policies() -> None:
     assert actions(**APART) == {"launcher": [FAILED, END], "worker": [FAILED]}, "the launcher's failure is the job's"
 
 
-def test_policies_in_volcanos_words() -> None:
+def test_rendered_policies() -> None:
     restart = {"event": "PodEvicted", "action": "RestartJob"}
     made = plan(policies=[{**restart, "timeout": "1h30m"}, {"exit_code": 137, "action": "RestartTask"}])
     assert job(made)["spec"]["policies"] == [
@@ -113,7 +113,9 @@ def test_the_jobs_policies_for_exit_codes_come_before_the_roles_default() -> Non
     assert found(policies=[lost, wrong], roles=own) == {"worker": [(137, "RestartPod"), (2, "AbortJob"), FAILED]}
     assert found(policies=[lost], roles=WITH_EXTRAS)["evaluation-watcher"] == [], "asked for at the job"
     assert found(policies=[lost, ON_FAILURE]) == {"worker": []}, "both at the job, in the user's order"
-    assert reasons(policies=[lost, lost]) == {"policies[1].exit_code": "has a policy already"}, "told once"
+    assert reasons(policies=[lost, lost]) == {"policies[1].exit_code": "the exit code has a policy already"}, (
+        "reported once"
+    )
 
 
 WORDS = [
@@ -130,7 +132,7 @@ WORDS = [
 
 
 @pytest.mark.parametrize(("words", "pod_restart", "retries", "policies"), WORDS)
-def test_words(words: str | None, pod_restart: str, retries: int, policies: list[Any]) -> None:
+def test_values_of_restart(words: str | None, pod_restart: str, retries: int, policies: list[Any]) -> None:
     of_the_job: dict[str, Any] = {"restart": words}
     of_the_role: dict[str, Any] = {"roles": {"worker": {"replicas": 2, "restart": words}}}
     for parts in (of_the_job, of_the_role):
@@ -140,7 +142,7 @@ def test_words(words: str | None, pod_restart: str, retries: int, policies: list
         assert actions(**parts) == {"worker": policies}
 
 
-def test_the_roles_word_wins() -> None:
+def test_the_roles_restart_wins() -> None:
     roles = {"master": {}, "worker": {"restart": "never"}, "watcher": {**WATCHER, "restart": "5 times"}}
     made = plan(restart="on-failure", roles=roles)
     assert [(role.restart, role.max_retry) for role in made.roles] == [
@@ -183,7 +185,7 @@ def test_retries_of_a_role() -> None:
 
 
 @pytest.mark.parametrize(("words", "number"), [("1 times", 1), ("12 times", 12), ("never", None), ("on-failure", None)])
-def test_the_number_in_words(words: str, number: int | None) -> None:
+def test_the_number_of_times(words: str, number: int | None) -> None:
     assert times(words) == number
 
 
@@ -193,15 +195,15 @@ def test_the_number_in_words(words: str, number: int | None) -> None:
         ({"restart": "all-when-evicted"}, {}),
         ({"roles": {"worker": {"restart": "all-when-evicted"}}}, {}),
         ({"restart": "all-when-evicted", "launcher": ELASTIC, "roles": {"worker": {"replicas": 4}}},
-         {"restart": "restarts an elastic job, which goes on without the evicted pod"}),
+         {"restart": "the job is elastic and goes on without the evicted pod"}),
         ({"launcher": ELASTIC, "roles": {"worker": {"replicas": 4, "restart": "all-when-evicted"}}},
-         {"roles.worker.restart": "has no meaning here: an elastic job goes on without the evicted pod"}),
+         {"roles.worker.restart": "the value has no meaning here: an elastic job goes on without the evicted pod"}),
         ({"roles": {"worker": {}, "watcher": {**WATCHER, "restart": "all-when-evicted"}}},
-         {"roles.watcher.restart": "has no meaning here: the end of an extra never ends the training"}),
+         {"roles.watcher.restart": "the value has no meaning here: the end of an extra never ends the training"}),
         ({"roles": {"worker": {"restart": "3 times", "max_retry": 3}}},
-         {"roles.worker.max_retry": "stands beside `restart: 3 times`, which says the same"}),
+         {"roles.worker.max_retry": "the role has `restart: 3 times` too, which sets the same number"}),
         ({"restart": "3 times", "roles": {"worker": {"max_retry": 3}}},
-         {"roles.worker.max_retry": "stands beside `restart: 3 times`, which says the same"}),
+         {"roles.worker.max_retry": "the role has `restart: 3 times` too, which sets the same number"}),
         ({"restart": "on-failure", "roles": {"worker": {"max_retry": 3}}}, {}),
     ],
 )  # fmt: skip
@@ -222,13 +224,13 @@ def test_rules(parts: dict[str, Any], found: dict[str, str]) -> None:
         ([], "nothing in the place of RestartJob upon PodFailed"),
     ],
 )
-def test_words_beside_policies_that_take_their_place(where: str, given: list[Any], replaced: str | None) -> None:
+def test_restart_with_policies_that_replace_its_defaults(where: str, given: list[Any], replaced: str | None) -> None:
     """Nothing is left out silently."""
     words: dict[str, Any] = {"restart": "all-when-evicted"}
     nothing: dict[str, Any] = {}
     of_job, of_role = (words, nothing) if where == "job" else (nothing, words)
     path = "restart" if where == "job" else "roles.worker.restart"
-    told = {} if replaced is None else {path: f"has no effect beside `policies`, which put {replaced}"}
+    told = {} if replaced is None else {path: f"the value has no effect beside `policies`, which put {replaced}"}
     assert reasons(**of_job, policies=given, roles={"worker": of_role}) == told
     assert reasons(**of_job, roles={"worker": {**of_role, "policies": given}}) == told
     made = experiment(**of_job, policies=given, roles={"master": of_role, "worker": of_role})

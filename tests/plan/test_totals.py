@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.samples import CLUSTER, WITH_EXTRAS, environment, experiment, plan
-from trainform.plan import build_plan
+from tests.support.samples import CLUSTER, WITH_EXTRAS, environment, experiment, plan
 from trainform.plan.model import Totals
+from trainform.render import draft_plan
 
 PRICE = {"amount": 2.10, "currency": "USD", "as_of": datetime.date(2026, 1, 1)}
 
@@ -78,7 +78,7 @@ def test_a_plan_is_total_for_every_pair_of_models() -> None:
         network={"rdma": True},
         storage={"x": {"size": "1Gi", "class": "no", "mount": "/x"}},
     )
-    made = build_plan(unknown, environment(rdma=None))
+    made = draft_plan(unknown, environment(rdma=None))
     assert made.totals.accelerators == {"h100": 8}
     assert made.totals.cost_per_hour == ""
     assert made.roles[0].resources == {}

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.plan.starting import install, start
-from tests.samples import env, plan
-from trainform.plan.env import VARIABLES
+from tests.plan.launch.starting import install, start
+from tests.support.samples import env, plan
+from trainform.plan.variables import VARIABLES
 
 SCRIPT = {"script": "/app/train.py"}
 BOUNDS = {"elastic": {"min_nodes": 1, "max_nodes": 4}}
@@ -55,7 +55,7 @@ def launching(case: str) -> str:
 
 @pytest.fixture
 def tools(tmp_path: Path) -> Path:
-    return install(tmp_path)
+    return install(tmp_path, Path("/bin/sh"))
 
 
 def said(case: str, role: str, variables: dict[str, Any]) -> dict[str, Any]:
@@ -165,14 +165,16 @@ OVERWRITTEN = [
 
 @pytest.mark.parametrize(("variable", "value", "expected"), OVERWRITTEN)
 @pytest.mark.parametrize("role", ["master", "worker", "watcher"])
-def test_against_what_volcano_appends(role: str, variable: str, value: Any, expected: str, tools: Path) -> None:
+def test_the_user_wins_over_variables_that_volcano_appends(
+    role: str, variable: str, value: Any, expected: str, tools: Path
+) -> None:
     made = plan(**said("torchrun", role, {variable: value}))
     assert start(made, role, 0, tools).env[variable] == expected
     everywhere = plan(**PARTS["torchrun"], env={variable: value})
     assert start(everywhere, role, 0, tools).env[variable] == expected
 
 
-def test_volcanos_variables_where_nobody_says_otherwise(tools: Path) -> None:
+def test_volcanos_variables_if_the_user_sets_none(tools: Path) -> None:
     made = plan(**PARTS["torchrun"])
     found = start(made, "watcher", 1, tools).env
     assert (found["VC_WORKER_NUM"], found["VC_MASTER_NUM"], found["VC_TASK_INDEX"]) == ("3", "1", "1")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.samples import WITH_EXTRAS, experiment, plan, reasons
+from tests.support.samples import WITH_EXTRAS, experiment, plan, reasons
 from trainform.plan.world import (
     ending_role,
     first_ranked,
@@ -41,7 +41,7 @@ def test_ranks_are_numbered_over_the_ranked_roles() -> None:
     assert [in_world(made, name) for name in ROLES] == [False, True, True, True]
 
 
-def test_the_evaluator_stands_outside() -> None:
+def test_the_evaluator_is_not_in_the_world() -> None:
     made = experiment(launcher=TENSORFLOW, roles=TF_ROLES)
     assert (plan_world(made).nodes, plan_world(made).processes) == (6, 6)
     assert [name for name in TF_ROLES if in_world(made, name)] == ["ps", "worker", "chief"]
@@ -119,17 +119,17 @@ def test_whose_end_is_the_jobs(launcher: dict[str, Any], roles: dict[str, Any], 
     ("roles", "types", "found"),
     [
         ({"ps": {}, "worker": {}}, {}, {}),
-        ({"trainer": {}}, {}, {"roles.trainer": "is not one of TensorFlow's task types"}),
+        ({"trainer": {}}, {}, {"roles.trainer": "the name is not one of TensorFlow's task types"}),
         ({"trainer": {}}, {"trainer": "worker"}, {}),
-        ({"worker": {}}, {"trainer": "worker"}, {"launcher.tensorflow.task_types.trainer": "is not a ranked role of this experiment"}),
+        ({"worker": {}}, {"trainer": "worker"}, {"launcher.tensorflow.task_types.trainer": "the experiment has no ranked role of this name"}),
         ({"worker": {}, "watcher": WATCHER}, {"watcher": "ps"},
-         {"launcher.tensorflow.task_types.watcher": "is not a ranked role of this experiment"}),
-        ({"worker": {}, "more": {}}, {"more": "worker"}, {"roles.more": "has the task type worker, as worker has"}),
-        ({"chief": {"replicas": 2}, "worker": {}}, {}, {"roles.chief.replicas": "is too many: TensorFlow has one chief"}),
-        ({"worker": {}, "evaluator": {"replicas": 2}}, {}, {"roles.evaluator.replicas": "is too many: TensorFlow has one evaluator"}),
-        ({"ps": {"replicas": 2}}, {}, {"roles": "have neither a chief nor a worker, so nothing trains"}),
-        ({"evaluator": {}}, {}, {"roles": "have neither a chief nor a worker, so nothing trains"}),
-        ({"evaluator": {}, "worker": {}}, {}, {"roles.evaluator": "is the evaluator, which is outside of the cluster"}),
+         {"launcher.tensorflow.task_types.watcher": "the experiment has no ranked role of this name"}),
+        ({"worker": {}, "more": {}}, {"more": "worker"}, {"roles.more": "the role has the task type worker, as worker has"}),
+        ({"chief": {"replicas": 2}, "worker": {}}, {}, {"roles.chief.replicas": "the number must be 1: TensorFlow has one chief"}),
+        ({"worker": {}, "evaluator": {"replicas": 2}}, {}, {"roles.evaluator.replicas": "the number must be 1: TensorFlow has one evaluator"}),
+        ({"ps": {"replicas": 2}}, {}, {"roles": "the roles have neither a chief nor a worker, so nothing trains"}),
+        ({"evaluator": {}}, {}, {"roles": "the roles have neither a chief nor a worker, so nothing trains"}),
+        ({"evaluator": {}, "worker": {}}, {}, {"roles.evaluator": "the role is the evaluator, which is outside of the cluster"}),
     ],
 )  # fmt: skip
 def test_rules_of_task_types(roles: dict[str, Any], types: dict[str, str], found: dict[str, str]) -> None:
@@ -144,14 +144,14 @@ USER = {"user": 1000, "home": "/home/trainer"}
     ("parts", "found"),
     [
         ({"ssh": {"roles": ["worker"]}}, {}),
-        ({"ssh": {"roles": ["wroker", "master"]}}, {"ssh.roles[0]": "is not a role of this experiment"}),
-        ({"ssh": {"roles": ["master", "worker"]}, "launcher": MPI}, {"ssh.roles": "leave out helper, which mpi needs"}),
+        ({"ssh": {"roles": ["wroker", "master"]}}, {"ssh.roles[0]": "the experiment has no role of this name"}),
+        ({"ssh": {"roles": ["master", "worker"]}, "launcher": MPI}, {"ssh.roles": "the roles leave out helper, which mpi needs"}),
         ({"ssh": {"roles": ["master", "worker", "helper", "watcher"]}, "launcher": MPI}, {}),
         ({"run_as": {"user": 1000}}, {}),
-        ({"ssh": {}, "run_as": {"user": 1000}}, {"run_as.home": "is not the home of user 1000, where SSH looks for its files"}),
-        ({"ssh": {}, "run_as": {"user": 1000, "home": "/root/"}}, {"run_as.home": "is not the home of user 1000, where SSH looks for its files"}),
+        ({"ssh": {}, "run_as": {"user": 1000}}, {"run_as.home": "the folder is not the home of user 1000, where SSH looks for its files"}),
+        ({"ssh": {}, "run_as": {"user": 1000, "home": "/root/"}}, {"run_as.home": "the folder is not the home of user 1000, where SSH looks for its files"}),
         ({"ssh": {}, "run_as": USER}, {}),
-        ({"ssh": {"port": 1023}, "run_as": USER}, {"ssh.port": "may be opened by root alone, and the containers run as user 1000"}),
+        ({"ssh": {"port": 1023}, "run_as": USER}, {"ssh.port": "the port may be opened by root alone, and the containers run as user 1000"}),
         ({"ssh": {"port": 1024}, "run_as": USER}, {}),
         ({"ssh": {"port": 22}, "run_as": {"user": 0}}, {}),
     ],
@@ -162,4 +162,4 @@ def test_rules_of_ssh(parts: dict[str, Any], found: dict[str, str]) -> None:
 
 def test_the_launching_role_needs_ssh_too() -> None:
     found = reasons(launcher=APART, roles=WITH_LAUNCHER, ssh={"roles": ["worker"]})
-    assert found == {"ssh.roles": "leave out launcher, which mpi needs"}
+    assert found == {"ssh.roles": "the roles leave out launcher, which mpi needs"}

@@ -1,4 +1,4 @@
-"""What the rehearsals run on: a Docker daemon and the image with the launchers."""
+"""What the rehearsals need: a Docker daemon, and the image with the launchers."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import pytest
 from tools import docker_daemon as daemon
 from tools.debian import NotHereError
 from trainform.progress import SILENT
-from trainform.rehearsal.interrupts import ENDING
+from trainform.rehearsal.run.interrupts import ENDING
 
 
 @pytest.fixture(scope="session")
 def docker_daemon() -> None:
-    """A daemon that answers. `make rehearse` and `.ci/run` see to one; here nothing is started."""
+    """A daemon that answers. `make rehearse` and `.ci/run` start one; this fixture does not."""
     if daemon.version() is None:
         pytest.skip("no Docker daemon answers: `make rehearse` starts one and runs these tests")
 
 
 @pytest.fixture
-def heard() -> Iterator[None]:
-    """Signals as in a terminal: `nohup make test` ignores the hangup, and what is tested inherits that."""
+def default_signals() -> Iterator[None]:
+    """Signals as in a terminal: `nohup make test` ignores the hangup, and the tested programs would inherit that."""
     before = {
         number: signal.signal(number, signal.SIG_DFL) for number in ENDING if signal.getsignal(number) == signal.SIG_IGN
     }

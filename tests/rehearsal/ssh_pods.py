@@ -8,13 +8,15 @@ import subprocess
 import tarfile
 from collections.abc import Mapping
 
-from trainform.catalog import defaults
-from trainform.identity.files import Names, identity_files
-from trainform.plan import ssh_scripts
+from trainform import defaults
+from trainform.plan.launch.launch import WAIT_SCRIPT
+from trainform.plan.launch.scripts import script
+from trainform.plan.launch.sshd import ssh_files
+from trainform.ssh.files import Names, identity_files
 
 SECRET = "correct horse battery staple"  # noqa: S105 - of no stack
 ROOT = 0
-# A new volume takes the mode of the image's folder that it is mounted over; kubelet's are as open as this one.
+# A new volume takes the mode of the image's folder at its mount point; a kubelet's folders are as open as this one.
 ANYBODY_S = "/tmp"  # noqa: S108 - of the image
 
 
@@ -26,7 +28,7 @@ def docker(*words: str, content: bytes | None = None, check: bool = True) -> sub
 
 
 def archive(files: Mapping[str, str], generation: int, mode: int, group: int) -> bytes:
-    """The files as kubelet mounts them: links into a folder that a link names, which belongs to the generation."""
+    """The files as a kubelet mounts them: links into the folder of this generation, to which a link points."""
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w") as tar:
         folder = tarfile.TarInfo(f"..{generation}")
@@ -46,7 +48,7 @@ def archive(files: Mapping[str, str], generation: int, mode: int, group: int) ->
 
 @dataclasses.dataclass
 class Volume:
-    """A Secret or ConfigMap on a node; a container that never runs is the way in."""
+    """A Secret or ConfigMap on a node. Its files are written through a container that never runs."""
 
     name: str
     mode: int
@@ -79,14 +81,14 @@ class Pod:
 
     def wait(self, hosts: list[str], seconds: int) -> subprocess.CompletedProcess[str]:
         lines = "".join(f"{host} slots=2\n" for host in hosts)
-        script = f"{defaults.LAUNCH_MOUNT}/{ssh_scripts.WAIT_SCRIPT}"
-        command = f'printf "%s" "$HOSTS" >/tmp/hostfile; exec /bin/sh {script} ssh /tmp/hostfile'
+        wait = f"{defaults.LAUNCH_MOUNT}/{WAIT_SCRIPT}"
+        command = f'printf "%s" "$HOSTS" >/tmp/hostfile; exec /bin/sh {wait} ssh /tmp/hostfile'
         return self.run(command, HOSTS=lines, TRAINFORM_WAIT_SECONDS=str(seconds))
 
 
 @dataclasses.dataclass
 class Cluster:
-    """One network with pods; everything it makes carries its label."""
+    """One network with pods. Everything that it makes carries its label."""
 
     image: str
     label: str
@@ -116,8 +118,7 @@ class Cluster:
         secret.write(identity_files(names, SECRET, 1) if files is None else files)
         if names.folder not in self.scripts:
             self.scripts[names.folder] = self.volume(0o555, 0)
-            files_ = {**ssh_scripts.ssh_files(names.folder), ssh_scripts.WAIT_SCRIPT: ssh_scripts.WAIT}
-            self.scripts[names.folder].write(files_)
+            self.scripts[names.folder].write({**ssh_files(names.folder), WAIT_SCRIPT: script(WAIT_SCRIPT)})
         scripts = self.scripts[names.folder]
         given = {"TRAINFORM_SSH_PORT": str(names.port), **({} if env is None else env)}
         alias = f"{name}.{names.service}"

@@ -1,4 +1,5 @@
-"""`kubectl exec` in a rehearsal: what it may reach, what the stand-in understands, where the relay stands; without Docker."""
+"""`kubectl exec` in a rehearsal: the pods that it reaches, the command lines of the stand-in, and the place of the
+relay; without Docker."""
 
 from __future__ import annotations
 
@@ -8,19 +9,19 @@ from typing import Any
 
 import pytest
 
-from tests.rehearsal.stages import NAMESPACE, full, pod, stage
 from tests.rehearsal.test_sources import MPI
-from tests.samples import plan
-from trainform.plan.naming import KUBEXEC
+from tests.rehearsal.workloads import NAMESPACE, full_name, pod, workload
+from tests.support.samples import plan
+from trainform.backends.kubeflow.controller import KUBEXEC
+from trainform.rehearsal.fewer_processes import with_processes
 from trainform.rehearsal.kubexec import client, relay
 from trainform.rehearsal.kubexec.bridge import refusal
 from trainform.rehearsal.kubexec.delivery import with_relays
-from trainform.rehearsal.processes import with_processes
-from trainform.rehearsal.records import FAILED, RUNNING, STOPPED, SUCCEEDED
+from trainform.rehearsal.run.records import FAILED, RUNNING, STOPPED, SUCCEEDED
 from trainform.rehearsal.sources import from_plan
 
-STAGE = stage(pod("launcher"), pod("worker-0"))
-WORKER = full("worker-0")
+WORKLOAD = workload(pod("launcher"), pod("worker-0"))
+WORKER = full_name("worker-0")
 
 
 @pytest.mark.parametrize(
@@ -48,10 +49,8 @@ WORKER = full("worker-0")
         ),
     ],
 )
-def test_what_is_out_of_reach_is_told_in_the_words_of_kubectl(
-    asked: dict[str, Any], phase: str, says: str | None
-) -> None:
-    assert refusal(asked, STAGE, {WORKER: phase}) == says
+def test_pods_out_of_reach_get_the_messages_of_kubectl(asked: dict[str, Any], phase: str, says: str | None) -> None:
+    assert refusal(asked, WORKLOAD, {WORKER: phase}) == says
 
 
 @pytest.mark.parametrize(
@@ -65,7 +64,7 @@ def test_what_is_out_of_reach_is_told_in_the_words_of_kubectl(
         ),
     ],
 )
-def test_words_that_the_stand_in_understands(words: str, request_: dict[str, Any]) -> None:
+def test_command_lines_that_the_stand_in_accepts(words: str, request_: dict[str, Any]) -> None:
     assert client.parsed(words.split()) == {**request_, "command": request_["command"].split()}
 
 
@@ -81,14 +80,14 @@ def test_words_that_the_stand_in_understands(words: str, request_: dict[str, Any
         ("exec -- sh", "must specify a pod"),
     ],
 )
-def test_words_that_it_does_not(words: str, says: str) -> None:
+def test_command_lines_that_the_stand_in_refuses(words: str, says: str) -> None:
     with pytest.raises(SystemExit, match=says):
         client.parsed(words.split())
 
 
 @pytest.mark.parametrize("module", [client, relay])
-def test_programs_run_in_old_images(module: Any) -> None:
-    """Python 3.8, and nothing of ours; nor what the kubelet would take for a variable."""
+def test_the_programs_run_on_python_3_8(module: Any) -> None:
+    """They need Python 3.8 and nothing of trainform, and hold nothing that a kubelet would take for a variable."""
     text = Path(module.__file__).read_text()
     tree = ast.parse(text, feature_version=(3, 8))
     names = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
@@ -98,7 +97,7 @@ def test_programs_run_in_old_images(module: Any) -> None:
     assert "$$" not in text
 
 
-def test_the_relay_takes_the_place_of_what_brings_kubectl() -> None:
+def test_the_relay_replaces_the_init_container_that_brings_kubectl() -> None:
     made = plan(backend="kubeflow", **MPI)
     planned = from_plan(made)
     launcher, *workers = with_relays(planned).pods
@@ -106,26 +105,26 @@ def test_the_relay_takes_the_place_of_what_brings_kubectl() -> None:
     assert after["image"] == launcher["spec"]["containers"][0]["image"] != before["image"], "which has no Python"
     assert (after["name"], after["volumeMounts"]) == (KUBEXEC.delivery, before["volumeMounts"])
     assert after["command"][-3:-1] == [KUBEXEC.client, KUBEXEC.hostfile]
-    assert "command" not in before, "the stage is left alone"
+    assert "command" not in before, "the workload that is passed in does not change"
     assert tuple(workers) == planned.pods[1:]
     (note,) = with_relays(planned).notes
     assert note.startswith(f"{made.job}-launcher: `kubectl exec` reaches the pods of this rehearsal")
 
 
-def test_other_stages_have_no_relay() -> None:
+def test_a_workload_without_an_agent_has_no_relay() -> None:
     delivering = {"name": KUBEXEC.delivery, "image": "delivery:1"}
-    for asked in (stage(pod("launcher", initContainers=[delivering])), from_plan(plan(**MPI))):
+    for asked in (workload(pod("launcher", initContainers=[delivering])), from_plan(plan(**MPI))):
         assert with_relays(asked) is asked
 
 
-def test_fewer_processes_file_by_file() -> None:
-    """The operator writes `discover_hosts.sh` as pods begin to run."""
+def test_fewer_processes_change_only_files_that_are_as_planned() -> None:
+    """The operator rewrites `discover_hosts.sh` while pods start."""
     mixed = {**MPI, "roles": {**MPI["roles"], "worker": {"replicas": 2, "accelerators": {"a800": 2}}}}
     planned, smaller = from_plan(plan(backend="kubeflow", **MPI)), from_plan(plan(backend="kubeflow", **mixed))
     ((name, files),) = [(name, files) for name, files in planned.config_maps.items() if "hostfile" in files]
     (fewer,) = [files for files in smaller.config_maps.values() if "hostfile" in files]
     assert files["hostfile"] != fewer["hostfile"]
-    live = stage(config_maps={name: {**files, "discover_hosts.sh": "#!/bin/sh\n"}})
-    planned_as = stage(config_maps={name: files})
-    found = with_processes(live, planned_as, stage(config_maps={name: fewer})).config_maps[name]
+    live = workload(config_maps={name: {**files, "discover_hosts.sh": "#!/bin/sh\n"}})
+    planned_as = workload(config_maps={name: files})
+    found = with_processes(live, planned_as, workload(config_maps={name: fewer})).config_maps[name]
     assert found == {**fewer, "discover_hosts.sh": "#!/bin/sh\n"}

@@ -1,4 +1,5 @@
-"""MPIJobs of training-operator: the real mpirun starts its daemons on the workers by `kubectl exec`, and the stand-in behaves like kubectl."""
+"""MPIJobs of training-operator: the real mpirun starts its daemons on the workers by `kubectl exec`, and the stand-in
+behaves like kubectl."""
 
 from __future__ import annotations
 
@@ -9,20 +10,29 @@ from typing import Any
 
 import pytest
 
-from tests.rehearsal.stages import full, made, play, played, pod, stage, state_apart, until
-from tests.samples import experiment, plan
+from tests.rehearsal.workloads import (
+    docker_objects,
+    full_name,
+    own_state_folder,
+    pod,
+    run_rehearsal,
+    run_to_success,
+    wait_until,
+    workload,
+)
+from tests.support.samples import experiment, plan
+from trainform.backends.kubeflow.controller import KUBEXEC
 from trainform.errors import MASK
 from trainform.plan import Plan
-from trainform.plan.naming import KUBEXEC
-from trainform.rehearsal.display import Recorded
 from trainform.rehearsal.kubexec import bridge
 from trainform.rehearsal.probe import probed
-from trainform.rehearsal.run import Options, rehearsal
+from trainform.rehearsal.run.display import Recorded
+from trainform.rehearsal.run.run import Options, rehearsal
 from trainform.rehearsal.sources import from_plan
-from trainform.rehearsal.stage import Stage
+from trainform.rehearsal.workload import Workload
 
 pytestmark = [pytest.mark.usefixtures("docker_daemon"), pytest.mark.proof("MPIJobs of every kind")]
-state = pytest.fixture(autouse=True)(state_apart)
+state = pytest.fixture(autouse=True)(own_state_folder)
 
 WORKERS: dict[str, Any] = {"replicas": 2, "accelerators": {"a800": 2}}
 APART: dict[str, Any] = {
@@ -37,7 +47,7 @@ COMPUTES: dict[str, Any] = {
 }
 OPEN_MPI_4 = {"env": {"PATH": "/opt/openmpi4/bin:/usr/bin:/bin", "OPAL_PREFIX": "/opt/openmpi4"}}
 # Two branches, as if there were more workers than the 64 of Open MPI's own tree
-NARROW = {"roles": {**APART["roles"], "worker": {"replicas": 4, "accelerators": {"a800": 1}}}}
+DEFAULT_WIDTH = {"roles": {**APART["roles"], "worker": {"replicas": 4, "accelerators": {"a800": 1}}}}
 NARROW_4 = {"env": {**OPEN_MPI_4["env"], "OMPI_MCA_routed_radix": "2"}}
 NARROW_5 = {"env": {"PRTE_MCA_prte_routed_radix": "2", "PRTE_MCA_routed_radix": "2"}}
 USER = {"run_as": {"user": 1000, "home": "/home/trainer"}}
@@ -45,14 +55,14 @@ USER = {"run_as": {"user": 1000, "home": "/home/trainer"}}
 WORLDS: dict[str, tuple[dict[str, Any], str, int]] = {
     "open-mpi-5": (APART, "world formed: 4 processes on 2 nodes", 4),
     "open-mpi-4": ({**APART, **OPEN_MPI_4}, "world formed: 4 processes on 2 nodes", 4),
-    "open-mpi-5, many": ({**APART, **NARROW, **NARROW_5}, "world formed: 4 processes on 4 nodes", 4),
-    "open-mpi-4, many": ({**APART, **NARROW, **NARROW_4}, "world formed: 4 processes on 4 nodes", 4),
+    "open-mpi-5, many": ({**APART, **DEFAULT_WIDTH, **NARROW_5}, "world formed: 4 processes on 4 nodes", 4),
+    "open-mpi-4, many": ({**APART, **DEFAULT_WIDTH, **NARROW_4}, "world formed: 4 processes on 4 nodes", 4),
     "open-mpi-5, the launcher computes": ({**COMPUTES, **USER}, "world formed: 6 processes on 3 nodes", 6),
     "open-mpi-4, the launcher computes": ({**COMPUTES, **OPEN_MPI_4}, "world formed: 6 processes on 3 nodes", 6),
 }
 
 
-def with_probe(parts: dict[str, Any]) -> tuple[Plan, Stage]:
+def with_probe(parts: dict[str, Any]) -> tuple[Plan, Workload]:
     planned = plan(**parts)
     return planned, probed(from_plan(planned), planned, experiment(**parts).launcher)
 
@@ -61,43 +71,43 @@ def with_probe(parts: dict[str, Any]) -> tuple[Plan, Stage]:
 def test_the_world_forms(name: str, image: str) -> None:
     parts, formed, processes = WORLDS[name]
     planned, asked = with_probe(parts)
-    display = played(asked, image, timeout=300)
-    said = [line.partition("probe: ")[2] for line in display.of(f"{planned.job}-launcher") if "probe: " in line]
-    assert formed in said
-    assert len([line for line in said if line.startswith("rank ")]) == processes
+    display = run_to_success(asked, image, timeout=300)
+    lines = [line.partition("probe: ")[2] for line in display.of(f"{planned.job}-launcher") if "probe: " in line]
+    assert formed in lines
+    assert len([line for line in lines if line.startswith("rank ")]) == processes
     assert any("`kubectl exec` reaches the pods of this rehearsal" in note for note in display.notes)
 
 
 def test_a_worker_that_is_missing_is_named(image: str) -> None:
     planned, asked = with_probe(APART)
-    outcome, _ = play(dataclasses.replace(asked, pods=asked.pods[:-1]), image)
+    outcome, _ = run_rehearsal(dataclasses.replace(asked, pods=asked.pods[:-1]), image)
     reason = f"init container kubectl-delivery: the hostfile names pods that are not there: {planned.job}-worker-1"
     assert outcome.problem == f"{planned.job}-launcher failed, {reason}"
 
 
-# What follows needs no launcher: a pod that calls kubectl, and one to be called.
+# The tests below need no launcher: one pod calls kubectl, and another one is called.
 LOCAL = "/opt/kube/kubectl exec"
 MOUNTS = [{"name": "kubectl", "mountPath": "/opt/kube"}, {"name": "config", "mountPath": "/etc/mpi"}]
 
 
-def calling(script: str, *others: dict[str, Any], **delivery: Any) -> Stage:
-    """A pod with kubectl, and pods that are in its hostfile."""
+def calling(script: str, *others: dict[str, Any], **delivery: Any) -> Workload:
+    """A pod with kubectl, and the pods of its hostfile."""
     bringing = {"name": KUBEXEC.delivery, "image": "registry.example.com/delivery:1", "volumeMounts": MOUNTS}
     volumes = [{"name": "kubectl", "emptyDir": {}}, {"name": "config", "configMap": {"name": "config"}}]
     caller = pod(
         "launcher", script, initContainers=[{**bringing, **delivery}], volumes=volumes, main={"volumeMounts": MOUNTS}
     )
     hostfile = "".join(f"{other['metadata']['name']} slots=1\n" for other in others)
-    return stage(
+    return workload(
         caller,
         *others,
         agent=KUBEXEC,
         config_maps={"config": {"hostfile": hostfile}},
-        ends_with=frozenset({full("launcher")}),
+        ends_with=frozenset({full_name("launcher")}),
     )
 
 
-WORKER = full("worker-0")
+WORKER = full_name("worker-0")
 CALLS = f"""
 code() {{ "$@" 2>&1 || echo "code $?"; }}
 {LOCAL} {WORKER} -- sh -c 'echo "on $(hostname) as $RANK"; echo aside >&2' 2>/dev/null
@@ -110,29 +120,29 @@ code {LOCAL} {WORKER} -- sh -c 'exit 7'
 code {LOCAL} {WORKER} -- sh -c 'exec no-such-program'
 code {LOCAL} etcd-0 -- true
 code {LOCAL} {WORKER} --namespace kube-system -- true
-code {LOCAL} {full("done-0")} -- true
+code {LOCAL} {full_name("done-0")} -- true
 code {LOCAL} {WORKER} -- echo hunter2-hunter2
 PATH=/nowhere:$PATH PYTHONHOME=/nowhere {LOCAL} {WORKER} -- echo isolated
 """
 
-UNTIL_DONE = f"until {LOCAL} {full('done-0')} -- true 2>&1 | grep -q completed; do sleep 0.2; done"
+UNTIL_DONE = f"until {LOCAL} {full_name('done-0')} -- true 2>&1 | grep -q completed; do sleep 0.2; done"
 
 
 @pytest.fixture
-def no_word_of_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine that is busy for seconds makes workers late."""
+def no_lines_about_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No line about waiting: on a busy machine workers are late."""
     monkeypatch.setattr(bridge, "QUIET_SECONDS", 600.0)
 
 
-@pytest.mark.usefixtures("no_word_of_waiting")
+@pytest.mark.usefixtures("no_lines_about_waiting")
 def test_the_stand_in_behaves_like_kubectl(image: str) -> None:
     worker = pod("worker-0", "sleep 600", main={"env": [{"name": "RANK", "value": "5"}]})
     asked = dataclasses.replace(
         calling(f"{UNTIL_DONE}\n{CALLS}", worker), secrets={"account": {"password": b"hunter2-hunter2"}}
     )
     asked = dataclasses.replace(asked, pods=(*asked.pods, pod("done-0", "true")))
-    said = played(asked, image).of(full("launcher"))
-    assert [line for line in said if "no-such-program" not in line] == [
+    lines = run_to_success(asked, image).of(full_name("launcher"))
+    assert [line for line in lines if "no-such-program" not in line] == [
         f"on {WORKER} as 5",
         "aside",
         "end of input",
@@ -163,48 +173,48 @@ def test_a_worker_that_is_late_is_waited_for_and_named(
     volumes = [{"name": "out", "persistentVolumeClaim": {"claimName": "out"}}]
     late = pod("worker-0", "sleep 600", initContainers=[slow], volumes=volumes)
     asked = calling(f"{LOCAL} {WORKER} -- echo there", late)
-    told = "[waits for pods of the hostfile that do not run: worker-0 (Init)]"
+    waiting = "[waits for pods of the hostfile that do not run: worker-0 (Init)]"
     display = Recorded()
     options = Options(image=image, timeout=600, claims={"out": tmp_path})
 
     def waits() -> bool:
-        return display.of(full("launcher")) == [told]
+        return display.of(full_name("launcher")) == [waiting]
 
     with rehearsal(asked, options, display) as running:
-        until(running, waits)
+        wait_until(running, waits)
         (tmp_path / "go").touch()
         assert running.wait().succeeded
-    assert display.of(full("launcher")) == [told, "there"]
+    assert display.of(full_name("launcher")) == [waiting, "there"]
     (tmp_path / "go").unlink()
     display = Recorded()
     with rehearsal(asked, options, display) as running:
-        until(running, waits)
+        wait_until(running, waits)
         monkeypatch.setattr(running, "_deadline", 0.0)
-        assert f"its last line: {told}" in running.wait().problem
+        assert f"its last line: {waiting}" in running.wait().problem
 
 
-def test_an_image_without_python_is_told(image: str) -> None:
+def test_an_image_without_python_is_an_error(image: str) -> None:
     asked = calling("true", pod("worker-0", "sleep 600"), env=[{"name": "PATH", "value": "/nowhere"}])
-    outcome, _ = play(asked, image)
+    outcome, _ = run_rehearsal(asked, image)
     assert "the stand-in for kubectl, which needs `python3` in the image, did not start: " in outcome.problem
     assert "executable file not found" in outcome.problem
 
 
-def test_what_runs_by_kubectl_ends_with_the_rehearsal(image: str) -> None:
+def test_programs_started_by_kubectl_end_with_the_rehearsal(image: str) -> None:
     asked = calling(f"{LOCAL} {WORKER} -- sh -c 'echo began; sleep 600'", pod("worker-0", "sleep 600"))
     display = Recorded()
     with rehearsal(asked, Options(image=image, timeout=600), display) as running:
-        until(running, lambda: "began" in display.of(full("launcher")))
-    assert made(experiment=asked.experiment) == []
+        wait_until(running, lambda: "began" in display.of(full_name("launcher")))
+    assert docker_objects(experiment=asked.experiment) == []
     assert [thread.name for thread in threading.enumerate() if thread is not threading.main_thread()] == []
 
 
-@pytest.mark.usefixtures("no_word_of_waiting")
+@pytest.mark.usefixtures("no_lines_about_waiting")
 def test_a_caller_that_is_made_anew_has_kubectl_again(image: str) -> None:
     asked = calling(f"{LOCAL} {WORKER} -- echo there; sleep 600", pod("worker-0", "sleep 600"))
     display = Recorded()
     with rehearsal(asked, Options(image=image, timeout=600), display) as running:
-        until(running, lambda: display.of(full("launcher")) == ["there"])
+        wait_until(running, lambda: display.of(full_name("launcher")) == ["there"])
         running.recreate(WORKER)
-        running.recreate(full("launcher"))
-        until(running, lambda: display.of(full("launcher")) == ["there", "there"])
+        running.recreate(full_name("launcher"))
+        wait_until(running, lambda: display.of(full_name("launcher")) == ["there", "there"])

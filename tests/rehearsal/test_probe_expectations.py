@@ -1,4 +1,4 @@
-"""What the probes are told, and where they stand in a stage."""
+"""The expectations that the probes get, and their place in a workload."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.samples import WITH_EXTRAS, experiment, plan
+from tests.support.samples import WITH_EXTRAS, experiment, plan
 from trainform.errors import InputError
-from trainform.plan.env import VARIABLES
+from trainform.plan.variables import VARIABLES
 from trainform.rehearsal.probe import CONFIG_MAP, MOUNT, PROBES, expectations, probe_args, probed, programs
 from trainform.rehearsal.sources import from_plan
 from trainform.spec.launchers import LAUNCHERS, Launcher
@@ -21,8 +21,8 @@ MIXED: dict[str, Any] = {
 }
 
 
-def told(role: str = "worker", **parts: Any) -> dict[str, Any]:
-    """The expectations of a role, without their prefix, JSON read."""
+def expectations_of(role: str = "worker", **parts: Any) -> dict[str, Any]:
+    """The expectations of a role, without the prefix of their names, and with JSON as values."""
     found = expectations(plan(**parts))[role]
     return {
         name.removeprefix("TRAINFORM_EXPECT_"): value if name.endswith(("ORDER", "TASK")) else json.loads(value)
@@ -39,7 +39,7 @@ def test_every_launcher_has_a_probe() -> None:
 def test_slots_follow_the_accelerators_of_each_role(launcher: str) -> None:
     made = plan(launcher={launcher: SCRIPT}, roles=MIXED)
     pods = [pod.name for pod in made.pods()]
-    assert told(launcher={launcher: SCRIPT}, roles=MIXED) == {
+    assert expectations_of(launcher={launcher: SCRIPT}, roles=MIXED) == {
         "HOSTS": [pod.address for pod in made.pods()],
         "SLOTS": {pods[0]: 2, pods[1]: 1, pods[2]: 1},
         "NODES": 3,
@@ -48,17 +48,17 @@ def test_slots_follow_the_accelerators_of_each_role(launcher: str) -> None:
     }
 
 
-def test_extras_are_told_nothing() -> None:
-    """The plain command starts one process per pod, whatever accelerators that one drives."""
+def test_extras_get_no_expectations() -> None:
+    """A plain command starts one process in each pod, whatever accelerators the process uses."""
     made = plan(roles=WITH_EXTRAS)
     assert expectations(made).keys() == {"master", "worker"}
-    expected = told(roles=WITH_EXTRAS)
+    expected = expectations_of(roles=WITH_EXTRAS)
     assert (expected["NODES"], expected["PROCESSES"], set(expected["SLOTS"].values())) == (4, 4, {1})
 
 
 def test_an_elastic_world_has_bounds_and_no_order() -> None:
     launcher = {"torchrun": {**SCRIPT, "elastic": {"min_nodes": 2, "max_nodes": 8}}}
-    expected = told(launcher=launcher, roles={"worker": {"replicas": 4}})
+    expected = expectations_of(launcher=launcher, roles={"worker": {"replicas": 4}})
     assert expected.keys() == {"HOSTS", "SLOTS", "NODES_MIN", "NODES_MAX"}
     assert (expected["NODES_MIN"], expected["NODES_MAX"], len(expected["HOSTS"])) == (2, 8, 4)
 
@@ -66,11 +66,13 @@ def test_an_elastic_world_has_bounds_and_no_order() -> None:
 @pytest.mark.parametrize(("backend", "ordered"), [("static", True), ("c10d", False)])
 def test_a_c10d_rendezvous_gives_its_own_ranks(backend: str, ordered: bool) -> None:
     roles = {"worker": {"replicas": 2, "accelerators": {"a800": 8}}}
-    assert ("ORDER" in told(launcher={"accelerate": {**SCRIPT, "rdzv_backend": backend}}, roles=roles)) is ordered
+    assert (
+        "ORDER" in expectations_of(launcher={"accelerate": {**SCRIPT, "rdzv_backend": backend}}, roles=roles)
+    ) is ordered
 
 
 def test_mpirun_orders_ranks_by_its_own_options() -> None:
-    expected = told(launcher={"mpi": {"command": ["/app/train"]}}, roles=MIXED)
+    expected = expectations_of(launcher={"mpi": {"command": ["/app/train"]}}, roles=MIXED)
     assert "ORDER" not in expected
     assert expected["PROCESSES"] == 4
 
@@ -79,8 +81,8 @@ def test_the_evaluator_is_outside_of_the_cluster() -> None:
     roles = {"chief": {"replicas": 1}, "trainer": {"replicas": 3}, "ps": {"replicas": 2}, "evaluator": {"replicas": 1}}
     launcher = {"tensorflow": {"command": ["python", "/app/train.py"], "task_types": {"trainer": "worker"}}}
     cluster = {"chief": 1, "worker": 3, "ps": 2}
-    assert told("trainer", launcher=launcher, roles=roles) == {"CLUSTER": cluster, "TASK": "worker"}
-    assert told("evaluator", launcher=launcher, roles=roles) == {"CLUSTER": cluster, "TASK": "evaluator"}
+    assert expectations_of("trainer", launcher=launcher, roles=roles) == {"CLUSTER": cluster, "TASK": "worker"}
+    assert expectations_of("evaluator", launcher=launcher, roles=roles) == {"CLUSTER": cluster, "TASK": "evaluator"}
 
 
 @pytest.mark.parametrize(
@@ -105,17 +107,17 @@ def test_the_probe_stands_where_the_script_stood(launcher: dict[str, Any], words
     assert list(probe_args(Launcher.model_validate(launcher))) == words
 
 
-def staged(**parts: Any) -> list[dict[str, Any]]:
-    """The probed pods of a plan."""
+def with_probes(**parts: Any) -> list[dict[str, Any]]:
+    """The pods of a plan with their probes."""
     made = plan(**parts)
     return list(probed(from_plan(made), made, experiment(**parts).launcher, seconds=30).pods)
 
 
-def test_a_watched_pod() -> None:
-    """torchrun's agents meet before any script starts: the watch comes before the launch script, which stays."""
+def test_the_watch_comes_before_the_launch_script() -> None:
+    """torchrun's agents meet before any script starts, so the watch runs the launch script, which stays as it is."""
     launcher = {"torchrun": SCRIPT}
     before = from_plan(plan(launcher=launcher, roles=MIXED)).pods[1]["spec"]["containers"][0]
-    pod = staged(launcher=launcher, roles=MIXED)[1]
+    pod = with_probes(launcher=launcher, roles=MIXED)[1]
     main = pod["spec"]["containers"][0]
     assert main["command"] == ["python3", f"{MOUNT}/probe_watch.py", *before["command"]]
     assert main["args"] == ["--tee", "3", f"{MOUNT}/probe_torch.py", "--with", "torch"]
@@ -130,7 +132,7 @@ def test_a_watched_pod() -> None:
 def test_a_pod_that_serves_ssh_keeps_its_command() -> None:
     """mpirun starts the probe there, which needs the program and its expectations."""
     parts: dict[str, Any] = {"launcher": {"mpi": {"command": ["/app/train"]}}, "roles": MIXED}
-    first, second, _ = (pod["spec"]["containers"][0] for pod in staged(**parts))
+    first, second, _ = (pod["spec"]["containers"][0] for pod in with_probes(**parts))
     unchanged = from_plan(plan(**parts)).pods[1]["spec"]["containers"][0]
     assert first["args"] == ["python3", f"{MOUNT}/probe_mpi.py"]
     assert (second["command"], second.get("args")) == (unchanged["command"], unchanged.get("args"))
@@ -138,15 +140,15 @@ def test_a_pod_that_serves_ssh_keeps_its_command() -> None:
     assert any(mount["mountPath"] == MOUNT for mount in second["volumeMounts"])
 
 
-def test_extras_run_what_they_run() -> None:
+def test_extras_keep_their_command() -> None:
     made = plan(roles=WITH_EXTRAS)
-    stage = from_plan(made)
-    assert probed(stage, made, experiment(roles=WITH_EXTRAS).launcher).pods[4:] == stage.pods[4:]
+    workload = from_plan(made)
+    assert probed(workload, made, experiment(roles=WITH_EXTRAS).launcher).pods[4:] == workload.pods[4:]
 
 
 def test_a_role_with_a_command_of_its_own_cannot_be_probed() -> None:
     roles = {"worker": {"replicas": 2}, "reader": {"replicas": 1, "command": ["python", "/app/read.py"]}}
     with pytest.raises(InputError, match="is not started by the launcher") as refused:
-        staged(launcher={"torchrun": SCRIPT}, roles=roles)
+        with_probes(launcher={"torchrun": SCRIPT}, roles=roles)
     assert [problem.path for problem in refused.value.problems] == ["roles.reader.command"]
-    assert staged(roles=roles)[2]["spec"]["containers"][0]["args"][1] == f"{MOUNT}/probe_torch.py"
+    assert with_probes(roles=roles)[2]["spec"]["containers"][0]["args"][1] == f"{MOUNT}/probe_torch.py"

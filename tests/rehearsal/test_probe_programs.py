@@ -1,4 +1,4 @@
-"""How the probes judge what they find: their own functions, and the watch around commands of this machine."""
+"""The functions of the probes that judge a world, and the watch around commands of this machine."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from trainform.rehearsal.probes.probe_world import Expected, Member, ProbeError
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in PROGRAMS.glob("*.py")))
-def test_programs_run_in_old_images(name: str) -> None:
-    """Python 3.8, and nothing of ours but the file beside them."""
+def test_the_programs_run_on_python_3_8(name: str) -> None:
+    """They need Python 3.8, and nothing of trainform but the files beside them."""
     tree = ast.parse((PROGRAMS / name).read_text(), feature_version=(3, 8))
     for node in ast.walk(tree):
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
@@ -84,7 +84,7 @@ RIGHT = [member("a", 0), member("a", 1, local_rank=1), member("b", 2)]
         ),
     ],
 )
-def test_what_is_wrong_with_a_world(members: list[Member], expected: Expected, problems: list[str]) -> None:
+def test_the_problems_of_a_world_are_listed(members: list[Member], expected: Expected, problems: list[str]) -> None:
     assert probe_world.world_problems(members, expected, "WORLD_SIZE") == problems
 
 
@@ -103,7 +103,7 @@ def test_a_line_tells_the_first_few_problems() -> None:
 
 
 def test_variables_that_did_not_arrive_are_named() -> None:
-    """An ssh session without the pod's environment."""
+    """As in an ssh session without the pod's environment."""
     with pytest.raises(ProbeError, match="the launcher did not hand on the pod's variables"):
         probe_world.read_expected({"RANK": "0"})
     with pytest.raises(ProbeError, match="RANK is one, which is not a whole number"):
@@ -112,7 +112,7 @@ def test_variables_that_did_not_arrive_are_named() -> None:
 
 @pytest.fixture
 def program(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A probe, imported as in a container: from its own folder."""
+    """A probe, imported from its own folder as in a container."""
     monkeypatch.syspath_prepend(str(PROGRAMS))
     return import_module
 
@@ -130,7 +130,7 @@ SOCKETS = """\
 """
 
 
-def test_who_has_connected(program: Any) -> None:
+def test_peers_are_found_by_their_connections(program: Any) -> None:
     watch = program("probe_watch")
     assert watch.connected_to(SOCKETS, 29500) == {"172.22.0.2", "172.22.0.5"}
     assert watch.listens(SOCKETS, 29500)
@@ -143,21 +143,21 @@ def watch(*command: str) -> subprocess.Popen[str]:
     return subprocess.Popen(words, text=True, stdout=subprocess.PIPE)
 
 
-def test_a_watched_command_ends_as_by_itself() -> None:
-    """Its exit code, the end by a signal, and what cannot be started."""
+def test_the_watch_ends_with_the_exit_code_of_its_command() -> None:
+    """Also where the command ends by a signal, or cannot be started."""
     with watch("sh", "-c", "exit 7") as child:
         assert (child.communicate(timeout=20)[0], child.returncode) == ("", 7)
     with watch("sh", "-c", "kill -9 $$") as child:
         assert child.wait(timeout=20) == 137
     with watch("/app/launch") as child:
-        said = child.communicate(timeout=20)[0]
-        assert said.startswith("probe: FileNotFoundError on ")
-        assert said.endswith("No such file or directory: '/app/launch'\n")
+        output = child.communicate(timeout=20)[0]
+        assert output.startswith("probe: FileNotFoundError on ")
+        assert output.endswith("No such file or directory: '/app/launch'\n")
         assert child.returncode == 1
 
 
-def test_a_watched_command_hears_the_signals() -> None:
-    """The watch is the first process of its pod: what would end the pod must reach the launcher."""
+def test_a_watched_command_gets_the_signals() -> None:
+    """The watch is the first process of its pod, so it has to pass the signals that end the pod on to the launcher."""
     with watch("sh", "-c", "trap 'exit 9' TERM; echo ready; while :; do sleep 0.1; done") as child:
         assert child.stdout is not None
         assert child.stdout.readline() == "ready\n"
@@ -177,7 +177,7 @@ sys.exit(probe_watch.main(["sleep", "20"]))
 """
 
 
-def test_a_watched_command_hears_a_signal_that_comes_while_it_starts() -> None:
+def test_a_watched_command_gets_a_signal_that_arrives_while_it_starts() -> None:
     ended = subprocess.run([sys.executable, "-c", TOLD_WHILE_IT_STARTS], env={"PYTHONPATH": str(PROGRAMS)}, timeout=20)
     assert ended.returncode == 128 + signal.SIGTERM
 
@@ -216,7 +216,7 @@ def test_a_single_replica_has_no_tf_config(program: Any) -> None:
 @pytest.mark.parametrize(
     ("kind", "index", "coordinates"), [("worker", 0, True), ("worker", 1, False), ("ps", 0, False)]
 )
-def test_who_coordinates(program: Any, kind: str, index: int, coordinates: bool) -> None:
+def test_which_task_coordinates(program: Any, kind: str, index: int, coordinates: bool) -> None:
     task = program("probe_tensorflow").read_task({**PLANNED, "TF_CONFIG": tf_config(kind, index)})
     assert task.coordinates is coordinates
 

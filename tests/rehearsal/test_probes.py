@@ -1,5 +1,6 @@
-"""The PyTorch probe under a plain command and torchrun: what it says when the world forms, and which variable or host it names when it
-does not. That worlds form under every launcher is tested from the cluster, by tests/engine/test_rehearsals.py."""
+"""The PyTorch probe under a plain command and torchrun: its lines when the world forms, and the variable or host that
+it names when the world does not. tests/engine/test_rehearsals.py tests from the cluster that worlds form under every
+launcher."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ TWO_NODES: dict[str, Any] = {"worker": {"replicas": 2}}
 
 
 def torchrun(cluster: Cluster, place: int, *options: str, processes: int = 2) -> list[str]:
-    """The command of a static node, under the watch."""
+    """The command of a static node, run by the watch."""
     master = cluster.pods[0].address
     return [
         "python3", f"{MOUNT}/probe_watch.py", "torchrun", "--nnodes", str(len(cluster.pods)), "--nproc_per_node", str(processes),
@@ -36,15 +37,15 @@ def torchrun(cluster: Cluster, place: int, *options: str, processes: int = 2) ->
 
 
 def of_master(cluster: Cluster, rank: int, size: int) -> dict[str, str]:
-    """What a plain command gets."""
+    """The variables that a plain command gets."""
     master = {"MASTER_ADDR": cluster.pods[0].address, "MASTER_PORT": str(PORT)}
     return {**master, "RANK": str(rank), "WORLD_SIZE": str(size)}
 
 
 def plain(cluster: Cluster, place: int, **env: str) -> Pod:
     """Start the probe as a plain command."""
-    told = {**of_master(cluster, place, len(cluster.pods)), **env}
-    return cluster.start(place, ["python3", f"{MOUNT}/probe_torch.py"], **told)
+    variables = {**of_master(cluster, place, len(cluster.pods)), **env}
+    return cluster.start(place, ["python3", f"{MOUNT}/probe_torch.py"], **variables)
 
 
 def connected(cluster: Cluster, pod: Pod) -> None:
@@ -53,13 +54,13 @@ def connected(cluster: Cluster, pod: Pod) -> None:
 
 
 def formed(cluster: Cluster, pods: list[Pod]) -> None:
-    """The one process of each pod has said its line, and rank 0 the last word."""
+    """The process of each pod has printed its line, and rank 0 the last one."""
     ended = [cluster.ended(pod) for pod in pods]
     assert [end.code for end in ended] == [0] * len(pods), [end.output for end in ended]
     total = sum(range(len(pods)))
     lines = [f"rank {rank} of {len(pods)} on {pod.name}: all-reduce {total} = {total}" for rank, pod in enumerate(pods)]
     last = f"world formed: {len(pods)} processes on {len(pods)} nodes"
-    assert sorted(line for end in ended for line in end.said) == sorted([*lines, last])
+    assert sorted(line for end in ended for line in end.reported) == sorted([*lines, last])
 
 
 def test_a_plain_command(clusters: Clusters) -> None:
@@ -71,7 +72,7 @@ def test_a_plain_command(clusters: Clusters) -> None:
 def test_a_single_process(clusters: Clusters) -> None:
     cluster = clusters(roles={"worker": {"replicas": 1}})
     ended = cluster.ended(plain(cluster, 0))
-    assert (ended.code, ended.said[-1]) == (0, "world formed: 1 process on 1 node")
+    assert (ended.code, ended.reported[-1]) == (0, "world formed: 1 process on 1 node")
 
 
 @pytest.mark.shows("a probe that finds a mistake")
@@ -80,35 +81,36 @@ def test_a_wrong_world_size_is_named(clusters: Clusters) -> None:
     pods = [plain(cluster, place, WORLD_SIZE="3") for place in range(2)]
     for pod in pods:
         ended = cluster.ended(pod)
-        assert (ended.code, ended.said) == (1, ["WORLD_SIZE is 3, the plan says 2"])
+        assert (ended.code, ended.reported) == (1, ["WORLD_SIZE is 3, the plan says 2"])
 
 
 def test_wrong_slots_are_named_with_their_host(clusters: Clusters) -> None:
-    """torchrun starts one process where the plan says two: every process tells of the node that is short."""
+    """torchrun starts one process where the plan has two: every process names the node with too few."""
     cluster = clusters(launcher=TORCHRUN, roles=TWO_NODES)
     pods = [cluster.start(place, torchrun(cluster, place, processes=2 - place)) for place in range(2)]
     short = f"WORLD_SIZE is 3, the plan says 4: {pods[1].name} runs 1 process, the plan says 2"
     for pod in pods:
         ended = cluster.ended(pod)
         assert ended.code == 1
-        assert set(ended.said) == {short}
+        assert set(ended.reported) == {short}
 
 
 def test_missing_peers_are_named(clusters: Clusters) -> None:
-    """One is there and hangs, one is not."""
+    """One pod runs and hangs, another one was not started."""
     cluster = clusters(roles={"worker": {"replicas": 4}})
     hangs, gone = cluster.start(2, ["sleep", "600"]), cluster.pods[3]
     pods = [plain(cluster, 1), plain(cluster, 0, TRAINFORM_PROBE_TIMEOUT="12")]
     second, first = (cluster.ended(pod) for pod in pods)
     assert (first.code, second.code) == (1, 1)
-    assert len(first.said) == 1
-    assert first.said == second.said
-    assert first.said[0].startswith(f"the world did not form within 12 s: missing: rank 2 ({hangs.name}: ")
-    assert first.said[0].endswith(f" did not join), rank 3 ({gone.name}: the name {gone.address} does not resolve)")
+    assert len(first.reported) == 1
+    assert first.reported == second.reported
+    assert first.reported[0].startswith(f"the world did not form within 12 s: missing: rank 2 ({hangs.name}: ")
+    assert first.reported[0].endswith(f" did not join), rank 3 ({gone.name}: the name {gone.address} does not resolve)")
 
 
 def test_a_node_that_torchrun_waits_for_is_named(clusters: Clusters) -> None:
-    """torchrun starts no script before all nodes have met: the watch speaks, not the probe. One is there and hangs, one is not."""
+    """torchrun starts no script before all nodes have met, so the watch names the nodes. One hangs, and one was not
+    started."""
     cluster = clusters(launcher=TORCHRUN, roles={"worker": {"replicas": 4}})
     env = {"MASTER_ADDR": cluster.pods[0].address, "MASTER_PORT": str(PORT), "TRAINFORM_PROBE_TIMEOUT": "120"}
     first, second = (cluster.start(place, torchrun(cluster, place), **env) for place in range(2))
@@ -117,12 +119,12 @@ def test_a_node_that_torchrun_waits_for_is_named(clusters: Clusters) -> None:
     # a second watch in the same pod, whose time is over at once: how long an agent needs to get here, a busy machine decides
     watch = ["env", "TRAINFORM_PROBE_TIMEOUT=0", "python3", f"{MOUNT}/probe_watch.py", "sleep", "600"]
     ended = cluster.run(first, *watch)
-    assert (ended.code, len(ended.said)) == (1, 1)
-    assert ended.said[0].startswith(f"the world did not form within 0 s: missing: {hangs.name} (")
-    assert ended.said[0].endswith(f" has not connected to port {PORT}), {gone.name} (its name does not resolve)")
+    assert (ended.code, len(ended.reported)) == (1, 1)
+    assert ended.reported[0].startswith(f"the world did not form within 0 s: missing: {hangs.name} (")
+    assert ended.reported[0].endswith(f" has not connected to port {PORT}), {gone.name} (its name does not resolve)")
     ended = cluster.run(second, *watch)
     answers = f"{cluster.pods[0].address}:{PORT} answers {second.name}; {first.name} says who is missing"
-    assert (ended.code, ended.said) == (1, [f"the world did not form within 0 s: {answers}"])
+    assert (ended.code, ended.reported) == (1, [f"the world did not form within 0 s: {answers}"])
 
 
 def test_a_launcher_that_never_starts_is_ended(clusters: Clusters) -> None:
@@ -133,7 +135,7 @@ def test_a_launcher_that_never_starts_is_ended(clusters: Clusters) -> None:
     ended = cluster.ended(pod, seconds=30)
     assert ended.code == 1
     nobody = f"nothing listens on port {PORT} of {pod.name}, where all nodes are to meet"
-    assert ended.said == [f"the world did not form within 1 s: {nobody}"]
+    assert ended.reported == [f"the world did not form within 1 s: {nobody}"]
 
 
 def test_a_rank_that_is_given_twice_is_named(clusters: Clusters) -> None:
@@ -145,7 +147,9 @@ def test_a_rank_that_is_given_twice_is_named(clusters: Clusters) -> None:
     pods.append(plain(cluster, 3))
     ended = [cluster.ended(pod) for pod in pods]
     assert [end.code for end in ended] == [1] * 4
-    assert [end.said for end in ended] == [[f"RANK is 1 in 2 processes: on {pods[1].name} and on {pods[2].name}"]] * 4
+    assert [end.reported for end in ended] == [
+        [f"RANK is 1 in 2 processes: on {pods[1].name} and on {pods[2].name}"]
+    ] * 4
 
 
 def test_a_second_rank_0_is_named(clusters: Clusters) -> None:
@@ -155,7 +159,7 @@ def test_a_second_rank_0_is_named(clusters: Clusters) -> None:
     second = plain(cluster, 1, RANK="0")
     ended = cluster.ended(second)
     assert ended.code == 1
-    assert "which is not this pod; the plan gives rank 0 to " + cluster.pods[0].name in ended.said[0]
+    assert "which is not this pod; the plan gives rank 0 to " + cluster.pods[0].name in ended.reported[0]
 
 
 def test_a_master_whose_name_does_not_resolve_is_named(clusters: Clusters) -> None:
@@ -163,7 +167,7 @@ def test_a_master_whose_name_does_not_resolve_is_named(clusters: Clusters) -> No
     pod = plain(cluster, 1, MASTER_ADDR="sdxl-lora-master-0", TRAINFORM_PROBE_TIMEOUT="3")
     ended = cluster.ended(pod)
     assert ended.code == 1
-    assert ended.said == [
+    assert ended.reported == [
         f"the world did not form within 3 s: rank 1 on {pod.name} does not reach MASTER_ADDR:MASTER_PORT "
         f"sdxl-lora-master-0:{PORT}: the name sdxl-lora-master-0 does not resolve"
     ]
@@ -174,10 +178,10 @@ def test_a_master_port_on_which_nothing_listens_is_named(clusters: Clusters) -> 
     cluster.start(0, ["sleep", "600"])
     ended = cluster.ended(plain(cluster, 1, TRAINFORM_PROBE_TIMEOUT="3"))
     assert ended.code == 1
-    assert ended.said[0].endswith(f"where nothing listens on port {PORT}")
+    assert ended.reported[0].endswith(f"where nothing listens on port {PORT}")
 
 
 def test_a_process_without_its_rank_is_named(clusters: Clusters) -> None:
     cluster = clusters(roles=TWO_NODES)
     pod = cluster.start(1, ["python3", f"{MOUNT}/probe_torch.py"], WORLD_SIZE="2")
-    assert cluster.ended(pod).said == ["RANK is not set"]
+    assert cluster.ended(pod).reported == ["RANK is not set"]

@@ -1,5 +1,5 @@
-"""What the probe names under mpirun of Open MPI 4 and 5. That worlds form there, and DeepSpeed's, is tested from the cluster, by
-tests/engine/test_rehearsals.py; slots on the wrong hosts by test_worlds.py."""
+"""The problems that the probe names under mpirun of Open MPI 4 and 5. tests/engine/test_rehearsals.py tests from the
+cluster that these worlds and DeepSpeed's form; test_worlds.py tests slots on the wrong hosts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ env | grep -E '^(TRAINFORM|OMPI|PRTE|DS_)' > /root/.ssh/environment
 
 
 def ssh_keys(folder: Path) -> None:
-    """One key for users and hosts: SSH is only the way here, not what is tested."""
+    """One key for users and hosts, because SSH itself is not what these tests are about."""
     subprocess.run(
         ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / "id_ed25519")], check=True, timeout=20
     )
@@ -51,7 +51,7 @@ def hostfile(cluster: Cluster, slots: list[int]) -> str:
 
 
 def over_ssh(cluster: Cluster, slots: list[int], launch: str, **env: str) -> Pod:
-    """Start serving nodes, and the first one with the launcher's command as soon as all answer."""
+    """Start nodes that serve SSH, and the launcher's command on the first one as soon as all answer."""
     ssh_keys(cluster.folder)
     (cluster.folder / "hostfile").write_text(hostfile(cluster, slots))
     for place in range(1, len(cluster.pods)):
@@ -77,9 +77,9 @@ def mpi(cluster: Cluster, slots: list[int], mpirun: str) -> Ended:
 
 @pytest.mark.parametrize("mpirun", [OPEN_MPI_4, OPEN_MPI_5], ids=["open-mpi-4", "open-mpi-5"])
 def test_a_node_that_mpirun_leaves_out_is_named(clusters: Clusters, mpirun: str) -> None:
-    """A node without a process has nobody to complain: the others know."""
+    """No process on that node can report it, so the processes of the other nodes do."""
     cluster = clusters(launcher=MPI, roles=MIXED)
     ended = mpi(cluster, [2, 0], mpirun)
     assert ended.code != 0
     size = "OMPI_COMM_WORLD_SIZE is 2, the plan says 3"
-    assert set(ended.said) == {f"{size}: {cluster.pods[1].name} runs no process, the plan says 1"}
+    assert set(ended.reported) == {f"{size}: {cluster.pods[1].name} runs no process, the plan says 1"}

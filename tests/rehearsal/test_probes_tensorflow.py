@@ -39,7 +39,7 @@ def tensorflow(cluster: Cluster, place: int, **env: str) -> Pod:
 def test_an_evaluator_is_outside(clusters: Clusters) -> None:
     cluster = clusters(launcher=TENSORFLOW, roles={**TASKS, "evaluator": {"replicas": 1}})
     ended = cluster.ended(tensorflow(cluster, 3))
-    assert (ended.code, ended.said) == (0, ["evaluator 0 is outside of the cluster of 3 tasks"]), ended.output
+    assert (ended.code, ended.reported) == (0, ["evaluator 0 is outside of the cluster of 3 tasks"]), ended.output
 
 
 def test_the_coordinator_stays_until_every_worker_has_found_every_task(clusters: Clusters) -> None:
@@ -55,7 +55,7 @@ def test_the_coordinator_stays_until_every_worker_has_found_every_task(clusters:
     for pod, last in ((second, "worker 1 was reached by the coordinator"), (first, "cluster formed: 1 ps, 2 worker")):
         ended = cluster.ended(pod)
         assert ended.code == 0, ended.output
-        assert ended.said[-1].startswith(last)
+        assert ended.reported[-1].startswith(last)
     assert cluster.runs(server)
 
 
@@ -66,5 +66,5 @@ def test_a_missing_task_is_named(clusters: Clusters) -> None:
     ended = cluster.ended(first)
     assert ended.code == 1
     absent = f"missing: ps 0 (the name {cluster.pods[0].address} does not resolve), worker 1 ({hangs.address} is "
-    assert ended.said[-1].startswith(f"the cluster did not form within 5 s: {absent}")
-    assert ended.said[-1].endswith("where nothing listens on port 2222)")
+    assert ended.reported[-1].startswith(f"the cluster did not form within 5 s: {absent}")
+    assert ended.reported[-1].endswith("where nothing listens on port 2222)")

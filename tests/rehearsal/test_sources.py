@@ -1,18 +1,18 @@
-"""Stages that come from a plan; those of a cluster are tested on a real one (`tests/engine`)."""
+"""Workloads from a plan; `tests/engine` tests those from a real cluster."""
 
 from __future__ import annotations
 
 import base64
 from typing import Any
 
-from tests.rehearsal.stages import pod
-from tests.samples import plan
-from trainform.identity.files import USER_KEY
-from trainform.plan.naming import KUBEXEC
+from tests.rehearsal.workloads import pod
+from tests.support.samples import plan
+from trainform.backends.kubeflow.controller import KUBEXEC
 from trainform.rehearsal.checks import source_problems
-from trainform.rehearsal.references import Reference, references
+from trainform.rehearsal.kubelet.references import Reference, references
 from trainform.rehearsal.sources import STAND_IN, from_plan, secret_data
-from trainform.rehearsal.stage import pod_name, selects, short_name
+from trainform.rehearsal.workload import pod_name, selects, short_name
+from trainform.ssh.files import USER_KEY
 
 WORLD: dict[str, Any] = {
     "master": {"replicas": 1, "accelerators": {"a800": 8}},
@@ -26,39 +26,39 @@ MPI: dict[str, Any] = {
 
 def test_the_pods_of_a_plan() -> None:
     made = plan(roles=WORLD)
-    stage = from_plan(made)
-    assert [pod_name(pod) for pod in stage.pods] == [pod.name for pod in made.pods()]
-    assert [short_name(pod) for pod in stage.pods] == ["master-0", "worker-0", "worker-1", "worker-2"]
-    assert (stage.experiment, stage.namespace, stage.ends_with) == ("sdxl-lora", "ai-namespace", frozenset())
-    assert made.launch_files in stage.config_maps
-    assert source_problems(stage) == []
-    assert stage.notes == ()
+    workload = from_plan(made)
+    assert [pod_name(pod) for pod in workload.pods] == [pod.name for pod in made.pods()]
+    assert [short_name(pod) for pod in workload.pods] == ["master-0", "worker-0", "worker-1", "worker-2"]
+    assert (workload.experiment, workload.namespace, workload.ends_with) == ("sdxl-lora", "ai-namespace", frozenset())
+    assert made.launch_files in workload.config_maps
+    assert source_problems(workload) == []
+    assert workload.notes == ()
 
 
 def test_services_that_the_operator_makes() -> None:
     made = plan(backend="kubeflow", roles=WORLD)
-    stage = from_plan(made)
-    assert {service["metadata"]["name"] for service in stage.services} == {pod.name for pod in made.pods()}
-    for service in stage.services:
-        selected = [pod_name(pod) for pod in stage.pods if selects(service, pod)]
+    workload = from_plan(made)
+    assert {service["metadata"]["name"] for service in workload.services} == {pod.name for pod in made.pods()}
+    for service in workload.services:
+        selected = [pod_name(pod) for pod in workload.pods if selects(service, pod)]
         assert selected == [service["metadata"]["name"]]
 
 
 def test_an_operator_that_starts_processes_itself_makes_no_services() -> None:
-    stage = from_plan(plan(backend="kubeflow", **MPI))
-    assert (stage.services, stage.agent) == ((), KUBEXEC)
+    workload = from_plan(plan(backend="kubeflow", **MPI))
+    assert (workload.services, workload.agent) == ((), KUBEXEC)
 
 
 def test_replicas_with_ports_of_their_own_and_services() -> None:
-    stage = from_plan(
+    workload = from_plan(
         plan(
             roles=WORLD,
             network={"host": True, "ports": "per-replica", "addresses": "service"},
             launcher={"torchrun": {"script": "train.py"}},
         )
     )
-    assert [short_name(pod) for pod in stage.pods] == ["master-0", "worker-0", "worker-1", "worker-2"]
-    assert len([service for service in stage.services if service["spec"].get("clusterIP") != "None"]) > 0
+    assert [short_name(pod) for pod in workload.pods] == ["master-0", "worker-0", "worker-1", "worker-2"]
+    assert len([service for service in workload.services if service["spec"].get("clusterIP") != "None"]) > 0
 
 
 def test_the_launcher_ends_the_job_and_has_keys_of_its_own() -> None:
@@ -69,13 +69,13 @@ def test_the_launcher_ends_the_job_and_has_keys_of_its_own() -> None:
     assert from_plan(plan(**MPI, policies=[])).ends_with == frozenset(), "then nothing ends it while others run"
     assert first.restarts == 2
     assert made.ssh is not None
-    keys = [stage.secrets[made.ssh.secret][USER_KEY] for stage in (first, second)]
+    keys = [workload.secrets[made.ssh.secret][USER_KEY] for workload in (first, second)]
     assert keys[0].startswith(b"-----BEGIN OPENSSH PRIVATE KEY-----")
     assert keys[0] != keys[1]
 
 
-def test_stand_ins_for_what_is_not_on_this_machine() -> None:
-    stage = from_plan(
+def test_missing_secrets_and_config_maps_get_stand_ins() -> None:
+    workload = from_plan(
         plan(
             env={
                 "HF_TOKEN": {"secret": {"name": "hf", "key": "token"}},
@@ -83,15 +83,15 @@ def test_stand_ins_for_what_is_not_on_this_machine() -> None:
             }
         )
     )
-    assert stage.secrets["hf"] == {"token": STAND_IN.encode()}
-    assert stage.config_maps["tuning"] == {"n": STAND_IN}
-    assert list(stage.notes) == [
-        f"ConfigMap tuning is not on this machine, a stand-in takes its place: n = {STAND_IN}",
-        f"Secret hf is not on this machine, a stand-in takes its place: token = {STAND_IN}",
+    assert workload.secrets["hf"] == {"token": STAND_IN.encode()}
+    assert workload.config_maps["tuning"] == {"n": STAND_IN}
+    assert list(workload.notes) == [
+        f"ConfigMap tuning is not on this machine, so a stand-in takes its place: n = {STAND_IN}",
+        f"Secret hf is not on this machine, so a stand-in takes its place: token = {STAND_IN}",
     ]
 
 
-def test_secrets_as_the_server_keeps_them() -> None:
+def test_string_data_takes_precedence_over_data() -> None:
     body = {
         "data": {"a": base64.b64encode(b"\xff").decode(), "b": base64.b64encode(b"old").decode()},
         "stringData": {"b": "new"},
@@ -100,7 +100,7 @@ def test_secrets_as_the_server_keeps_them() -> None:
     assert secret_data({}) == {}
 
 
-def test_what_pods_refer_to() -> None:
+def test_references_of_pods() -> None:
     volumes = [
         {"name": "ssh", "secret": {"secretName": "ssh", "optional": True}},
         {

@@ -1,4 +1,5 @@
-"""The SSH identity among real pods: real sshd, ssh and mpirun in containers that are set up as kubelet would set them up."""
+"""The SSH identity among real pods: real sshd, ssh and mpirun in containers that are set up as kubelet would set them
+up."""
 
 from __future__ import annotations
 
@@ -13,9 +14,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.rehearsal.ssh_pods import ROOT, SECRET, Cluster, Pod, docker
-from trainform.catalog import defaults
-from trainform.identity.files import Names, identity_files
-from trainform.plan import ssh_scripts
+from trainform import defaults
+from trainform.plan.launch.scripts import script
+from trainform.ssh.files import Names, identity_files
 
 pytestmark = pytest.mark.proof("every case of SSH between pods")
 
@@ -23,8 +24,9 @@ TRAINER = 1000
 HOMES = {ROOT: "/root", TRAINER: "/home/trainer"}
 NAMES = Names("sdxl-lora", "ai", "sdxl-lora")
 DEAD = "dead.sdxl-lora"  # has an address that nobody answers at
-SERVE = ["/bin/sh", "-c", ssh_scripts.SERVE]
-LAUNCH = ["/bin/sh", "-c", f"set -e\n{ssh_scripts.START_SSHD}exec sleep 600"]
+SERVING = script("serve.sh")
+SERVE = ["/bin/sh", "-c", SERVING]
+LAUNCH = ["/bin/sh", "-c", script("start.sh", {"sshd"}) + "exec sleep 600"]
 # of sshd and the shells; LC_CTYPE is Python's own doing
 ONLY_A_SESSION = re.compile(r"SSH_.*|USER|LOGNAME|SHELL|MAIL|PWD|OLDPWD|SHLVL|_|LC_CTYPE")
 TIMED_OUT = 124  # what `timeout` ends with
@@ -65,7 +67,8 @@ class Pair:
 
 @pytest.fixture(scope="module", params=[(ROOT, 22), (TRAINER, 2222)], ids=["root", "trainer"])
 def pair(cluster: Cluster, request: pytest.FixtureRequest) -> Pair:
-    """As root on the usual port and as another user on one of its own; the worker has other variables than the launcher."""
+    """As root on the usual port and as another user on one of its own; the worker has other variables than the
+    launcher."""
     user, port = request.param
     names = dataclasses.replace(NAMES, folder=f"{HOMES[user]}/.ssh", port=port)
     home = {"HOME": HOMES[user]}
@@ -90,7 +93,7 @@ def test_a_session_sees_exactly_the_pod_s_variables(pair: Pair) -> None:
     assert pair.launcher.output(f"ssh {pair.address} pwd") == "/usr/share\n"
 
 
-def test_the_caller_s_word_wins(pair: Pair) -> None:
+def test_variables_of_the_caller_win(pair: Pair) -> None:
     command = "export RANK=5 NCCL_DEBUG=WARN; echo $RANK $NCCL_DEBUG"
     assert pair.launcher.output(f"ssh {pair.address} '{command}'") == "5 WARN\n"
     assert pair.launcher.output(f"ssh {pair.address} 'echo $RANK'") == "1\n"
@@ -102,8 +105,8 @@ def test_exit_codes_pass(pair: Pair, code: int) -> None:
 
 
 def test_streams_pass(pair: Pair) -> None:
-    done = pair.launcher.run(f"echo in | ssh {pair.address} 'cat; echo said >&2'")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "in\n", "said\n")
+    done = pair.launcher.run(f"echo in | ssh {pair.address} 'cat; echo err >&2'")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "in\n", "err\n")
 
 
 def test_a_shell_has_the_pod_s_variables_too(pair: Pair) -> None:
@@ -121,8 +124,8 @@ def test_every_name_of_a_pod_reaches_it(pair: Pair) -> None:
     for host in (pair.worker.name, pair.address, full):
         assert pair.launcher.output(f"ssh {host} hostname") == f"{pair.worker.name}\n"
     # Docker knows bare names, a cluster does not
-    said = pair.launcher.run(f"ssh -v {pair.worker.name} true").stderr
-    assert f"Connecting to {pair.address} " in said
+    output = pair.launcher.run(f"ssh -v {pair.worker.name} true").stderr
+    assert f"Connecting to {pair.address} " in output
 
 
 def test_a_password_is_not_asked_for(pair: Pair) -> None:
@@ -164,7 +167,8 @@ def reaches(caller: Pod, pod: Pod) -> subprocess.CompletedProcess[str]:
 
 
 def test_before_and_after_a_rotation(cluster: Cluster) -> None:
-    """Neighbours meet in both directions, as they are and with files that kubelet has refreshed; two rotations apart nobody does."""
+    """Neighbours meet in both directions, as they are and with files that kubelet has refreshed; two rotations apart
+    nobody does."""
     first, second, third = (cluster.start(NAMES, LAUNCH, identity_files(NAMES, SECRET, number)) for number in (1, 2, 3))
     for caller, pod in ((first, second), (second, first), (second, third), (third, second)):
         assert reaches(caller, pod).stdout == f"{pod.name}\n", (caller, pod)
@@ -179,7 +183,8 @@ def test_before_and_after_a_rotation(cluster: Cluster) -> None:
 
 
 def missing(launcher: Pod, hosts: list[str]) -> dict[str, str]:
-    """Who is missing and why. A machine that is busy gets more time: what has not been heard of counts as timed out."""
+    """The hosts that wait.sh names, with its reasons. A busy machine gets more time: a host that has not answered yet
+    counts as timed out."""
     for seconds in (5, 40):
         done = launcher.wait(hosts, seconds)
         head, *lines = done.stderr.splitlines()
@@ -191,7 +196,7 @@ def missing(launcher: Pod, hosts: list[str]) -> dict[str, str]:
     return reasons
 
 
-def test_the_missing_are_named_with_their_reasons(cluster: Cluster, there: Pod) -> None:
+def test_missing_hosts_are_named_with_their_reasons(cluster: Cluster, there: Pod) -> None:
     files = identity_files(NAMES, SECRET, 1)
     other = identity_files(NAMES, f"{SECRET}!", 1)
     host_key = {name: other[name] for name in other if name.startswith("ssh_host_")}
@@ -212,7 +217,7 @@ def test_the_missing_are_named_with_their_reasons(cluster: Cluster, there: Pod) 
     }
 
 
-def test_a_host_key_that_nobody_knows(cluster: Cluster, there: Pod) -> None:
+def test_an_unknown_host_key(cluster: Cluster, there: Pod) -> None:
     launcher = cluster.start(NAMES, LAUNCH, {**identity_files(NAMES, SECRET, 1), "known_hosts": ""})
     address = f"{there.name}.{NAMES.service}"
     reason = "its host key is not in known_hosts (host key verification failed)"
@@ -231,26 +236,26 @@ def test_a_key_that_its_group_may_read(cluster: Cluster, there: Pod) -> None:
 
 def test_a_pod_that_comes_late_is_waited_for(cluster: Cluster) -> None:
     launcher = cluster.start(NAMES, LAUNCH)
-    late = cluster.start(NAMES, ["/bin/sh", "-c", f"sleep 3; {ssh_scripts.SERVE}"])
+    late = cluster.start(NAMES, ["/bin/sh", "-c", f"sleep 3; {SERVING}"])
     started = time.monotonic()
     assert launcher.wait([f"{late.name}.{NAMES.service}"], 60).returncode == 0
     assert time.monotonic() - started > 1
 
 
-@pytest.mark.parametrize("waits", ["WAIT_FOR_SSH", "WAIT_FOR_NAMES", "WAIT_FOR_ALL_NAMES"])
-def test_a_pod_that_waits_ends_when_it_is_told_to(cluster: Cluster, waits: str) -> None:
-    """Its grace period is for checkpoints, and would have it killed: 137."""
-    hosts = f"printf 'gone.sdxl-lora slots=1\\n' >/etc/hosts.of.job; {getattr(ssh_scripts, waits)}"
-    script = hosts.replace(f"{defaults.LAUNCH_MOUNT}/{defaults.HOSTFILE}", "/etc/hosts.of.job")
+@pytest.mark.parametrize("section", ["wait-for-sshd", "wait-for-rank-0", "wait-for-names"])
+def test_a_waiting_pod_ends_on_sigterm(cluster: Cluster, section: str) -> None:
+    """The grace period is for checkpoints: a pod that waits must not use it up and be killed (137)."""
+    waiting = script("start.sh", {section}).replace(f"{defaults.LAUNCH_MOUNT}/{defaults.HOSTFILE}", "/etc/hosts.of.job")
+    program = f"printf 'gone.sdxl-lora slots=1\\n' >/etc/hosts.of.job\n{waiting}"
     env = {"MASTER_ADDR": "gone.sdxl-lora", "TRAINFORM_WAIT_SECONDS": "60"}
-    launcher = cluster.start(NAMES, ["/bin/sh", "-c", f"set -eu; {script}"], env=env)
+    launcher = cluster.start(NAMES, ["/bin/sh", "-c", program], env=env)
     assert launcher.run("until pgrep -P 1 -f wait.sh; do sleep 0.1; done").returncode == 0
     docker("kill", "--signal", "TERM", launcher.container)
     assert docker("wait", launcher.container).stdout == "143\n"
 
 
-def test_who_comes_too_often_is_not_shut_out(cluster: Cluster) -> None:
-    """OpenSSH >= 9.8 would, for 15 seconds and more, while the keys that are refused are brought up to date."""
+def test_many_failed_connections_do_not_shut_a_caller_out(cluster: Cluster) -> None:
+    """OpenSSH >= 9.8 would do so for 15 seconds and more, while a refused key is replaced by a new one."""
     files = identity_files(NAMES, SECRET, 1)
     there = cluster.start(NAMES, SERVE, {**files, "authorized_keys": ""})
     launcher = cluster.start(NAMES, LAUNCH)
@@ -262,7 +267,7 @@ def test_who_comes_too_often_is_not_shut_out(cluster: Cluster) -> None:
 
 
 def test_a_locked_account_is_let_in(cluster: Cluster) -> None:
-    locked = cluster.start(NAMES, ["/bin/sh", "-c", f"set -e; passwd -q -l root; {ssh_scripts.SERVE}"], env=NASTY)
+    locked = cluster.start(NAMES, ["/bin/sh", "-c", f"set -e; passwd -q -l root; {SERVING}"], env=NASTY)
     launcher = cluster.start(NAMES, LAUNCH)
     assert launcher.wait([f"{locked.name}.{NAMES.service}"], 60).returncode == 0
     assert launcher.output(f"ssh {locked.name} 'printf %s. \"$QUOTES\"'") == f"{NASTY['QUOTES']}."
@@ -294,7 +299,7 @@ REFUSALS: dict[str, tuple[Refusal, str]] = {
 
 
 @pytest.mark.parametrize("case", REFUSALS)
-def test_what_keeps_sshd_from_starting_ends_the_pod(cluster: Cluster, case: str) -> None:
+def test_a_pod_whose_sshd_cannot_start_ends(cluster: Cluster, case: str) -> None:
     start, reason = REFUSALS[case]
     container = start(cluster).container
     assert docker("wait", container).stdout.strip() not in {"", "0"}

@@ -1,4 +1,5 @@
-"""The plan's own pods with the real launchers: a world that loses a pod finds it again, and one that does not form says why."""
+"""The pods of a plan with the real launchers: a world goes on after the loss of a pod, and a world that does not form
+explains why."""
 
 from __future__ import annotations
 
@@ -11,18 +12,18 @@ from typing import Any
 
 import pytest
 
-from tests.rehearsal.stages import played, state_apart, until
-from tests.samples import experiment, plan
-from trainform.catalog import defaults
+from tests.rehearsal.workloads import own_state_folder, run_to_success, wait_until
+from tests.support.samples import experiment, plan
+from trainform import defaults
 from trainform.plan import Plan
-from trainform.rehearsal.display import Recorded
 from trainform.rehearsal.probe import probed
-from trainform.rehearsal.run import Options, rehearsal, rehearse
+from trainform.rehearsal.run.display import Recorded
+from trainform.rehearsal.run.run import Options, rehearsal, rehearse
 from trainform.rehearsal.sources import from_plan
-from trainform.rehearsal.stage import Stage, pod_name
+from trainform.rehearsal.workload import Workload, pod_name
 
 pytestmark = [pytest.mark.usefixtures("docker_daemon"), pytest.mark.proof("worlds with broken and replaced pods")]
-state = pytest.fixture(autouse=True)(state_apart)
+state = pytest.fixture(autouse=True)(own_state_folder)
 
 # Steps until a file appears; a step tells the size of the world, and whether this process belongs to a new one.
 STEPS = """
@@ -41,7 +42,8 @@ OUT: dict[str, Any] = {"storage": {"out": {"claim": "checkpoints", "mount": "/ou
 
 
 def test_an_elastic_world_finds_a_pod_again_that_was_made_anew(image: str, tmp_path: Path) -> None:
-    """A worker is killed in the middle of a collective and made again, with another address: all are in one world afterwards."""
+    """A worker is killed during a collective and created again with another address: all workers are in one world
+    afterwards."""
     elastic = {"min_nodes": 2, "max_nodes": 3}
     options = ["--no-python", "--rdzv-conf", "last_call_timeout=2"]
     launcher = {"torchrun": {"script": "python3", "args": ["-c", STEPS], "launcher_args": options, "elastic": elastic}}
@@ -55,10 +57,10 @@ def test_an_elastic_world_finds_a_pod_again_that_was_made_anew(image: str, tmp_p
     with rehearsal(
         from_plan(made), Options(image=image, timeout=600, claims={"checkpoints": tmp_path}), display
     ) as runs:
-        until(runs, worlds(3))
+        wait_until(runs, worlds(3))
         before = len(display.of(pods[0]))
         runs.recreate(pods[2])
-        until(runs, lambda: whole(3) in display.of(pods[0])[before:] and display.of(pods[2]).count(whole(3)) > 1)
+        wait_until(runs, lambda: whole(3) in display.of(pods[0])[before:] and display.of(pods[2]).count(whole(3)) > 1)
         (tmp_path / "enough").touch()
         outcome = runs.wait()
     assert outcome.succeeded, (outcome.problem, display.lines)
@@ -95,7 +97,7 @@ os._exit(0)
 
 
 def test_a_tensorflow_worker_that_was_made_anew_is_found_at_its_old_port(image: str, tmp_path: Path) -> None:
-    """On the host network: the replica comes back with its host port, and its peers know no other address."""
+    """On the host network the replica comes back with its host port, and its peers know no other address."""
     made = plan(
         launcher={"tensorflow": {"command": ["python3", "-c", ASKS]}},
         roles={"ps": {"replicas": 1}, "worker": {"replicas": 2}},
@@ -115,12 +117,12 @@ def test_a_tensorflow_worker_that_was_made_anew_is_found_at_its_old_port(image: 
     with rehearsal(
         from_plan(made), Options(image=image, timeout=600, claims={"checkpoints": tmp_path}), display
     ) as runs:
-        until(runs, lambda: answers() > 0)
+        wait_until(runs, lambda: answers() > 0)
         runs.recreate(asked)
         # else an answer of the pod that is gone, still under way, would count, and the new one would end before it is asked
-        until(runs, lambda: len(served()) == 2)
+        wait_until(runs, lambda: len(served()) == 2)
         before = answers()
-        until(runs, lambda: answers() > before)
+        wait_until(runs, lambda: answers() > before)
         (tmp_path / "enough").touch()
         outcome = runs.wait()
     assert outcome.succeeded, (outcome.problem, display.lines)
@@ -140,39 +142,39 @@ DEEPSPEED: dict[str, Any] = {
 
 @dataclasses.dataclass(frozen=True)
 class Broken:
-    """A stage of the plan with something wrong, and what must be said of it."""
+    """A way to break the workload of a plan, and the explanation that is expected."""
 
-    breaks: Callable[[Stage, Plan], Stage]
+    breaks: Callable[[Workload, Plan], Workload]
     says: tuple[str, ...]
     wait: str
 
 
-def without_host_keys(stage: Stage, made: Plan) -> Stage:
+def without_host_keys(workload: Workload, made: Plan) -> Workload:
     assert made.ssh is not None
-    files = stage.secrets[made.ssh.secret]
+    files = workload.secrets[made.ssh.secret]
     return dataclasses.replace(
-        stage, secrets={**stage.secrets, made.ssh.secret: {**files, "known_hosts": b"# nobody\n"}}
+        workload, secrets={**workload.secrets, made.ssh.secret: {**files, "known_hosts": b"# nobody\n"}}
     )
 
 
-def with_other_slots(stage: Stage, made: Plan) -> Stage:
-    """As many as before, on the wrong hosts: only the hosts can tell."""
-    [name] = [name for name, files in stage.config_maps.items() if defaults.HOSTFILE in files]
-    files = stage.config_maps[name]
+def with_other_slots(workload: Workload, made: Plan) -> Workload:
+    """The same number of slots on the wrong hosts: only the names of the hosts show it."""
+    [name] = [name for name, files in workload.config_maps.items() if defaults.HOSTFILE in files]
+    files = workload.config_maps[name]
     lines = files[defaults.HOSTFILE].splitlines()
     assert [line.split()[1] for line in lines] == ["slots=2", "slots=1", "slots=1"]
     counts = iter((1, 2, 1))
     text = re.sub(r"slots=\d", lambda _: f"slots={next(counts)}", files[defaults.HOSTFILE])
-    return dataclasses.replace(stage, config_maps={**stage.config_maps, name: {**files, defaults.HOSTFILE: text}})
+    return dataclasses.replace(workload, config_maps={**workload.config_maps, name: {**files, defaults.HOSTFILE: text}})
 
 
-def without_last_pod(stage: Stage, made: Plan) -> Stage:
-    return dataclasses.replace(stage, pods=stage.pods[:-1])
+def without_last_pod(workload: Workload, made: Plan) -> Workload:
+    return dataclasses.replace(workload, pods=workload.pods[:-1])
 
 
-def without_host_keys_and_last_pod(stage: Stage, made: Plan) -> Stage:
-    """Both at once, since it takes the whole time to wait."""
-    return without_last_pod(without_host_keys(stage, made), made)
+def without_host_keys_and_last_pod(workload: Workload, made: Plan) -> Workload:
+    """Both at once, because each takes the whole time of the wait."""
+    return without_last_pod(without_host_keys(workload, made), made)
 
 
 BROKEN = {
@@ -189,12 +191,12 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("case", BROKEN)
-def test_what_is_wrong_is_named(case: str, image: str) -> None:
+def test_a_broken_world_is_explained(case: str, image: str) -> None:
     parts = {**DEEPSPEED, "network": {"wait": BROKEN[case].wait}}
     made = plan(**parts)
-    stage = probed(from_plan(made), made, experiment(**parts).launcher)
+    workload = probed(from_plan(made), made, experiment(**parts).launcher)
     display = Recorded()
-    outcome = rehearse(BROKEN[case].breaks(stage, made), Options(image=image, timeout=600), display)
+    outcome = rehearse(BROKEN[case].breaks(workload, made), Options(image=image, timeout=600), display)
     assert not outcome.succeeded
     names = {f"{pod.role}-{pod.index}": pod.name for pod in made.pods()}
     for words in BROKEN[case].says:
@@ -223,7 +225,7 @@ def committed(folder: Path) -> str:
 
 
 @pytest.mark.shows("steps before the launcher")
-def test_code_and_data_are_there_before_the_launcher(image: str, tmp_path: Path) -> None:
+def test_code_and_data_are_prepared_before_the_launcher_starts(image: str, tmp_path: Path) -> None:
     """A checkout of a commit that is no branch's last, and a step that reads it and writes to a claim."""
     commit = committed(tmp_path / "code")
     address = "https://git.example.com/code.git"
@@ -243,13 +245,16 @@ def test_code_and_data_are_there_before_the_launcher(image: str, tmp_path: Path)
         env={"SET": "laion"},
         **OUT,
     )
-    said = played(from_plan(made), image, claims={"checkpoints": tmp_path}).of(pod_name(from_plan(made).pods[0]))
-    assert said[-2:] == ["the pinned state", "data of laion for print('the pinned state')"]
-    assert f"trainform: {address} at {commit} in /code" in said
+    display = run_to_success(from_plan(made), image, claims={"checkpoints": tmp_path}).of(
+        pod_name(from_plan(made).pods[0])
+    )
+    assert display[-2:] == ["the pinned state", "data of laion for print('the pinned state')"]
+    assert f"trainform: {address} at {commit} in /code" in display
 
 
 def test_a_step_in_the_launching_pod_alone(image: str, tmp_path: Path) -> None:
-    """The other pods serve while it runs, and wait for the launcher, so it may write to a claim that all of them share."""
+    """The other pods serve while it runs, and wait for the launcher, so it may write to a claim that all of them
+    share."""
     wait = 'host=$(sed -n "2s/ .*//p" /etc/trainform/hostfile); until ssh $host true 2>/dev/null; do sleep 1; done'
     made = plan(
         launcher={"mpi": {"command": ["cat", "/out/data"]}},
@@ -259,8 +264,8 @@ def test_a_step_in_the_launching_pod_alone(image: str, tmp_path: Path) -> None:
         ],
         **OUT,
     )
-    said = played(from_plan(made), image, claims={"checkpoints": tmp_path})
+    display = run_to_success(from_plan(made), image, claims={"checkpoints": tmp_path})
     master, worker = made.pods()
     line = f"data of {worker.address}"
-    assert said.of(master.name).count(line) == made.world.processes == 2
+    assert display.of(master.name).count(line) == made.world.processes == 2
     assert (tmp_path / "data").read_text() == f"{line}\n"

@@ -1,4 +1,4 @@
-"""One sandbox for all tests that only look at it or use it; those that break one have another, in `test_down`."""
+"""One sandbox for all tests that only read or use it; `test_down` has another one, which its tests break."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ A800 = {
 
 
 def small_settings(folder: Path) -> SandboxSettings:
-    """Four accelerator nodes and the two plain ones."""
+    """Return settings with four accelerator nodes and two nodes without accelerators."""
     pools = (NodePool("a800", 4, A800, {"trainform.dev/accelerator": "a800"}), *default_pools())
     return SandboxSettings(folder, pools, storage_classes=("cephfs-ssd",), contexts=("dev-cluster",))
 
 
 def state_of(folder: Path) -> State:
-    """What the folder remembers."""
+    """Return the stored state of the sandbox in a folder."""
     state = read_state(Layout(folder))
     assert state is not None
     return state
 
 
 def api_of(folder: Path) -> Api:
-    """The API server of the sandbox in a folder."""
+    """Return a client of the API server of the sandbox in a folder."""
     return Api(state_of(folder).ports["kube-apiserver"], Certificates(Layout(folder).pki))
 
 
 def until(met: Callable[[], bool], seconds: float = 90) -> None:
-    """Wait for something that the cluster does in its own time."""
+    """Wait until the cluster has reached a state; fail after `seconds`."""
     end = time.monotonic() + seconds
     while not met():
-        assert time.monotonic() < end, "it did not happen"
+        assert time.monotonic() < end, "the condition was not met in time"
         time.sleep(0.1)
 
 
@@ -58,7 +58,7 @@ def toolchain() -> Toolchain:
 
 @pytest.fixture(scope="package")
 def sandbox(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    """A sandbox that is up. It ends with the tests of this folder: also an idle one costs time."""
+    """A running sandbox. It is stopped after the tests of this folder, since an idle sandbox also needs processor time."""
     folder = tmp_path_factory.mktemp("sandbox") / "shared"
     yield up(small_settings(folder), toolchain)
     down(folder)
@@ -66,6 +66,6 @@ def sandbox(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> I
 
 @pytest.fixture(scope="package")
 def api(sandbox: Sandbox) -> Iterator[Api]:
-    """Its API server."""
+    """A client of its API server."""
     with api_of(sandbox.folder) as api:
         yield api

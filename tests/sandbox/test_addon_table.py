@@ -1,4 +1,4 @@
-"""Add-ons by name, and how the webhooks of their modules come to loopback. No cluster."""
+"""The table of add-ons, and their webhook configurations on loopback. No cluster runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import yaml
 from tests.sandbox.conftest import small_settings
 from trainform.errors import InputError
 from trainform.sandbox import chosen_addons, up
-from trainform.sandbox.addons import ADDONS, installed, parts_of, with_needed
+from trainform.sandbox.addons import ADDONS, installed_addons, required_parts, with_dependencies
 from trainform.sandbox.addons.installation import webhook_configurations
 from trainform.sandbox.addons.model import Webhooks
 from trainform.sandbox.certificates import Certificates, WebhookCertificates
@@ -60,11 +60,11 @@ webhooks:
         ([","], ()),
     ],
 )
-def test_names_are_separated_by_commas_or_given_again(words: list[str], names: tuple[str, ...]) -> None:
+def test_add_on_names_are_separated_by_commas_or_by_repeated_options(words: list[str], names: tuple[str, ...]) -> None:
     assert chosen_addons(words) == names
 
 
-def test_other_names_are_refused_with_the_known_ones() -> None:
+def test_unknown_add_on_names_are_refused_with_the_known_names() -> None:
     with pytest.raises(InputError) as caught:
         chosen_addons(["kubeflow,ray", "Kueue"])
     [problem] = caught.value.problems
@@ -74,7 +74,7 @@ def test_other_names_are_refused_with_the_known_ones() -> None:
 
 
 @pytest.mark.shows("a wrong name of an add-on")
-def test_unknown_names_are_refused_before_anything_is_made(tmp_path: Path, toolchain: Toolchain) -> None:
+def test_unknown_add_on_names_are_refused_before_the_folder_is_made(tmp_path: Path, toolchain: Toolchain) -> None:
     folder = tmp_path / "sandbox"
     words = ["sandbox", "up", "--with", "kubeflow,ray", "--folder", str(folder)]
     refused = subprocess.run([sys.executable, "-m", "trainform", *words], capture_output=True, text=True, check=False)
@@ -87,17 +87,17 @@ def test_unknown_names_are_refused_before_anything_is_made(tmp_path: Path, toolc
     assert not Layout(folder).state.exists()
 
 
-def test_what_is_needed_comes_too() -> None:
-    assert with_needed(["trainer"]) == ("jobset", "trainer", "kube-scheduler")
-    assert with_needed(["kubeflow", "kubedl"]) == ("kubeflow", "kubedl")
+def test_dependencies_of_add_ons_are_added() -> None:
+    assert with_dependencies(["trainer"]) == ("jobset", "trainer", "kube-scheduler")
+    assert with_dependencies(["kubeflow", "kubedl"]) == ("kubeflow", "kubedl")
 
 
 def test_trainer_and_jobset_are_one_build() -> None:
-    assert [part.folder for part in parts_of(["trainer", "jobset"])] == ["trainer"]
-    assert set(parts_of(ADDONS)) == set(ADDON_PARTS)
+    assert [part.folder for part in required_parts(["trainer", "jobset"])] == ["trainer"]
+    assert set(required_parts(ADDONS)) == set(ADDON_PARTS)
 
 
-def test_each_program_is_in_the_part_and_no_name_or_port_is_used_twice() -> None:
+def test_each_program_is_built_by_its_part_and_names_and_ports_are_unique() -> None:
     for addon in ADDONS.values():
         assert addon.component.binary in addon.part.binaries
         assert addon.component.port in addon.ports
@@ -114,7 +114,7 @@ def _context(folder: Path) -> Context:
 
 
 @pytest.mark.parametrize("name", ADDONS)
-def test_every_address_is_on_loopback_and_every_port_is_one_of_its_own(name: str, tmp_path: Path) -> None:
+def test_add_ons_are_configured_with_loopback_and_their_own_ports_only(name: str, tmp_path: Path) -> None:
     addon, context = ADDONS[name], _context(tmp_path)
     text = " ".join(addon.component.arguments(context))
     if addon.configuration is not None:
@@ -126,10 +126,10 @@ def test_every_address_is_on_loopback_and_every_port_is_one_of_its_own(name: str
 
 
 @pytest.mark.parametrize("name", [name for name, addon in ADDONS.items() if addon.configuration is not None])
-def test_the_file_that_the_arguments_name_is_written(name: str, tmp_path: Path) -> None:
+def test_configuration_file_is_written_where_the_arguments_name_it(name: str, tmp_path: Path) -> None:
     context = _context(tmp_path)
     context.layout.make()
-    [addon] = installed([name], {part.folder: BuiltPart(tmp_path / part.folder) for part in ADDON_PARTS})
+    [addon] = installed_addons([name], {part.folder: BuiltPart(tmp_path / part.folder) for part in ADDON_PARTS})
     addon.configure(context)
     [argument] = [text for text in addon.program.component.arguments(context) if text.startswith("--config=")]
     written = yaml.safe_load(Path(argument.removeprefix("--config=")).read_text())
@@ -137,7 +137,7 @@ def test_the_file_that_the_arguments_name_is_written(name: str, tmp_path: Path) 
     assert addon.program.binary == tmp_path / addon.addon.part.folder / "bin" / addon.addon.component.binary
 
 
-def test_webhooks_are_called_on_loopback_for_what_is_served(tmp_path: Path) -> None:
+def test_served_webhooks_are_registered_on_loopback_and_others_are_left_out(tmp_path: Path) -> None:
     certificates = WebhookCertificates(tmp_path)
     certificates.make()
     webhooks = Webhooks(

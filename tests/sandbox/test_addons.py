@@ -1,4 +1,4 @@
-"""Every add-on at work: its real controller, asked by real objects."""
+"""Every add-on's real controller works with real objects."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from tests.sandbox.conftest import api_of, state_of, until
-from tests.sandbox.place import Manifest, Place, environment_of, roles_of, template
+from tests.sandbox.namespace import Manifest, Namespace, environment_of, roles_of, template
 from trainform.sandbox import Sandbox, status
 from trainform.sandbox.addons import ADDONS
 from trainform.sandbox.api import Api, RequestError
@@ -34,18 +34,18 @@ def cluster(addons: Sandbox) -> Iterator[Api]:
 
 
 @pytest.fixture
-def place(cluster: Api) -> Iterator[Place]:
-    """A namespace of the test's own."""
+def namespace(cluster: Api) -> Iterator[Namespace]:
+    """A new namespace for one test."""
     name = f"a-{next(_numbers)}"
     cluster.create("/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-    place = Place(cluster, name)
+    namespace = Namespace(cluster, name)
     until(
         lambda: (
             "default"
-            in [item["metadata"]["name"] for item in cluster.get(place.path("v1", "serviceaccounts"))["items"]]
+            in [item["metadata"]["name"] for item in cluster.get(namespace.path("v1", "serviceaccounts"))["items"]]
         )
     )
-    yield place
+    yield namespace
     cluster.delete(f"/api/v1/namespaces/{name}")
 
 
@@ -80,23 +80,25 @@ def test_every_webhook_that_the_table_serves_is_registered_and_none_is_left_out(
         assert found == addon.webhooks.resources, addon.name
 
 
-def test_a_pytorchjob_is_a_gang_of_volcano(place: Place) -> None:
+def test_a_pytorchjob_is_a_gang_of_volcano(namespace: Namespace) -> None:
     spec = {
         "nprocPerNode": "8",
         "runPolicy": {"schedulingPolicy": {"queue": "default"}},
         "pytorchReplicaSpecs": roles_of("pytorch", Master=1, Worker=3),
     }
-    place.create("kubeflow.org/v1", "pytorchjobs", {"kind": "PyTorchJob", "metadata": {"name": "gpt"}, "spec": spec})
-    pods = place.running("training.kubeflow.org/job-name", "gpt", 4)
+    namespace.create(
+        "kubeflow.org/v1", "pytorchjobs", {"kind": "PyTorchJob", "metadata": {"name": "gpt"}, "spec": spec}
+    )
+    pods = namespace.running("training.kubeflow.org/job-name", "gpt", 4)
     assert [pod["metadata"]["name"] for pod in pods] == ["gpt-master-0", *(f"gpt-worker-{i}" for i in range(3))]
     assert {pod["spec"]["schedulerName"] for pod in pods} == {"volcano"}
     found = environment_of(pods[2])
     assert (found["WORLD_SIZE"], found["RANK"], found["MASTER_ADDR"]) == ("32", "2", "gpt-master-0")
-    group = place.get("scheduling.volcano.sh/v1beta1", "podgroups", "gpt")
+    group = namespace.get("scheduling.volcano.sh/v1beta1", "podgroups", "gpt")
     assert (group["spec"]["minMember"], group["spec"]["queue"]) == (4, "default")
-    # The garbage collector has known the kind from the start.
-    place.api.delete(place.path("kubeflow.org/v1", "pytorchjobs", "gpt"))
-    until(lambda: not place.pods("training.kubeflow.org/job-name", "gpt"))
+    # The garbage collector knew the kind when it started, so the pods are deleted at once.
+    namespace.api.delete(namespace.path("kubeflow.org/v1", "pytorchjobs", "gpt"))
+    until(lambda: not namespace.pods("training.kubeflow.org/job-name", "gpt"))
 
 
 @pytest.mark.parametrize(
@@ -107,13 +109,13 @@ def test_a_pytorchjob_is_a_gang_of_volcano(place: Place) -> None:
     ],
 )
 def test_the_training_operator_runs_its_other_kinds(
-    place: Place, plural: str, kind: str, field: str, roles: Manifest, count: int
+    namespace: Namespace, plural: str, kind: str, field: str, roles: Manifest, count: int
 ) -> None:
-    place.create("kubeflow.org/v1", plural, {"kind": kind, "metadata": {"name": "other"}, "spec": {field: roles}})
-    place.running("training.kubeflow.org/job-name", "other", count)
+    namespace.create("kubeflow.org/v1", plural, {"kind": kind, "metadata": {"name": "other"}, "spec": {field: roles}})
+    namespace.running("training.kubeflow.org/job-name", "other", count)
 
 
-def _make_runtime(place: Place) -> None:
+def _make_runtime(namespace: Namespace) -> None:
     pods = {"template": template("node", schedulerName="volcano")}
     job = {"name": "node", "template": {"metadata": {"labels": {ANCESTOR: "trainer"}}, "spec": pods}}
     jobset = {
@@ -122,40 +124,42 @@ def _make_runtime(place: Place) -> None:
     }
     spec = {"mlPolicy": {"numNodes": 1, "torch": {}}, "podGroupPolicy": {"volcano": {}}, "template": jobset}
     group = "trainer.kubeflow.org/v1alpha1"
-    place.create(group, "trainingruntimes", {"kind": "TrainingRuntime", "metadata": {"name": "torch"}, "spec": spec})
+    namespace.create(
+        group, "trainingruntimes", {"kind": "TrainingRuntime", "metadata": {"name": "torch"}, "spec": spec}
+    )
 
 
-def _trainjob(place: Place, name: str, nodes: int, labels: dict[str, str] | None = None) -> Manifest:
+def _trainjob(namespace: Namespace, name: str, nodes: int, labels: dict[str, str] | None = None) -> Manifest:
     wanted = {
         "runtimeRef": {"name": "torch", "kind": "TrainingRuntime"},
         "trainer": {"numNodes": nodes, "numProcPerNode": 8},
     }
     metadata = {"name": name, "labels": {} if labels is None else labels}
     manifest = {"kind": "TrainJob", "metadata": metadata, "spec": wanted}
-    # the webhooks learn of the runtime a moment after it was made
+    # the webhooks see the runtime a moment after it was created
     end = time.monotonic() + 30
     while True:
         try:
-            return place.create("trainer.kubeflow.org/v1alpha1", "trainjobs", manifest)
+            return namespace.create("trainer.kubeflow.org/v1alpha1", "trainjobs", manifest)
         except RequestError as refused:
             if "not found" not in str(refused) or time.monotonic() > end:
                 raise
             time.sleep(0.2)
 
 
-def test_a_trainjob_becomes_a_jobset_and_a_gang(place: Place) -> None:
-    _make_runtime(place)
-    _trainjob(place, "llm", 3)
-    pods = place.running("jobset.sigs.k8s.io/jobset-name", "llm", 3)
+def test_a_trainjob_becomes_a_jobset_and_a_gang(namespace: Namespace) -> None:
+    _make_runtime(namespace)
+    _trainjob(namespace, "llm", 3)
+    pods = namespace.running("jobset.sigs.k8s.io/jobset-name", "llm", 3)
     found = environment_of(pods[0])
     assert (found["PET_NNODES"], found["PET_NPROC_PER_NODE"], found["PET_MASTER_ADDR"]) == (
         "3",
         "8",
         "llm-node-0-0.llm",
     )
-    [job] = place.get("jobset.x-k8s.io/v1alpha2", "jobsets", "llm")["spec"]["replicatedJobs"]
+    [job] = namespace.get("jobset.x-k8s.io/v1alpha2", "jobsets", "llm")["spec"]["replicatedJobs"]
     assert job["template"]["spec"]["completionMode"] == "Indexed", "JobSet's webhook sets what Trainer leaves out"
-    group = place.get("scheduling.volcano.sh/v1beta1", "podgroups", "llm")
+    group = namespace.get("scheduling.volcano.sh/v1beta1", "podgroups", "llm")
     assert (group["spec"]["minMember"], group["spec"]["queue"]) == (3, "default")
 
 
@@ -168,23 +172,23 @@ def _jobset(name: str, pods: int, labels: dict[str, str] | None = None) -> Manif
     }
 
 
-def test_pods_of_a_jobset_that_name_no_scheduler_are_placed(place: Place) -> None:
-    made = place.create("jobset.x-k8s.io/v1alpha2", "jobsets", _jobset("sweep", 2))
+def test_pods_of_a_jobset_that_name_no_scheduler_are_placed(namespace: Namespace) -> None:
+    made = namespace.create("jobset.x-k8s.io/v1alpha2", "jobsets", _jobset("sweep", 2))
     assert made["spec"]["network"] == {"enableDNSHostnames": True, "publishNotReadyAddresses": True}
-    pods = place.running("jobset.sigs.k8s.io/jobset-name", "sweep", 2)
+    pods = namespace.running("jobset.sigs.k8s.io/jobset-name", "sweep", 2)
     assert [pod["spec"]["hostname"] for pod in pods] == ["sweep-worker-0-0", "sweep-worker-0-1"]
     assert {pod["spec"]["schedulerName"] for pod in pods} == {"default-scheduler"}
 
 
 @pytest.fixture
-def queue(place: Place) -> Iterator[str]:
-    """A name for Kueue's objects that have no namespace, which go at the end."""
-    yield place.namespace
+def queue(namespace: Namespace) -> Iterator[str]:
+    """A name for Kueue's cluster-scoped objects, which are deleted after the test."""
+    yield namespace.name
     for plural in ("clusterqueues", "resourceflavors"):
-        place.api.delete(f"/apis/kueue.x-k8s.io/v1beta2/{plural}/{place.namespace}")
+        namespace.api.delete(f"/apis/kueue.x-k8s.io/v1beta2/{plural}/{namespace.name}")
 
 
-def _make_queue(place: Place, name: str) -> None:
+def _make_queue(namespace: Namespace, name: str) -> None:
     quota = {"name": "cpu", "nominalQuota": "32"}, {"name": "memory", "nominalQuota": "64Gi"}
     group = {"coveredResources": ["cpu", "memory"], "flavors": [{"name": name, "resources": list(quota)}]}
     rows: tuple[tuple[str, str, str, Manifest | None], ...] = (
@@ -195,37 +199,37 @@ def _make_queue(place: Place, name: str) -> None:
             name,
             {"namespaceSelector": {}, "resourceGroups": [group]},
         ),
-        (place.path("kueue.x-k8s.io/v1beta2", "localqueues"), "LocalQueue", "team", {"clusterQueue": name}),
+        (namespace.path("kueue.x-k8s.io/v1beta2", "localqueues"), "LocalQueue", "team", {"clusterQueue": name}),
     )
     for path, kind, called, spec in rows:
         manifest: Manifest = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": kind, "metadata": {"name": called}}
-        place.api.create(path, manifest if spec is None else {**manifest, "spec": spec})
+        namespace.api.create(path, manifest if spec is None else {**manifest, "spec": spec})
 
 
-def test_a_jobset_with_a_queue_is_suspended_until_kueue_admits_it(place: Place, queue: str) -> None:
+def test_a_jobset_with_a_queue_is_suspended_until_kueue_admits_it(namespace: Namespace, queue: str) -> None:
     group = "jobset.x-k8s.io/v1alpha2"
-    made = place.create(group, "jobsets", _jobset("queued", 2, {QUEUE_NAME: "team"}))
+    made = namespace.create(group, "jobsets", _jobset("queued", 2, {QUEUE_NAME: "team"}))
     assert made["spec"]["suspend"] is True
-    workloads = place.path("kueue.x-k8s.io/v1beta2", "workloads")
-    until(lambda: len(place.api.get(workloads)["items"]) == 1)
-    assert not place.pods("jobset.sigs.k8s.io/jobset-name", "queued")
-    _make_queue(place, queue)
-    place.running("jobset.sigs.k8s.io/jobset-name", "queued", 2)
-    assert place.get(group, "jobsets", "queued")["spec"]["suspend"] is False
-    [workload] = place.api.get(workloads)["items"]
+    workloads = namespace.path("kueue.x-k8s.io/v1beta2", "workloads")
+    until(lambda: len(namespace.api.get(workloads)["items"]) == 1)
+    assert not namespace.pods("jobset.sigs.k8s.io/jobset-name", "queued")
+    _make_queue(namespace, queue)
+    namespace.running("jobset.sigs.k8s.io/jobset-name", "queued", 2)
+    assert namespace.get(group, "jobsets", "queued")["spec"]["suspend"] is False
+    [workload] = namespace.api.get(workloads)["items"]
     assert workload["status"]["admission"]["clusterQueue"] == queue
-    older = place.api.get(f"/apis/kueue.x-k8s.io/v1beta1/clusterqueues/{queue}")
+    older = namespace.api.get(f"/apis/kueue.x-k8s.io/v1beta1/clusterqueues/{queue}")
     assert "cohortName" not in older["spec"], "the older version comes through Kueue's conversion"
     assert older["apiVersion"] == "kueue.x-k8s.io/v1beta1"
 
 
-def test_a_trainjob_with_a_queue_waits_for_kueue_too(place: Place, queue: str) -> None:
-    _make_queue(place, queue)
-    _make_runtime(place)
-    assert _trainjob(place, "plain", 1)["spec"]["suspend"] is False
-    assert _trainjob(place, "queued", 2, {QUEUE_NAME: "team"})["spec"]["suspend"] is True
-    place.running("jobset.sigs.k8s.io/jobset-name", "queued", 2)
-    assert place.get("trainer.kubeflow.org/v1alpha1", "trainjobs", "queued")["spec"]["suspend"] is False
+def test_a_trainjob_with_a_queue_waits_for_kueue_too(namespace: Namespace, queue: str) -> None:
+    _make_queue(namespace, queue)
+    _make_runtime(namespace)
+    assert _trainjob(namespace, "plain", 1)["spec"]["suspend"] is False
+    assert _trainjob(namespace, "queued", 2, {QUEUE_NAME: "team"})["spec"]["suspend"] is True
+    namespace.running("jobset.sigs.k8s.io/jobset-name", "queued", 2)
+    assert namespace.get("trainer.kubeflow.org/v1alpha1", "trainjobs", "queued")["spec"]["suspend"] is False
 
 
 @pytest.mark.parametrize(
@@ -242,19 +246,21 @@ def test_a_trainjob_with_a_queue_waits_for_kueue_too(place: Place, queue: str) -
     ],
 )
 def test_kubedl_makes_a_gang_of_each_role(
-    place: Place, plural: str, kind: str, field: str, roles: Manifest, groups: dict[str, int]
+    namespace: Namespace, plural: str, kind: str, field: str, roles: Manifest, groups: dict[str, int]
 ) -> None:
     group = "training.kubedl.io/v1alpha1"
     metadata = {"name": "old", "annotations": {"kubedl.io/network-mode": "host"}}
     spec = {"schedulingPolicy": {"queue": "default"}, field: roles}
-    place.create(group, plural, {"kind": kind, "metadata": metadata, "spec": spec})
-    pods = place.running("job-name", "old", 3)
+    namespace.create(group, plural, {"kind": kind, "metadata": metadata, "spec": spec})
+    pods = namespace.running("job-name", "old", 3)
     assert all(pod["spec"]["hostNetwork"] for pod in pods)
-    found = place.api.get(place.path("scheduling.volcano.sh/v1beta1", "podgroups"))["items"]
+    found = namespace.api.get(namespace.path("scheduling.volcano.sh/v1beta1", "podgroups"))["items"]
     assert {item["metadata"]["name"]: item["spec"]["minMember"] for item in found} == groups
-    # Of two releases of Kubernetes 12 versions apart: a job that runs is also told so.
+    # The status is written too, though KubeDL was made for a Kubernetes that is 12 versions older.
     until(
-        lambda: place.get(group, plural, "old").get("status", {}).get("conditions", [{}])[-1].get("type") == "Running"
+        lambda: (
+            namespace.get(group, plural, "old").get("status", {}).get("conditions", [{}])[-1].get("type") == "Running"
+        )
     )
 
 
@@ -299,10 +305,10 @@ def test_kubedl_makes_a_gang_of_each_role(
     ],
 )
 def test_admission_denies_what_the_projects_deny(
-    place: Place, group: str, plural: str, manifest: Manifest, reason: str
+    namespace: Namespace, group: str, plural: str, manifest: Manifest, reason: str
 ) -> None:
     with pytest.raises(RequestError) as caught:
-        place.create(group, plural, {**manifest, "metadata": {**manifest.get("metadata", {}), "name": "refused"}})
+        namespace.create(group, plural, {**manifest, "metadata": {**manifest.get("metadata", {}), "name": "refused"}})
     assert reason in str(caught.value)
 
 
@@ -311,8 +317,8 @@ def ensure_with(names: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(words, capture_output=True, text=True, check=False)
 
 
-def test_add_ons_are_built_ahead(addons: Sandbox) -> None:
-    """`addons` has built them all: nothing is left to do."""
+def test_toolchain_ensure_with_built_add_ons_builds_nothing(addons: Sandbox) -> None:
+    """The fixture `addons` has built them all."""
     done = ensure_with("trainer,kubedl")
     assert done.returncode == 0, done.stderr
     [line] = done.stderr.splitlines()

@@ -1,4 +1,4 @@
-"""Connections that are kept, against a server that ends them."""
+"""Connections that stay open, with a server that closes them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ ANSWER = b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 
 
 
 @contextlib.contextmanager
-def _forgetful(certificates: Certificates) -> Iterator[int]:
-    """A server that answers once on each connection and then ends it without a word; its port."""
+def _server_that_closes_after_one_response(certificates: Certificates) -> Iterator[int]:
+    """Yield the port of a server that answers once on each connection and then closes it without TLS shutdown."""
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(certificates.server, certificates.server_key)
 
@@ -43,12 +43,12 @@ def _forgetful(certificates: Certificates) -> Iterator[int]:
 
 
 @pytest.mark.parametrize(("idle", "works"), [(-1.0, True), (60.0, False)])
-def test_a_connection_that_was_idle_for_long_is_opened_again(
+def test_a_connection_that_was_idle_too_long_is_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, idle: float, works: bool
 ) -> None:
     certificates = Certificates(tmp_path)
     certificates.make()
     monkeypatch.setattr(room, "IDLE_SECONDS", idle)
-    with _forgetful(certificates) as port, Api(port, certificates) as api:
+    with _server_that_closes_after_one_response(certificates) as port, Api(port, certificates) as api:
         assert api.get("/first") == {"a": "b"}
-        assert api.healthy("/second") is works
+        assert api.is_healthy("/second") is works

@@ -1,4 +1,4 @@
-"""The sandbox's certificates, checked as strictly as the newest Python does."""
+"""The sandbox's certificates, verified as strictly as by the newest Python."""
 
 from __future__ import annotations
 

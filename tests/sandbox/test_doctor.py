@@ -1,4 +1,4 @@
-"""What the doctor says to a shell outside of a sandbox that is up, and to one in it."""
+"""The doctor in a shell outside of a running sandbox, and in a shell that uses it."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from trainform.sandbox import Sandbox, exports
 pytestmark = pytest.mark.shows("the doctor's way into a sandbox")
 ENTER = 'eval "$(trainform sandbox env)"'
 LAB = "name: lab\nnamespace: {{name: team-vision}}\ncluster: {{context: {context}}}\n"
-BY_THE_SANDBOX = ("pulumi", "pulumi_login", "kubeconfig")
+CHECKS_THAT_A_SANDBOX_FIXES = ("pulumi", "pulumi_login", "kubeconfig")
 
 
 def checks(folder: Path, *words: str, **variables: str) -> dict[str, Any]:
-    """The findings in a shell that has nothing, with these variables."""
+    """Return the doctor's checks in a shell without programs and files, with these variables."""
     nothing = {"PATH": str(folder), "HOME": str(folder), "DOCKER_HOST": f"unix://{folder}/docker.sock"}
     cache = {name: value for name, value in os.environ.items() if name.startswith("TRAINFORM_")}
     done = subprocess.run(
@@ -32,18 +32,20 @@ def checks(folder: Path, *words: str, **variables: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("context", "offered"), [(None, True), ("dev-cluster", True), ("prod-cluster", False)])
-def test_a_shell_outside(sandbox: Sandbox, tmp_path: Path, context: str | None, offered: bool) -> None:
-    """The sandbox is no way to the cluster of an environment whose context it has not."""
+def test_doctor_offers_a_running_sandbox_to_a_shell_outside_of_it(
+    sandbox: Sandbox, tmp_path: Path, context: str | None, offered: bool
+) -> None:
+    """The sandbox is not offered for an environment whose context it does not have."""
     (tmp_path / "lab.yaml").write_text(LAB.format(context=context))
     words = () if context is None else ("-e", "./lab.yaml")
     found = checks(tmp_path, *words, TRAINFORM_SANDBOX=str(sandbox.folder))
-    assert [found[name]["state"] for name in BY_THE_SANDBOX] == ["missing"] * 3
-    assert [found[name]["fix"] == ENTER for name in BY_THE_SANDBOX] == [offered] * 3
+    assert [found[name]["state"] for name in CHECKS_THAT_A_SANDBOX_FIXES] == ["missing"] * 3
+    assert [found[name]["fix"] == ENTER for name in CHECKS_THAT_A_SANDBOX_FIXES] == [offered] * 3
     assert found["docker"]["fix"] != ENTER
 
 
-def test_a_shell_in_it(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_doctor_finds_everything_in_a_shell_that_uses_the_sandbox(sandbox: Sandbox, tmp_path: Path) -> None:
     variables = {**exports(sandbox.folder), "TRAINFORM_SANDBOX": str(sandbox.folder)}
     found = checks(tmp_path, **variables)
-    assert [found[name]["state"] for name in BY_THE_SANDBOX] == ["ok"] * 3
+    assert [found[name]["state"] for name in CHECKS_THAT_A_SANDBOX_FIXES] == ["ok"] * 3
     assert ENTER not in [check["fix"] for check in found.values()]

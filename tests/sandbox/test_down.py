@@ -1,4 +1,4 @@
-"""Growing, crashing, recovering, ending: the life of one sandbox, of which the tests here are the chapters."""
+"""A sandbox is extended, killed, restarted and stopped. All tests use one sandbox, in whatever state the last test left it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.sandbox.conftest import api_of, small_settings, state_of, until
 from tests.toolchain.recording import Recording
 from trainform.errors import SandboxError
 from trainform.sandbox import Sandbox, down, exports, status, up
-from trainform.sandbox.addons import ADDONS, Installed
+from trainform.sandbox.addons import ADDONS, InstalledAddOn
 from trainform.sandbox.api import Api
 from trainform.sandbox.components import COMPONENTS, PORTS
 from trainform.sandbox.folder import Layout
@@ -48,7 +48,7 @@ up(small_settings(Path(sys.argv[1])), ensure())
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Of the sandbox that is broken here."""
+    """The folder of the sandbox that these tests break."""
     folder = tmp_path_factory.mktemp("sandbox") / "own"
     yield folder
     down(folder)
@@ -56,13 +56,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture
 def own(folder: Path, toolchain: Toolchain) -> Path:
-    """The same, up at the beginning of each test that asks for it, in whatever state the last one left it."""
+    """The same folder; the sandbox is up when a test with this fixture begins."""
     up(small_settings(folder), toolchain)
     return folder
 
 
 def _running(folder: Path) -> list[int]:
-    """Every process of this user that was started for the folder, recorded or not."""
+    """Return the id of every process that was started for the folder, recorded or not."""
     found = []
     for process in psutil.process_iter(["cmdline", "status"]):
         words = process.info["cmdline"]
@@ -72,7 +72,7 @@ def _running(folder: Path) -> list[int]:
 
 
 def _interrupted_up(folder: Path, number: signal.Signals, recorded: int) -> None:
-    """Ends as soon as so many processes are recorded: etcd is the first, the API server the second."""
+    """Run `up`, and send it a signal when so many processes are recorded: etcd is the first, the API server the second."""
     runner = subprocess.Popen([sys.executable, "-c", UP, folder], cwd=REPOSITORY, stderr=subprocess.PIPE)
     end = time.monotonic() + 300
     while len(read_processes(Layout(folder))) < recorded:
@@ -95,14 +95,14 @@ def test_ctrl_c_leaves_nothing_running_and_purge_no_folder(tmp_path: Path) -> No
     assert not down(folder, purge=True)
 
 
-def test_an_up_that_is_killed_half_way_on_a_stale_folder_can_be_run_again(folder: Path, toolchain: Toolchain) -> None:
+def test_an_up_that_was_killed_on_a_stale_folder_can_be_repeated(folder: Path, toolchain: Toolchain) -> None:
     layout = Layout(folder)
     layout.make()
-    # As after a reboot: the numbers are in use again, by others. This one is the test itself.
+    # As after a reboot: other processes have the recorded ids. This one is that of the test itself.
     rows = [{"name": "etcd", "pid": os.getpid(), "started": 1.0, "binary": sys.executable, "log": "x"}]
     layout.state.write_text(json.dumps({"format": 0, "processes": rows}))
     _interrupted_up(folder, signal.SIGKILL, recorded=4)
-    # Those that were recorded and had not begun yet never do.
+    # Processes that were recorded and did not run yet never run.
     assert set(_running(folder)) <= {process.pid for process in read_processes(layout)}
     assert not status(folder).running
     up(small_settings(folder), toolchain)
@@ -120,7 +120,7 @@ def test_two_sandboxes_run_side_by_side(sandbox: Sandbox, api: Api, own: Path) -
     assert status(own).running
 
 
-def test_a_running_sandbox_gets_an_add_on_on_its_data(own: Path, toolchain: Toolchain) -> None:
+def test_an_add_on_is_added_to_a_running_sandbox_and_its_data_stays(own: Path, toolchain: Toolchain) -> None:
     settings = small_settings(own)
     first = up(settings, toolchain)
     with api_of(own) as api:
@@ -128,16 +128,14 @@ def test_a_running_sandbox_gets_an_add_on_on_its_data(own: Path, toolchain: Tool
     assert status(own).addons == ()
     progress = Recording()
     second = up(dataclasses.replace(settings, addons=("jobset",)), toolchain, progress)
-    assert "the add-on kube-scheduler comes too: jobset cannot do without it" in progress.lines
-    assert "new in this sandbox: jobset, kube-scheduler; starting all components again, on its data" in progress.lines
+    assert "the add-on kube-scheduler is installed too: jobset cannot run without it" in progress.lines
+    assert "new in this sandbox: jobset, kube-scheduler; all components are restarted on its data" in progress.lines
     assert second == first, "kubeconfigs that were copied must go on working"
     with api_of(own) as api:
         assert api.get(f"{MAPS}/kept")["metadata"]["name"] == "kept"
 
 
-def test_killed_components_are_seen_and_up_recovers_on_the_same_data_and_with_the_add_on(
-    own: Path, toolchain: Toolchain
-) -> None:
+def test_up_restarts_killed_components_on_the_same_data_with_the_add_on(own: Path, toolchain: Toolchain) -> None:
     up(dataclasses.replace(small_settings(own), addons=("jobset",)), toolchain)
     with api_of(own) as api:
         api.apply(f"{MAPS}/kept", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "kept"}})
@@ -155,7 +153,7 @@ def test_killed_components_are_seen_and_up_recovers_on_the_same_data_and_with_th
     assert not status(own).running
     progress = Recording()
     up(small_settings(own), toolchain, progress)
-    assert "7 of 9 components of an earlier start still run: starting all again" in progress.text
+    assert "7 of 9 components of an earlier start still run; all are restarted" in progress.text
     assert status(own).running
     assert status(own).addons == ("jobset", "kube-scheduler")
     with api_of(own) as api:
@@ -166,7 +164,7 @@ def test_killed_components_are_seen_and_up_recovers_on_the_same_data_and_with_th
     assert not {p.pid for p in before.processes} & {p.pid for p in after.processes}
 
 
-def test_down_after_a_crash_ends_what_is_left_and_nothing_else(sandbox: Sandbox, own: Path) -> None:
+def test_down_after_a_crash_stops_the_other_components_and_no_other_process(sandbox: Sandbox, own: Path) -> None:
     stranger = subprocess.Popen(["sleep", "300"])
     try:
         for process in state_of(own).processes[:2]:
@@ -210,7 +208,7 @@ def test_an_add_on_that_ends_is_named_with_its_log(tmp_path: Path, toolchain: To
     state = State(small_settings(folder), toolchain.pulumi, pick_ports([*PORTS, *addon.ports], {}))
     started: list[Process] = []
     start = Start(
-        layout, state, toolchain.control_plane, [Installed(addon, BuiltPart(tmp_path / "part"))], started.extend
+        layout, state, toolchain.control_plane, [InstalledAddOn(addon, BuiltPart(tmp_path / "part"))], started.extend
     )
     with pytest.raises(SandboxError) as caught:
         start.run(time.monotonic() + 180, Recording())
@@ -221,7 +219,7 @@ def test_an_add_on_that_ends_is_named_with_its_log(tmp_path: Path, toolchain: To
 
 
 @pytest.mark.shows("a folder of somebody else")
-def test_a_folder_of_something_else_is_refused(tmp_path: Path, toolchain: Toolchain) -> None:
+def test_up_and_down_refuse_a_folder_with_other_files(tmp_path: Path, toolchain: Toolchain) -> None:
     (tmp_path / "thesis.tex").touch()
     for act in (lambda: up(small_settings(tmp_path), toolchain), lambda: down(tmp_path)):
         with pytest.raises(SandboxError, match=r"holds thesis\.tex"):

@@ -1,4 +1,4 @@
-"""The exports, read by a real shell; and the verbs as a user calls them."""
+"""The exports, evaluated by a real shell, and the commands as a user calls them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_shell_that_evaluates_them_works_in_the_sandbox(sandbox: Sandbox, tool
     assert seen["PATH"].split(os.pathsep)[0] == str(toolchain.pulumi.bin) or toolchain.pulumi.origin == "system"
 
 
-def test_exports_are_the_same_for_programs(sandbox: Sandbox) -> None:
+def test_env_as_json_equals_the_exports(sandbox: Sandbox) -> None:
     found = exports(sandbox.folder)
     printed = _run("sandbox", "env", "--json", "--folder", str(sandbox.folder))
     assert json.loads(printed.stdout) == {"unset": ["PULUMI_CONFIG_PASSPHRASE"], "export": found}
@@ -64,8 +64,8 @@ def test_status_as_a_table_as_json_and_as_exit_code(sandbox: Sandbox, tmp_path: 
     assert "not running" in nothing.stdout
 
 
-def test_up_for_programs(sandbox: Sandbox) -> None:
-    """Of a sandbox that is up already. Progress is on standard error, and with --quiet nowhere."""
+def test_up_as_json(sandbox: Sandbox) -> None:
+    """The sandbox is up already. Progress is on standard error; with --quiet there is none."""
     words = ("sandbox", "up", "--json", "--folder", str(sandbox.folder))
     done, quiet = _run(*words), _run(*words, "-q")
     assert (done.returncode, quiet.stderr) == (0, "")
@@ -91,8 +91,8 @@ def test_verbs_without_a_sandbox_say_what_to_do(tmp_path: Path) -> None:
     assert _run("sandbox", "up", "-e", "no-such-environment", "--folder", folder).returncode == 2
 
 
-def test_where_makes_nothing(tmp_path: Path) -> None:
+def test_toolchain_where_creates_no_cache(tmp_path: Path) -> None:
     found = _run("toolchain", "where", TRAINFORM_CACHE=str(tmp_path / "cache"), TRAINFORM_TOOLCHAIN="build")
     assert found.returncode == 0
-    assert "kube-apiserver: not there yet" in found.stdout
+    assert "kube-apiserver: not installed yet" in found.stdout
     assert not (tmp_path / "cache").exists()

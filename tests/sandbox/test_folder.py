@@ -1,4 +1,4 @@
-"""Where a sandbox lies and what is in its folder."""
+"""Where a sandbox's folder is, and which files it holds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from trainform.sandbox.state import read_processes, read_settings
 from trainform.toolchain import ControlPlane, PulumiTools, Toolchain
 
 
-def test_the_folder_is_the_one_named_then_the_variables_then_the_projects(
+def test_folder_is_chosen_by_option_then_variable_then_project_then_user(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project = tmp_path / "project"
@@ -37,7 +37,7 @@ def test_the_folder_is_the_one_named_then_the_variables_then_the_projects(
     assert chosen_folder(Path("mine")) == project / "stacks" / "mine"
 
 
-def test_the_passphrase_is_made_once_and_is_nobody_elses(tmp_path: Path) -> None:
+def test_passphrase_is_made_once_and_is_private(tmp_path: Path) -> None:
     layout = Layout(tmp_path / "sandbox")
     layout.make()
     first = layout.passphrase.read_text()
@@ -48,7 +48,7 @@ def test_the_passphrase_is_made_once_and_is_nobody_elses(tmp_path: Path) -> None
     assert stat.S_IMODE(layout.root.stat().st_mode) == 0o700
 
 
-def test_removing_leaves_what_is_not_ours(tmp_path: Path) -> None:
+def test_remove_all_keeps_files_that_are_not_the_sandboxes(tmp_path: Path) -> None:
     layout = Layout(tmp_path)
     layout.make()
     (tmp_path / "notes.txt").touch()
@@ -56,7 +56,7 @@ def test_removing_leaves_what_is_not_ours(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 
-def test_a_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
+def test_write_private_replaces_the_file_and_leaves_no_temporary_file(tmp_path: Path) -> None:
     path = tmp_path / "state.json"
     write_private(path, b"one")
     write_private(path, b"two")
@@ -64,7 +64,7 @@ def test_a_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == ["state.json"]
 
 
-def test_a_write_that_fails_leaves_nothing(tmp_path: Path) -> None:
+def test_write_private_that_fails_leaves_no_temporary_file(tmp_path: Path) -> None:
     path = tmp_path / "state.json"
     (path / "in-the-way").mkdir(parents=True)
     with pytest.raises(IsADirectoryError):
@@ -72,13 +72,13 @@ def test_a_write_that_fails_leaves_nothing(tmp_path: Path) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == ["state.json"]
 
 
-def test_what_a_killed_write_left_is_ours_and_is_removed(tmp_path: Path) -> None:
+def test_temporary_files_of_a_killed_write_are_removed(tmp_path: Path) -> None:
     layout = Layout(tmp_path / "sandbox")
     layout.make()
     left = [layout.root / name for name in ("state.json.4711.part", "kubeconfig.1.part", "passphrase.77.part")]
     for path in left:
         path.touch()
-    with layout.held("a test", SILENT):
+    with layout.locked("a test", SILENT):
         assert not any(path.exists() for path in left)
         assert layout.passphrase.exists()
     left[0].touch()
@@ -87,28 +87,28 @@ def test_what_a_killed_write_left_is_ours_and_is_removed(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("name", ["thesis.part", "thesis.12.part", "lock.part", "state.json.draft.part"])
-def test_a_part_of_something_else_is_not_ours(tmp_path: Path, name: str) -> None:
+def test_a_part_file_of_another_program_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / name).touch()
     with pytest.raises(SandboxError, match="is not a sandbox's folder"):
         down(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
-def test_what_appears_while_waiting_for_the_lock_is_refused_too(tmp_path: Path) -> None:
+def test_a_foreign_file_that_appears_while_down_waits_for_the_lock_is_refused(tmp_path: Path) -> None:
     layout = Layout(tmp_path / "sandbox")
     layout.make()
     caught: list[SandboxError] = []
 
-    def take_down() -> None:
+    def call_down() -> None:
         try:
             down(layout.root)
         except SandboxError as error:
             caught.append(error)
 
-    with layout.held("a test", SILENT):
-        thread = threading.Thread(target=take_down)
+    with layout.locked("a test", SILENT):
+        thread = threading.Thread(target=call_down)
         thread.start()
-        time.sleep(0.3)  # it waits now: what it looked at before is what was there before
+        time.sleep(0.3)  # `down` waits for the lock now; it checked the folder before the new file was written
         (layout.root / "thesis.tex").touch()
     thread.join()
     assert [str(error.message) for error in caught] == [f"{layout.root} is not a sandbox's folder: it holds thesis.tex"]
@@ -134,7 +134,9 @@ TOOLCHAIN = Toolchain(PulumiTools(Path("/none"), Path("/none"), "build"), Contro
 @pytest.mark.parametrize(
     "act", [status, down, exports, read_settings, lambda folder: up(SandboxSettings(folder), TOOLCHAIN)]
 )
-def test_a_file_where_the_folder_should_be_is_told(tmp_path: Path, act: Callable[[Path], object]) -> None:
+def test_a_file_in_the_place_of_the_folder_is_an_error_with_path_and_fix(
+    tmp_path: Path, act: Callable[[Path], object]
+) -> None:
     file = tmp_path / "hostname"
     file.touch()
     with pytest.raises(SandboxError) as caught:
@@ -143,21 +145,21 @@ def test_a_file_where_the_folder_should_be_is_told(tmp_path: Path, act: Callable
     assert "--folder" in caught.value.fix
 
 
-def test_a_folder_below_a_file_cannot_be_made(tmp_path: Path) -> None:
+def test_up_in_a_folder_below_a_file_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "hostname").touch()
     with pytest.raises(SandboxError, match="Not a directory"):
         up(SandboxSettings(tmp_path / "hostname" / "sandbox"), TOOLCHAIN)
 
 
 @pytest.mark.parametrize("damaged", ["", "{", "[]", "3", "[" * 100_000, '{"format": 0}'], ids=lambda text: text[:12])
-def test_of_a_damaged_state_nothing_is_known(damaged: str, tmp_path: Path) -> None:
+def test_a_damaged_state_is_read_as_no_state(damaged: str, tmp_path: Path) -> None:
     Layout(tmp_path).state.write_text(damaged)
     assert read_settings(tmp_path) is None
     assert read_processes(Layout(tmp_path)) == []
 
 
 @pytest.mark.parametrize("obstacle", [os.mkfifo, os.mkdir], ids=["pipe", "folder"])
-def test_a_state_that_is_no_file_is_refused(obstacle: Callable[[Path], None], tmp_path: Path) -> None:
+def test_a_state_that_is_not_a_regular_file_is_an_error(obstacle: Callable[[Path], None], tmp_path: Path) -> None:
     obstacle(Layout(tmp_path).state)
-    with pytest.raises(SandboxError, match=r"state.json is a (pipe|directory), not a file"):
+    with pytest.raises(SandboxError, match=r"state.json: the path leads to a (pipe|directory), not to a file"):
         read_settings(tmp_path)

@@ -1,4 +1,4 @@
-"""Free ports, and what happens when one is not free after all."""
+"""Free ports, and a port that another process takes first."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from trainform.sandbox.waiting import PortTakenError, check_alive
 from trainform.toolchain import Toolchain
 
 
-def test_every_name_gets_a_port_of_its_own() -> None:
+def test_ports_are_all_different() -> None:
     names = [f"component-{index}" for index in range(50)]
     assert len(set(pick_ports(names, {}).values())) == 50
 
 
-def test_the_wanted_port_is_taken_if_it_is_free() -> None:
+def test_the_preferred_port_is_picked_if_it_is_free() -> None:
     with socket.create_server(("127.0.0.1", 0)) as busy:
         taken = busy.getsockname()[1]
         assert pick_ports(["a"], {"a": taken})["a"] != taken
@@ -32,7 +32,7 @@ def test_the_wanted_port_is_taken_if_it_is_free() -> None:
 
 
 @pytest.mark.shows("a port that another process has")
-def test_a_port_that_was_lost_to_another_process_is_recognised(tmp_path: Path, toolchain: Toolchain) -> None:
+def test_a_component_that_finds_its_port_in_use_raises_port_taken(tmp_path: Path, toolchain: Toolchain) -> None:
     layout = Layout(tmp_path / "sandbox")
     layout.make()
     certificates = Certificates(layout.pki)

@@ -1,4 +1,4 @@
-"""Starting and ending by id and start time, with `sleep` in the place of a component."""
+"""Processes are started, recorded and stopped by id and start time; `sleep` is the component."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.sandbox.conftest import until
 from trainform.sandbox.processes import Command, Process, is_running, launch, stop, tail
 
 ENVIRONMENT = {"PATH": os.defpath}
-# Dies, as by kill -9, after the child is there and before it is recorded.
+# Exits, as after kill -9, when the child exists and is not recorded yet.
 DIES = """
 import os, sys
 from pathlib import Path
@@ -69,7 +69,7 @@ def test_a_process_that_was_not_recorded_never_runs(tmp_path: Path) -> None:
     assert not (tmp_path / "ran").exists()
 
 
-def test_stop_ends_what_ignores_the_polite_signal(tmp_path: Path) -> None:
+def test_stop_kills_a_process_that_ignores_sigterm(tmp_path: Path) -> None:
     process = _sleep(tmp_path, "trap '' TERM; echo deaf; while :; do sleep 0.05; done")
     until(lambda: tail(Path(process.log)) == ["deaf"])
     stop([process], grace=0.3)
@@ -81,7 +81,7 @@ def test_stop_ends_what_ignores_the_polite_signal(tmp_path: Path) -> None:
     [{"started": time.time() - 86_400}, {"binary": "/usr/sbin/sshd"}],
     ids=["another start time", "another program"],
 )
-def test_a_number_that_somebody_else_has_now_is_left_alone(tmp_path: Path, changed: dict[str, float | str]) -> None:
+def test_another_process_with_the_recorded_id_is_not_stopped(tmp_path: Path, changed: dict[str, float | str]) -> None:
     process = _sleep(tmp_path, "while :; do sleep 0.05; done")
     until(lambda: len(psutil.Process(process.pid).cmdline()) == 3)
     try:
@@ -93,7 +93,7 @@ def test_a_number_that_somebody_else_has_now_is_left_alone(tmp_path: Path, chang
         stop([process])
 
 
-def test_it_has_a_session_of_its_own_and_the_log_of_the_run_before_is_kept(tmp_path: Path) -> None:
+def test_a_process_has_its_own_session_and_the_previous_log_is_kept(tmp_path: Path) -> None:
     (tmp_path / "sleeper.log").write_text("why it crashed\n")
     process = _sleep(tmp_path)
     try:
@@ -103,7 +103,7 @@ def test_it_has_a_session_of_its_own_and_the_log_of_the_run_before_is_kept(tmp_p
         stop([process])
 
 
-def test_tail_of_a_long_and_of_no_log(tmp_path: Path) -> None:
+def test_tail_of_a_long_log_and_of_a_missing_log(tmp_path: Path) -> None:
     log = tmp_path / "long.log"
     log.write_bytes(b"\xff broken\n" * 100_000 + b"last\n")
     assert tail(log, 2)[1] == "last"

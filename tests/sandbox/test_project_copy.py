@@ -1,4 +1,4 @@
-"""The demo's copy of the project: it follows the project, and what the user writes in it stays."""
+"""The demo's copy of the project: it is updated from the project, and edits by the user stay."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.repository import ROOT, copy_stacks
 from tests.sandbox.test_salts import PASSPHRASE, PLAIN, SALTED, WITH_SECRET
+from tests.support.repository import ROOT, copy_stacks
 from tests.toolchain.recording import Recording
 from trainform.errors import SandboxError
 from trainform.progress import SILENT
@@ -35,7 +35,7 @@ def applied(change: Changes, copy: Files) -> dict[str, str]:
 
 
 @given(st.lists(st.tuples(PROJECTS, EDITS), min_size=1, max_size=4))
-def test_it_follows_the_project_but_for_what_the_user_edited(
+def test_the_copy_is_updated_except_for_files_that_the_user_edited(
     history: list[tuple[dict[str, str], dict[str, str]]],
 ) -> None:
     copy: dict[str, str] = {}
@@ -51,7 +51,9 @@ def test_it_follows_the_project_but_for_what_the_user_edited(
 
 
 @given(PROJECTS, PROJECTS, st.data())
-def test_interrupted_anywhere_it_goes_on(first: dict[str, str], then: dict[str, str], data: st.DataObject) -> None:
+def test_an_update_that_was_interrupted_anywhere_is_completed(
+    first: dict[str, str], then: dict[str, str], data: st.DataObject
+) -> None:
     begun = changes(first, {}, {})
     change = changes(then, first, begun.copied)
     written = data.draw(st.integers(0, len(change.write)))
@@ -64,7 +66,7 @@ def test_interrupted_anywhere_it_goes_on(first: dict[str, str], then: dict[str, 
 
 
 @given(PROJECTS)
-def test_what_the_user_makes_like_the_project_again_follows_it_again(project: dict[str, str]) -> None:
+def test_a_file_whose_edit_was_undone_is_updated_again(project: dict[str, str]) -> None:
     begun = changes(project, {}, {})
     edited = dict.fromkeys(project, "mine")
     assert set(changes(project, edited, begun.copied).edited) == project.keys()
@@ -73,7 +75,7 @@ def test_what_the_user_makes_like_the_project_again_follows_it_again(project: di
     assert changes(newer, project, back.copied).write == newer
 
 
-def test_a_salt_is_no_edit_and_a_secret_is_one() -> None:
+def test_a_new_salt_is_not_an_edit_but_a_new_secret_is() -> None:
     begun = changes({STACK: PLAIN}, {}, {})
     salted = changes({STACK: PLAIN}, {STACK: SALTED}, begun.copied)
     assert (salted.write, salted.edited) == ({}, ())
@@ -86,7 +88,7 @@ def test_a_salt_is_no_edit_and_a_secret_is_one() -> None:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A clone of the repository, as far as the demo needs it."""
+    """A clone of the repository with the files that the demo copies."""
     project = tmp_path / "clone"
     copy_stacks(project / "stacks")
     shutil.copy(ROOT / "Pulumi.yaml", project)
@@ -94,8 +96,8 @@ def project(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def place(project: Path) -> Path:
-    """The folder of its sandbox, whose passphrase there is already."""
+def sandbox_folder(project: Path) -> Path:
+    """The folder of its sandbox, which has a passphrase already."""
     layout = Layout(project / ".trainform" / "sandbox")
     layout.make()
     layout.passphrase.write_text(PASSPHRASE)
@@ -108,98 +110,102 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in files if path.is_file()}
 
 
-def test_the_copy_is_like_the_project_and_the_project_stays(project: Path, place: Path) -> None:
+def test_the_copy_equals_the_project_and_the_project_does_not_change(project: Path, sandbox_folder: Path) -> None:
     (project / "stacks" / "__pycache__").mkdir()
     (project / "stacks" / "logo.png").write_bytes(b"\x89PNG\xff\r\n")
     before = contents(project)
     (project / "stacks" / "__pycache__" / "x.pyc").touch()
-    folder = copy_project(project, place, SILENT)
-    assert folder == project / ".trainform" / "sandbox-demo" == copy_folder(place)
+    folder = copy_project(project, sandbox_folder, SILENT)
+    assert folder == project / ".trainform" / "sandbox-demo" == copy_folder(sandbox_folder)
     assert contents(folder) == before
     assert (folder / ".venv").resolve() == Path(sys.prefix).resolve()
     (project / "stacks" / "__pycache__" / "x.pyc").unlink()
     assert contents(project) == before
 
 
-def test_commands_in_the_copy_find_its_sandbox(project: Path, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_in_the_copy_find_the_sandbox_of_the_clone(
+    project: Path, sandbox_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("TRAINFORM_SANDBOX", raising=False)
-    folder = copy_project(project, place, SILENT)
+    folder = copy_project(project, sandbox_folder, SILENT)
     monkeypatch.chdir(folder / "stacks")
-    assert chosen_folder() == place
-    shutil.rmtree(place)
-    assert chosen_folder() == place, "also where `down --purge` has removed it"
+    assert chosen_folder() == sandbox_folder
+    shutil.rmtree(sandbox_folder)
+    assert chosen_folder() == sandbox_folder, "also where `down --purge` has removed it"
 
 
-def test_the_next_demo_keeps_what_the_user_edited_and_says_so(project: Path, place: Path) -> None:
-    folder = copy_project(project, place, SILENT)
+def test_the_next_demo_keeps_what_the_user_edited_and_says_so(project: Path, sandbox_folder: Path) -> None:
+    folder = copy_project(project, sandbox_folder, SILENT)
     (folder / EXPERIMENT).write_text("mine\n")
     (folder / "stacks" / "experiments" / "new.yaml").write_text("mine too\n")
     (folder / "stacks" / "experiments" / "hello.yaml").unlink()
     (project / "stacks" / "experiments" / "mnist.yaml").write_text("pulled\n")
     (project / "stacks" / "experiments" / "resnet.yaml").unlink()
     notes = Recording()
-    assert copy_project(project, place, notes) == folder
+    assert copy_project(project, sandbox_folder, notes) == folder
     assert (folder / EXPERIMENT).read_text() == "mine\n"
     assert (folder / "stacks" / "experiments" / "new.yaml").read_text() == "mine too\n"
     assert (folder / "stacks" / "experiments" / "hello.yaml").exists()
     assert (folder / "stacks" / "experiments" / "mnist.yaml").read_text() == "pulled\n"
     assert not (folder / "stacks" / "experiments" / "resnet.yaml").exists()
     (line,) = notes.lines
-    assert line.startswith(f"you have edited {EXPERIMENT} in {folder}: the demo goes on with that")
+    assert line.startswith(f"you have edited {EXPERIMENT} in {folder}, and the demo uses that")
     (folder / EXPERIMENT).unlink()
-    copy_project(project, place, SILENT)
+    copy_project(project, sandbox_folder, SILENT)
     assert (folder / EXPERIMENT).read_bytes() == (project / EXPERIMENT).read_bytes()
 
 
-def test_salts_of_a_passphrase_that_is_gone_are_stripped_and_others_stay(project: Path, place: Path) -> None:
-    folder = copy_project(project, place, SILENT)
+def test_salts_of_a_passphrase_that_is_gone_are_stripped_and_others_stay(project: Path, sandbox_folder: Path) -> None:
+    folder = copy_project(project, sandbox_folder, SILENT)
     (folder / STACK).write_text(WITH_SECRET)
-    copy_project(project, place, SILENT)
+    copy_project(project, sandbox_folder, SILENT)
     assert (folder / STACK).read_text() == WITH_SECRET, "`make stop` keeps the passphrase"
-    Layout(place).remove_all()
+    Layout(sandbox_folder).remove_all()
     notes = Recording()
-    copy_project(project, place, notes)
+    copy_project(project, sandbox_folder, notes)
     assert (folder / STACK).read_text().replace("# a comment\n", "") == PLAIN.replace("# a comment\n", "")
     assert any(f"secrets in {folder / STACK}" in line and "set them again" in line for line in notes.lines)
-    Layout(place).make()
+    Layout(sandbox_folder).make()
     again = Recording()
-    copy_project(project, place, again)
+    copy_project(project, sandbox_folder, again)
     assert not any("secrets" in line for line in again.lines)
 
 
-def test_the_salts_of_a_clone_reach_the_copy_only_if_the_sandbox_reads_them(project: Path, place: Path) -> None:
+def test_the_salts_of_a_clone_reach_the_copy_only_if_the_sandbox_reads_them(
+    project: Path, sandbox_folder: Path
+) -> None:
     (project / STACK).write_text(WITH_SECRET)
-    Layout(place).passphrase.write_text("another")
-    folder = copy_project(project, place, SILENT)
+    Layout(sandbox_folder).passphrase.write_text("another")
+    folder = copy_project(project, sandbox_folder, SILENT)
     assert "encryptionsalt" not in (folder / STACK).read_text()
     assert "secure" not in (folder / STACK).read_text()
-    Layout(place).passphrase.write_text(PASSPHRASE)
-    copy_project(project, place, SILENT)
+    Layout(sandbox_folder).passphrase.write_text(PASSPHRASE)
+    copy_project(project, sandbox_folder, SILENT)
     assert (folder / STACK).read_text() == WITH_SECRET
     assert (project / STACK).read_text() == WITH_SECRET
 
 
-def test_called_in_the_copy_the_copy_is_not_copied(project: Path, place: Path) -> None:
-    folder = copy_project(project, place, SILENT)
+def test_a_demo_that_is_started_in_its_copy_does_not_copy_the_copy(project: Path, sandbox_folder: Path) -> None:
+    folder = copy_project(project, sandbox_folder, SILENT)
     (folder / EXPERIMENT).write_text("mine\n")
-    assert copy_project(folder, place, SILENT) == folder
+    assert copy_project(folder, sandbox_folder, SILENT) == folder
     assert not (folder / ".trainform" / "sandbox-demo").exists()
-    copy_project(project, place, SILENT)
+    copy_project(project, sandbox_folder, SILENT)
     assert (folder / EXPERIMENT).read_text() == "mine\n", "that call did not take the edit for the project's"
 
 
-def test_a_folder_that_holds_something_else_is_refused(project: Path, place: Path) -> None:
-    folder = copy_folder(place)
+def test_a_folder_with_other_files_is_refused(project: Path, sandbox_folder: Path) -> None:
+    folder = copy_folder(sandbox_folder)
     (folder / "stacks").mkdir(parents=True)
     (folder / "stacks" / "__main__.py").write_text("mine\n")
     with pytest.raises(SandboxError, match="is not the demo's copy of a project: it holds stacks") as caught:
-        copy_project(project, place, SILENT)
+        copy_project(project, sandbox_folder, SILENT)
     assert "TRAINFORM_SANDBOX" in caught.value.fix
     assert [path.name for path in folder.iterdir()] == ["stacks"]
 
 
-def test_a_copy_that_failed_half_way_has_no_edits_of_the_users(project: Path, place: Path) -> None:
-    folder = copy_project(project, place, SILENT)
+def test_after_a_failed_update_no_file_is_taken_for_an_edit(project: Path, sandbox_folder: Path) -> None:
+    folder = copy_project(project, sandbox_folder, SILENT)
     first, last = project / "Pulumi.yaml", project / "stacks" / "z" / "last.yaml"
     last.parent.mkdir()
     last.touch()
@@ -207,21 +213,21 @@ def test_a_copy_that_failed_half_way_has_no_edits_of_the_users(project: Path, pl
     obstacle = folder / "stacks" / "z"
     obstacle.touch()
     with pytest.raises(SandboxError, match=str(obstacle)):
-        copy_project(project, place, SILENT)
+        copy_project(project, sandbox_folder, SILENT)
     obstacle.unlink()
     first.write_text("third\n")
     notes = Recording()
-    copy_project(project, place, notes)
+    copy_project(project, sandbox_folder, notes)
     assert notes.lines == []
     assert contents(folder) == contents(project)
 
 
 @pytest.mark.parametrize("left", [[], [".trainform"]])
-def test_what_a_killed_first_copy_left_is_ours(project: Path, place: Path, left: list[str]) -> None:
-    folder = copy_folder(place)
+def test_a_killed_first_copy_is_completed(project: Path, sandbox_folder: Path, left: list[str]) -> None:
+    folder = copy_folder(sandbox_folder)
     for name in (".", *left):
         (folder / name).mkdir(parents=True, exist_ok=True)
-    copy_project(project, place, SILENT)
+    copy_project(project, sandbox_folder, SILENT)
     assert contents(folder) == contents(project)
 
 
@@ -241,37 +247,37 @@ def test_what_a_killed_first_copy_left_is_ours(project: Path, place: Path, left:
     ],
     ids=lambda text: text[:20] if text.isascii() else "bytes",
 )
-def test_where_the_hashes_are_damaged_nothing_is_overwritten(damaged: str, project: Path, place: Path) -> None:
-    folder = copy_project(project, place, SILENT)
+def test_with_damaged_hashes_no_file_is_overwritten(damaged: str, project: Path, sandbox_folder: Path) -> None:
+    folder = copy_project(project, sandbox_folder, SILENT)
     (folder / EXPERIMENT).write_text("mine\n")
     record = folder / ".trainform" / "copied.json"
     record.write_text(damaged, errors="surrogateescape")
     notes = Recording()
-    copy_project(project, place, notes)
+    copy_project(project, sandbox_folder, notes)
     assert [line.partition(" in ")[0] for line in notes.lines] == [f"you have edited {EXPERIMENT}"]
     assert (folder / EXPERIMENT).read_text() == "mine\n"
     assert EXPERIMENT in json.loads(record.read_text())
 
 
-def test_links_follow_what_they_point_to_and_what_the_user_put_there_stays(project: Path, place: Path) -> None:
-    folder = copy_project(project, place, SILENT)
+def test_wrong_links_are_corrected_and_other_files_in_their_place_stay(project: Path, sandbox_folder: Path) -> None:
+    folder = copy_project(project, sandbox_folder, SILENT)
     (folder / ".venv").unlink()
     (folder / ".venv").symlink_to(project / "gone")
-    copy_project(project, place, SILENT)
+    copy_project(project, sandbox_folder, SILENT)
     assert (folder / ".venv").readlink() == Path(sys.prefix)
     (folder / ".venv").unlink()
     (folder / ".venv").mkdir()
-    copy_project(project, place, SILENT)
+    copy_project(project, sandbox_folder, SILENT)
     assert not (folder / ".venv").is_symlink()
 
 
-def test_folders_behind_links_are_copied(project: Path, place: Path, tmp_path: Path) -> None:
+def test_linked_folders_are_copied(project: Path, sandbox_folder: Path, tmp_path: Path) -> None:
     experiments = project / "stacks" / "experiments"
     experiments.rename(tmp_path / "shared")
     experiments.symlink_to(tmp_path / "shared")
     (tmp_path / "shared" / "round").symlink_to(tmp_path / "shared")
     (tmp_path / "shared" / "up").symlink_to(project)
-    folder = copy_project(project, place, SILENT)
+    folder = copy_project(project, sandbox_folder, SILENT)
     names = sorted(path.name for path in (folder / "stacks" / "experiments").iterdir())
     assert names == sorted(path.name for path in (tmp_path / "shared").iterdir() if not path.is_symlink())
     assert (folder / EXPERIMENT).read_bytes() == (tmp_path / "shared" / "sdxl-lora.yaml").read_bytes()
@@ -279,24 +285,28 @@ def test_folders_behind_links_are_copied(project: Path, place: Path, tmp_path: P
 
 @pytest.mark.parametrize("obstacle", [os.mkfifo, os.mkdir], ids=["pipe", "folder"])
 @pytest.mark.parametrize("name", ["hashes", "passphrase"])
-def test_what_is_no_file_is_refused(obstacle: Callable[[Path], None], name: str, project: Path, place: Path) -> None:
-    folder = copy_project(project, place, SILENT)
-    path = {"hashes": folder / ".trainform" / "copied.json", "passphrase": Layout(place).passphrase}[name]
+def test_hashes_and_passphrase_that_are_not_regular_files_are_an_error(
+    obstacle: Callable[[Path], None], name: str, project: Path, sandbox_folder: Path
+) -> None:
+    folder = copy_project(project, sandbox_folder, SILENT)
+    path = {"hashes": folder / ".trainform" / "copied.json", "passphrase": Layout(sandbox_folder).passphrase}[name]
     path.unlink()
     obstacle(path)
-    with pytest.raises(SandboxError, match=f"{re.escape(str(path))} is a (pipe|directory), not a file"):
-        copy_project(project, place, SILENT)
+    with pytest.raises(
+        SandboxError, match=f"{re.escape(str(path))}: the path leads to a (pipe|directory), not to a file"
+    ):
+        copy_project(project, sandbox_folder, SILENT)
 
 
-def test_a_pipe_among_the_stacks_is_not_copied(project: Path, place: Path) -> None:
+def test_a_pipe_among_the_stacks_is_not_copied(project: Path, sandbox_folder: Path) -> None:
     os.mkfifo(project / "stacks" / "Pulumi.z.yaml")
-    folder = copy_project(project, place, SILENT)
+    folder = copy_project(project, sandbox_folder, SILENT)
     assert not (folder / "stacks" / "Pulumi.z.yaml").exists()
 
 
-def test_a_passphrase_may_be_any_bytes(project: Path, place: Path) -> None:
-    """Pulumi takes it as it is."""
-    Layout(place).passphrase.write_bytes(b"\xff\xfe\n")
+def test_a_passphrase_may_be_any_bytes(project: Path, sandbox_folder: Path) -> None:
+    """Pulumi does not require UTF-8."""
+    Layout(sandbox_folder).passphrase.write_bytes(b"\xff\xfe\n")
     (project / STACK).write_text(WITH_SECRET)
-    folder = copy_project(project, place, SILENT)
+    folder = copy_project(project, sandbox_folder, SILENT)
     assert "encryptionsalt" not in (folder / STACK).read_text()

@@ -1,4 +1,4 @@
-"""Salts in stack files: whose they are, and stack files without them."""
+"""Salts in stack files: which passphrase they belong to, and how they are removed."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.toolchain.recording import Recording
-from trainform.sandbox import note_older_salts
+from trainform.sandbox import warn_about_other_salts
 from trainform.sandbox.folder import Layout
-from trainform.sandbox.salts import is_salt_of, readable, without_salt
+from trainform.sandbox.salts import usable_with, was_made_with, without_salt
 
 PASSPHRASE = "correct horse battery staple"  # noqa: S105 - with it pulumi 3.259 wrote the file below
 SALT = "v1:L3jw4eYLX50=:v1:PjKGLDGs6BwFyMMF:6Rhg4Xd9EEgqD4jeQiUKOaXy0qYyCg=="
@@ -32,16 +32,16 @@ WITH_SECRET = SALTED.replace(
 )
 
 
-def test_a_salt_is_of_the_passphrase_that_pulumi_made_it_with() -> None:
-    assert is_salt_of(PASSPHRASE, SALT)
-    assert not is_salt_of("incorrect", SALT)
+def test_a_salt_belongs_to_the_passphrase_that_pulumi_made_it_with() -> None:
+    assert was_made_with(PASSPHRASE, SALT)
+    assert not was_made_with("incorrect", SALT)
 
 
 @pytest.mark.parametrize(
     "salt", ["", "v1:abc", "v2" + SALT[2:], SALT.replace(":v1:", ":v2:"), "v1:%:v1:%:%", SALT + ":", "v1::v1::"]
 )
-def test_what_is_no_salt_is_of_no_passphrase(salt: str) -> None:
-    assert not is_salt_of(PASSPHRASE, salt)
+def test_an_invalid_salt_belongs_to_no_passphrase(salt: str) -> None:
+    assert not was_made_with(PASSPHRASE, salt)
 
 
 def test_a_stack_file_without_its_salt_is_the_one_that_was_committed() -> None:
@@ -56,7 +56,7 @@ VALUES = st.one_of(st.text("abc :#'\n", max_size=8), st.integers(), st.lists(st.
 
 
 @given(st.dictionaries(NAMES, VALUES), st.sampled_from(["secretsprovider", "encryptedkey", "encryptionsalt"]))
-def test_the_config_stays_as_it_is(config: dict[str, object], key: str) -> None:
+def test_without_salt_keeps_the_config(config: dict[str, object], key: str) -> None:
     text = yaml.safe_dump({"config": config, key: SALT}, sort_keys=False)
     assert yaml.safe_load(without_salt(text)) == {"config": config}
     assert yaml.safe_load(without_salt(yaml.safe_dump({key: SALT, "config": config}, sort_keys=False))) == {
@@ -65,24 +65,24 @@ def test_the_config_stays_as_it_is(config: dict[str, object], key: str) -> None:
 
 
 @pytest.mark.parametrize("text", [PLAIN, SALTED, WITH_SECRET])
-def test_what_the_passphrase_reads_is_left_alone(text: str) -> None:
-    assert readable(text, PASSPHRASE) == text
+def test_a_file_of_the_same_passphrase_is_not_changed(text: str) -> None:
+    assert usable_with(text, PASSPHRASE) == text
 
 
 @pytest.mark.parametrize("passphrase", ["incorrect", None])
-def test_what_the_passphrase_does_not_read_goes(passphrase: str | None) -> None:
-    assert readable(PLAIN, passphrase) == PLAIN
-    assert readable(SALTED, passphrase) == PLAIN
-    assert yaml.safe_load(readable(WITH_SECRET, passphrase)) == yaml.safe_load(PLAIN)
+def test_salt_and_secrets_of_another_passphrase_are_removed(passphrase: str | None) -> None:
+    assert usable_with(PLAIN, passphrase) == PLAIN
+    assert usable_with(SALTED, passphrase) == PLAIN
+    assert yaml.safe_load(usable_with(WITH_SECRET, passphrase)) == yaml.safe_load(PLAIN)
 
 
-def test_secrets_of_another_provider_go_wherever_they_are() -> None:
+def test_secrets_of_another_provider_are_removed_at_any_depth() -> None:
     text = "secretsprovider: awskms://alias/x\nconfig:\n  a:list: [{secure: v1:x}, plain]\n  a:map: {one: {secure: v1:y}}\n"
-    assert yaml.safe_load(readable(text, PASSPHRASE)) == {"config": {"a:list": ["plain"], "a:map": {}}}
+    assert yaml.safe_load(usable_with(text, PASSPHRASE)) == {"config": {"a:list": ["plain"], "a:map": {}}}
 
 
-def test_what_is_not_yaml_is_left_to_pulumi_to_refuse() -> None:
-    assert readable(f"config: [\nencryptionsalt: {SALT}\n", None) == "config: [\n"
+def test_invalid_yaml_loses_only_its_salt() -> None:
+    assert usable_with(f"config: [\nencryptionsalt: {SALT}\n", None) == "config: [\n"
 
 
 BOMB = "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 10))
@@ -101,9 +101,9 @@ BOMB = "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]
         "config: \udcff\n",
     ],
 )
-def test_what_cannot_be_read_stays_but_for_the_salt(text: str) -> None:
-    assert readable(f"{text}encryptionsalt: {SALT}\n", None) == text
-    assert readable(text, None) == text
+def test_yaml_that_cannot_be_parsed_loses_only_its_salt(text: str) -> None:
+    assert usable_with(f"{text}encryptionsalt: {SALT}\n", None) == text
+    assert usable_with(text, None) == text
 
 
 @pytest.mark.parametrize(
@@ -111,11 +111,11 @@ def test_what_cannot_be_read_stays_but_for_the_salt(text: str) -> None:
     [f'"encryptionsalt": {SALT}', f"encryptionsalt : {SALT}", f"'encryptionsalt' :\n  {SALT}", f"? encryptionsalt\n: {SALT}",
      f"encryptionsalt: &x\n  {SALT}", f"encryptionsalt: >-\n  {SALT}"],
 )  # fmt: skip
-def test_a_salt_is_seen_however_it_is_spelled(line: str) -> None:
+def test_a_salt_is_found_in_every_yaml_spelling(line: str) -> None:
     for text in (f"{PLAIN}{line}\n", f"{line}\n{PLAIN}", f"{PLAIN}{line}"):
         assert without_salt(text) == PLAIN
-        assert readable(text, None) == PLAIN
-        assert readable(text, PASSPHRASE) == text
+        assert usable_with(text, None) == PLAIN
+        assert usable_with(text, PASSPHRASE) == text
 
 
 @pytest.mark.parametrize(
@@ -123,16 +123,16 @@ def test_a_salt_is_seen_however_it_is_spelled(line: str) -> None:
 )
 def test_a_salt_in_flow_style(form: str) -> None:
     text = form.format(SALT)
-    assert readable(text, PASSPHRASE) == text
-    assert yaml.safe_load(readable(text, None)) == {"config": {"a": 1}}
+    assert usable_with(text, PASSPHRASE) == text
+    assert yaml.safe_load(usable_with(text, None)) == {"config": {"a": 1}}
 
 
-def test_what_is_below_another_key_is_no_salt() -> None:
+def test_a_salt_key_below_another_key_is_not_a_salt() -> None:
     text = "config:\n  a: |\n    encryptionsalt: x\n  encryptionsalt: y\n"
     assert without_salt(text) == text
 
 
-def test_up_names_them_before_anything_else(tmp_path: Path) -> None:
+def test_up_names_stack_files_with_other_salts_before_it_starts(tmp_path: Path) -> None:
     (tmp_path / "Pulumi.yaml").touch()
     (tmp_path / "stacks").mkdir()
     (tmp_path / "stacks" / "Pulumi.hello.dev.yaml").write_text(SALTED)
@@ -140,11 +140,11 @@ def test_up_names_them_before_anything_else(tmp_path: Path) -> None:
     up = [sys.executable, "-m", "trainform", "sandbox", "up", "--folder", str(tmp_path / "sandbox")]
     ended = subprocess.run(up, cwd=tmp_path, env={**os.environ, **nothing}, capture_output=True, text=True, check=False)
     assert ended.returncode == 1
-    assert "the salt in stacks/Pulumi.hello.dev.yaml is of another one" in ended.stderr
+    assert "the salt in stacks/Pulumi.hello.dev.yaml belongs to another one" in ended.stderr
     assert "no pulumi on PATH" in ended.stderr
 
 
-def test_before_a_new_passphrase_the_stacks_with_older_salts_are_named(tmp_path: Path) -> None:
+def test_stack_files_with_other_salts_are_named_before_a_new_passphrase_is_made(tmp_path: Path) -> None:
     stacks = tmp_path / "stacks"
     stacks.mkdir()
     (stacks / "Pulumi.hello.dev.yaml").write_text(SALTED)
@@ -154,12 +154,12 @@ def test_before_a_new_passphrase_the_stacks_with_older_salts_are_named(tmp_path:
     (stacks / "Pulumi.folder.dev.yaml").mkdir()
     layout = Layout(tmp_path / ".trainform" / "sandbox")
     notes = Recording()
-    note_older_salts(tmp_path, layout.root, notes)
+    warn_about_other_salts(tmp_path, layout.root, notes)
     (line,) = notes.lines
     assert "stacks/Pulumi.hello.dev.yaml" in line
     assert "stacks/Pulumi.quoted.dev.yaml" in line
     assert "mnist" not in line
     assert "delete the line `encryptionsalt`" in line
     layout.make()
-    note_older_salts(tmp_path, layout.root, notes)
+    warn_about_other_salts(tmp_path, layout.root, notes)
     assert len(notes.lines) == 1, "the passphrase is there: the salts are of it"

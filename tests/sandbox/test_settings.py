@@ -1,4 +1,4 @@
-"""An environment as a sandbox."""
+"""The settings of a sandbox that follow from an environment."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from trainform.errors import InputError
-from trainform.sandbox import NodePool, SandboxSettings, Taint, from_environment
+from trainform.sandbox import NodePool, SandboxSettings, Taint, settings_from_environment
 from trainform.spec.environment import Environment
 
 FOLDER = Path("/srv/sandbox")
@@ -37,8 +37,8 @@ def _environment(**changes: object) -> Environment:
     return Environment.model_validate(content)
 
 
-def test_a_pool_for_each_kind_and_one_without_accelerators() -> None:
-    settings = from_environment(_environment(), FOLDER)
+def test_there_is_a_pool_for_each_accelerator_kind_and_one_without_accelerators() -> None:
+    settings = settings_from_environment(_environment(), FOLDER)
     a800, h100, cpu = settings.pools
     assert a800 == NodePool(
         "a800",
@@ -66,20 +66,20 @@ def test_labels_and_taints_of_the_whole_cluster_are_on_every_node() -> None:
     environment = _environment(
         node_selector={"team": "ai"}, tolerations=[{"key": "reserved", "operator": "Exists"}, {"operator": "Exists"}]
     )
-    for pool in from_environment(environment, FOLDER).pools:
+    for pool in settings_from_environment(environment, FOLDER).pools:
         assert pool.labels["team"] == "ai"
         assert Taint("reserved", "", "NoSchedule") in pool.taints
 
 
-def test_a_kind_that_is_called_cpu_keeps_its_name() -> None:
+def test_an_accelerator_kind_named_cpu_keeps_its_name() -> None:
     kinds = {"cpu": {"resource": "example.com/cpu", "per_node": 1, "nodes": 1}}
-    pools = from_environment(_environment(accelerators=kinds, rdma=None), FOLDER).pools
+    pools = settings_from_environment(_environment(accelerators=kinds, rdma=None), FOLDER).pools
     assert [pool.name for pool in pools] == ["cpu", "cpu-only"]
 
 
-def test_an_environment_without_anything_is_two_plain_nodes() -> None:
+def test_an_empty_environment_makes_two_nodes_without_accelerators() -> None:
     environment = Environment.model_validate({"name": "bare", "namespace": {"name": "default"}})
-    settings = from_environment(environment, FOLDER)
+    settings = settings_from_environment(environment, FOLDER)
     assert [(pool.name, pool.count) for pool in settings.pools] == [("cpu", 2)]
     assert settings.contexts == ()
 
@@ -87,10 +87,10 @@ def test_an_environment_without_anything_is_two_plain_nodes() -> None:
 @pytest.mark.parametrize(
     ("pools", "reason"),
     [
-        ((NodePool("a800", 1, {}), NodePool("a800", 2, {})), "names two pools"),
-        ((NodePool("a800", 10_001, {}),), "more simulated nodes than one machine serves"),
+        ((NodePool("a800", 1, {}), NodePool("a800", 2, {})), "is the name of two pools"),
+        ((NodePool("a800", 10_001, {}),), "more simulated nodes than one machine can serve"),
     ],
 )
-def test_pools_that_cannot_be(pools: tuple[NodePool, ...], reason: str) -> None:
+def test_pools_with_equal_names_or_too_many_nodes_are_refused(pools: tuple[NodePool, ...], reason: str) -> None:
     with pytest.raises(InputError, match=reason):
         SandboxSettings(FOLDER, pools)

@@ -1,4 +1,4 @@
-"""What a sandbox remembers, also where somebody has edited it or a disk has lost parts of it."""
+"""The stored state of a sandbox, also after it was edited or damaged."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def state(tmp_path: Path) -> State:
     return State(settings, tools, {"etcd": 2379}, (Process("etcd", 4711, 17.5, "/bin/etcd", "etcd.log"),), True)
 
 
-def test_what_is_written_is_read(layout: Layout, state: State) -> None:
+def test_state_is_read_as_it_was_written(layout: Layout, state: State) -> None:
     write_state(layout, state)
     assert read_state(layout) == state
 
@@ -45,8 +45,8 @@ def places(content: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]
         yield from places(value, (*path, key))
 
 
-def test_damage_at_any_place_is_survived(layout: Layout, state: State) -> None:
-    """`up` then begins anew and `down` ends what it still knows of; neither ends in a traceback."""
+def test_a_state_that_is_damaged_at_any_place_raises_nothing(layout: Layout, state: State) -> None:
+    """`up` then starts again, and `down` stops the processes whose rows are intact; neither shows a traceback."""
     write_state(layout, state)
     whole = json.loads(layout.state.read_text())
     damaged = 0

@@ -1,4 +1,4 @@
-"""What a sandbox that is up offers; everything here is asked of the real components."""
+"""A running sandbox and its real components."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ def test_every_component_listens_on_loopback_only(sandbox: Sandbox) -> None:
     assert {name for name, found in addresses.items() if found} == {row.name for row in COMPONENTS if row.port}
 
 
-def test_the_collector_of_every_component_can_be_set(sandbox: Sandbox) -> None:
+def test_gogc_is_passed_to_every_component(sandbox: Sandbox) -> None:
     environments = [psutil.Process(process.pid).environ() for process in state_of(sandbox.folder).processes]
     assert {environ["GOGC"] for environ in environments} == {os.environ["GOGC"]}
 
 
 def test_files_are_for_this_user_only(sandbox: Sandbox) -> None:
-    # Below etcd and pulumi-state others write as they like; nobody gets there through the folders above.
+    # Not below etcd and pulumi-state, where other programs write: other users cannot enter the folders above.
     ours = [
         sandbox.folder,
         *sandbox.folder.iterdir(),
@@ -136,7 +136,7 @@ def test_webhooks_deny_what_volcano_denies(api: Api, path: str, manifest: dict[s
 
 
 @pytest.mark.parametrize("storage_class", [None, "cephfs-ssd"])
-def test_claims_bind_grow_and_go(api: Api, storage_class: str | None) -> None:
+def test_claims_are_bound_resized_and_deleted_with_their_volume(api: Api, storage_class: str | None) -> None:
     name = f"claim-{storage_class}".lower()
     spec: dict[str, object] = {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "2Ti"}}}
     if storage_class is not None:
@@ -163,14 +163,14 @@ def test_a_gang_runs_until_it_is_deleted(api: Api) -> None:
     pods = _pods(api, "gang")
     assert sorted(pod["spec"]["nodeName"] for pod in pods) == [f"a800-{i}" for i in range(4)]
     assert len({pod["status"]["podIP"] for pod in pods}) == 4
-    # Volcano counts them a moment after they run
+    # Volcano updates the status a moment after the pods run
     until(lambda: bool(api.get(f"{JOBS}/gang")["status"]["state"]["phase"] == "Running"))
     api.delete(f"{JOBS}/gang")
     until(lambda: not _pods(api, "gang"))
 
 
 @pytest.mark.parametrize(("code", "phase"), [("0", "Completed"), ("137", "Failed")])
-def test_a_pod_ends_by_itself_where_it_says_so(api: Api, code: str, phase: str) -> None:
+def test_a_pod_ends_after_the_time_in_its_annotation(api: Api, code: str, phase: str) -> None:
     name = f"short-{code}"
     manifest = _job(name, annotations={"sandbox.trainform.dev/run-for": "1s", "sandbox.trainform.dev/exit-code": code})
     spec = manifest["spec"]
@@ -200,7 +200,7 @@ def test_the_kubeconfig_works_for_other_clients_under_every_name(sandbox: Sandbo
         assert len(list(client.list(Node))) == 6
 
 
-def test_status_tells_what_runs(sandbox: Sandbox) -> None:
+def test_status_lists_components_and_nodes(sandbox: Sandbox) -> None:
     found = status(sandbox.folder)
     assert found.running
     assert found.url == sandbox.url

@@ -12,11 +12,11 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trainform.backends.job import job_problems
-from trainform.catalog import defaults
+from tests.support.rendering import job_problems
+from trainform import defaults
 from trainform.cluster.survey import Survey
 from trainform.escaping import escaped
-from trainform.plan.environment import environment_problems
+from trainform.rules.environment import environment_problems
 from trainform.scaffold.environment import from_survey, skeleton
 from trainform.scaffold.experiment import LauncherName, NewExperiment
 from trainform.spec import Environment, Experiment
@@ -84,12 +84,12 @@ def test_the_skeleton(name: str) -> None:
 
 
 @pytest.mark.parametrize("text", [skeleton("prod"), from_survey("prod", survey(operators=()))])
-def test_its_examples_are_right_too(text: str) -> None:
+def test_the_examples_of_the_skeleton_are_valid(text: str) -> None:
     full = read(uncommented(text))
     assert full.accelerators.keys() == {"a100"}
     assert full.storage_classes == {"fast": "cephfs-ssd"}
     assert full.rdma is not None
-    assert full.limits.require_digest
+    assert full.limits.severity == {"TF-IMG-2": "error"}
     price = re.search(r"price_per_hour: \{.*\}", text)
     assert price is not None
     priced = uncommented(text).replace("memory: 1000Gi}", f"memory: 1000Gi, {price[0]}}}")
@@ -150,7 +150,7 @@ def test_nodes_with_different_numbers() -> None:
     nodes = [node({"amd.com/gpu": count}) for count in ("8", "8", "4", "4")]
     assert kinds_of(nodes) == (
         {"gpu": (8, 2, {}, 0)},
-        ["2 nodes with 4 amd.com/gpu are left out: no label tells them apart"],
+        ["2 nodes with 4 amd.com/gpu are left out: no label distinguishes them"],
     )
 
 
@@ -171,7 +171,7 @@ def test_labels_tell_numbers_apart() -> None:
 @pytest.mark.parametrize("label", ["kubernetes.io/hostname", "topology.kubernetes.io/zone", "alpha.eksctl.io/instance-id"])  # fmt: skip
 def test_labels_of_single_nodes_and_places_are_none_of_a_kind(label: str) -> None:
     nodes = [node({"amd.com/gpu": "8"}), node({"amd.com/gpu": "4"}, {label: "a"})]
-    assert kinds_of(nodes) == ({"gpu": (8, 1, {}, 0)}, ["1 node with 4 amd.com/gpu is left out: no label tells them apart"])  # fmt: skip
+    assert kinds_of(nodes) == ({"gpu": (8, 1, {}, 0)}, ["1 node with 4 amd.com/gpu is left out: no label distinguishes them"])  # fmt: skip
 
 
 NOT_READY = {"conditions": [{"type": "Ready", "status": "False"}]}
@@ -179,7 +179,7 @@ SILENT = {"conditions": [{"type": "DiskPressure", "status": "False"}, {"type": "
 READY = {"conditions": [{"type": "Ready", "status": "True"}, {"type": "DiskPressure", "status": "False"}]}
 
 
-def test_nodes_that_no_pod_can_come_to_do_not_count() -> None:
+def test_unusable_nodes_are_not_counted() -> None:
     pool = {"pool": "a"}
     carrying = node({"amd.com/gpu": "8", "rdma/hca": "9"}, pool)
     cordoned = {**carrying, "spec": {"unschedulable": True}}
@@ -196,7 +196,9 @@ def test_nodes_that_no_pod_can_come_to_do_not_count() -> None:
 def test_a_taint_on_half_of_the_nodes() -> None:
     own = {"key": "dedicated", "value": "infer", "effect": "NoSchedule"}
     bare, tainted = [node({"amd.com/gpu": "8"})] * 2, [node({"amd.com/gpu": "8"}, None, [own])] * 3
-    note = "3 nodes with 8 amd.com/gpu and the taint dedicated=infer:NoSchedule are left out: no label tells them apart"
+    note = (
+        "3 nodes with 8 amd.com/gpu and the taint dedicated=infer:NoSchedule are left out: no label distinguishes them"
+    )
     assert kinds_of([*tainted, *bare]) == ({"gpu": (8, 2, {}, 0)}, [note])
     tainted = [node({"amd.com/gpu": "8"}, {"node-role.kubernetes.io/infer": ""}, [own])] * 3
     assert kinds_of([*tainted, *bare]) == (
@@ -211,7 +213,7 @@ def test_nodes_without_a_product_beside_others() -> None:
     nodes = [labelled, *[node({"nvidia.com/gpu": "8"})] * 2]
     assert kinds_of(nodes) == (
         {"a100": (8, 1, {PRODUCT: "A100"}, 0)},
-        ["2 nodes with 8 nvidia.com/gpu without a label of a product are left out: no label tells them apart"],
+        ["2 nodes with 8 nvidia.com/gpu without a label of a product are left out: no label distinguishes them"],
     )
     nodes = [labelled, node({"nvidia.com/gpu": "8"}, {"pool": "old"})]
     assert kinds_of(nodes)[0] == {"a100": (8, 1, {PRODUCT: "A100"}, 0), "gpu": (8, 1, {"pool": "old"}, 0)}
@@ -231,7 +233,7 @@ def test_the_taints_that_its_nodes_have_are_tolerated() -> None:
     ]
 
 
-def test_what_is_no_accelerator_is_told() -> None:
+def test_other_resources_are_listed_in_a_comment() -> None:
     text = from_survey("prod", survey(nodes=[node({"smarter-devices/fuse": "20", "hugepages-2Mi": "0", "x.io/gpu": "0"})]))  # fmt: skip
     assert "# No accelerators were found on its nodes.\n" in text
     assert "# Further resources of its nodes: smarter-devices/fuse\n" in text
@@ -253,7 +255,9 @@ def test_what_is_no_accelerator_is_told() -> None:
         (None, defaults.BACKEND, "volcano"),
     ],
 )
-def test_the_operator(operators: tuple[str, ...] | None, backend: str, admission: str) -> None:
+def test_the_first_operator_with_its_queue_system_is_chosen(
+    operators: tuple[str, ...] | None, backend: str, admission: str
+) -> None:
     text = from_survey("prod", survey(operators=operators))
     found = read(text)
     assert (found.backend, found.admission) == (backend, admission)
@@ -278,7 +282,7 @@ def test_volcanos_queues_can_be_named() -> None:
     assert job_problems(Experiment.model_validate(yaml.safe_load(text)), found) == []
 
 
-def test_a_circle_of_queues_is_no_tree() -> None:
+def test_cycles_of_queues_are_left_out() -> None:
     queues = [queue("a", "b"), queue("b", "a"), queue("c", "a")]
     found = environment(queues=queues).queues
     assert {name: request.parent for name, request in found.items()} == {"a": "root", "b": "root", "c": "root"}
@@ -305,7 +309,7 @@ def test_queues_that_are_not_open_are_left_out() -> None:
     ) in text
 
 
-def test_kueues_queues_stand_in_a_comment() -> None:
+def test_local_queues_are_listed_in_a_comment() -> None:
     found = survey(operators=("jobset", "kueue"), local_queues=named("team-b", "team-a"), queues=named("night"))
     text = from_survey("prod", found)
     assert "# LocalQueues of the namespace, for `queue` of experiments: team-a, team-b\n" in text
@@ -319,7 +323,7 @@ def test_storage_classes() -> None:
     }  # fmt: skip
 
 
-def test_what_could_not_be_read_leaves_examples() -> None:
+def test_unread_data_is_replaced_by_examples() -> None:
     text = from_survey("prod", survey(operators=None, nodes=None, storage_classes=None, queues=None, local_queues=None))
     assert read(text).accelerators == {}
     assert read(uncommented(text)).accelerators.keys() == {"a100"}
@@ -450,7 +454,9 @@ objects = st.lists(
 
 
 @given(nodes=objects, classes=objects, queues=objects, local=objects, kueue=st.booleans())
-def test_whatever_a_cluster_says(nodes: Any, classes: Any, queues: Any, local: Any, kueue: bool) -> None:
+def test_any_data_of_a_cluster_makes_a_valid_file(
+    nodes: Any, classes: Any, queues: Any, local: Any, kueue: bool
+) -> None:
     operators = ("jobset", "kueue") if kueue else ("volcano",)
     text = from_survey("prod", survey(nodes=nodes, storage_classes=classes, queues=queues, local_queues=local, operators=operators))  # fmt: skip
     assert all(line == escaped(line) and line.isascii() for line in text.splitlines())

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import get_args
-
 import pytest
 
-from trainform.backends.job import job_problems, plan_job
+from tests.support.rendering import job_problems, plan_job
+from trainform.backends.table import BACKENDS
 from trainform.plan.model import Plan
-from trainform.scaffold.experiment import STARTS, LauncherName, NewExperiment
+from trainform.scaffold.experiment import LAUNCHER_TEXTS, LauncherName, NewExperiment
 from trainform.spec import Environment, Experiment
 from trainform.spec.launchers import LAUNCHERS, Torchrun
 from trainform.spec.load import load_environment, parse
-from trainform.spec.names import BackendName
 from trainform.spec.read import parse_mapping
 
 launchers = pytest.mark.parametrize("launcher", LauncherName)
@@ -42,7 +40,7 @@ def planned(launcher: LauncherName, nodes: int = 2) -> Plan:
 
 
 def test_every_launcher_of_the_spec_can_be_written() -> None:
-    assert set(STARTS) == set(LauncherName)
+    assert set(LAUNCHER_TEXTS) == set(LauncherName)
     assert {written(launcher).launcher.kind for launcher in LauncherName} == set(LAUNCHERS)
     elastic = {launcher for launcher in LauncherName if written(launcher).launcher.elastic is not None}
     assert "elastic" in Torchrun.model_fields
@@ -73,8 +71,8 @@ def test_the_roles_that_a_launcher_needs() -> None:
     assert planned(LauncherName.TORCHRUN_ELASTIC).world.bounds == (1, 2)
 
 
-@pytest.mark.parametrize("backend", get_args(BackendName))
-def test_on_every_operator(backend: BackendName) -> None:
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_new_experiments_pass_check_on_every_operator(backend: str) -> None:
     """Some layout is right for the operator, or it cannot do what the launcher needs, and says so of the launcher."""
     refused = {}
     for launcher in LauncherName:
@@ -113,8 +111,8 @@ def test_the_first_pod_in_a_role_of_its_own(nodes: int) -> None:
 
 
 @launchers
-def test_what_is_to_know_stands_in_one_line(launcher: LauncherName) -> None:
+def test_the_note_of_a_launcher_is_one_line(launcher: LauncherName) -> None:
     lines = NewExperiment("bert", "dev", launcher, 2, None, "default").text("a/b:c").splitlines()
-    assert lines[2] == f"# {STARTS[launcher].note}"
-    assert STARTS[launcher].note.endswith(".")
+    assert lines[2] == f"# {LAUNCHER_TEXTS[launcher].note}"
+    assert LAUNCHER_TEXTS[launcher].note.endswith(".")
     assert "$" not in "".join(lines[1:])

@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.repository import ROOT
+from tests.support.repository import ROOT
 from trainform.scaffold.project import (
     CONFIG_KEYS,
     hello,
@@ -26,7 +26,13 @@ from trainform.scaffold.project import (
 def test_this_repository_has_the_same_files() -> None:
     files = project_files("trainform", ".venv", "trainform==1.2.3", "4.25.0")
     assert (ROOT / "Pulumi.yaml").read_text() == files["Pulumi.yaml"] == pulumi_yaml("trainform", ".venv")
-    for path in ("stacks/__main__.py", "stacks/Pulumi.dev.yaml", "stacks/Pulumi.hello.dev.yaml"):
+    for path in (
+        "policy/PulumiPolicy.yaml",
+        "policy/__main__.py",
+        "stacks/__main__.py",
+        "stacks/Pulumi.dev.yaml",
+        "stacks/Pulumi.hello.dev.yaml",
+    ):
         assert (ROOT / path).read_text() == files[path]
     for path in ("stacks/schemas/experiment.schema.json", "stacks/schemas/environment.schema.json"):
         assert (ROOT / path).read_text() == files[path]
@@ -73,7 +79,7 @@ def test_the_version_that_runs_is_pinned(origin: dict[str, Any] | None, expected
     assert project_files("vision", None, found, "4.25.0")["requirements.txt"].startswith(f"{expected}\n")
 
 
-def test_the_workflow_is_one() -> None:
+def test_the_workflow_is_valid_yaml() -> None:
     files = project_files("vision", None, "trainform==1.2.3", "4.25.0")
     workflow = yaml.load(files[".github/workflows/trainform.yaml"], yaml.BaseLoader)  # noqa: S506 - all is text to it
     assert workflow.keys() == {"name", "on", "permissions", "jobs"}

@@ -50,7 +50,7 @@ def test_the_same_for_machines(case: str, capsys: pytest.CaptureFixture[str]) ->
     problems = answer["experiments"][0]["problems"]
     assert len(problems) == text.count("  why: ")
     for problem in problems:
-        assert problem.keys() == {"source", "line", "path", "value", "reason", "fix"}
+        assert problem.keys() == {"source", "line", "path", "value", "reason", "fix", "code", "fingerprint"}
         assert f"  why: {problem['reason']}\n  fix: {problem['fix']}\n" in text
     places = [(problem["source"], problem["line"]) for problem in problems]
     assert places == sorted(places)
@@ -80,7 +80,7 @@ def test_ten_megabytes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     large.write_bytes(b"name: sdxl-lora\n" + b"#" * 10_000_000)
     assert check(large, capsys) == (
         "trainform: 1 problem:\nFILE: (whole file)\n"
-        "  why: is 10.0 MB long, and at most 1 MiB are read\n  fix: check the path: no such file is so long\n"
+        "  why: the file is 10.0 MB long, and at most 1 MiB are read\n  fix: check the path: no such file is so long\n"
     )
 
 
@@ -89,14 +89,14 @@ def test_not_utf8(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     latin.write_bytes("name: sdxl-lora\n# für\n".encode("latin-1"))
     assert check(latin, capsys) == (
         "trainform: 1 problem:\nFILE:2: (whole file)\n"
-        "  why: is not UTF-8 (byte 0xfc at offset 19)\n  fix: save the file as UTF-8\n"
+        "  why: the file is not UTF-8 (byte 0xfc at offset 19)\n  fix: save the file as UTF-8\n"
     )
 
 
 def test_utf16(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     wide = tmp_path / "wide.yaml"
     wide.write_bytes("name: sdxl-lora\n".encode("utf-16"))
-    assert "is not UTF-8 (byte 0xff at offset 0)" in check(wide, capsys)
+    assert "the file is not UTF-8 (byte 0xff at offset 0)" in check(wide, capsys)
 
 
 def test_a_file_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -114,7 +114,7 @@ def test_a_file_that_may_not_be_read(tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_a_name_that_is_no_experiment(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = run("check", name, "-e", "dev", capsys=capsys)
     assert code == 2
-    assert "why: is not a file of stacks/experiments/" in err
+    assert "why: no file of stacks/experiments/ has this name" in err
     if name == "sdxl-lor":
         assert "fix: did you mean sdxl-lora?" in err
 
@@ -122,7 +122,7 @@ def test_a_name_that_is_no_experiment(name: str, capsys: pytest.CaptureFixture[s
 def test_a_name_that_is_no_environment(capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = run("check", "sdxl-lora", "-e", "dve", capsys=capsys)
     assert code == 2
-    assert "environment = dve\n  why: is not a file of stacks/environments/\n  fix: did you mean dev?" in err
+    assert "environment = dve\n  why: no file of stacks/environments/ has this name\n  fix: did you mean dev?" in err
 
 
 def test_one_wrong_name_does_not_hide_the_others(capsys: pytest.CaptureFixture[str]) -> None:
@@ -155,7 +155,7 @@ def test_as_a_real_process() -> None:
 def test_in_a_terminal_that_knows_ascii_only() -> None:
     done = as_process(*arguments("role-names-clash"), PYTHONIOENCODING="ascii")
     assert done.returncode == 2
-    assert "why: reads like replica 1 of the role worker" in done.stderr
+    assert "why: the name reads like replica 1 of the role worker" in done.stderr
     assert "Traceback" not in done.stderr
 
 

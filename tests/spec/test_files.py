@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
-from tests.samples import JOB
-from trainform.catalog import defaults
+from tests.support.samples import JOB
+from trainform import defaults
 from trainform.cli.main import main
 from trainform.errors import InputError, Problem
 from trainform.spec import Experiment
@@ -45,26 +45,28 @@ def make_file(content: bytes) -> Callable[[Path], None]:
 
 
 WRONG = [
-    pytest.param(make_pipe, "is a pipe, not a file", REGULAR, id="a pipe"),
-    pytest.param(make_socket, "is a socket, not a file", REGULAR, id="a socket"),
-    pytest.param(Path.mkdir, "is a directory, not a file", REGULAR, id="a directory"),
-    pytest.param(make_link("/dev/zero"), "is a device, not a file", REGULAR, id="a device without end"),
-    pytest.param(make_link("/dev/null"), "is a device, not a file", REGULAR, id="an empty device"),
+    pytest.param(make_pipe, "the path leads to a pipe, not to a file", REGULAR, id="a pipe"),
+    pytest.param(make_socket, "the path leads to a socket, not to a file", REGULAR, id="a socket"),
+    pytest.param(Path.mkdir, "the path leads to a directory, not to a file", REGULAR, id="a directory"),
+    pytest.param(
+        make_link("/dev/zero"), "the path leads to a device, not to a file", REGULAR, id="a device without end"
+    ),
+    pytest.param(make_link("/dev/null"), "the path leads to a device, not to a file", REGULAR, id="an empty device"),
     pytest.param(
         make_link("/nowhere/x.yaml"),
-        "cannot be read: it is a link to /nowhere/x.yaml, and nothing is there",
+        "the file cannot be read: it is a link to /nowhere/x.yaml, and nothing is there",
         "check the path and its permissions",
         id="a link to nothing",
     ),
     pytest.param(
         make_link("mine.yaml"),
-        "cannot be read: too many levels of symbolic links",
+        "the file cannot be read: too many levels of symbolic links",
         "check the path and its permissions",
         id="a link to itself",
     ),
     pytest.param(
         make_file(b"a: 1\n" + b"#" * defaults.LARGEST_FILE),
-        "is 1.0 MB long, and at most 1 MiB are read",
+        "the file is 1.0 MB long, and at most 1 MiB are read",
         "check the path: no such file is so long",
         id="a file that is too long",
     ),
@@ -99,7 +101,7 @@ def test_nobody_waits_for_a_pipe(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "mine.yaml")
     code, out, err = command("check", tmp_path / "mine.yaml", "-e", tmp_path / "mine.yaml")
     assert (code, out) == (2, "")
-    assert err.count("why: is a pipe, not a file") == 1, "one problem of one file"
+    assert err.count("why: the path leads to a pipe, not to a file") == 1, "one problem of one file"
 
 
 @pytest.mark.parametrize(("make", "reason", "fix"), WRONG)
@@ -122,7 +124,7 @@ def test_standard_input_that_is_a_file(tmp_path: Path) -> None:
     os.close(writer)
     code, _, err = command("check", "/dev/stdin", "-e", "dev", stdin=reader)
     os.close(reader)
-    assert (code, "why: is a pipe, not a file" in err) == (2, True)
+    assert (code, "why: the path leads to a pipe, not to a file" in err) == (2, True)
 
 
 def test_links_are_followed(tmp_path: Path) -> None:
@@ -135,7 +137,7 @@ def test_links_are_followed(tmp_path: Path) -> None:
 def test_names_that_no_file_has(name: str, tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").touch()
     (problem,) = problems_of(tmp_path, name)
-    assert problem.reason.startswith("cannot be read: ")
+    assert problem.reason.startswith("the file cannot be read: ")
 
 
 def problems_of(root: Path, name: str) -> tuple[Problem, ...]:
@@ -150,7 +152,7 @@ def test_a_pipe_that_takes_the_place_of_the_file(tmp_path: Path, monkeypatch: py
     path.unlink()
     os.mkfifo(path)
     monkeypatch.setattr(Path, "stat", lambda asked: whole)
-    with pytest.raises(InputError, match="is a pipe, not a file"):
+    with pytest.raises(InputError, match="the path leads to a pipe, not to a file"):
         read_text(path, "mine.yaml")
 
 

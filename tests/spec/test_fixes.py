@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, create_model
 
-from tests.samples import CLUSTER, JOB
+from tests.support.samples import CLUSTER, JOB
 from trainform.errors import InputError
 from trainform.spec import Environment, Experiment
 from trainform.spec.explain import as_list, spelled
@@ -50,6 +50,54 @@ def torchrun(args: str) -> str:
 )  # fmt: skip
 def test_a_list_in_one_line(text: str, fix: str) -> None:
     assert fix_of(Experiment, text) == fix
+
+
+WORDS = 'write each word as an item of a list, numbers in quotes: [--epochs, "90"]'
+
+
+@pytest.mark.parametrize(
+    ("text", "fix"),
+    [
+        ("launcher: {command: python --token=hf_secret123}", WORDS),
+        ("launcher: {command: 'HF_TOKEN=hf_secret123 python train.py'}", WORDS),
+        ("launcher: {command: 'curl -o x https://trainer:hf_secret123@h/x'}", WORDS),
+        ("launcher: python --token hf_secret123", "write it like {torchrun: {script: /app/train.py}}"),
+        ("launcher: {torchrun: train.py --token=hf_secret123}", "write it like {script: /app/train.py}"),
+        (torchrun("--token hf_secret123"), WORDS),
+        (torchrun("--token=hf_secret123"), WORDS),
+        (torchrun("\"--token 'hf_secret123'\""), WORDS),
+        (torchrun("[--password, 99887766]"), "put it in quotes"),
+        (torchrun("[--lr, '1', --password, 99887766, --epochs, '90']"), "put it in quotes"),
+        (torchrun('[--token, "hf_secret123\\0"]'), "remove it"),
+        ("roles: {worker: {replicas: --token=hf_secret123}}", "write it without quotes and without a fraction"),
+        (r'roles: {worker: {replicas: "--token\nhf_secret123"}}', "write it without quotes and without a fraction"),
+        ("queue: [a, --password hf_secret123]", 'put it in quotes: "[…]"'),
+        ("restart: --token hf_secret123", None),
+        ("lr: --token hf_secret123", None),
+    ],
+)  # fmt: skip
+def test_a_secret_among_words_is_not_shown(text: str, fix: str | None) -> None:
+    content = parse_mapping(text, "")
+    (problem,) = parse(Experiment, {**JOB, **content.data}, content.source.written).problems
+    shown = f"{problem} {problem.as_dict()}"
+    assert "secret123" not in shown
+    assert "99887766" not in shown
+    assert fix is None or problem.fix == fix
+
+
+@pytest.mark.parametrize(
+    ("args", "shown"),
+    [
+        ("--hf-token $(HF_TOKEN) --lr 0.1", "--hf-token $(HF_TOKEN) --lr 0.1"),
+        ("[--epochs, 90]", "90"),
+        ("[--password, x, --epochs, 90]", "90"),
+        ("[90, --password, x]", "90"),
+    ],
+)
+def test_words_without_a_secret_are_shown(args: str, shown: str) -> None:
+    content = parse_mapping(torchrun(args), "")
+    (problem,) = parse(Experiment, {**JOB, **content.data}, content.source.written).problems
+    assert problem.shown_value == shown
 
 
 @given(
@@ -149,7 +197,7 @@ def test_a_tab_is_named(text: str, line: int) -> None:
     with pytest.raises(InputError) as caught:
         parse_mapping(text, "mine.yaml")
     (problem,) = caught.value.problems
-    assert (problem.line, problem.reason) == (line, "is indented with a tab, which YAML does not allow")
+    assert (problem.line, problem.reason) == (line, "the line is indented with a tab, which YAML does not allow")
     assert problem.fix == "indent the line with spaces"
 
 

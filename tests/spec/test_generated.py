@@ -10,15 +10,15 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.generators import ENVIRONMENT, experiments, patch_mappings, wild_experiments
-from tests.samples import JOB, job
-from trainform.backends import job_manifests, plan_job
-from trainform.backends.job import job_problems
+from tests.support.generators import ENVIRONMENT, experiments, patch_mappings, wild_experiments
+from tests.support.rendering import job_problems, plan_job
+from tests.support.samples import JOB, job
 from trainform.errors import InputError, Problem
 from trainform.manifests.documents import to_yaml
 from trainform.plan import Plan
-from trainform.plan.environment import environment_problems
 from trainform.plan.export import as_data
+from trainform.render import job_manifests
+from trainform.rules.environment import environment_problems
 from trainform.spec import Environment, Experiment
 from trainform.spec.libyaml import Loader
 from trainform.spec.load import parse

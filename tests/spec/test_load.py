@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.samples import CLUSTER, JOB
+from tests.support.samples import CLUSTER, JOB
 from trainform.errors import CommandLineError, InputError
 from trainform.spec import Environment, Experiment
 from trainform.spec.load import find_file, load, load_experiment, parse, project_root
@@ -163,7 +163,7 @@ def test_a_copy_has_a_name_of_its_own(tmp_path: Path, folder: str, kind: type[Ex
 
 def test_a_wrong_name_is_told_once(tmp_path: Path) -> None:
     (problem,) = load_experiment("mine", project(tmp_path, "experiments", "mine", "Hello")).problems
-    assert problem.reason.startswith("is not a DNS label")
+    assert problem.reason.startswith("the value is not a DNS label")
 
 
 @pytest.mark.parametrize("text", ["no", "on", "010", "0x10", "22:30", "1_000", "8.0", "2026-01-31 10:00:00", "~"])

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import datetime
+import inspect
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
-from tests.samples import environment, experiment
+from tests.support.samples import environment, experiment
+from trainform import defaults
+from trainform.spec import Experiment
+from trainform.spec.load import parse
+from trainform.spec.model import Model
 
 
 @pytest.mark.parametrize(
@@ -47,6 +53,23 @@ def test_refused(parts: dict[str, Any]) -> None:
         experiment(**parts)
 
 
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"env": {"HF_TOKEN": ["hf_wJalrXUtnFEMI"]}},
+        {"launcher": {"command": "python --token=hf_wJalrXUtnFEMI"}},
+        {"launcher": {"torchrun": {"script": "train.py", "args": ["--token", b"hf_wJalrXUtnFEMI"]}}},
+        {"roles": {"worker": {"environment": "hf_wJalrXUtnFEMI"}}},
+        {"roles": {"worker": {"pod_overrides": {"spec": {5: "hf_wJalrXUtnFEMI"}}}}},
+    ],
+)
+def test_a_refusal_shows_no_input(parts: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError) as caught:
+        experiment(**parts)
+    assert "wJalrXUtnFEMI" not in str(caught.value) + repr(caught.value)
+    assert "wJalrXUtnFEMI" in str(caught.value.errors()), "explain reads the input"
+
+
 def test_models_cannot_be_changed() -> None:
     with pytest.raises(ValidationError, match="frozen"):
         setattr(experiment(), "name", "other")  # noqa: B010 - the type checker sees it too
@@ -82,3 +105,49 @@ def test_borders_that_are_right() -> None:
     assert experiment(
         roles={"worker": {"pod_overrides": {"a": [None, True, -(2**63), 2**63 - 1, 0.5, "", "🚀"]}}}
     ).roles
+
+
+def test_roles_have_a_bound_in_the_model_and_in_the_schema() -> None:
+    """Each is a component in every preview. The bad file `too-many-roles` has the message."""
+    data = {"name": "sweep", "image": "registry.example.com/ai/train:1.0", "launcher": {"command": ["train"]}}
+    fits: dict[str, Any] = {f"worker-{number}": {} for number in range(defaults.MOST_ROLES)}
+    assert parse(Experiment, {**data, "roles": fits}).problems == []
+    (problem,) = parse(Experiment, {**data, "roles": {**fits, "one-more": {}}}).problems
+    assert problem.path == "roles"
+    assert problem.reason == "the value has more than 64 entries"
+    assert Experiment.model_json_schema()["properties"]["roles"]["maxProperties"] == 64
+
+
+def nested(levels: int, innermost: Any) -> Any:
+    return innermost if levels == 0 else {"a": nested(levels - 1, innermost)}
+
+
+@pytest.mark.parametrize(
+    ("patch", "reason"),
+    [
+        (nested(41, 1), "the patch is nested deeper than 40 levels"),
+        (nested(500, 1), "the patch is nested deeper than 40 levels"),
+        ({"\ud800": 1}, "the text holds half a character, which no encoding knows"),
+        ({"spec": [{"a\0": 1}]}, "the text holds a NUL character, which no process can be given"),
+    ],
+    ids=["one level too deep", "too deep for pydantic", "half a character in a key", "NUL in a key"],
+)
+def test_a_patch_from_python_that_no_file_can_hold(patch: dict[str, Any], reason: str) -> None:
+    """Files have the same bounds, held by `spec.events` and `spec.nodes`."""
+    for parts in ({"manifest_overrides": {"job": patch}}, {"roles": {"worker": {"pod_overrides": patch}}}):
+        with pytest.raises(ValidationError, match=reason):
+            experiment(**parts)
+    assert experiment(manifest_overrides={"job": nested(40, 1)}).manifest_overrides
+
+
+def derived(model: type[Model]) -> Iterator[type[Model]]:
+    for each in model.__subclasses__():
+        yield each
+        yield from derived(each)
+
+
+@pytest.mark.parametrize("model", [each for each in derived(Model) if each.__module__.startswith("trainform.spec.")])
+def test_no_annotation_is_a_text(model: type[Model]) -> None:
+    """pydantic would compile and evaluate each of them at every start of the command line."""
+    texts = [name for name, value in inspect.get_annotations(model).items() if isinstance(value, str)]
+    assert texts == []

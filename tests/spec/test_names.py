@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from tests.samples import experiment
+from tests.support.samples import experiment
 from trainform.spec import names
 
 LONG = "a" * 63
@@ -51,6 +51,8 @@ CASES = {
         ["never", "on-failure", "all-when-evicted", "1 times", "1 time", "3 times", "999999999 times"],
         ["", "Never", "0 times", "times", "-1 times", "3", "3  times", "1000000000 times", "three times", "all"],
     ),
+    names.FINGERPRINT: (["0" * 16, "1a2b3c4d" * 2], ["", "1a2b3c4d" * 2 + "5", "1a2b3c4d", "1A2B3C4D" * 2, "1a2b3c4d" * 2 + "\n"]),
+    names.RULE: (["TF-IMG-1", "TF-COST-12"], ["", "IMG-1", "TF-IMG-0", "TF-img-1", "TF-IMG", "TF-IMG-1\n"]),
     names.REGISTRY: (["registry.example.com", "localhost:5000/ai"], ["", "https//x?", "-a"]),
     names.IMAGE: (
         ["python", "a/b:tag", "registry.example.com:5000/a/b@sha256:" + "0" * 64, "a:1@sha256:" + "f" * 64, "a__b", "a--b"],

@@ -46,29 +46,29 @@ NOT_PLAIN = "which is not plain data"
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
-        ("!!bool abc", "is not true or false"),
-        ("!!bool ''", "is not true or false"),
-        ("!<tag:yaml.org,2002:bool> x", "is not true or false"),
-        ("!!timestamp abc", "is not a date that exists"),
-        ("!!timestamp ''", "is not a date that exists"),
-        ("2026-13-45", "is not a date that exists"),
-        ("2026-02-30", "is not a date that exists"),
-        ("2026-01-31T25:00:00Z", "is not a date that exists"),
-        ("2026-01-31T00:00:00+99:99", "is not a date that exists"),
-        ("!!int x", "is not a whole number"),
-        ("!!int ''", "is not a whole number"),
-        ("!!int '-'", "is not a whole number"),
-        ("!!int 08", "is not a whole number"),
-        ("!!int 0b", "is not a whole number"),
-        ("!!int 1:x", "is not a whole number"),
-        ("!!float x", "is not a number"),
-        ("!!float ''", "is not a number"),
-        ("!!float '.'", "is not a number"),
-        ("9" * 5000, "has 5000 characters, and no number or date has more than 100"),
-        ("0x" + "f" * 5000, "has 5002 characters, and no number or date has more than 100"),
-        ("1:" + "1:" * 50_000 + "1", "has 100003 characters, and no number or date has more than 100"),
-        ("9223372036854775808", "is a whole number of more than 64 bits"),
-        ("59:59:59:59:59:59:59:59:59:59:59:59", "is a whole number of more than 64 bits"),
+        ("!!bool abc", "the value is not true or false"),
+        ("!!bool ''", "the value is not true or false"),
+        ("!<tag:yaml.org,2002:bool> x", "the value is not true or false"),
+        ("!!timestamp abc", "the value is not a date that exists"),
+        ("!!timestamp ''", "the value is not a date that exists"),
+        ("2026-13-45", "the value is not a date that exists"),
+        ("2026-02-30", "the value is not a date that exists"),
+        ("2026-01-31T25:00:00Z", "the value is not a date that exists"),
+        ("2026-01-31T00:00:00+99:99", "the value is not a date that exists"),
+        ("!!int x", "the value is not a whole number"),
+        ("!!int ''", "the value is not a whole number"),
+        ("!!int '-'", "the value is not a whole number"),
+        ("!!int 08", "the value is not a whole number"),
+        ("!!int 0b", "the value is not a whole number"),
+        ("!!int 1:x", "the value is not a whole number"),
+        ("!!float x", "the value is not a number"),
+        ("!!float ''", "the value is not a number"),
+        ("!!float '.'", "the value is not a number"),
+        ("9" * 5000, "the value has 5000 characters, and no number or date has more than 100"),
+        ("0x" + "f" * 5000, "the value has 5002 characters, and no number or date has more than 100"),
+        ("1:" + "1:" * 50_000 + "1", "the value has 100003 characters, and no number or date has more than 100"),
+        ("9223372036854775808", "the value is a whole number of more than 64 bits"),
+        ("59:59:59:59:59:59:59:59:59:59:59:59", "the value is a whole number of more than 64 bits"),
     ],
 )
 def test_values_that_are_not_what_they_look_like(value: str, reason: str, read: Read) -> None:
@@ -82,25 +82,25 @@ def test_values_that_are_not_what_they_look_like(value: str, reason: str, read: 
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
-        ("!!binary YQ==", f"has the tag !!binary, {NOT_PLAIN}"),
-        ("!!binary é", f"has the tag !!binary, {NOT_PLAIN}"),
-        ("!!set {a, b}", f"has the tag !!set, {NOT_PLAIN}"),
-        ("!!set x", f"has the tag !!set, {NOT_PLAIN}"),
-        ("!!omap [a: 1]", f"has the tag !!omap, {NOT_PLAIN}"),
-        ("!!pairs [a: 1, a: 2]", f"has the tag !!pairs, {NOT_PLAIN}"),
-        ("!!python/object/apply:os.system [id]", f"has the tag !!python/object/apply:os.system, {NOT_PLAIN}"),
-        ("!!python/name:os.system ''", f"has the tag !!python/name:os.system, {NOT_PLAIN}"),
-        ("!mine x", f"has the tag !mine, {NOT_PLAIN}"),
-        ("!<x:y> x", f"has the tag !<x:y>, {NOT_PLAIN}"),
-        ("!!value x", f"has the tag !!value, {NOT_PLAIN}"),
-        ("!!merge x", f"has the tag !!merge, {NOT_PLAIN}"),
-        ("!!str [x]", "has the tag !!str, which is for one value"),
-        ("!!bool {x: 1}", "has the tag !!bool, which is for one value"),
-        ("!!null [x]", "has the tag !!null, which is for one value"),
-        ("!!seq x", "has the tag !!seq, which is for a list"),
-        ("!!seq {x: 1}", "has the tag !!seq, which is for a list"),
-        ("!!map [x]", "has the tag !!map, which is for a mapping"),
-        ("!!map x", "has the tag !!map, which is for a mapping"),
+        ("!!binary YQ==", f"the value has the tag !!binary, {NOT_PLAIN}"),
+        ("!!binary é", f"the value has the tag !!binary, {NOT_PLAIN}"),
+        ("!!set {a, b}", f"the value has the tag !!set, {NOT_PLAIN}"),
+        ("!!set x", f"the value has the tag !!set, {NOT_PLAIN}"),
+        ("!!omap [a: 1]", f"the value has the tag !!omap, {NOT_PLAIN}"),
+        ("!!pairs [a: 1, a: 2]", f"the value has the tag !!pairs, {NOT_PLAIN}"),
+        ("!!python/object/apply:os.system [id]", f"the value has the tag !!python/object/apply:os.system, {NOT_PLAIN}"),
+        ("!!python/name:os.system ''", f"the value has the tag !!python/name:os.system, {NOT_PLAIN}"),
+        ("!mine x", f"the value has the tag !mine, {NOT_PLAIN}"),
+        ("!<x:y> x", f"the value has the tag !<x:y>, {NOT_PLAIN}"),
+        ("!!value x", f"the value has the tag !!value, {NOT_PLAIN}"),
+        ("!!merge x", f"the value has the tag !!merge, {NOT_PLAIN}"),
+        ("!!str [x]", "the value has the tag !!str, which is for one value"),
+        ("!!bool {x: 1}", "the value has the tag !!bool, which is for one value"),
+        ("!!null [x]", "the value has the tag !!null, which is for one value"),
+        ("!!seq x", "the value has the tag !!seq, which is for a list"),
+        ("!!seq {x: 1}", "the value has the tag !!seq, which is for a list"),
+        ("!!map [x]", "the value has the tag !!map, which is for a mapping"),
+        ("!!map x", "the value has the tag !!map, which is for a mapping"),
     ],
 )
 def test_tags(value: str, reason: str, read: Read) -> None:
@@ -113,20 +113,20 @@ def test_tags(value: str, reason: str, read: Read) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "path", "value", "reason", "fix"),
     [
-        ("a: =", 1, "a", "=", "is a sign of YAML's own", 'put it in quotes: "="'),
-        ("a: <<", 1, "a", "<<", "is a sign of YAML's own", 'put it in quotes: "<<"'),
-        ("a: 1\nb: {<<: 5}", 2, "b.<<", "5", "merges what is not a mapping", "name a mapping, such as *defaults, or a list of mappings"),
-        ("x: &x {a: 1}\nb: {<<: [*x, [*x]]}", 2, "b.<<", [], "merges what is not a mapping", "name a mapping, such as *defaults, or a list of mappings"),
-        ("a: 1\n? [b]\n: 1", 2, "", [], "has a key that is a list or a mapping", "write one word as the key"),
-        ("a: 1\nb: {? {c: 1} : 1}", 2, "b", {}, "has a key that is a list or a mapping", "write one word as the key"),
-        ("a: {2026-02-30: x}", 1, "a.2026-02-30", "2026-02-30", "is a key that is not text", 'put it in quotes: "2026-02-30"'),
-        ("a: {!mine b: x}", 1, "a.b", "b", "has the tag !mine, which is not plain data", "remove the tag"),
-        ("a: 1\nb: [*py]", 2, "", None, "holds an alias (*) in column 5 of which no anchor stands before it", "put it in quotes if it is text"),
-        ("a: &x 1\nb: &x 2", 2, "", None, "holds an anchor (&) in column 4 that stands twice, first in line 1", "give the second one another name, or put it in quotes if it is text"),
-        ("a: 1\nb: x\x07y", 2, "", "\x07", "is a character that YAML does not allow (U+0007)", "remove it, or write it in double quotes as \"\\x07\""),
-        ("a: 1\nb: \0", 2, "", "\0", "is a character that YAML does not allow (U+0000)", "remove it, or write it in double quotes as \"\\x00\""),
-        ("a: 1\nb: \uffff", 2, "", "\uffff", "is a character that YAML does not allow (U+FFFF)", "remove it, or write it in double quotes as \"\\uffff\""),
-        ("a: &x {b: *x}", 1, "a", None, "is nested deeper than 40 levels once its aliases are followed", "write the values out, without an alias of what it stands in"),
+        ("a: =", 1, "a", "=", "the value is a sign of YAML's own", 'put it in quotes: "="'),
+        ("a: <<", 1, "a", "<<", "the value is a sign of YAML's own", 'put it in quotes: "<<"'),
+        ("a: 1\nb: {<<: 5}", 2, "b.<<", "5", "the key `<<` merges what is not a mapping", "name a mapping, such as *defaults, or a list of mappings"),
+        ("x: &x {a: 1}\nb: {<<: [*x, [*x]]}", 2, "b.<<", [], "the key `<<` merges what is not a mapping", "name a mapping, such as *defaults, or a list of mappings"),
+        ("a: 1\n? [b]\n: 1", 2, "", [], "the mapping has a key that is a list or a mapping", "write one word as the key"),
+        ("a: 1\nb: {? {c: 1} : 1}", 2, "b", {}, "the mapping has a key that is a list or a mapping", "write one word as the key"),
+        ("a: {2026-02-30: x}", 1, "a.2026-02-30", "2026-02-30", "the key is not text", 'put it in quotes: "2026-02-30"'),
+        ("a: {!mine b: x}", 1, "a.b", "b", "the value has the tag !mine, which is not plain data", "remove the tag"),
+        ("a: 1\nb: [*py]", 2, "", None, "the line holds an alias (*) in column 5 of which no anchor stands before it", "put it in quotes if it is text"),
+        ("a: &x 1\nb: &x 2", 2, "", None, "the line holds an anchor (&) in column 4 that stands twice, first in line 1", "give the second one another name, or put it in quotes if it is text"),
+        ("a: 1\nb: x\x07y", 2, "", "\x07", "the file has a character that YAML does not allow (U+0007)", "remove it, or write it in double quotes as \"\\x07\""),
+        ("a: 1\nb: \0", 2, "", "\0", "the file has a character that YAML does not allow (U+0000)", "remove it, or write it in double quotes as \"\\x00\""),
+        ("a: 1\nb: \uffff", 2, "", "\uffff", "the file has a character that YAML does not allow (U+FFFF)", "remove it, or write it in double quotes as \"\\uffff\""),
+        ("a: &x {b: *x}", 1, "a", None, "the file is nested deeper than 40 levels once its aliases are followed", "write the values out, without an alias of what it stands in"),
     ],
 )  # fmt: skip
 def test_signs(text: str, line: int, path: str, value: object, reason: str, fix: str, read: Read) -> None:
@@ -144,7 +144,7 @@ def test_half_a_character(read: Read) -> None:
     assert document is not None
     walk.visit(document)
     assert [(found.line, found.reason) for found in walk.problems] == [
-        (1, "holds half a character, which is no text"), (2, "holds half a character, which is no text"),
+        (1, "the text holds half a character, which no encoding knows"), (2, "the text holds half a character, which no encoding knows"),
     ]  # fmt: skip
 
 
@@ -152,7 +152,7 @@ def test_a_bomb_of_aliases_is_told_with_its_line(read: Read) -> None:
     text = "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 10))
     (problem,) = read(text)[1]
     assert (problem.line, problem.path) == (6, "a5")
-    assert problem.reason == "holds more than 50000 values once its aliases are followed"
+    assert problem.reason == "the file holds more than 50000 values once its aliases are followed"
 
 
 def test_encodings(read: Read) -> None:
@@ -160,9 +160,9 @@ def test_encodings(read: Read) -> None:
         (problem,) = read("name: für".encode(encoding))[1]
         assert (problem.line, problem.fix) == (1, "save the file as UTF-8")
     (problem,) = read("name: x".encode("utf-16-be"))[1]
-    assert problem.reason == "is a character that YAML does not allow (U+0000)"
+    assert problem.reason == "the file has a character that YAML does not allow (U+0000)"
     (problem,) = read(b"a: 1\nb: \xed\xa0\x80")[1]  # half a character
-    assert (problem.line, problem.reason) == (2, "is not UTF-8 (byte 0xed at offset 8)")
+    assert (problem.line, problem.reason) == (2, "the file is not UTF-8 (byte 0xed at offset 8)")
 
 
 def test_every_value_is_told_at_once(read: Read) -> None:
@@ -241,7 +241,7 @@ def test_half_a_character_in_a_tag(read: Read) -> None:
     """libyaml's answer is an error of Python's, without a line."""
     (problem,) = read("a: 1\nenv: {A: !%ED%A0%80 x}\n")[1]
     assert (problem.line, problem.path) == (2, "")
-    assert problem.reason.startswith("is not YAML that can be read: ")
+    assert problem.reason.startswith("the file is not YAML that can be read: ")
 
 
 def test_a_secret_stays_one(read: Read) -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.samples import environment, experiment
+from tests.support.samples import environment, experiment
+from trainform.check import check_experiment
 from trainform.errors import InputError
-from trainform.examine import resolve
 from trainform.spec.load import load_experiment, with_runtime_file
 
 EXPERIMENT = """\
@@ -42,7 +42,9 @@ def test_an_experiment_written_in_python(project: Path, monkeypatch: pytest.Monk
     made = experiment(runtime={"name": "shared", "file": "runtimes/shared.yaml"})
     assert made.runtime is not None
     assert made.runtime.content is None
-    read, _ = resolve(made, environment())
+    job = check_experiment(made, environment()).job
+    assert job is not None
+    read = job.experiment
     assert read.runtime is not None
     assert read.runtime.content == {"kind": "ClusterTrainingRuntime"}
     assert read.model_dump() == made.model_dump(), "what is in the file is no field"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tests.stack_configs import CASES, Case
+from tests.support.stack_configs import CASES, Case
 from trainform.errors import InputError
 from trainform.spec.stack import Stack, load_stack, run_number
 

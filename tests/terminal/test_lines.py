@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from tests.unseen import HALF, texts, unseen
-from trainform.terminal.lines import echo, echo_json, forgiving_stream
+from tests.support.unseen import HALF, texts, unseen
+from trainform.terminal.lines import echo, echo_json, output_stream
 
 
 @given(texts)
-def test_a_line_is_one_line(text: str) -> None:
+def test_line_ends_inside_a_line_are_escaped(text: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         stream = io.StringIO()
         patch.setattr(sys, "stdout", stream)
@@ -50,7 +50,7 @@ def test_a_closed_stream(words: str, code: int, closed: str, tmp_path: Path) -> 
     assert "Traceback" not in done.stdout + done.stderr
 
 
-def test_json_for_other_programs_is_what_it_was(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_is_not_changed_by_escaping(capsys: pytest.CaptureFixture[str]) -> None:
     data = {"a\nb": "\x1b[31m\u202e\x7f für", "c": [1, None]}
     echo_json(data)
     text = capsys.readouterr().out
@@ -59,6 +59,6 @@ def test_json_for_other_programs_is_what_it_was(capsys: pytest.CaptureFixture[st
     assert not unseen(text)
 
 
-def test_the_stream_is_the_one_of_now(capsys: pytest.CaptureFixture[str]) -> None:
-    assert forgiving_stream() is sys.stdout
-    assert forgiving_stream(err=True) is sys.stderr
+def test_a_redirected_stream_is_used(capsys: pytest.CaptureFixture[str]) -> None:
+    assert output_stream() is sys.stdout
+    assert output_stream(err=True) is sys.stderr

@@ -12,10 +12,10 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from tests.unseen import FORGED, MARKUP, SAMPLES, texts, unseen
+from tests.support.unseen import FORGED, MARKUP, SAMPLES, texts, unseen
 from trainform.cli.progress import LineProgress, TerminalProgress
-from trainform.rehearsal.display import ConsoleDisplay
-from trainform.rehearsal.records import PodRecord
+from trainform.rehearsal.run.display import ConsoleDisplay
+from trainform.rehearsal.run.records import PodRecord
 from trainform.terminal.screen import Screen, coloured, screen
 
 OURS = re.compile(r"\x1b\[[0-9;]*m|\x1b\[[0-9]*[AK]|\x1b\[2K|\x1b\[\?25[lh]|\r")
@@ -35,7 +35,7 @@ def table(text: str) -> Table:
 
 
 @given(texts)
-def test_whatever_is_printed(text: str) -> None:
+def test_no_printed_text_has_control_characters(text: str) -> None:
     for terminal in (False, True):
         console, stream = on(terminal)
         console.print(text, soft_wrap=True)
@@ -46,7 +46,7 @@ def test_whatever_is_printed(text: str) -> None:
 
 
 @given(texts)
-def test_progress_and_rehearsals(text: str) -> None:
+def test_progress_and_rehearsals_are_escaped(text: str) -> None:
     for terminal in (False, True):
         console, stream = on(terminal)
         progress = TerminalProgress(console)
@@ -71,7 +71,7 @@ def test_markup_is_shown_as_typed(text: str) -> None:
     assert stream.getvalue().count(text) == 7
 
 
-def test_markup_in_a_line_that_moves() -> None:
+def test_markup_in_a_progress_line_is_shown_as_typed() -> None:
     console, stream = on(terminal=True)
     with TerminalProgress(console).step("[red]x[/]"):
         pass
@@ -79,7 +79,7 @@ def test_markup_in_a_line_that_moves() -> None:
 
 
 @pytest.mark.parametrize("text", [*FORGED, *SAMPLES])
-def test_a_string_is_one_line(text: str) -> None:
+def test_a_string_is_printed_on_one_line(text: str) -> None:
     console, stream = on(terminal=False)
     console.print(f"a{text}b", soft_wrap=True)
     assert len(stream.getvalue().splitlines()) == 1
@@ -88,7 +88,7 @@ def test_a_string_is_one_line(text: str) -> None:
     assert lines == [text], "its writer escapes"
 
 
-def test_colours_of_a_pod_stay_and_nothing_else() -> None:
+def test_only_colours_of_a_pods_output_stay() -> None:
     console, stream = on(terminal=True)
     line = "\x1b[31mred\x1b[0m\x1b[2J\x1b[3A \x1b]8;;http://x\x1b\\link\x1b]0;title\x07 \x9b2J \x1b[?25l\tend"
     console.print(coloured(line), soft_wrap=True)
@@ -98,7 +98,7 @@ def test_colours_of_a_pod_stay_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("digits", ["1" * 5000, "38;5;" + "1" * 5000, ";" * 5000, "9" * 30])
-def test_a_colour_of_thousands_of_digits_is_none(digits: str) -> None:
+def test_a_colour_with_thousands_of_digits_is_ignored(digits: str) -> None:
     assert coloured(f"a\x1b[{digits}mb").plain == "ab"
 
 
@@ -117,7 +117,7 @@ def test_an_eighth_colour_of_a_palette_conceals_nothing() -> None:
     assert stream.getvalue().startswith("\x1b["), "the colour stays"
 
 
-def test_a_live_table_moves() -> None:
+def test_a_live_table_is_redrawn() -> None:
     console, stream = on(terminal=True)
     with Live(table("\x1b[31m"), console=console, refresh_per_second=20, transient=True):
         pass
@@ -126,7 +126,7 @@ def test_a_live_table_moves() -> None:
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
-def test_a_terminal_that_knows_little(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dumb_terminal_gets_plain_lines(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
     raw = io.BytesIO()
     monkeypatch.setattr("sys.stdout", io.TextIOWrapper(raw, encoding))
     console = screen(piped_width=100)

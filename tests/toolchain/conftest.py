@@ -1,4 +1,4 @@
-"""A cache folder of its own for each test, a Go module small enough to be built in a second, and an internet."""
+"""A separate cache folder for each test, a Go module that is built in a second, and a simulated internet."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SOURCE = "package main\n\nvar greeting string\n\nfunc main() { println(greeting)
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """TRAINFORM_CACHE: no test sees the user's tools, or leaves something among them."""
+    """Set TRAINFORM_CACHE to a new folder, so that tests neither see nor change the user's cache."""
     folder = tmp_path / "cache"
     monkeypatch.setenv("TRAINFORM_CACHE", str(folder))
     monkeypatch.delenv("TRAINFORM_TOOLCHAIN", raising=False)
@@ -26,7 +26,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def pins(tmp_path: Path) -> Path:
-    """Pins of one part, `TINY`, which needs no module but its own."""
+    """Pins of one part, `TINY`, which needs no other module."""
     folder = tmp_path / "pins" / "tiny"
     folder.mkdir(parents=True)
     (folder / "go.mod").write_text("module trainform/tiny\n\ngo 1.26.0\n")
@@ -36,7 +36,7 @@ def pins(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def internet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Internet]:
-    """Everything that this process and its children ask of the internet is answered here."""
+    """Send all HTTPS requests of this process and its children to a simulated internet."""
     (tmp_path / "authority").mkdir()
     for name in ("https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"):
         monkeypatch.delenv(name, raising=False)

@@ -1,6 +1,6 @@
-"""The internet as a proxy on loopback: real host names, TLS with an authority of its own, and answers that can go wrong in every way.
+"""A simulated internet: a proxy on loopback with real host names, TLS with its own authority, and responses with all kinds of errors.
 
-What asks it needs no seam: `https_proxy` and `SSL_CERT_FILE` in the environment are enough.
+Clients use it through `https_proxy` and `SSL_CERT_FILE` in the environment, without changes to their code.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ CONFIGURATION = "application/vnd.oci.image.config.v1+json"
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """What somebody asked."""
+    """A request that was received."""
 
     method: str
     url: str
@@ -44,8 +44,8 @@ class Request:
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """`cut`: the connection ends after so many bytes. `stall`: nothing more comes after so many, until the end of the test. `pace`: seconds
-    between two of fifty pieces."""
+    """A response. `cut`: the connection is closed after so many bytes. `stall`: after so many bytes nothing is sent until the end of the test.
+    `pace`: the body is sent in fifty pieces, with so many seconds between them."""
 
     body: bytes = b""
     status: int = 200
@@ -63,7 +63,7 @@ def redirect(url: str) -> Answer:
 
 
 class Internet:
-    """`sites` maps addresses to answers. An address that is not there is not found; a host that is not there cannot be reached."""
+    """`sites` maps URLs to responses. An unknown URL is answered with 404; an unknown host cannot be reached."""
 
     def __init__(self, folder: Path) -> None:
         self.sites: dict[str, Site] = {}
@@ -118,7 +118,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         pass
 
     def do_CONNECT(self) -> None:
-        """A tunnel to a host, whose other end is here too."""
+        """Open a tunnel to a host, which is this server too."""
         self.host = self.path.removesuffix(":443")
         if self.host in self.server.internet.silent:
             self.server.internet.over.wait()
@@ -135,7 +135,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
                 with self.rfile, self.wfile:
                     self.handle_one_request()
         except OSError:
-            pass  # the other side may go at any time
+            pass  # the client may close the connection at any time
         finally:
             self.rfile, self.wfile = plain
 
@@ -163,7 +163,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
 
 class _Authority:
-    """Certificates for any host, and the one to trust."""
+    """A certificate authority that signs certificates for any host."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -208,7 +208,7 @@ def sha256(content: bytes) -> str:
 
 
 def archive(members: Mapping[str, bytes]) -> bytes:
-    """A .tar.gz of programs; a name that ends with a slash is a folder."""
+    """Return a .tar.gz with programs; a name that ends with a slash is a folder."""
     file = io.BytesIO()
     with tarfile.open(fileobj=file, mode="w") as content:
         for name, body in members.items():
@@ -216,11 +216,11 @@ def archive(members: Mapping[str, bytes]) -> bytes:
             member.type = tarfile.DIRTYPE if name.endswith("/") else tarfile.REGTYPE
             member.size, member.mode = len(body), 0o755
             content.addfile(member, io.BytesIO(body))
-    return gzip.compress(file.getvalue(), mtime=0)  # the same bytes again
+    return gzip.compress(file.getvalue(), mtime=0)  # equal bytes in each call
 
 
 def module(path: str, version: str, files: Mapping[str, bytes]) -> tuple[bytes, str]:
-    """A module as a Go proxy has it, and its hash."""
+    """Return the .zip of a module, as on a Go proxy, and its hash."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as content:
         for name, body in files.items():
@@ -231,7 +231,7 @@ def module(path: str, version: str, files: Mapping[str, bytes]) -> tuple[bytes, 
 
 @dataclasses.dataclass
 class Registry:
-    """One that gives its images to those alone who have a token for the repository, and sends them elsewhere for blobs."""
+    """A registry that requires a token for each repository, and redirects to another host for blobs."""
 
     internet: Internet
     host: str
@@ -246,7 +246,7 @@ class Registry:
         platforms: Sequence[tuple[str, str]],
         plain: bool = False,
     ) -> list[str]:
-        """An image with the same layers (lowest first) for each platform; `plain`: a manifest without an index. Returns the blobs' addresses."""
+        """Publish an image with the same layers (lowest first) for each platform, and return the blobs' URLs. `plain`: without an index."""
         blobs = [self._blob(repository, layer) for layer in layers]
         rows = [{"mediaType": LAYER, "digest": f"sha256:{sha256(layer)}", "size": len(layer)} for layer in layers]
         entries: list[dict[str, object]] = [

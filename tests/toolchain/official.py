@@ -1,4 +1,4 @@
-"""Official releases with small programs in them, in the layouts of the real ones, at the addresses of the real ones."""
+"""Official releases on the simulated internet: with the layouts and URLs of the real ones, but with small programs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.toolchain.internet import Answer, Internet, Registry, archive, module, redirect, sha256
 from trainform.toolchain.parts import PINS
 
-# Answers like the real one to what is asked of it: its version, and to lay a plugin into PULUMI_HOME.
+# It has the two commands of the real one that are used: show the version, and install a plugin into PULUMI_HOME.
 PULUMI = b"""#!/bin/sh
 case "$1" in
 version) echo v3.259.0 ;;
@@ -49,12 +49,12 @@ AMD64 = (("linux", "amd64"), ("linux", "arm64"))
 
 
 def program(name: str) -> bytes:
-    """Says its name, and is longer than a buffer, so that it can be cut."""
+    """Return a program that prints its name. It is longer than a buffer, so that a download can be cut."""
     return f"#!/bin/sh\necho {name}\nexit\n".encode() + b"# filling\n" * 500
 
 
 def publish(internet: Internet, pins: Path) -> None:
-    """Everything, for amd64; the pins in this folder, a copy, get the hashes of these modules."""
+    """Publish all releases, for amd64; the hashes of the modules are written into this copy of the pins."""
     publish_pulumi(internet)
     publish_control_plane(internet, pins)
 
@@ -88,7 +88,7 @@ def publish_control_plane(internet: Internet, pins: Path) -> None:
 
 
 def volcano_layers(name: str) -> list[bytes]:
-    """Alpine, the daemon, and for one of them a script above it."""
+    """Return the layers of a daemon's image: Alpine, the daemon, and for one of them a script."""
     layers = [archive({"bin/sh": b"alpine"}), archive({f"vc-{name}": program(f"vc-{name}")})]
     return [*layers, archive({"gen-admission-secret.sh": b"#!/bin/sh\n"})] if name == "webhook-manager" else layers
 
@@ -101,14 +101,14 @@ def publish_image(
 
 
 def put_file(internet: Internet, url: str, content: bytes) -> None:
-    """As Kubernetes does it: a file with a hash beside it, on another host."""
+    """Publish a file and its hash as Kubernetes does: the file is redirected to another host."""
     internet.sites[url] = redirect(url.replace("dl.k8s.io", "cdn.dl.k8s.io"))
     internet.sites[url.replace("dl.k8s.io", "cdn.dl.k8s.io")] = Answer(content)
     internet.sites[f"{url}.sha256"] = Answer(sha256(content).encode())
 
 
 def put_archive(internet: Internet, url: str, sums: str, content: bytes, storage: str | None = None) -> None:
-    """With a list of hashes; on GitHub both are elsewhere."""
+    """Publish an archive and a list of hashes; GitHub redirects both to another host."""
     name = url.rpartition("/")[2]
     rows = f"{sha256(b'other')}  {name}.sig\n{sha256(content)}  {name}\n{sha256(b'')}  other-{name}\n"
     for address, answer in ((url, Answer(content)), (sums, Answer(rows.encode()))):
@@ -121,7 +121,7 @@ def put_archive(internet: Internet, url: str, sums: str, content: bytes, storage
 def put_module(
     internet: Internet, pins: Path, folder: str, path: str, version: str, files: Mapping[str, bytes]
 ) -> None:
-    """On the proxy, and its hash in the pins."""
+    """Publish a module on the proxy, and write its hash into the pins."""
     content, found = module(path, version, files)
     internet.sites[f"https://modules.example.org/{path}/@v/v{version}.zip"] = Answer(content)
     file = pins / folder / "go.sum"

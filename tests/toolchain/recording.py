@@ -1,4 +1,4 @@
-"""A display that keeps what it was told."""
+"""A progress display that records its calls."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from trainform.progress import Step
 
 
 class Recording:
-    """Steps, their updates and notes in one list, oldest first; `estimates`: the seconds left of each update."""
+    """`lines`: texts of steps, updates and notes, oldest first. `estimates`: the remaining seconds of each update."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []

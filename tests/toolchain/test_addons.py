@@ -1,4 +1,4 @@
-"""Parts that are built for those who ask: a fingerprint and a folder for each."""
+"""Parts of add-ons: each has its own fingerprint and folder, and is built on request."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tests.toolchain.conftest import TINY
 from tests.toolchain.recording import Recording
 from trainform.errors import ToolchainError
 from trainform.toolchain.addons import ADDON_PARTS, addon_fingerprint, addon_folder, ensure_addons
+from trainform.toolchain.locations import ADDON_MISSING, locations
 from trainform.toolchain.parts import CONTROL_PLANE_PARTS, PINS, PULUMI_PARTS
-from trainform.toolchain.whereabouts import ADDON_MISSING, whereabouts
 
 SECOND = dataclasses.replace(TINY, folder="second", minutes=0.2)
 
@@ -26,7 +26,7 @@ def both(pins: Path) -> Path:
     return pins
 
 
-def test_another_pin_of_one_rebuilds_that_one_alone(tmp_path: Path) -> None:
+def test_a_changed_pin_rebuilds_only_its_own_part(tmp_path: Path) -> None:
     copy = tmp_path / "all"
     shutil.copytree(PINS, copy)
     with (copy / "kueue" / "go.sum").open("a") as file:
@@ -35,22 +35,23 @@ def test_another_pin_of_one_rebuilds_that_one_alone(tmp_path: Path) -> None:
     assert changed == {"kueue"}
 
 
-def test_other_flags_are_another_folder() -> None:
+def test_other_flags_use_another_folder() -> None:
     part = ADDON_PARTS[0]
     assert addon_folder(dataclasses.replace(part, ldflags="-X main.x=y")) != addon_folder(part)
     assert addon_folder(dataclasses.replace(part, minutes=99, packages=99)) == addon_folder(part)
 
 
-def test_no_program_has_the_name_of_another() -> None:
+def test_program_names_are_unique() -> None:
     names = [name for part in (*CONTROL_PLANE_PARTS, *PULUMI_PARTS, *ADDON_PARTS) for name in part.binaries]
     assert len(set(names)) == len(names)
 
 
-def test_each_is_built_in_its_folder_and_the_time_of_all_is_told_first(cache: Path, both: Path) -> None:
+def test_each_part_is_built_in_its_folder_and_the_total_time_is_shown_first(cache: Path, both: Path) -> None:
     progress = Recording()
     built = ensure_addons([TINY, SECOND, TINY], progress, both)
     assert (
-        progress.lines[0] == "to be built for the add-ons, once: tiny, second; together less than a minute on 2 cores"
+        progress.lines[0]
+        == "these parts of the add-ons are built once: tiny, second; together less than a minute on 2 cores"
     )
     assert sorted(path.name for path in cache.iterdir()) == [
         f"addon-second-{addon_fingerprint(SECOND, both)}",
@@ -64,13 +65,13 @@ def test_each_is_built_in_its_folder_and_the_time_of_all_is_told_first(cache: Pa
     assert again.lines == []
 
 
-def test_only_what_is_asked_for_is_built(cache: Path, both: Path) -> None:
+def test_only_requested_parts_are_built(cache: Path, both: Path) -> None:
     assert set(ensure_addons([SECOND], pins=both)) == {"second"}
     assert [path.name for path in cache.iterdir()] == [f"addon-second-{addon_fingerprint(SECOND, both)}"]
     assert ensure_addons([], pins=both) == {}
 
 
-def test_builds_of_other_pins_of_the_same_part_are_told(cache: Path, both: Path) -> None:
+def test_a_note_names_builds_of_other_pins_of_the_same_part(cache: Path, both: Path) -> None:
     for name in ("addon-tiny-000000000000", "addon-second-000000000000", "toolchain-000000000000"):
         (cache / name).mkdir(parents=True)
     progress = Recording()
@@ -79,7 +80,7 @@ def test_builds_of_other_pins_of_the_same_part_are_told(cache: Path, both: Path)
     assert told.endswith(f"rm -r {cache / 'addon-tiny-000000000000'}")
 
 
-def test_one_that_does_not_compile_leaves_the_others(both: Path) -> None:
+def test_a_part_that_does_not_compile_does_not_remove_the_others(both: Path) -> None:
     (both / "second" / "main.go").write_text("package main\n\nfunc main() { gretting() }\n")
     with pytest.raises(ToolchainError, match="undefined: gretting"):
         ensure_addons([TINY, SECOND], pins=both)
@@ -87,7 +88,7 @@ def test_one_that_does_not_compile_leaves_the_others(both: Path) -> None:
     assert not (addon_folder(SECOND, both) / "second").exists()
 
 
-def test_what_a_part_ships_is_found_by_folder(tmp_path: Path, both: Path) -> None:
+def test_shipped_files_are_found_by_folder(tmp_path: Path, both: Path) -> None:
     [part] = ensure_addons([TINY], pins=both).values()
     (part.folder / "tiny-crds").mkdir()
     for name in ("b.yaml", "a.yaml", "readme.md"):
@@ -96,8 +97,8 @@ def test_what_a_part_ships_is_found_by_folder(tmp_path: Path, both: Path) -> Non
     assert part.files("tiny-webhooks") == ()
 
 
-def test_where_tells_what_is_built_and_what_is_not(cache: Path) -> None:
+def test_locations_say_which_programs_are_built(cache: Path) -> None:
     (addon_folder(ADDON_PARTS[1]) / "trainer").mkdir(parents=True)
-    places = dict(whereabouts())
+    places = dict(locations())
     assert places["jobset"] == f"{addon_folder(ADDON_PARTS[1]) / 'trainer' / 'bin' / 'jobset'} (built)"
     assert places["kueue"] == ADDON_MISSING

@@ -1,4 +1,4 @@
-"""Building through the real code path, with a module that takes a second."""
+"""Real builds with a Go module that takes a second."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _greeting(folder: Path) -> str:
     return subprocess.run([folder / "tiny/bin/tiny"], capture_output=True, text=True, check=True).stderr.strip()
 
 
-def test_a_part_is_built_once_and_told_with_its_time(cache: Path, pins: Path) -> None:
+def test_a_part_is_built_once_and_its_time_is_shown(cache: Path, pins: Path) -> None:
     progress = Recording()
     build_parts([TINY], cache / "t", progress, pins)
     assert _greeting(cache / "t") == "hello"
@@ -86,7 +86,7 @@ def test_a_part_is_built_once_and_told_with_its_time(cache: Path, pins: Path) ->
     assert (cache / "t/tiny/bin/tiny").stat().st_mtime_ns == stamp
 
 
-def test_packages_are_counted_of_those_that_are_not_in_the_compilers_cache(cache: Path, pins: Path) -> None:
+def test_progress_counts_packages_that_are_not_in_the_compilers_cache(cache: Path, pins: Path) -> None:
     for name in ("one", "two", "three"):
         (pins / "tiny" / name).mkdir()
         # new in each run: the compiler's cache is this machine's
@@ -96,7 +96,7 @@ def test_packages_are_counted_of_those_that_are_not_in_the_compilers_cache(cache
     (pins / "tiny" / "main.go").write_text(f"package main\n\n{imports}\n{main}\n")
     progress = Recording()
     build_parts([TINY], cache / "t", progress, pins)
-    assert "[1/1] tiny: looking what is there" in progress.lines
+    assert "[1/1] tiny: reading the package list" in progress.lines
     assert [line for line in progress.lines if line.endswith("packages")] == [
         f"[1/1] tiny: {n} of 3 packages" for n in (1, 2, 3)
     ]
@@ -109,7 +109,7 @@ def test_packages_are_counted_of_those_that_are_not_in_the_compilers_cache(cache
     assert not [line for line in again.lines if line.endswith("packages")], "all of them are in the cache"
 
 
-def test_tool_chains_of_other_pins_are_told_with_their_size_after_building(cache: Path, pins: Path) -> None:
+def test_a_note_names_tool_chains_of_other_pins_with_their_size(cache: Path, pins: Path) -> None:
     folder = cache / "toolchain-00000000new0"
     old = [cache / f"toolchain-00000000old{number}" for number in (1, 2)]
     for path in old:
@@ -120,7 +120,7 @@ def test_tool_chains_of_other_pins_are_told_with_their_size_after_building(cache
     progress = Recording()
     build_parts([TINY], folder, progress, pins)
     assert [line for line in progress.lines if "old1" in line] == [
-        f"tool chains of other versions take 6 MB; if no other checkout uses them: rm -r {old[0]} {old[1]}"
+        f"tool chains of other versions use 6 MB; if no other checkout needs them, run: rm -r {old[0]} {old[1]}"
     ]
     again = Recording()
     build_parts([TINY], folder, again, pins)
@@ -138,7 +138,7 @@ def test_a_killed_build_is_never_used_and_the_next_one_completes(cache: Path, pi
     assert not list(folder.glob(".tiny.*.partial"))
 
 
-def test_a_second_process_waits_and_says_for_what(cache: Path, pins: Path) -> None:
+def test_a_second_process_waits_for_the_lock_and_shows_its_holder(cache: Path, pins: Path) -> None:
     folder = cache / "t"
     progress = Recording()
     with hold(folder / "lock", "building the tool chain", SILENT):
@@ -162,7 +162,7 @@ def test_a_source_that_does_not_compile_shows_the_compiler_and_the_log(cache: Pa
     assert not (cache / "t" / "tiny").exists()
 
 
-def test_pins_that_name_a_module_without_its_hash_are_refused(cache: Path, pins: Path) -> None:
+def test_a_module_without_a_hash_in_the_pins_is_refused(cache: Path, pins: Path) -> None:
     go_mod = pins / "tiny" / "go.mod"
     go_mod.write_text(go_mod.read_text() + "\nrequire golang.org/x/text v0.39.0\n")
     (pins / "tiny" / "main.go").write_text('package main\n\nimport _ "golang.org/x/text/width"\n\nfunc main() {}\n')
@@ -172,7 +172,7 @@ def test_pins_that_name_a_module_without_its_hash_are_refused(cache: Path, pins:
 
 @pytest.mark.usefixtures("hangups_end")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_an_interrupt_ends_the_whole_group(tmp_path: Path, number: signal.Signals) -> None:
+def test_an_interrupt_stops_the_whole_process_group(tmp_path: Path, number: signal.Signals) -> None:
     runner = subprocess.Popen([sys.executable, "-c", WAITING, tmp_path], stderr=subprocess.PIPE)
     end = time.monotonic() + 60
     while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text().strip():
@@ -188,7 +188,7 @@ def test_an_interrupt_ends_the_whole_group(tmp_path: Path, number: signal.Signal
 
 @pytest.mark.usefixtures("hangups_end")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_an_interrupt_while_it_starts_ends_it_too(tmp_path: Path, number: signal.Signals) -> None:
+def test_an_interrupt_while_the_process_starts_stops_it_too(tmp_path: Path, number: signal.Signals) -> None:
     words = [sys.executable, "-c", INTERRUPTED, str(tmp_path), str(int(number))]
     assert subprocess.run(words, stderr=subprocess.PIPE, timeout=60, check=False).returncode != 0
     _gone(int((tmp_path / "pid").read_text()))
@@ -213,7 +213,7 @@ def _members(group: int) -> list[int]:
     return found
 
 
-def test_a_failure_that_the_log_explains_says_what_to_do(tmp_path: Path) -> None:
+def test_an_error_has_the_fix_for_the_text_in_the_log(tmp_path: Path) -> None:
     command = ["sh", "-c", "echo 'write /x: no space left on device'; exit 1"]
     with pytest.raises(ToolchainError) as caught:
         run_logged(command, tmp_path, dict(os.environ), tmp_path / "log")
@@ -221,7 +221,7 @@ def test_a_failure_that_the_log_explains_says_what_to_do(tmp_path: Path) -> None
     assert "free some disk" in caught.value.fix
 
 
-def test_each_line_of_output_is_passed_on_whole_and_none_is_lost(tmp_path: Path) -> None:
+def test_each_complete_line_of_output_reaches_watch(tmp_path: Path) -> None:
     """Go writes its lists in blocks, which end anywhere; the last one comes with the end of the process."""
     script = "printf 'one\\ntw'; while [ ! -e seen ]; do sleep 0.05; done; sleep 0.6; printf 'o\\nthree\\nfour'"
     lines: list[str] = []

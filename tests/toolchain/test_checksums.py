@@ -1,4 +1,4 @@
-"""Published checksums as projects write them, and Go's hash of a module, which Go itself judges."""
+"""Published checksums as projects write them, and Go's hash of a module, compared with that of Go."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ ONE = "4d5f3101daa534e45ccaf3eec8d21c19b7222db377bcfd5e5a9144155238c105"
 
 
 @given(DIGESTS, st.sampled_from(["", "\n", "\r\n"]))
-def test_a_hash_alone_is_the_files(digest: str, end: str) -> None:
+def test_a_text_with_one_hash_is_the_hash_of_the_file(digest: str, end: str) -> None:
     """As beside the binaries of Kubernetes."""
     assert published_sha256(f"{digest}{end}", "kube-apiserver") == digest
     assert published_sha256(f"{digest.upper()}{end}", "kube-apiserver") == digest
 
 
 @given(st.dictionaries(NAMES, DIGESTS, min_size=1), st.sampled_from(["  ", " *", "  ./", "\t"]), st.data())
-def test_a_list_names_each_file(rows: dict[str, str], between: str, data: st.DataObject) -> None:
+def test_a_list_of_hashes_is_read_by_file_name(rows: dict[str, str], between: str, data: st.DataObject) -> None:
     """As `sha256sum`, `shasum` and GoReleaser write it."""
     text = "".join(f"{digest}{between}{name}\n" for name, digest in rows.items())
     name = data.draw(st.sampled_from(sorted(rows)))
@@ -39,32 +39,32 @@ def test_a_list_names_each_file(rows: dict[str, str], between: str, data: st.Dat
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "names no checksum of etcd.tar.gz"),
-        (f"{ONE}  other.tar.gz\n", "names no checksum of etcd.tar.gz"),
-        (f"{ONE}  etcd.tar.gz.sig\n", "names no checksum of etcd.tar.gz"),
-        (f"{ONE[:-1]}  etcd.tar.gz\n", "names no checksum of etcd.tar.gz"),
-        (f"{ONE}{ONE}  etcd.tar.gz\n", "names no checksum of etcd.tar.gz"),
-        (f"{ONE}  etcd.tar.gz\n{ONE[::-1]}  etcd.tar.gz\n", "names several checksums of etcd.tar.gz"),
-        ("\n<!DOCTYPE html><html>Log in</html>", "is a web page and no list of checksums"),
+        ("", "has no checksum for etcd.tar.gz"),
+        (f"{ONE}  other.tar.gz\n", "has no checksum for etcd.tar.gz"),
+        (f"{ONE}  etcd.tar.gz.sig\n", "has no checksum for etcd.tar.gz"),
+        (f"{ONE[:-1]}  etcd.tar.gz\n", "has no checksum for etcd.tar.gz"),
+        (f"{ONE}{ONE}  etcd.tar.gz\n", "has no checksum for etcd.tar.gz"),
+        (f"{ONE}  etcd.tar.gz\n{ONE[::-1]}  etcd.tar.gz\n", "has several checksums for etcd.tar.gz"),
+        ("\n<!DOCTYPE html><html>Log in</html>", "is a web page, not a list of checksums"),
     ],
 )
-def test_anything_else_is_no_checksum(text: str, reason: str) -> None:
+def test_other_texts_are_refused(text: str, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         published_sha256(text, "etcd.tar.gz")
 
 
 @given(st.text(max_size=200))
-def test_no_text_is_a_checksum_by_chance(text: str) -> None:
+def test_no_generated_text_is_read_as_a_checksum(text: str) -> None:
     with pytest.raises(ValueError, match="checksum"):
         published_sha256(text, "etcd.tar.gz")
 
 
-def test_a_file_is_hashed(tmp_path: Path) -> None:
+def test_sha256_of_a_file(tmp_path: Path) -> None:
     (tmp_path / "empty").touch()
     assert sha256_of(tmp_path / "empty") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
 
-def test_the_hash_of_a_module_is_the_one_of_go(tmp_path: Path) -> None:
+def test_module_hash_equals_that_of_go(tmp_path: Path) -> None:
     name, version = "example.com/Tiny", "1.2.3"
     files = {
         "go.mod": f"module {name}\n".encode(),
@@ -88,7 +88,7 @@ def test_the_hash_of_a_module_is_the_one_of_go(tmp_path: Path) -> None:
     assert json.loads(answer.stdout).get("Sum") == found, answer.stdout
 
 
-def test_any_other_byte_or_name_is_another_hash() -> None:
+def test_another_byte_or_name_changes_the_module_hash() -> None:
     files = {"go.mod": b"module x\n", "crds/a.yaml": b"a"}
     hashes = {module("example.com/x", "1.0.0", files)[1]}
     for other in ({**files, "crds/a.yaml": b"b"}, {**files, "crds/b.yaml": b"a"}, {"go.mod": files["go.mod"]}):
@@ -96,7 +96,7 @@ def test_any_other_byte_or_name_is_another_hash() -> None:
     assert len(hashes) == 4
 
 
-def test_the_order_in_the_archive_does_not_count() -> None:
+def test_module_hash_does_not_depend_on_the_order_in_the_archive() -> None:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as content:
         for name in ("b", "a"):

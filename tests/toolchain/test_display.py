@@ -1,4 +1,4 @@
-"""What a step looks like where there is no terminal."""
+"""How steps are shown on a terminal and in a log."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from trainform.terminal.screen import Screen
 seconds = st.floats(0, 1e5)
 
 
-def test_a_step_is_told_at_its_beginning_in_between_and_at_its_end() -> None:
+def test_a_step_is_shown_at_its_beginning_its_updates_and_its_end() -> None:
     lines: list[str] = []
     progress = LineProgress(lines.append, reminder=0.05)
     with progress.step("building kwok") as step:
@@ -39,7 +39,7 @@ def test_a_step_is_told_at_its_beginning_in_between_and_at_its_end() -> None:
     assert re.match(r"building kwok: done in \d", lines[-1])
 
 
-def test_a_step_that_fails_says_how_far_it_was() -> None:
+def test_a_failed_step_shows_its_last_update() -> None:
     lines: list[str] = []
     with pytest.raises(KeyboardInterrupt), LineProgress(lines.append).step("building") as step:
         step.update("building: 3 of 9")
@@ -48,7 +48,7 @@ def test_a_step_that_fails_says_how_far_it_was() -> None:
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(0.04, "0.0 s"), (9.94, "9.9 s"), (59.4, "59 s"), (200, "3 min 20 s")])
-def test_durations(seconds: float, text: str) -> None:
+def test_duration_as_text(seconds: float, text: str) -> None:
     assert spell_duration(seconds) == text
 
 
@@ -65,12 +65,12 @@ def test_durations(seconds: float, text: str) -> None:
         (-3000, "longer than usual"),
     ],
 )
-def test_what_is_left(left: float, text: str) -> None:
+def test_remaining_time_as_text(left: float, text: str) -> None:
     assert spell_left(left) == text
 
 
 @given(st.floats(-1e6, 1e6))
-def test_nothing_is_told_below_zero(left: float) -> None:
+def test_remaining_time_is_never_negative(left: float) -> None:
     assert not re.search(r"-|\b0", spell_left(left))
 
 
@@ -82,7 +82,7 @@ def test_an_estimate_that_is_a_little_longer_is_not_shown(shown: float, estimate
     assert now <= shown or estimate > 1.25 * shown + 15
 
 
-def test_estimates_that_go_to_and_fro_are_shown_as_falling() -> None:
+def test_estimates_that_rise_and_fall_are_shown_as_falling() -> None:
     shown: float | None = None
     told = []
     for estimate in (600, 640, 590, 630, 560, 580, 900, 880, 890):
@@ -91,7 +91,7 @@ def test_estimates_that_go_to_and_fro_are_shown_as_falling() -> None:
     assert told == [600, 600, 590, 590, 560, 560, 900, 880, 880]
 
 
-def test_the_time_that_is_left_stands_behind_the_time_so_far() -> None:
+def test_the_remaining_time_follows_the_elapsed_time() -> None:
     lines: list[str] = []
     with LineProgress(lines.append, reminder=0.05).step("[1/2] tool chain, kwok") as step:
         step.update("[1/2] kwok: 12 of 712 packages", 700)
@@ -102,7 +102,7 @@ def test_the_time_that_is_left_stands_behind_the_time_so_far() -> None:
 
 
 @given(st.text(max_size=200), st.integers(1, 250))
-def test_a_line_that_moves_is_one_line(text: str, width: int) -> None:
+def test_a_line_that_is_redrawn_stays_one_line(text: str, width: int) -> None:
     line = Screen(file=io.StringIO()).render_str(text)
     fitted = fit(line, ", about 12 min left in all", width)
     assert cell_len(fitted.plain) <= width
@@ -113,7 +113,7 @@ def test_a_line_that_moves_is_one_line(text: str, width: int) -> None:
 
 
 @pytest.mark.parametrize("width", [80, 60, 30])
-def test_a_terminals_line_is_not_longer_than_the_terminal(width: int) -> None:
+def test_a_line_is_not_wider_than_the_terminal(width: int) -> None:
     stream = io.StringIO()
     progress = TerminalProgress(Screen(file=stream, force_terminal=True, width=width))
     with progress.step("[4/5] tool chain, pulumi-kubernetes") as step:

@@ -1,4 +1,4 @@
-"""Official releases from an internet on loopback: whole, broken, absent, interrupted; Pulumi and the control plane alike."""
+"""Downloads of official releases from a simulated internet: complete, damaged, missing, interrupted."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from trainform.progress import SILENT
 from trainform.toolchain import ensure, ensure_addons, ensure_control_plane, ensure_pulumi
 from trainform.toolchain.addons import KUBE_SCHEDULER, addon_folder
 from trainform.toolchain.cache import toolchain_folder
-from trainform.toolchain.download import download, side_by_side
-from trainform.toolchain.locating import locate
+from trainform.toolchain.download import download, run_in_parallel
+from trainform.toolchain.locations import locations
 from trainform.toolchain.parts import CONTROL_PLANE_PARTS
 from trainform.toolchain.receipts import read_receipts
 from trainform.toolchain.releases import ARCHIVE, RELEASES, Release
-from trainform.toolchain.unpacking import take
+from trainform.toolchain.resolving import resolve_release
+from trainform.toolchain.unpacking import extract
 from trainform.toolchain.web import Limits, Web
-from trainform.toolchain.whereabouts import whereabouts
 
 QUICK = Limits(first_answer=60.0, stall=60.0, pause=0.0)
 CONTROL_PLANE = {part.folder: RELEASES[part.folder] for part in CONTROL_PLANE_PARTS}
@@ -100,9 +100,9 @@ def test_everything_is_downloaded_together_and_without_go(internet: Internet, co
     ]  # fmt: skip
     assert _rest(toolchain_folder(copy)) == {"lock", "pulumi-download", "controlplane-download", "kwok-download"}
     title = next(line for line in progress.lines if line.startswith("downloading"))
-    assert title == "downloading up to 0 MB in 11 files, side by side"
+    assert title == "downloading up to 0 MB in 11 files, in parallel"
     for name in ("pulumi", "controlplane", "kwok"):
-        assert f"{name}: downloaded, hashes as published" in progress.lines
+        assert f"{name}: downloaded, hashes verified" in progress.lines
     asked = len(internet.requests)
     again = Recording()
     assert ensure(again, copy) == made
@@ -110,9 +110,7 @@ def test_everything_is_downloaded_together_and_without_go(internet: Internet, co
     assert len(internet.requests) == asked
 
 
-def test_what_has_come_and_the_time_that_is_left_are_told_while_a_server_is_slow(
-    internet: Internet, copy: Path
-) -> None:
+def test_received_bytes_and_remaining_time_are_shown_during_a_slow_download(internet: Internet, copy: Path) -> None:
     whole, progress = internet.sites[FINAL["kube-apiserver"]], Recording()
     assert isinstance(whole, Answer)
 
@@ -129,7 +127,7 @@ def test_what_has_come_and_the_time_that_is_left_are_told_while_a_server_is_slow
     assert 0 < left < 60
 
 
-def test_each_file_is_fetched_once_and_of_an_image_only_what_is_needed(internet: Internet, copy: Path) -> None:
+def test_each_file_is_downloaded_once_and_only_the_needed_layers_of_an_image(internet: Internet, copy: Path) -> None:
     ensure_control_plane(SILENT, copy)
     assert len(internet.asked(official.ETCD_ARCHIVE)) == 1
     assert len(internet.asked(official.VOLCANO_ZIP)) == 1
@@ -139,7 +137,7 @@ def test_each_file_is_fetched_once_and_of_an_image_only_what_is_needed(internet:
     assert all("Authorization" not in request.headers for request in internet.requests if storage in request.url)
 
 
-def test_receipts_say_where_each_file_came_from_and_who_vouches_for_it(internet: Internet, copy: Path) -> None:
+def test_receipts_have_the_url_and_the_published_hash_of_each_file(internet: Internet, copy: Path) -> None:
     del internet.sites[official.PLUGIN_SUMS]
     progress = Recording()
     ensure(progress, copy)
@@ -164,33 +162,33 @@ def test_receipts_say_where_each_file_came_from_and_who_vouches_for_it(internet:
     assert "pulumi: downloaded, not verified: pulumi-kubernetes 4.25.0" in progress.lines
 
 
-def test_where_says_how_each_program_came(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_locations_say_where_each_program_comes_from(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ensure(SILENT, copy)
     toolchain_folder(copy).rename(toolchain_folder())  # `where` asks for the pins of the project
-    places = dict(whereabouts())
+    places = dict(locations())
     folder = toolchain_folder()
-    assert places["pulumi"] == f"{folder / 'pulumi-download/bin/pulumi'} (downloaded, hashes as published)"
-    assert places["kwok"] == f"{folder / 'kwok-download/bin/kwok'} (downloaded, hashes as published)"
+    assert places["pulumi"] == f"{folder / 'pulumi-download/bin/pulumi'} (downloaded, hashes verified)"
+    assert places["kwok"] == f"{folder / 'kwok-download/bin/kwok'} (downloaded, hashes verified)"
     (folder / "kwok-download" / "download.json").write_text("{")
-    assert dict(whereabouts())["kwok"].endswith("(downloaded, not verified)")
+    assert dict(locations())["kwok"].endswith("(downloaded, not verified)")
     (folder / "kwok").mkdir()
     monkeypatch.setenv("TRAINFORM_TOOLCHAIN", "build")
-    assert dict(whereabouts())["kwok"] == f"{folder / 'kwok/bin/kwok'} (built)"
-    assert dict(whereabouts())["kube-apiserver"].startswith("not there yet")
+    assert dict(locations())["kwok"] == f"{folder / 'kwok/bin/kwok'} (built)"
+    assert dict(locations())["kube-apiserver"].startswith("not installed yet")
 
 
 def test_an_add_on_that_has_a_release_is_downloaded(copy: Path) -> None:
     progress = Recording()
     built = ensure_addons([KUBE_SCHEDULER], progress, copy)
     assert _output(built["kube-scheduler"].binary("kube-scheduler")) == "kube-scheduler"
-    assert "kube-scheduler: downloaded, hashes as published" in progress.lines
+    assert "kube-scheduler: downloaded, hashes verified" in progress.lines
     assert _rest(addon_folder(KUBE_SCHEDULER, copy)) == {"lock", "kube-scheduler-download"}
     again = Recording()
     assert ensure_addons([KUBE_SCHEDULER], again, copy) == built
     assert again.lines == []
 
 
-def test_an_image_without_an_index_is_taken_if_it_is_of_this_machine(internet: Internet, copy: Path) -> None:
+def test_an_image_without_an_index_is_used_if_it_is_for_this_machine(internet: Internet, copy: Path) -> None:
     layers = official.volcano_layers("scheduler")
     official.publish_image(
         internet, "volcanosh/vc-scheduler", "v1.14.1", layers, plain=True, platforms=[("linux", "amd64")]
@@ -229,13 +227,13 @@ def _change(internet: Internet, url: str, change: Callable[[bytes], bytes]) -> N
 
 @pytest.mark.parametrize("change", [_html, _cut, _other])
 @pytest.mark.parametrize("name", FINAL)
-def test_a_file_that_is_not_what_its_hash_says_is_not_used(
+def test_a_file_with_a_wrong_hash_is_not_used(
     internet: Internet, copy: Path, name: str, change: Callable[[bytes], bytes]
 ) -> None:
     _change(internet, FINAL[name], change)
     with pytest.raises(ToolchainError) as caught:
         ensure(SILENT, copy)
-    reason = "is not whole: File is not a zip file" if name == "volcano" else "has the SHA-256"
+    reason = "is damaged: File is not a zip file" if name == "volcano" else "has the SHA-256"
     assert reason in caught.value.message
     folder = toolchain_folder(copy)
     broken = "pulumi-download" if name in ("sdk", "plugin") else "controlplane-download"
@@ -244,11 +242,11 @@ def test_a_file_that_is_not_what_its_hash_says_is_not_used(
     assert not list(folder.glob(".*"))
 
 
-def test_a_file_without_a_published_hash_must_at_least_be_whole(internet: Internet, copy: Path) -> None:
+def test_a_file_without_a_published_hash_must_be_intact(internet: Internet, copy: Path) -> None:
     del internet.sites[official.SDK_SUMS]
     whole = internet.sites[official.SDK_ARCHIVE]
     _change(internet, official.SDK_ARCHIVE, lambda content: content[:-4] + b"\0\0\0\0")
-    with pytest.raises(ToolchainError, match=f"{official.SDK_ARCHIVE} is not whole"):
+    with pytest.raises(ToolchainError, match=f"{official.SDK_ARCHIVE} is damaged"):
         ensure_pulumi(SILENT, copy)
     internet.sites[official.SDK_ARCHIVE] = whole
     assert ensure_pulumi(SILENT, copy).origin == "download", "the broken file was kept"
@@ -257,19 +255,19 @@ def test_a_file_without_a_published_hash_must_at_least_be_whole(internet: Intern
 def test_a_module_that_is_not_the_pinned_one_is_not_used(internet: Internet, copy: Path) -> None:
     content, _ = module("volcano.sh/volcano", "1.14.1", {**official.VOLCANO_FILES, "LICENSE": b"another"})
     internet.sites[official.VOLCANO_ZIP] = Answer(content)
-    with pytest.raises(ToolchainError, match=r"v1\.14\.1\.zip has the hash h1:.*, and the pins say h1:"):
+    with pytest.raises(ToolchainError, match=r"v1\.14\.1\.zip has the hash h1:.*, but the pins say h1:"):
         ensure_control_plane(SILENT, copy)
 
 
 @pytest.mark.parametrize(
     ("sums", "reason"),
     [
-        (b"<html>Log in</html>", "is a web page and no list of checksums"),
-        (b"", "names no checksum of pulumi-v3.259.0-linux-x64.tar.gz"),
+        (b"<html>Log in</html>", "is a web page, not a list of checksums"),
+        (b"", "has no checksum for pulumi-v3.259.0-linux-x64.tar.gz"),
         (b"0" * 64, "has the SHA-256"),
     ],
 )
-def test_a_checksum_that_is_none_is_an_error_and_not_a_missing_one(
+def test_an_invalid_checksum_is_an_error_and_not_treated_as_missing(
     internet: Internet, copy: Path, sums: bytes, reason: str
 ) -> None:
     internet.sites[official.SDK_SUMS] = Answer(sums)
@@ -285,7 +283,7 @@ def test_a_checksum_that_is_none_is_an_error_and_not_a_missing_one(
         (f"{official.KUBERNETES}/kube-apiserver", official.VOLCANO_ZIP),
     ],
 )
-def test_a_release_that_is_not_there_is_reported_before_anything_beside_it_is_fetched(
+def test_a_missing_release_is_reported_before_the_others_are_downloaded(
     internet: Internet, copy: Path, url: str, beside: str
 ) -> None:
     del internet.sites[url]
@@ -295,7 +293,7 @@ def test_a_release_that_is_not_there_is_reported_before_anything_beside_it_is_fe
     assert not internet.asked(beside)
 
 
-def test_a_server_that_tells_no_sizes_is_asked_for_the_file(internet: Internet, copy: Path) -> None:
+def test_a_file_of_unknown_size_is_downloaded(internet: Internet, copy: Path) -> None:
     whole = internet.sites[official.SDK_ARCHIVE]
     assert isinstance(whole, Answer)
     internet.sites[official.SDK_ARCHIVE] = lambda request: whole if request.method == "GET" else Answer(status=405)
@@ -338,17 +336,17 @@ def test_an_upper_layer_hides_the_lower_ones(
     if found:
         assert _output(ensure_control_plane(SILENT, copy).binaries["scheduler"]) == "the upper one"
     else:
-        with pytest.raises(ToolchainError, match=r"vc-scheduler/manifests/v1\.14\.1 holds no vc-scheduler"):
+        with pytest.raises(ToolchainError, match=r"vc-scheduler/manifests/v1\.14\.1 does not contain vc-scheduler"):
             ensure_control_plane(SILENT, copy)
 
 
 def test_an_image_without_the_program_is_reported(internet: Internet, copy: Path) -> None:
     official.publish_image(internet, "volcanosh/vc-scheduler", "v1.14.1", [archive({"bin/sh": b"alpine"})])
-    with pytest.raises(ToolchainError, match=r"vc-scheduler/manifests/v1\.14\.1 holds no vc-scheduler"):
+    with pytest.raises(ToolchainError, match=r"vc-scheduler/manifests/v1\.14\.1 does not contain vc-scheduler"):
         ensure_control_plane(SILENT, copy)
 
 
-def test_a_checksum_that_is_refused_is_no_missing_one(internet: Internet, copy: Path) -> None:
+def test_a_forbidden_checksum_is_an_error_and_not_treated_as_missing(internet: Internet, copy: Path) -> None:
     internet.sites[official.SDK_SUMS] = Answer(status=403)
     with pytest.raises(ToolchainError, match=f"{official.SDK_SUMS}: 403 Forbidden"):
         ensure_pulumi(SILENT, copy)
@@ -374,7 +372,7 @@ def test_no_part_of_an_image_may_differ_from_its_digest(internet: Internet, copy
     }[what]
     site = internet.sites[url]
     internet.sites[url] = lambda request: _longer(site if isinstance(site, Answer) else site(request))
-    with pytest.raises(ToolchainError, match=r"is not what its digest says|has the SHA-256"):
+    with pytest.raises(ToolchainError, match=r"does not match its digest|has the SHA-256"):
         ensure_control_plane(SILENT, copy)
 
 
@@ -382,7 +380,7 @@ def _longer(answer: Answer) -> Answer:
     return dataclasses.replace(answer, body=answer.body + b" ") if answer.status == 200 else answer
 
 
-def test_an_archive_cannot_write_elsewhere(internet: Internet, copy: Path, tmp_path: Path) -> None:
+def test_an_archive_cannot_write_outside_of_its_folder(internet: Internet, copy: Path, tmp_path: Path) -> None:
     members = {
         "../../pulumi/evil": b"#",
         "/pulumi/evil2": b"#",
@@ -403,22 +401,22 @@ def test_an_archive_without_the_programs_is_reported(internet: Internet, copy: P
         else (official.PLUGIN_ARCHIVE, official.PLUGIN_SUMS)
     )
     official.put_archive(internet, *urls, archive({"README": b"nothing here"}))
-    with pytest.raises(ToolchainError, match=r"\.tar\.gz holds no pulumi"):
+    with pytest.raises(ToolchainError, match=r"\.tar\.gz does not contain pulumi"):
         ensure_pulumi(SILENT, copy)
 
 
-def test_another_version_than_promised_is_not_used(internet: Internet, copy: Path) -> None:
+def test_a_pulumi_of_another_version_is_not_used(internet: Internet, copy: Path) -> None:
     official.publish_pulumi(internet, official.PULUMI.replace(b"3.259", b"3.100"))
-    with pytest.raises(ToolchainError, match=r"says it is v3\.100\.0"):
+    with pytest.raises(ToolchainError, match=r"the version of pulumi is v3\.100\.0"):
         ensure_pulumi(SILENT, copy)
     assert _rest(toolchain_folder(copy)) == {"lock", "downloads"}
 
 
-def test_no_corruption_of_an_archive_gets_through(tmp_path: Path) -> None:
+def test_every_corruption_of_an_archive_is_found(tmp_path: Path) -> None:
     """Every byte of a small archive without a published hash changed in three ways, and every length it can be cut to."""
     text = official.PULUMI + "".join(f"echo {number * 7919 % 1009} {number}\n" for number in range(60)).encode()
     release = Release("pulumi", ARCHIVE, "3.259.0", "https://get.pulumi.com/pulumi.tar.gz", (("pulumi/*", "bin/"),))
-    located = locate(release, "Linux", "x86_64")
+    located = resolve_release(release, "Linux", "x86_64")
     content = archive({"pulumi/pulumi": text})
     spoilt = [content[:length] for length in range(len(content))]
     for position, byte in enumerate(content):
@@ -427,7 +425,7 @@ def test_no_corruption_of_an_archive_gets_through(tmp_path: Path) -> None:
     for variant in spoilt:
         (tmp_path / "archive.tar.gz").write_bytes(variant)
         try:
-            take(located, tmp_path / "archive.tar.gz", tmp_path)
+            extract(located, tmp_path / "archive.tar.gz", tmp_path)
         except ToolchainError:
             refused += 1
         else:  # the time and the name in gzip's own header are under no checksum, and nobody reads them
@@ -446,9 +444,7 @@ def test_a_link_in_the_place_of_a_program_is_reported(internet: Internet, copy: 
         ensure_control_plane(SILENT, copy)
 
 
-def test_a_failure_of_one_file_ends_the_others_of_its_part_and_no_other_part(
-    internet: Internet, copy: Path, cache: Path
-) -> None:
+def test_a_failed_file_cancels_the_other_files_of_its_part_only(internet: Internet, copy: Path, cache: Path) -> None:
     internet.sites[FINAL["kube-apiserver"]] = Answer(official.program("x"), cut=100)
     found = download(CONTROL_PLANE, cache, SILENT, copy, Web(QUICK))
     assert isinstance(found["controlplane"], ToolchainError)
@@ -463,10 +459,10 @@ def test_a_user_without_a_proxy_for_modules_gets_the_rest(
     found = download({**CONTROL_PLANE, "pulumi": RELEASES["pulumi"]}, cache, SILENT, copy)
     assert isinstance(found["pulumi"], Path)
     for name in CONTROL_PLANE:
-        assert "GOPROXY does not begin with the address of a proxy for modules" in str(found[name])
+        assert "GOPROXY does not begin with the URL of a module proxy" in str(found[name])
 
 
-def test_the_password_of_a_proxy_for_modules_is_sent_there_and_kept_nowhere(
+def test_the_password_of_a_module_proxy_is_sent_only_to_it_and_not_stored(
     internet: Internet, copy: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GOPROXY", "https://user:hidden@modules.example.com/go,direct")
@@ -484,7 +480,7 @@ def test_the_password_of_a_proxy_for_modules_is_sent_there_and_kept_nowhere(
     assert "hidden" not in (folder / "download.json").read_text() + progress.text
 
 
-def test_what_passes_does_not_end_a_download(internet: Internet, copy: Path, cache: Path) -> None:
+def test_temporary_errors_do_not_end_a_download(internet: Internet, copy: Path, cache: Path) -> None:
     """A cut and overloaded servers, each at another file."""
     _trouble(internet, FINAL["kube-apiserver"], Answer(b"x" * 1000, cut=10))
     _trouble(internet, official.VOLCANO_ZIP, Answer(status=503))
@@ -501,7 +497,7 @@ def _trouble(internet: Internet, url: str, first: Answer) -> None:
     internet.sites[url] = lambda request: answers.pop() if answers and request.method == "GET" else whole
 
 
-def test_a_killed_download_goes_on_with_what_is_missing(internet: Internet, copy: Path) -> None:
+def test_after_a_killed_download_only_the_rest_is_downloaded(internet: Internet, copy: Path) -> None:
     url = f"{official.KUBERNETES}/kube-controller-manager"
     storage = url.replace("dl.", "cdn.dl.")
     whole = internet.sites[storage]
@@ -529,7 +525,7 @@ def test_a_killed_download_goes_on_with_what_is_missing(internet: Internet, copy
     assert _rest(folder) == {"lock", "controlplane-download", "kwok-download"}
 
 
-def test_a_whole_file_that_was_changed_since_is_fetched_again(internet: Internet, copy: Path) -> None:
+def test_a_complete_file_that_was_changed_is_downloaded_again(internet: Internet, copy: Path) -> None:
     arrived = toolchain_folder(copy) / "downloads"
     arrived.mkdir(parents=True)
     content = internet.sites[FINAL["kube-apiserver"]]
@@ -555,7 +551,7 @@ def test_an_interrupt_does_not_wait_for_a_server(internet: Internet, copy: Path)
     assert process.returncode != 0
 
 
-def test_a_second_process_waits_and_takes_what_the_first_one_made(internet: Internet, copy: Path) -> None:
+def test_a_second_process_waits_and_uses_the_result_of_the_first(internet: Internet, copy: Path) -> None:
     command = [sys.executable, "-c", ENSURE, str(copy)]
     processes = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(2)]
     for process in processes:
@@ -564,14 +560,14 @@ def test_a_second_process_waits_and_takes_what_the_first_one_made(internet: Inte
     assert len(internet.asked(official.VOLCANO_ZIP)) == 1
 
 
-def test_the_command_line_needs_no_go_and_says_which_way_it_took(internet: Internet, copy: Path) -> None:
+def test_toolchain_ensure_downloads_without_go_and_says_so(internet: Internet, copy: Path) -> None:
     made = subprocess.run([sys.executable, "-c", COMMAND], capture_output=True, text=True, check=False)
     assert made.returncode == 0, made.stderr
-    assert "pulumi: downloaded, hashes as published" in made.stderr
+    assert "pulumi: downloaded, hashes verified" in made.stderr
     assert "(download)" in made.stderr
 
 
-def test_an_error_that_is_none_of_ours_is_raised_at_once() -> None:
+def test_run_in_parallel_raises_other_errors_at_once() -> None:
     over = threading.Event()
 
     def work(number: int) -> int:
@@ -581,11 +577,11 @@ def test_an_error_that_is_none_of_ours_is_raised_at_once() -> None:
         return number
 
     with pytest.raises(OSError, match="no space left"):
-        side_by_side(work, [0, 1], lambda: None)
+        run_in_parallel(work, [0, 1], lambda: None)
     over.set()
 
 
-def test_results_are_in_order_and_errors_of_ours_among_them() -> None:
+def test_run_in_parallel_returns_results_and_toolchain_errors_in_order() -> None:
     error = ToolchainError("x")
 
     def work(number: int) -> int:
@@ -593,5 +589,5 @@ def test_results_are_in_order_and_errors_of_ours_among_them() -> None:
             raise error
         return number * 10
 
-    assert side_by_side(work, [0, 1, 2], lambda: None) == [0, error, 20]
-    assert side_by_side(work, [], lambda: None) == []
+    assert run_in_parallel(work, [0, 1, 2], lambda: None) == [0, error, 20]
+    assert run_in_parallel(work, [], lambda: None) == []

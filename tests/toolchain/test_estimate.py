@@ -1,4 +1,4 @@
-"""How long is left: never below zero, less with everything that is done, and corrected by the pace of this machine."""
+"""Estimates of the remaining time: never negative, lower with all work that is done, corrected by the speed of this machine."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ FIRST, SECOND = Part("first", (), minutes=10, packages=1000), Part("second", (),
 
 
 @given(st.floats(0, 1e12), st.floats(0, 1e12), st.floats(-1, 1e6), seconds)
-def test_it_is_never_below_zero(total: float, done: float, spent: float, trust: float) -> None:
+def test_estimate_is_never_negative(total: float, done: float, spent: float, trust: float) -> None:
     left = estimate_left(total, done, spent, trust)
     assert left is None or left >= 0
 
 
 @given(st.floats(1, 1e6), shares, shares, seconds, st.floats(1, 1e3))
-def test_it_falls_as_work_is_done(total: float, share: float, more: float, spent: float, trust: float) -> None:
+def test_estimate_falls_as_work_is_done(total: float, share: float, more: float, spent: float, trust: float) -> None:
     done, later = sorted((share * total, more * total))
     before, after = estimate_left(total, done, spent, trust), estimate_left(total, later, spent, trust)
     assert before is not None
@@ -32,7 +32,7 @@ def test_it_falls_as_work_is_done(total: float, share: float, more: float, spent
     assert estimate_left(total, total, spent, trust) == 0
 
 
-def test_it_goes_at_the_pace_so_far() -> None:
+def test_estimate_uses_the_speed_so_far() -> None:
     assert estimate_left(100, 25, 10) == 30
     assert estimate_left(100, 25, 20) == 60
     assert estimate_left(100, 0, 10) is None, "nothing says how fast it goes"
@@ -49,7 +49,7 @@ class Clock:
         return self.now
 
 
-def test_the_parts_of_a_build_are_told_together_at_this_machines_pace() -> None:
+def test_forecast_covers_all_parts_at_the_speed_of_this_machine() -> None:
     clock = Clock()
     forecast = Forecast([FIRST, SECOND], clock)
     assert forecast.reach(FIRST, 0) == 900
@@ -60,7 +60,7 @@ def test_the_parts_of_a_build_are_told_together_at_this_machines_pace() -> None:
     assert 560 < left < 600
 
 
-def test_what_is_in_the_compilers_cache_is_not_waited_for() -> None:
+def test_forecast_leaves_out_packages_in_the_compilers_cache() -> None:
     clock = Clock()
     forecast = Forecast([FIRST, SECOND], clock)
     forecast.expect(FIRST, 0)
@@ -78,7 +78,7 @@ def test_what_is_in_the_compilers_cache_is_not_waited_for() -> None:
 
 
 @given(st.lists(shares, min_size=1), st.integers(0, 5000), st.floats(0, 1e4))
-def test_a_build_that_compiles_always_gets_nearer(steps: list[float], packages: int, spent: float) -> None:
+def test_forecast_falls_while_packages_are_compiled(steps: list[float], packages: int, spent: float) -> None:
     clock = Clock()
     forecast = Forecast([FIRST, SECOND], clock)
     clock.now = spent
@@ -93,7 +93,7 @@ def test_a_build_that_compiles_always_gets_nearer(steps: list[float], packages: 
 
 
 @given(st.integers(1, 10**12), shares, shares, st.floats(0, 1e5))
-def test_of_a_download_only_what_came_in_these_seconds_says_how_fast_it_is(
+def test_download_speed_ignores_bytes_of_an_earlier_run(
     known: int, found: float, received: float, spent: float
 ) -> None:
     there = int(known * found)
@@ -101,7 +101,7 @@ def test_of_a_download_only_what_came_in_these_seconds_says_how_fast_it_is(
     assert left is None or left >= 0
 
 
-def test_a_downloads_time() -> None:
+def test_remaining_time_of_a_download() -> None:
     size = Size.of([300, 100])
     assert str(Size.of([300_000_000, 112_000_000])) == "up to 412 MB"
     assert size.seconds_left(100, 0, 10) == 30
@@ -112,7 +112,7 @@ def test_a_downloads_time() -> None:
 
 
 @pytest.mark.parametrize("sizes", [[None], [300, None]])
-def test_of_an_unknown_size_nobody_knows_the_time(sizes: list[int | None]) -> None:
+def test_a_download_of_unknown_size_has_no_estimate(sizes: list[int | None]) -> None:
     size = Size.of(sizes)
     assert str(size).startswith("more than")
     assert size.seconds_left(100, 0, 10) is None

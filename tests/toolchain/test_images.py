@@ -1,4 +1,4 @@
-"""Manifests, platforms, and files in layers: the layers on top of each other are the judge of the search from the top."""
+"""Manifests, platforms, and files in layers. The search from the top layer is compared with unpacking all layers."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from trainform.toolchain.images import (
     is_index,
     layers_of,
     manifest_for,
+    normalized,
     parse_challenge,
     parse_document,
-    plain,
     search_layer,
 )
 
@@ -59,7 +59,7 @@ def test_an_index_has_a_manifest_for_each_platform() -> None:
         manifest_for(INDEX, "linux", "riscv64")
 
 
-def test_a_manifest_has_a_configuration_and_layers_the_topmost_first() -> None:
+def test_a_manifest_has_a_configuration_and_layers_top_first() -> None:
     assert not is_index(MANIFEST)
     assert configuration_of(MANIFEST) == Blob(ONE, 3)
     assert layers_of(MANIFEST) == (Blob(THREE, 5), Blob(TWO, 5))
@@ -78,8 +78,8 @@ def test_a_layer_that_cannot_be_read_is_reported_by_its_kind() -> None:
 
 
 @pytest.mark.parametrize("digest", ["", "sha256:", f"sha512:{ONE}", f"sha256:{ONE[1:]}", "sha256:../../etc/passwd", 1])
-def test_a_digest_that_is_none_is_refused(digest: object) -> None:
-    with pytest.raises(ValueError, match=r"is no manifest of an image: (a digest is not a SHA-256|digest is missing)"):
+def test_an_invalid_digest_is_refused(digest: object) -> None:
+    with pytest.raises(ValueError, match=r"is not an image manifest: (a digest is not a SHA-256|digest is missing)"):
         configuration_of({"config": {"digest": digest, "size": 1}})
 
 
@@ -93,7 +93,7 @@ JSON = st.recursive(
 
 
 @given(JSON)
-def test_whatever_a_server_sends_is_understood_or_reported(value: object) -> None:
+def test_any_json_is_parsed_or_raises_value_error(value: object) -> None:
     """A `ValueError`, and nothing else, is what the caller turns into a message."""
     for act in (
         lambda document: manifest_for(document, "linux", "amd64") if is_index(document) else configuration_of(document),
@@ -107,12 +107,12 @@ def test_whatever_a_server_sends_is_understood_or_reported(value: object) -> Non
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"\xff\xfe", b"[1]", b'"x"'])
-def test_what_is_no_json_object_is_reported(body: bytes) -> None:
-    with pytest.raises(ValueError, match="is no JSON"):
+def test_a_body_that_is_not_a_json_object_is_refused(body: bytes) -> None:
+    with pytest.raises(ValueError, match=r"is not (a )?JSON"):
         parse_document(body)
 
 
-def test_a_challenge_is_read() -> None:
+def test_a_bearer_challenge_is_parsed() -> None:
     header = 'Bearer realm="https://auth.docker.io/token",service="registry.docker.io",scope="repository:a/b:pull"'
     assert parse_challenge(header) == Challenge(
         "https://auth.docker.io/token", "registry.docker.io", "repository:a/b:pull"
@@ -121,7 +121,7 @@ def test_a_challenge_is_read() -> None:
 
 
 @pytest.mark.parametrize("header", ["", 'Basic realm="x"', "Bearer", 'Bearer service="x"', 'Bearer realm=""'])
-def test_another_challenge_is_none_of_ours(header: str) -> None:
+def test_other_challenges_are_ignored(header: str) -> None:
     assert parse_challenge(header) is None
 
 
@@ -147,7 +147,7 @@ def test_another_challenge_is_none_of_ours(header: str) -> None:
         ([("usr/bin/kwok/", True)], REMOVED),
     ],
 )
-def test_a_layer_has_a_file_or_removes_it_or_says_nothing(entries: list[tuple[str, bool]], result: str) -> None:
+def test_search_layer_finds_removes_or_ignores_a_file(entries: list[tuple[str, bool]], result: str) -> None:
     assert search_layer(entries, "usr/bin/kwok") == result
 
 
@@ -198,7 +198,7 @@ def _consistent(changes: dict[str, str]) -> bool:
 
 
 @given(st.lists(CHANGES.filter(_consistent), max_size=5), PATHS)
-def test_searching_from_the_top_finds_what_unpacking_from_the_bottom_leaves(
+def test_searching_layers_from_the_top_equals_unpacking_them_from_the_bottom(
     layers: list[dict[str, str]], wanted: str
 ) -> None:
     tree: dict[str, str] = {}
@@ -216,5 +216,5 @@ def test_searching_from_the_top_finds_what_unpacking_from_the_bottom_leaves(
 
 
 @pytest.mark.parametrize("name", ["usr/bin/x", "./usr/bin/x", "/usr/bin/x", "usr//bin/x/", "usr/./bin/x"])
-def test_names_are_compared_without_their_spelling(name: str) -> None:
-    assert plain(name) == "usr/bin/x"
+def test_normalized_names_are_equal(name: str) -> None:
+    assert normalized(name) == "usr/bin/x"

@@ -1,4 +1,4 @@
-"""Which way is taken: what is finished, what is allowed, what was possible; and what is said of it."""
+"""How a need is provided: finished, downloaded or built; and the notes and errors about that."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_download_is_preferred_and_reported(internet: Internet, cache: Path, p
     progress = Recording()
     provide([_need(*BOTH)], cache, progress, pins)
     assert _output(cache / "tiny-download") == "downloaded"
-    assert "tiny: downloaded, hashes as published" in progress.lines
+    assert "tiny: downloaded, hashes verified" in progress.lines
     assert "building" not in progress.text
     assert {path.name for path in cache.iterdir()} == {"lock", "tiny-download"}
     again = Recording()
@@ -52,9 +52,7 @@ def test_a_download_is_preferred_and_reported(internet: Internet, cache: Path, p
     assert again.lines == []
 
 
-def test_where_a_download_is_not_possible_it_is_built_and_one_line_says_why(
-    internet: Internet, cache: Path, pins: Path
-) -> None:
+def test_a_need_that_cannot_be_downloaded_is_built_with_a_note(internet: Internet, cache: Path, pins: Path) -> None:
     progress = Recording()
     second = dataclasses.replace(TINY, folder="second")
     shutil.copytree(pins / "tiny", pins / "second")
@@ -65,12 +63,12 @@ def test_where_a_download_is_not_possible_it_is_built_and_one_line_says_why(
     reason = "Tunnel connection failed: 502 Bad Gateway"
     assert (
         line
-        == f"not downloaded, but built: tiny (releases.example.com: {reason}), second (releases.example.com: {reason})"
+        == f"built instead of downloaded: tiny (releases.example.com: {reason}), second (releases.example.com: {reason})"
     )
     assert any(line.startswith("building 2 of 2 parts") for line in progress.lines)
 
 
-def test_what_is_built_already_is_not_downloaded(internet: Internet, cache: Path, pins: Path) -> None:
+def test_a_built_need_is_not_downloaded(internet: Internet, cache: Path, pins: Path) -> None:
     _publish(internet)
     provide([_need(BUILD)], cache, SILENT, pins)
     provide([_need(*BOTH)], cache, SILENT, pins)
@@ -78,7 +76,7 @@ def test_what_is_built_already_is_not_downloaded(internet: Internet, cache: Path
     assert _need(*BOTH).finished(cache) == (BUILD, cache / "tiny")
 
 
-def test_an_origin_that_is_not_allowed_does_not_count(internet: Internet, cache: Path, pins: Path) -> None:
+def test_a_finished_need_of_a_forbidden_origin_is_not_used(internet: Internet, cache: Path, pins: Path) -> None:
     _publish(internet)
     provide([_need(DOWNLOAD)], cache, SILENT, pins)
     assert _need(BUILD).finished(cache) is None
@@ -87,7 +85,7 @@ def test_an_origin_that_is_not_allowed_does_not_count(internet: Internet, cache:
     assert _need(*BOTH).finished(cache) == (DOWNLOAD, cache / "tiny-download")
 
 
-def test_where_only_a_download_is_allowed_its_reason_is_the_error(internet: Internet, cache: Path, pins: Path) -> None:
+def test_if_only_downloads_are_allowed_their_error_is_raised(internet: Internet, cache: Path, pins: Path) -> None:
     progress = Recording()
     with pytest.raises(ToolchainError, match=r"^releases\.example\.com: Tunnel connection failed") as caught:
         provide([_need(DOWNLOAD)], cache, progress, pins)
@@ -95,32 +93,32 @@ def test_where_only_a_download_is_allowed_its_reason_is_the_error(internet: Inte
     assert any(line.startswith("not downloaded: tiny (releases.example.com") for line in progress.lines)
 
 
-def test_where_nothing_is_possible_every_origin_says_why(internet: Internet, cache: Path, pins: Path) -> None:
+def test_if_all_origins_fail_the_error_has_every_reason(internet: Internet, cache: Path, pins: Path) -> None:
     (pins / "tiny" / "main.go").write_text("package main\n\nfunc main() { gretting() }\n")
     with pytest.raises(ToolchainError) as caught:
         provide([_need(*BOTH)], cache, SILENT, pins)
     download, build, *log = caught.value.details
-    assert caught.value.message == "no tiny can be had:"
+    assert caught.value.message == "not available: tiny"
     assert download.startswith("download: releases.example.com: Tunnel connection failed")
     assert build.startswith("build: `")
     assert all(line.startswith("build: ") for line in log)
     assert any("undefined: gretting" in line for line in log)
 
 
-def test_several_that_cannot_be_had_are_reported_by_name(internet: Internet, cache: Path, pins: Path) -> None:
+def test_the_error_names_all_unavailable_needs(internet: Internet, cache: Path, pins: Path) -> None:
     other = dataclasses.replace(RELEASE, url="https://other.example.com/x", sums="https://other.example.com/x.sha256")
     second = part_need(dataclasses.replace(TINY, folder="second"), [other], [DOWNLOAD])
     with pytest.raises(ToolchainError) as caught:
         provide([_need(DOWNLOAD), second], cache, SILENT, pins)
     reason = "Tunnel connection failed: 502 Bad Gateway"
-    assert caught.value.message == "no tiny, second can be had:"
+    assert caught.value.message == "not available: tiny, second"
     assert caught.value.details == (
         f"download of tiny: releases.example.com: {reason}",
         f"download of second: other.example.com: {reason}",
     )
 
 
-def test_a_download_that_cannot_be_installed_says_all_of_the_reason(
+def test_a_download_that_cannot_be_installed_is_built_with_the_whole_reason(
     internet: Internet, cache: Path, pins: Path
 ) -> None:
     def install(unpacked: Path, final: Path, progress: Progress) -> None:
@@ -131,10 +129,10 @@ def test_a_download_that_cannot_be_installed_says_all_of_the_reason(
     provide([dataclasses.replace(_need(*BOTH), install=install)], cache, progress, pins)
     assert _output(cache / "tiny") == "hello"
     reason = "`pulumi plugin` failed: error: no plugin try again"
-    assert f"not downloaded, but built: tiny ({reason})" in progress.lines
+    assert f"built instead of downloaded: tiny ({reason})" in progress.lines
 
 
-def test_what_failed_once_is_not_tried_again_in_the_same_run(internet: Internet, cache: Path, pins: Path) -> None:
+def test_a_failed_origin_is_not_tried_again_in_the_same_run(internet: Internet, cache: Path, pins: Path) -> None:
     internet.sites[f"{URL}.sha256"] = Answer(status=403)
     [need] = try_downloads([_need(*BOTH)], cache, SILENT, pins)
     asked = len(internet.requests)
@@ -144,14 +142,14 @@ def test_what_failed_once_is_not_tried_again_in_the_same_run(internet: Internet,
     assert _output(cache / "tiny") == "hello"
 
 
-def test_nothing_is_left_of_a_download_that_failed(internet: Internet, cache: Path, pins: Path) -> None:
+def test_a_failed_download_leaves_no_files(internet: Internet, cache: Path, pins: Path) -> None:
     _publish(internet)
     internet.sites[f"{URL}.sha256"] = Answer(b"0" * 64)
     provide([_need(*BOTH)], cache, SILENT, pins)
     assert {path.name for path in cache.iterdir()} == {"lock", "logs", "tiny"}
 
 
-def test_what_another_process_is_downloading_is_left_alone(internet: Internet, cache: Path, pins: Path) -> None:
+def test_temporary_files_of_another_process_are_not_removed(internet: Internet, cache: Path, pins: Path) -> None:
     provide([_need(BUILD)], cache, SILENT, pins)
     (cache / "downloads").mkdir()
     (cache / "downloads" / "half of it").touch()
@@ -159,7 +157,7 @@ def test_what_another_process_is_downloading_is_left_alone(internet: Internet, c
     assert (cache / "downloads" / "half of it").exists()
 
 
-def test_a_part_without_releases_is_built_whatever_is_allowed(internet: Internet, cache: Path, pins: Path) -> None:
+def test_a_part_without_releases_is_always_built(internet: Internet, cache: Path, pins: Path) -> None:
     provide([part_need(TINY, [], [DOWNLOAD])], cache, SILENT, pins)
     assert _output(cache / "tiny") == "hello"
     assert internet.requests == []
@@ -169,7 +167,7 @@ def test_a_part_without_releases_is_built_whatever_is_allowed(internet: Internet
     ("mode", "origins"),
     [("auto", BOTH), ("download", (DOWNLOAD,)), ("build", (BUILD,)), ("system", BOTH)],
 )
-def test_the_control_plane_is_never_the_systems(
+def test_the_control_plane_is_never_that_of_the_system(
     monkeypatch: pytest.MonkeyPatch, mode: str, origins: tuple[str, ...]
 ) -> None:
     monkeypatch.setenv("TRAINFORM_TOOLCHAIN", mode)
@@ -179,7 +177,7 @@ def test_the_control_plane_is_never_the_systems(
     assert {need.origins for need in others} == {(BUILD,)}
 
 
-def test_without_the_systems_pulumi_nothing_else_is_begun(
+def test_if_only_a_missing_system_pulumi_is_allowed_nothing_else_is_provided(
     internet: Internet, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TRAINFORM_TOOLCHAIN", "system")

@@ -1,4 +1,4 @@
-"""What the file system refuses is told like any other error."""
+"""Errors of the file system become errors with path, reason and fix."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import pytest
 
 from trainform.errors import ToolchainError
 from trainform.toolchain import ensure, ensure_control_plane, ensure_pulumi
-from trainform.toolchain.oserrors import translated
+from trainform.toolchain.oserrors import translate_os_errors
 
 
 @pytest.mark.parametrize("act", [ensure, ensure_control_plane, ensure_pulumi])
-def test_a_file_where_the_cache_should_be(
+def test_a_file_in_the_place_of_the_cache_is_an_error(
     cache: Path, monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]
 ) -> None:
     monkeypatch.setenv("TRAINFORM_TOOLCHAIN", "build")
@@ -33,13 +33,13 @@ def test_a_file_where_the_cache_should_be(
         (OSError("cannot read from timed out object"), "cannot read from timed out object", "move it"),
     ],
 )
-def test_the_path_the_reason_and_what_to_do(error: OSError, message: str, fix: str) -> None:
-    with pytest.raises(ToolchainError) as caught, translated(ToolchainError, "move it"):
+def test_an_os_error_becomes_an_error_with_path_reason_and_fix(error: OSError, message: str, fix: str) -> None:
+    with pytest.raises(ToolchainError) as caught, translate_os_errors(ToolchainError, "move it"):
         raise error
     assert caught.value.message == message
     assert caught.value.fix.startswith(fix)
 
 
-def test_a_reader_that_went_away_is_not_the_file_systems() -> None:
-    with pytest.raises(BrokenPipeError), translated(ToolchainError, "move it"):
+def test_a_broken_pipe_is_not_translated() -> None:
+    with pytest.raises(BrokenPipeError), translate_os_errors(ToolchainError, "move it"):
         raise BrokenPipeError

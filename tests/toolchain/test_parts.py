@@ -1,4 +1,4 @@
-"""The table of parts and the pins it names."""
+"""The table of parts and its pins."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_every_folder_of_pins_has_a_row_and_every_row_a_folder() -> None:
 
 
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: part.folder)
-def test_pins_are_whole(part: Part) -> None:
+def test_pins_have_all_files(part: Part) -> None:
     folder = PINS / part.folder
     assert (folder / "go.sum").stat().st_size > 1000, "hashes of modules that no checksum database knows are only here"
     assert re.search(r"^go 1\.26", (folder / "go.mod").read_text(), re.MULTILINE)
@@ -33,7 +33,7 @@ def test_versions_in_the_table_are_those_of_the_pins() -> None:
 
 
 @pytest.mark.parametrize("changed", ["kwok/go.sum", "pulumi-kubernetes/sdk/go/kubernetes/untyped.go"])
-def test_another_pin_is_another_folder(tmp_path: Path, changed: str) -> None:
+def test_another_pin_uses_another_folder(tmp_path: Path, changed: str) -> None:
     copy = tmp_path / "pins"
     shutil.copytree(PINS, copy)
     assert fingerprint(copy) == fingerprint(PINS)
@@ -43,7 +43,7 @@ def test_another_pin_is_another_folder(tmp_path: Path, changed: str) -> None:
     assert fingerprint(copy) != fingerprint(PINS)
 
 
-def test_a_pin_of_an_add_on_leaves_the_tool_chain_alone(tmp_path: Path) -> None:
+def test_a_pin_of_an_add_on_does_not_change_the_folder_of_the_tool_chain(tmp_path: Path) -> None:
     copy = tmp_path / "pins"
     shutil.copytree(PINS, copy)
     for part in ADDON_PARTS:
@@ -52,12 +52,12 @@ def test_a_pin_of_an_add_on_leaves_the_tool_chain_alone(tmp_path: Path) -> None:
     assert fingerprint(copy) == fingerprint(PINS)
 
 
-def test_cache_lies_where_the_variable_says(cache: Path) -> None:
+def test_cache_folder_is_that_of_the_variable(cache: Path) -> None:
     assert cache_folder() == cache
     assert toolchain_folder() == cache / f"toolchain-{fingerprint()}"
 
 
-def test_cache_of_the_user_is_outside_the_repository(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_default_cache_is_outside_of_the_repository(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TRAINFORM_CACHE")
     assert not cache_folder().is_relative_to(PINS.parents[3])
     assert cache_folder().name == "trainform"

@@ -1,4 +1,4 @@
-"""Where pulumi comes from. The commands here are small scripts: what is tested is the choice, not pulumi."""
+"""Which Pulumi is used. The commands are small scripts, since the choice is tested, not Pulumi."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from trainform.errors import InputError, ToolchainError
 from trainform.progress import SILENT
 from trainform.toolchain import ensure_pulumi, environment
 from trainform.toolchain.cache import toolchain_folder
+from trainform.toolchain.locations import locations
 from trainform.toolchain.model import PulumiTools
 from trainform.toolchain.system import find_system_pulumi
-from trainform.toolchain.whereabouts import whereabouts
 
 # Resources ask the engine for the plugin of exactly this version.
 SDK = importlib.metadata.version("pulumi-kubernetes")
@@ -46,7 +46,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_what_is_there_and_recent_is_used(machine: Path) -> None:
+def test_a_recent_pulumi_of_the_system_is_used(machine: Path) -> None:
     _install(machine / "bin", "v3.240.1")
     _plugin(machine / "home", SDK)
     assert ensure_pulumi(SILENT) == PulumiTools(machine / "bin", machine / "home", "system")
@@ -55,16 +55,16 @@ def test_what_is_there_and_recent_is_used(machine: Path) -> None:
 @pytest.mark.parametrize(
     ("version", "host", "plugin", "reason"),
     [
-        ("v3.231.0", True, SDK, "3.231, 3.232 or later is needed"),
-        ("garbage", True, SDK, "of unknown version"),
+        ("v3.231.0", True, SDK, "3.231; 3.232 or later is required"),
+        ("garbage", True, SDK, "is unknown; 3.232 or later is required"),
         ("v3.259.0", False, SDK, "has no pulumi-language-python beside it"),
-        ("v3.259.0", True, "4.24.9", f"no kubernetes plugin v{SDK} in"),
-        ("v3.259.0", True, "4.100.0", "there is v4.100.0"),
-        ("v3.259.0", True, None, "there is none"),
+        ("v3.259.0", True, "4.24.9", f"the kubernetes plugin v{SDK}, the version of the Python package, is not in"),
+        ("v3.259.0", True, "4.100.0", "found: v4.100.0"),
+        ("v3.259.0", True, None, "found: none"),
         (None, True, SDK, "no pulumi on PATH"),
     ],
 )
-def test_what_is_missing_or_too_old_is_said(
+def test_a_missing_or_old_pulumi_is_an_error_with_the_reason(
     machine: Path, version: str | None, host: bool, plugin: str | None, reason: str
 ) -> None:
     if version is not None:
@@ -76,45 +76,47 @@ def test_what_is_missing_or_too_old_is_said(
     assert reason in caught.value.message
 
 
-def test_the_plugin_of_the_python_package_counts_whatever_lies_beside_it(machine: Path) -> None:
+def test_the_plugin_of_the_python_packages_version_is_used_beside_others(machine: Path) -> None:
     _install(machine / "bin", "v3.259.0")
     for version in ("4.9.0", "4.100.0"):
         _plugin(machine / "home", version)
-    with pytest.raises(ToolchainError, match=r"there is v4\.100\.0, v4\.9\.0") as caught:
+    with pytest.raises(ToolchainError, match=r"found: v4\.100\.0, v4\.9\.0") as caught:
         find_system_pulumi()
     assert f"pulumi plugin install resource kubernetes v{SDK}" in caught.value.fix
     _plugin(machine / "home", SDK)
     assert find_system_pulumi().origin == "system"
 
 
-def test_a_plugin_folder_without_its_program_is_none(machine: Path) -> None:
+def test_a_plugin_folder_without_its_program_is_ignored(machine: Path) -> None:
     _install(machine / "bin", "v3.259.0")
     (machine / "home" / "plugins" / f"resource-kubernetes-v{SDK}").mkdir(parents=True)
-    with pytest.raises(ToolchainError, match="there is none"):
+    with pytest.raises(ToolchainError, match="found: none"):
         find_system_pulumi()
 
 
-def test_another_plugin_falls_through_to_what_is_built(machine: Path) -> None:
+def test_with_another_plugin_version_the_built_pulumi_is_used(machine: Path) -> None:
     _install(machine / "bin", "v3.259.0")
     _plugin(machine / "home", "4.100.0")
     (toolchain_folder() / "pulumi-build" / "bin").mkdir(parents=True)
     assert ensure_pulumi(SILENT).origin == "build"
 
 
-def test_another_plugin_is_told_before_anything_is_made(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_plugin_version_is_an_error_before_anything_is_built(
+    machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     _install(machine / "bin", "v3.259.0")
     _plugin(machine / "home", "4.100.0")
     monkeypatch.setenv("TRAINFORM_TOOLCHAIN", "system")
     progress = Recording()
-    with pytest.raises(ToolchainError, match=f"no kubernetes plugin v{SDK}"):
+    with pytest.raises(ToolchainError, match=f"the kubernetes plugin v{SDK}, "):
         ensure_pulumi(progress)
-    assert progress.lines[0].startswith(f"pulumi, system: no kubernetes plugin v{SDK}")
+    assert progress.lines[0].startswith(f"pulumi, system: the kubernetes plugin v{SDK}, ")
 
 
-def test_looking_for_pulumi_writes_nothing_and_making_sure_of_it_notes_its_version(machine: Path, cache: Path) -> None:
+def test_only_ensure_stores_the_version_of_pulumi(machine: Path, cache: Path) -> None:
     _install(machine / "bin", "v3.259.0")
     _plugin(machine / "home", SDK)
-    assert ("PULUMI_HOME", str(machine / "home")) in list(whereabouts())
+    assert ("PULUMI_HOME", str(machine / "home")) in list(locations())
     assert not cache.exists()
     ensure_pulumi(SILENT)
     # The same file, as far as size and time tell: whoever asks it again gets another answer.
@@ -125,7 +127,7 @@ def test_looking_for_pulumi_writes_nothing_and_making_sure_of_it_notes_its_versi
 
 
 @pytest.mark.parametrize("note", ["", "[]", "{}", '{"key": 1}'])
-def test_a_damaged_note_is_asked_anew(machine: Path, cache: Path, note: str) -> None:
+def test_a_damaged_stored_version_is_read_again(machine: Path, cache: Path, note: str) -> None:
     _install(machine / "bin", "v3.259.0")
     _plugin(machine / "home", SDK)
     cache.mkdir()
@@ -133,14 +135,16 @@ def test_a_damaged_note_is_asked_anew(machine: Path, cache: Path, note: str) -> 
     assert ensure_pulumi(SILENT).origin == "system"
 
 
-def test_a_cache_that_cannot_be_written_does_not_keep_from_the_systems_pulumi(machine: Path, cache: Path) -> None:
+def test_the_systems_pulumi_is_used_without_a_writable_cache(machine: Path, cache: Path) -> None:
     _install(machine / "bin", "v3.259.0")
     _plugin(machine / "home", SDK)
     cache.touch()
     assert ensure_pulumi(SILENT).origin == "system"
 
 
-def test_our_own_pulumi_on_path_is_not_the_systems(machine: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_built_pulumi_on_path_is_not_that_of_the_system(
+    machine: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ours = _install(cache / "toolchain-old" / "pulumi-build" / "bin", "v3.259.0")
     monkeypatch.setenv("PATH", f"{ours}{os.pathsep}{os.environ['PATH']}")
     with pytest.raises(ToolchainError, match="no pulumi on PATH"):
@@ -156,7 +160,7 @@ def test_a_finished_build_is_used_without_any_process(machine: Path, monkeypatch
     assert progress.lines == []
 
 
-def test_system_only_does_not_go_on(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mode_system_does_not_download_or_build(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRAINFORM_TOOLCHAIN", "system")
     with pytest.raises(ToolchainError) as caught:
         ensure_pulumi(SILENT)
@@ -164,7 +168,7 @@ def test_system_only_does_not_go_on(machine: Path, monkeypatch: pytest.MonkeyPat
     assert "TRAINFORM_TOOLCHAIN=auto" in caught.value.fix
 
 
-def test_a_wrong_mode_is_the_users_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_mode_is_an_input_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRAINFORM_TOOLCHAIN", "fast")
     with pytest.raises(InputError) as caught:
         ensure_pulumi(SILENT)
@@ -173,7 +177,7 @@ def test_a_wrong_mode_is_the_users_mistake(monkeypatch: pytest.MonkeyPatch) -> N
     assert "auto, system, download, build" in str(caught.value)
 
 
-def test_the_environment_puts_these_tools_first_and_only_once(machine: Path) -> None:
+def test_environment_puts_the_tools_on_path_first_and_once(machine: Path) -> None:
     tools = PulumiTools(_install(machine / "cached", "v3.259.0"), machine / "home", "build")
     variables = environment(tools)
     assert variables["PATH"] == f"{tools.bin}{os.pathsep}{os.environ['PATH']}"

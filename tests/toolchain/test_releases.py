@@ -1,4 +1,4 @@
-"""The table of releases: what it asks for, and that it gives all that a build gives."""
+"""The table of releases: its URLs, and that a download contains the same files as a build."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import pytest
 
 from trainform.errors import ToolchainError
 from trainform.toolchain.addons import KUBE_SCHEDULER
-from trainform.toolchain.locating import Located, _default_proxies, locate, module_proxy
 from trainform.toolchain.parts import CONTROL_PLANE_PARTS, KUBERNETES_VERSION, PINS, Part
 from trainform.toolchain.pinned import Module
 from trainform.toolchain.releases import IMAGE, MODULE, RELEASES
+from trainform.toolchain.resolving import ResolvedRelease, _default_proxies, module_proxy, resolve_release
 
 PARTS = (*CONTROL_PLANE_PARTS, KUBE_SCHEDULER)
 LINUX_AMD64 = {
@@ -52,40 +52,40 @@ def proxy_for_modules(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GOPROXY", "https://modules.example.org")
 
 
-def _located(name: str, system: str = "Linux", machine: str = "x86_64") -> list[Located]:
-    return [locate(release, system, machine) for release in RELEASES[name]]
+def _located(name: str, system: str = "Linux", machine: str = "x86_64") -> list[ResolvedRelease]:
+    return [resolve_release(release, system, machine) for release in RELEASES[name]]
 
 
-def _addresses(located: list[Located]) -> list[str]:
+def _addresses(located: list[ResolvedRelease]) -> list[str]:
     return [address for release in located for address in (release.url, release.sums) if address is not None]
 
 
 @pytest.mark.parametrize("name", LINUX_AMD64)
-def test_every_address_in_full(name: str) -> None:
+def test_every_url_in_full(name: str) -> None:
     assert _addresses(_located(name)) == LINUX_AMD64[name]
 
 
-def test_every_name_has_its_addresses_here() -> None:
+def test_every_release_has_its_url_in_this_test() -> None:
     assert list(LINUX_AMD64) == list(RELEASES)
 
 
 @pytest.mark.parametrize("machine", ["aarch64", "arm64"])
-def test_the_other_processor_has_the_same_with_its_name(machine: str) -> None:
+def test_urls_for_arm64_differ_in_the_processor_only(machine: str) -> None:
     for name, addresses in LINUX_AMD64.items():
         other = [address.replace("amd64", "arm64").replace("linux-x64", "linux-arm64") for address in addresses]
         assert _addresses(_located(name, machine=machine)) == other
 
 
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: part.folder)
-def test_a_download_gives_what_a_build_gives(part: Part) -> None:
-    taken = [take for release in _located(part.folder) for take in release.takes]
+def test_a_download_contains_the_same_files_as_a_build(part: Part) -> None:
+    taken = [take for release in _located(part.folder) for take in release.wanted_files]
     programs = sorted(target for _, target in taken if target.startswith("bin/"))
     assert programs == sorted(f"bin/{name}" for name in part.binaries)
     files = {(pattern, target) for pattern, target in taken if not target.startswith("bin/")}
     assert files == {(files.pattern, f"{files.into}/") for files in part.shipped}
 
 
-def test_one_home_for_each_version() -> None:
+def test_versions_equal_those_of_the_pins() -> None:
     """What the build stamps is what go.mod names; every release of the control plane has go.mod's version."""
     for folder in ("controlplane", "kube-scheduler"):
         assert Module(folder, "k8s.io/kubernetes").version(PINS) == KUBERNETES_VERSION
@@ -93,19 +93,19 @@ def test_one_home_for_each_version() -> None:
         assert all(isinstance(release.version, Module) for release in RELEASES[part.folder])
 
 
-def test_everything_has_a_hash_to_be_held_against() -> None:
+def test_every_release_has_a_published_hash() -> None:
     for name in RELEASES:
         for release in _located(name):
             assert (release.sums is not None) != (release.kind in (IMAGE, MODULE))
             assert (release.module_hash is not None) == (release.kind == MODULE)
 
 
-def test_what_is_taken_of_an_image_is_one_file_by_its_plain_name() -> None:
+def test_one_file_is_extracted_from_an_image() -> None:
     images = [release for name in RELEASES for release in _located(name) if release.kind == IMAGE]
-    assert {release.takes[0][0] for release in images} == {
+    assert {release.wanted_files[0][0] for release in images} == {
         "vc-controller-manager", "vc-scheduler", "vc-webhook-manager", "usr/local/bin/kwok",
     }  # fmt: skip
-    assert all(len(release.takes) == 1 for release in images)
+    assert all(len(release.wanted_files) == 1 for release in images)
 
 
 @pytest.mark.parametrize(("system", "machine"), [("Linux", "riscv64"), ("Windows", "AMD64"), ("", "")])
@@ -115,7 +115,7 @@ def test_a_machine_without_a_release_is_reported(name: str, system: str, machine
         _located(name, system, machine)
 
 
-def test_on_a_mac_pulumi_alone_has_releases() -> None:
+def test_on_macos_only_pulumi_has_releases() -> None:
     urls = [release.url.rpartition("/")[2] for release in _located("pulumi", "Darwin", "arm64")]
     assert urls == ["pulumi-v3.259.0-darwin-arm64.tar.gz", "pulumi-resource-kubernetes-v4.25.0-darwin-arm64.tar.gz"]
     for part in PARTS:
@@ -132,7 +132,7 @@ def test_on_a_mac_pulumi_alone_has_releases() -> None:
         ("http://token@a.example.com", "http://a.example.com", {"a.example.com": "Basic dG9rZW46"}),
     ],
 )  # fmt: skip
-def test_the_users_proxy_for_modules_is_asked(
+def test_the_users_module_proxy_is_used(
     monkeypatch: pytest.MonkeyPatch, variable: str, address: str, passwords: dict[str, str]
 ) -> None:
     monkeypatch.setenv("GOPROXY", variable)
@@ -140,7 +140,7 @@ def test_the_users_proxy_for_modules_is_asked(
     assert _located("kwok")[-1].url == f"{address}/sigs.k8s.io/kwok/@v/v0.8.0.zip"
 
 
-def test_without_the_variable_go_says_which_proxy_it_takes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_the_variable_the_default_proxy_of_go_is_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     go = tmp_path / "go"
     go.write_text(
         '#!/bin/sh\ncase "$*" in "env GOVERSION") echo go1.26.8;; "env GOPROXY") echo https://default.example.com,direct;; esac\n'
@@ -154,15 +154,15 @@ def test_without_the_variable_go_says_which_proxy_it_takes(monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("variable", ["off", "direct", "file:///modules", "u:secret@a.example.com"])
-def test_a_proxy_that_is_none_is_reported_without_its_password(monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
+def test_an_invalid_proxy_is_reported_without_its_password(monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
     monkeypatch.setenv("GOPROXY", variable)
     with pytest.raises(ToolchainError) as caught:
         _located("kwok")
-    assert "GOPROXY does not begin with the address of a proxy for modules" in caught.value.message
+    assert "GOPROXY does not begin with the URL of a module proxy" in caught.value.message
     assert "secret" not in str(caught.value)
 
 
-def test_modules_are_spelled_as_proxies_spell_them() -> None:
+def test_module_paths_are_escaped_for_proxies() -> None:
     assert Module("x", "github.com/Azure/go-ansiterm").escaped == "github.com/!azure/go-ansiterm"
 
 
@@ -172,7 +172,7 @@ def test_pins_that_do_not_name_the_module_are_reported() -> None:
             act(PINS)
 
 
-def test_versions_are_those_that_the_pins_require_whatever_they_replace(tmp_path: Path) -> None:
+def test_replace_directives_do_not_change_the_version(tmp_path: Path) -> None:
     (tmp_path / "x").mkdir()
     (tmp_path / "x" / "go.mod").write_text(
         "module x\n\nreplace a.example.com/sdk/v4 => ./sdk\n\n"
@@ -189,7 +189,7 @@ def test_versions_are_those_that_the_pins_require_whatever_they_replace(tmp_path
     assert {path: Module("x", path).version(tmp_path) for path in versions} == versions
 
 
-def test_nothing_that_is_downloaded_is_replaced_in_a_build() -> None:
+def test_pins_replace_no_downloaded_module() -> None:
     """Else a download and a build of the same pins would be two different programs."""
     modules = [release.version for part in PARTS for release in RELEASES[part.folder]]
     for module in {module for module in modules if isinstance(module, Module)}:
@@ -197,6 +197,6 @@ def test_nothing_that_is_downloaded_is_replaced_in_a_build() -> None:
         assert re.search(rf"{re.escape(module.path)}( v\S+)? =>", text) is None, module
 
 
-def test_a_table_that_names_another_version_is_another_address() -> None:
+def test_another_version_in_the_table_changes_the_url() -> None:
     release = dataclasses.replace(RELEASES["kube-scheduler"][0], version="9.9.9")
-    assert locate(release, "Linux", "x86_64").url.startswith("https://dl.k8s.io/release/v9.9.9/")
+    assert resolve_release(release, "Linux", "x86_64").url.startswith("https://dl.k8s.io/release/v9.9.9/")

@@ -1,10 +1,10 @@
-"""What programs say of their versions."""
+"""Versions of programs."""
 
 from __future__ import annotations
 
 import pytest
 
-from trainform.toolchain.versions import Version, parse_version, written
+from trainform.toolchain.versions import Version, format_version, parse_version
 
 
 @pytest.mark.parametrize(
@@ -18,9 +18,9 @@ from trainform.toolchain.versions import Version, parse_version, written
         ("devel +1.26", None),
     ],
 )
-def test_versions_are_read(text: str, version: Version | None) -> None:
+def test_parse_version(text: str, version: Version | None) -> None:
     assert parse_version(text) == version
 
 
-def test_versions_in_messages() -> None:
-    assert (written((1, 26)), written(None)) == ("1.26", "of unknown version")
+def test_format_version() -> None:
+    assert (format_version((1, 26)), format_version(None)) == ("1.26", "unknown")

@@ -1,4 +1,4 @@
-"""Requests against servers that behave, misbehave, or are not there."""
+"""Requests to servers that work, fail in different ways, or do not exist."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _in_turn(*answers: Answer) -> Callable[[Request], Answer]:
     return lambda request: rest.pop(0) if len(rest) > 1 else rest[0]
 
 
-def test_a_file_arrives_and_is_counted(internet: Internet, tmp_path: Path) -> None:
+def test_a_file_is_saved_and_its_bytes_are_counted(internet: Internet, tmp_path: Path) -> None:
     internet.sites[URL] = Answer(BODY)
     assert _save(tmp_path / "file") == (BODY, len(BODY))
     assert [request.url for request in internet.requests] == [URL]
@@ -48,7 +48,7 @@ def test_a_file_arrives_and_is_counted(internet: Internet, tmp_path: Path) -> No
     assert Web(QUICK).text(URL)[0] == BODY
 
 
-def test_a_file_of_unknown_length_arrives(internet: Internet, tmp_path: Path) -> None:
+def test_a_file_of_unknown_length_is_saved(internet: Internet, tmp_path: Path) -> None:
     internet.sites[URL] = Answer(BODY, headers={"Content-Length": ""})
     assert _save(tmp_path / "file")[0] == BODY
     assert Web(QUICK).size(URL) is None
@@ -59,26 +59,28 @@ def test_a_file_of_unknown_length_arrives(internet: Internet, tmp_path: Path) ->
     [Answer(status=500), Answer(status=503), Answer(BODY, cut=1000), Answer(BODY, cut=0)],
     ids=["500", "503", "cut in the middle", "cut at once"],
 )
-def test_what_may_pass_is_tried_again_and_counted_once(internet: Internet, tmp_path: Path, first: Answer) -> None:
+def test_a_temporary_error_is_retried_and_bytes_are_counted_once(
+    internet: Internet, tmp_path: Path, first: Answer
+) -> None:
     internet.sites[URL] = _in_turn(first, first, Answer(BODY))
     assert _save(tmp_path / "file") == (BODY, len(BODY))
     assert len(internet.asked(URL)) == 3
 
 
-def test_a_download_that_stops_is_tried_again(internet: Internet, tmp_path: Path) -> None:
+def test_a_stalled_download_is_retried(internet: Internet, tmp_path: Path) -> None:
     internet.sites[URL] = _in_turn(Answer(BODY, stall=1000), Answer(BODY))
     assert _save(tmp_path / "file", web=Web(STALLING)) == (BODY, len(BODY))
 
 
-def test_a_slow_download_is_waited_for_as_long_as_something_comes(internet: Internet, tmp_path: Path) -> None:
+def test_a_slow_download_that_makes_progress_is_not_aborted(internet: Internet, tmp_path: Path) -> None:
     internet.sites[URL] = Answer(BODY, pace=0.05)  # longer together than a stall
     assert _save(tmp_path / "file", web=Web(STALLING)) == (BODY, len(BODY))
     assert len(internet.asked(URL)) == 1
 
 
-def test_a_download_that_stops_again_and_again_is_given_up(internet: Internet, tmp_path: Path) -> None:
+def test_a_download_that_stalls_repeatedly_is_an_error(internet: Internet, tmp_path: Path) -> None:
     internet.sites[URL] = Answer(BODY, stall=1000)
-    with pytest.raises(ToolchainError, match=r"nothing more within 2 s, 2 times"):
+    with pytest.raises(ToolchainError, match=r"no more data within 2 s \(in 2 attempts\)"):
         _save(tmp_path / "file", web=Web(dataclasses.replace(STALLING, attempts=2)))
     assert len(internet.asked(URL)) == 2
 
@@ -86,12 +88,12 @@ def test_a_download_that_stops_again_and_again_is_given_up(internet: Internet, t
 @pytest.mark.parametrize(
     ("site", "reason"),
     [
-        (Answer(status=500), "500 Internal Server Error, 3 times"),
-        (Answer(BODY, cut=1000), "ended after 1000 of 768000 bytes, 3 times"),
+        (Answer(status=500), "500 Internal Server Error .in 3 attempts"),
+        (Answer(BODY, cut=1000), "ended after 1000 of 768000 bytes .in 3 attempts"),
     ],
     ids=["500", "cut"],
 )
-def test_what_does_not_pass_is_given_up_after_three_attempts(
+def test_a_lasting_error_is_raised_after_three_attempts(
     internet: Internet, tmp_path: Path, site: Site, reason: str
 ) -> None:
     internet.sites[URL] = site
@@ -101,7 +103,7 @@ def test_what_does_not_pass_is_given_up_after_three_attempts(
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 410, 429])
-def test_a_refusal_is_not_tried_again(internet: Internet, tmp_path: Path, status: int) -> None:
+def test_a_client_error_is_not_retried(internet: Internet, tmp_path: Path, status: int) -> None:
     internet.sites[URL] = Answer(status=status)
     with pytest.raises(StatusError, match=f"{URL}: {status} ") as caught:
         _save(tmp_path / "file")
@@ -109,9 +111,9 @@ def test_a_refusal_is_not_tried_again(internet: Internet, tmp_path: Path, status
     assert len(internet.requests) == 1
 
 
-def test_a_web_page_in_the_place_of_a_file_is_reported_before_it_is_read(internet: Internet, tmp_path: Path) -> None:
+def test_a_web_page_instead_of_a_file_is_refused_unread(internet: Internet, tmp_path: Path) -> None:
     internet.sites[URL] = Answer(b"<html>Please log in</html>", headers={"Content-Type": "text/html; charset=utf-8"})
-    with pytest.raises(ToolchainError, match="is a web page and no file; the network may want a log-in"):
+    with pytest.raises(ToolchainError, match="is a web page, not a file; the network may require a login"):
         _save(tmp_path / "file")
     assert len(internet.requests) == 1
 
@@ -122,7 +124,7 @@ def test_an_endless_text_is_not_read_to_its_end(internet: Internet) -> None:
         Web(QUICK).text(URL)
 
 
-def test_a_host_without_a_network_decides_for_all_its_files(internet: Internet, tmp_path: Path) -> None:
+def test_an_unreachable_host_is_tried_once_for_all_its_files(internet: Internet, tmp_path: Path) -> None:
     internet.sites["https://other.example.com/program"] = Answer(BODY)
     web = Web(QUICK)
     for name in ("program", "another"):
@@ -132,7 +134,7 @@ def test_a_host_without_a_network_decides_for_all_its_files(internet: Internet, 
     assert _save(tmp_path / "file", "https://other.example.com/program", web)[0] == BODY
 
 
-def test_a_name_that_nobody_knows_is_asked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_host_name_is_looked_up_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
     def look_up(host: str, *rest: object, **more: object) -> Sequence[object]:
@@ -147,7 +149,7 @@ def test_a_name_that_nobody_knows_is_asked_once(tmp_path: Path, monkeypatch: pyt
     assert asked == ["releases.example.com"]
 
 
-def test_a_closed_port_is_given_up_at_once(tmp_path: Path) -> None:
+def test_a_closed_port_is_not_retried(tmp_path: Path) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{unused.getsockname()[1]}/program"
@@ -155,7 +157,7 @@ def test_a_closed_port_is_given_up_at_once(tmp_path: Path) -> None:
             _save(tmp_path / "file", url)
 
 
-def test_silence_is_given_up_once_for_the_whole_host(internet: Internet, tmp_path: Path) -> None:
+def test_a_host_that_does_not_answer_is_tried_once_for_all_its_files(internet: Internet, tmp_path: Path) -> None:
     internet.silent.add("releases.example.com")
     web = Web(dataclasses.replace(QUICK, first_answer=0.2))
     for name in ("program", "another"):
@@ -179,12 +181,12 @@ def test_a_redirect_to_a_host_that_is_not_reached_names_that_host(internet: Inte
 
 def test_a_redirect_away_from_tls_is_refused(internet: Internet, tmp_path: Path) -> None:
     internet.sites[URL] = redirect("http://login.example.com/")
-    with pytest.raises(ToolchainError, match="a redirect to an address without TLS"):
+    with pytest.raises(ToolchainError, match="a redirect to a URL without TLS"):
         _save(tmp_path / "file")
 
 
 @pytest.mark.parametrize("scheme", ["file", "ftp"])
-def test_a_redirect_to_something_else_than_the_web_is_refused(scheme: str) -> None:
+def test_a_redirect_to_another_scheme_is_refused(scheme: str) -> None:
     request = urllib.request.Request("http://releases.example.com/")
     with pytest.raises(urllib.error.HTTPError) as caught:
         _Redirects("releases.example.com").redirect_request(
@@ -193,13 +195,13 @@ def test_a_redirect_to_something_else_than_the_web_is_refused(scheme: str) -> No
     caught.value.close()
 
 
-def test_a_redirect_in_circles_ends(internet: Internet, tmp_path: Path) -> None:
+def test_a_redirect_loop_is_an_error(internet: Internet, tmp_path: Path) -> None:
     internet.sites[URL] = redirect(URL)
     with pytest.raises(ToolchainError, match="302"):
         _save(tmp_path / "file")
 
 
-def test_a_certificate_of_nobody_is_refused(
+def test_an_untrusted_certificate_is_refused(
     internet: Internet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     internet.sites[URL] = Answer(BODY)
@@ -222,7 +224,7 @@ def _guarded(tokens: set[str], answer: Answer) -> Callable[[Request], Answer]:
     return ask
 
 
-def test_a_token_is_had_used_again_and_renewed_when_it_is_too_old(internet: Internet) -> None:
+def test_a_token_is_requested_reused_and_renewed(internet: Internet) -> None:
     tokens = {"first"}
     internet.sites[URL] = _guarded(tokens, Answer(b"manifest"))
     internet.sites[AUTHORITY] = _in_turn(Answer(b'{"token": "first"}'), Answer(b'{"access_token": "second"}'))
@@ -235,7 +237,7 @@ def test_a_token_is_had_used_again_and_renewed_when_it_is_too_old(internet: Inte
     assert len(internet.asked(AUTHORITY)) == 2
 
 
-def test_a_token_stays_with_the_host_that_asked_for_it(internet: Internet) -> None:
+def test_a_token_is_not_sent_to_another_host(internet: Internet) -> None:
     internet.sites[URL] = _guarded({"first"}, redirect("https://storage.example.net/blob"))
     internet.sites[AUTHORITY] = Answer(b'{"token": "first"}')
     internet.sites["https://storage.example.net/blob"] = Answer(BODY)
@@ -245,7 +247,7 @@ def test_a_token_stays_with_the_host_that_asked_for_it(internet: Internet) -> No
     assert all("Authorization" not in request.headers for request in internet.asked(AUTHORITY))
 
 
-def test_a_token_goes_along_on_the_same_host(internet: Internet) -> None:
+def test_a_token_is_sent_after_a_redirect_on_the_same_host(internet: Internet) -> None:
     other = "https://releases.example.com/elsewhere"
     internet.sites[URL] = _guarded({"first"}, redirect(other))
     internet.sites[other] = _guarded({"first"}, Answer(BODY))
@@ -253,7 +255,7 @@ def test_a_token_goes_along_on_the_same_host(internet: Internet) -> None:
     assert Web(QUICK).text(URL)[0] == BODY
 
 
-def test_a_password_is_for_its_host_alone(internet: Internet, tmp_path: Path) -> None:
+def test_a_password_is_sent_to_its_host_only(internet: Internet, tmp_path: Path) -> None:
     internet.sites[URL] = redirect("https://storage.example.net/blob")
     internet.sites["https://storage.example.net/blob"] = Answer(BODY)
     assert _save(tmp_path / "file", web=Web(QUICK, {"releases.example.com": "Basic dTpw"}))[0] == BODY
@@ -264,14 +266,14 @@ def test_a_password_is_for_its_host_alone(internet: Internet, tmp_path: Path) ->
     "answer",
     [b"", b"[]", b"{}", b'{"token": 1}', b'{"token": "a\\nb"}', b'{"token": "\\u00fc"}', b"<html>", b"\xff"],
 )
-def test_no_token_is_an_error(internet: Internet, answer: bytes) -> None:
+def test_a_response_without_a_token_is_an_error(internet: Internet, answer: bytes) -> None:
     internet.sites[URL] = _guarded({"first"}, Answer(b"manifest"))
     internet.sites[AUTHORITY] = Answer(answer)
-    with pytest.raises(ToolchainError, match=r"auth\.example\.com/token\?.* gives no token"):
+    with pytest.raises(ToolchainError, match=r"auth\.example\.com/token\?.* returned no token"):
         Web(QUICK).text(URL)
 
 
-def test_a_token_that_is_not_accepted_is_an_error_and_no_circle(internet: Internet) -> None:
+def test_a_token_that_is_refused_is_an_error(internet: Internet) -> None:
     internet.sites[URL] = _guarded(set(), Answer(b"manifest"))
     internet.sites[AUTHORITY] = Answer(b'{"token": "first"}')
     with pytest.raises(StatusError, match="401 Unauthorized, also with a token"):
@@ -282,13 +284,13 @@ def test_a_token_that_is_not_accepted_is_an_error_and_no_circle(internet: Intern
 def test_a_token_from_an_address_without_tls_is_refused(internet: Internet) -> None:
     challenge = CHALLENGE.replace("https:", "http:")
     internet.sites[URL] = Answer(status=401, headers={"WWW-Authenticate": challenge})
-    with pytest.raises(ToolchainError, match="wants a token from an address without TLS"):
+    with pytest.raises(ToolchainError, match="requires a token from a URL without TLS"):
         Web(QUICK).text(URL)
 
 
-def test_what_is_not_wanted_any_more_ends(internet: Internet, tmp_path: Path) -> None:
+def test_a_cancelled_download_ends(internet: Internet, tmp_path: Path) -> None:
     internet.sites[URL] = Answer(BODY)
     stop = threading.Event()
     stop.set()
-    with pytest.raises(ToolchainError, match="is not wanted any more"):
+    with pytest.raises(ToolchainError, match="was cancelled"):
         Web(QUICK).save(URL, tmp_path / "file", lambda number: None, stop)

@@ -43,7 +43,7 @@ def without_root() -> Iterator[None]:
             os.seteuid(before)
 
 
-def test_what_is_there_is_not_installed(tmp_path: Path) -> None:
+def test_installed_programs_are_not_installed_again(tmp_path: Path) -> None:
     log = tmp_path / "log"
     debian.require({"sh": "dash"}, log, SILENT)
     assert not log.exists()
@@ -63,7 +63,7 @@ def test_without_apt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(debian.NotHereError) as raised:
         debian.require(ABSENT, tmp_path / "log", SILENT)
     assert str(raised.value) == (
-        "this machine has no no-such-package, and it can be installed on Debian alone\n"
+        "this machine has no no-such-package, which can be installed on Debian only\n"
         "  fix: install it by hand: no-such-package"
     )
     assert raised.value.exit_code == 3
@@ -105,7 +105,7 @@ def test_a_package_that_does_not_exist(tmp_path: Path, apt: Path) -> None:
     apt.write_text(APT.replace('"$0.lists" ]', '"$0.never" ]').replace("= update ] &&", "= update ] && exit 0 &&"))
     with pytest.raises(TrainformError, match="Unable to locate package") as raised:
         debian.install(["one"], tmp_path / "log")
-    assert "the whole log is" in raised.value.fix
+    assert "read the whole log" in raised.value.fix
 
 
 def test_the_release_of_this_machine() -> None:

@@ -103,7 +103,7 @@ def test_a_daemon_that_answers_is_left_alone(place: Path) -> None:
     assert not (place / "cache").exists()
 
 
-def test_no_daemon_and_a_dead_ones_socket(place: Path) -> None:
+def test_no_daemon_and_the_socket_of_a_dead_one(place: Path) -> None:
     assert docker_daemon.version() is None
     with silent_daemon(place / "sock"):
         pass
@@ -119,23 +119,23 @@ def test_a_daemon_that_hangs_is_not_replaced(place: Path, monkeypatch: pytest.Mo
     with silent_daemon(place / "sock"):
         assert docker_daemon.version() is None
         gc.collect()  # docker-py leaves the socket of a question without an answer open: it warns here, not in a later test
-        with pytest.raises(TrainformError, match=r"listens at .*/sock and does not answer within 0\.3 s"):
+        with pytest.raises(TrainformError, match=r"listens at .*/sock, but does not answer within 0\.3 s"):
             docker_daemon.refuse_to_replace(None, place / "sock")
 
 
-def test_another_host_is_not_ours_to_start() -> None:
-    with pytest.raises(TrainformError, match=r"DOCKER_HOST is unix://.*/sock, and no daemon answers there"):
+def test_a_daemon_of_docker_host_is_not_started() -> None:
+    with pytest.raises(TrainformError, match=r"DOCKER_HOST is unix://.*/sock, but no daemon answers there"):
         docker_daemon.ensure(SILENT)
 
 
-def test_a_user_who_may_not(place: Path) -> None:
+def test_a_user_without_access_to_the_socket(place: Path) -> None:
     with silent_daemon(place / "sock"):
         (place / "sock").chmod(0)
         with pytest.raises(NotHereError, match="may not connect"), without_root():
             docker_daemon.refuse_to_replace(None, place / "sock")
 
 
-def test_a_process_number_of_something_else_is_removed(place: Path) -> None:
+def test_a_stale_process_id_is_removed(place: Path) -> None:
     path = place / "dockerd.pid"
     docker_daemon.drop_stale(path, "dockerd")  # there is none
     with subprocess.Popen(["true"]) as dead:
@@ -150,7 +150,7 @@ def test_a_process_number_of_something_else_is_removed(place: Path) -> None:
     assert not path.exists()
 
 
-def test_the_number_of_a_daemon_that_runs_is_kept(place: Path) -> None:
+def test_the_process_id_of_a_running_daemon_is_kept(place: Path) -> None:
     path = place / "dockerd.pid"
     with subprocess.Popen(["sleep", "60"]) as alive:
         path.write_text(f"{alive.pid}\n")
@@ -177,7 +177,7 @@ def test_a_daemon_that_never_answers_is_ended(place: Path) -> None:
     assert not is_running(process)
 
 
-def test_only_the_daemon_that_we_started_is_ended(place: Path) -> None:
+def test_only_a_daemon_that_ensure_started_is_stopped(place: Path) -> None:
     folder = docker_daemon.daemon_folder()
     folder.mkdir(parents=True)
     ours, another = (started(folder, "while :; do sleep 0.1; done") for _ in range(2))

@@ -161,7 +161,7 @@ def test_docker_has_the_image_whole_or_not_at_all(tmp_path: Path, repository: st
     assert (config["Cmd"], config["Env"]) == (["sleep", "infinity"], ["LANG=C.UTF-8"])
 
 
-def test_images_of_other_inputs_go(tmp_path: Path, repository: str) -> None:
+def test_images_of_other_inputs_are_removed(tmp_path: Path, repository: str) -> None:
     current, old, by_hand = (f"{repository}:{tag}" for tag in ("0" * 12, "1" * 12, "dev"))
     for index, name in enumerate((current, old, by_hand)):
         rehearsal_image.bring_in(packed(tmp_path / f"{index}.tar", name.encode()), name)
@@ -169,7 +169,7 @@ def test_images_of_other_inputs_go(tmp_path: Path, repository: str) -> None:
     assert [rehearsal_image.is_there(name) for name in (current, old, by_hand)] == [True, False, True]
 
 
-def test_the_name_for_people_is_the_last_one_that_it_was_given_to(tmp_path: Path, repository: str) -> None:
+def test_the_tag_latest_is_the_last_tagged_image(tmp_path: Path, repository: str) -> None:
     with rehearsal_image.engine() as client:
         for tag in ("0" * 12, "1" * 12):
             rehearsal_image.bring_in(packed(tmp_path / f"{tag}.tar", tag.encode()), f"{repository}:{tag}")

@@ -28,7 +28,7 @@ def test_the_lines_of_one_package() -> None:
     assert venv.locked((venv.ROOT / "requirements.txt").read_text(), "uv").startswith("uv==")
 
 
-def test_pip_is_the_locked_one() -> None:
+def test_pip_is_locked() -> None:
     """Pulumi runs `pip list` at each preview; the pip that comes with Python 3.11 takes twice as long for it."""
     version = importlib.metadata.version("pip")
     assert venv.locked((venv.ROOT / "requirements.txt").read_text(), "pip").startswith(f"pip=={version} ")
@@ -37,9 +37,9 @@ def test_pip_is_the_locked_one() -> None:
     assert found >= OLDEST_QUICK_PIP
 
 
-def test_uv_asks_where_pip_would(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_uv_uses_the_registries_of_pip(monkeypatch: pytest.MonkeyPatch) -> None:
     """As `pip config list` says it; what the user says to uv itself goes before."""
-    for name in venv.OF_PIP.values():
+    for name in venv.UV_VARIABLES.values():
         monkeypatch.delenv(name, raising=False)
     listed = (
         ":env:.disable-pip-version-check='1'\n"
@@ -47,16 +47,16 @@ def test_uv_asks_where_pip_would(monkeypatch: pytest.MonkeyPatch) -> None:
         "global.extra-index-url='https://a.example.com/simple\\nhttps://b.example.com/simple'\n"
         "global.index-url='https://pypi.example.com/simple?a=b'\n"
     )
-    assert venv.of_pip(listed) == {
+    assert venv.uv_variables(listed) == {
         "SSL_CERT_FILE": "/etc/ssl/certs/ca-certificates.crt",
         "UV_INDEX": "https://a.example.com/simple https://b.example.com/simple",
         "UV_DEFAULT_INDEX": "https://pypi.example.com/simple?a=b",
     }
     monkeypatch.setenv("UV_DEFAULT_INDEX", "https://mine.example.com/simple")
-    assert "UV_DEFAULT_INDEX" not in venv.of_pip(listed)
+    assert "UV_DEFAULT_INDEX" not in venv.uv_variables(listed)
 
 
-def test_an_installer_that_fails_is_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_failed_installer_is_an_error(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as told:
         venv.run("[1/3] .venv, uv", ["sh", "-c", "echo no route to host; exit 1"], {"PATH": "/usr/bin:/bin"})
     assert "no route to host" in str(told.value)

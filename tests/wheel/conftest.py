@@ -13,8 +13,8 @@ import pytest
 
 from tests.engine.conftest import toolchain
 from tests.engine.project import Ran, run
-from tests.repository import ROOT
-from tools.venv import of_pip
+from tests.support.repository import ROOT
+from tools.venv import uv_variables
 from trainform.toolchain.cache import cache_folder
 
 __all__ = ["toolchain"]
@@ -67,7 +67,7 @@ def registry() -> dict[str, str]:
     configured = subprocess.run(
         [sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True, check=True
     )
-    return of_pip(configured.stdout)
+    return uv_variables(configured.stdout)
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.repository import ROOT
+from tests.support.repository import ROOT
 from tests.wheel.conftest import UV, Installed, registry
 from trainform.toolchain.cache import toolchain_folder
 from trainform.toolchain.model import Toolchain
@@ -86,8 +86,8 @@ def test_what_init_says_to_type_next(installed_by_a_user: Installed, folder: Pat
         answers = installed.shell("\n".join(typed), folder).succeeded()
     finally:
         installed.shell("trainform sandbox down --purge", folder).succeeded()
-    assert "to fit it:" not in answers
-    for result in ("+  kubernetes:batch.volcano.sh/v1alpha1:Job hello-job created", "- 6 deleted", "sandbox down: "):
+    assert "to correct it:" not in answers
+    for result in ("+  kubernetes:batch.volcano.sh/v1alpha1:Job hello-job created", "- 9 deleted", "sandbox down: "):
         assert result in answers, answers
 
 

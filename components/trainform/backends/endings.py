@@ -1,5 +1,4 @@
-"""What ends a job while pods of it still run, as far as operators have it in common: the success of some of its
-parts."""
+"""What ends a job while some of its pods still run: the success of other pods. All operators share this."""
 
 from __future__ import annotations
 
@@ -11,41 +10,40 @@ from trainform.plan.model import Ending, Plan
 
 @dataclasses.dataclass(frozen=True)
 class Part:
-    """Pods that an operator counts together: a task, a replicated job, the replicas of a type. `name`: its word for
-    them."""
+    """Pods that an operator counts together: a task, a replicated job, the replicas of a type. `name`: the operator's name."""
 
     name: str
     role: str
 
 
 def all_of(parts: Sequence[Part], chosen: Collection[Part]) -> tuple[Ending, ...]:
-    """The success of all chosen ones together; nothing where they are the whole job, or none."""
+    """The ending by the success of all chosen parts together; empty if they are the whole job, or if there are none."""
     by_role = [*_by_role(parts, chosen)]
     if not by_role or len(chosen) == len(parts):
         return ()
-    words = [f"the role {role}" if found == own else _names(found, "and") for role, own, found in by_role]
-    return (Ending(_listed(words, "and"), (by_role[0][0],) if len(by_role) == 1 else ()),)
+    texts = [f"the role {role}" if found == own else _names(found, "and") for role, own, found in by_role]
+    return (Ending(_listed(texts, "and"), (by_role[0][0],) if len(by_role) == 1 else ()),)
 
 
 def any_of(parts: Sequence[Part], chosen: Collection[Part]) -> tuple[Ending, ...]:
-    """The success of each chosen one by itself; nothing where it is the whole job."""
+    """The endings by the success of any one of the chosen parts; empty if the job has a single part."""
     if len(parts) == 1:
         return ()
     return tuple(Ending(_first(role, own, found), (role,)) for role, own, found in _by_role(parts, chosen))
 
 
 def first_pod(part: Part) -> tuple[Ending, ...]:
-    """The success of the pod of the part that is the first to succeed."""
+    """The ending by the success of any one pod of the part."""
     return (Ending(f"the first pod of the role {part.role} that succeeds", (part.role,)),)
 
 
 def ends_by(role: str | None, ends_with: Collection[Ending]) -> bool:
-    """Whether the success of the role is enough to end the job."""
+    """True if the success of the role is enough to end the job."""
     return any(role in ending.roles for ending in ends_with)
 
 
 def endless_notes(plan: Plan, ends_with: Collection[Ending]) -> Iterator[str]:
-    """That the role which is to end the job does not: the other pods then run on."""
+    """A note if the success of the role that should end the job does not end it, so that the other pods continue to run."""
     others = [role for role in plan.roles if role.name != plan.ending_role and role.replicas > 0]
     if plan.ending_role is None or not others or ends_by(plan.ending_role, ends_with):
         return
@@ -62,11 +60,11 @@ def endless_notes(plan: Plan, ends_with: Collection[Ending]) -> Iterator[str]:
 
 
 def _by_role(parts: Sequence[Part], chosen: Collection[Part]) -> Iterator[tuple[str, list[Part], list[Part]]]:
-    """Each role of the chosen parts, with all its parts and the chosen ones among them."""
-    among = set(chosen)
-    for role in dict.fromkeys(part.role for part in parts if part in among):
+    """Each role that has chosen parts, with all its parts and its chosen ones."""
+    members = set(chosen)
+    for role in dict.fromkeys(part.role for part in parts if part in members):
         own = [part for part in parts if part.role == role]
-        yield role, own, [part for part in own if part in among]
+        yield role, own, [part for part in own if part in members]
 
 
 def _first(role: str, own: list[Part], found: list[Part]) -> str:
@@ -79,5 +77,5 @@ def _names(parts: Sequence[Part], last: str) -> str:
     return _listed([part.name for part in parts], last)
 
 
-def _listed(words: Sequence[str], last: str) -> str:
-    return f" {last} ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+def _listed(texts: Sequence[str], last: str) -> str:
+    return f" {last} ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)

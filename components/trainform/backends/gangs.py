@@ -1,13 +1,13 @@
-"""What holds back a job that its operator does not gang-schedule by itself: a PodGroup of Volcano's, or the label that Kueue looks for."""
+"""Gang scheduling for jobs whose operator does not do it: a PodGroup of Volcano, or the label that Kueue reads."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from trainform.backends.decided import follows, overwritten
+from trainform import defaults
+from trainform.backends.planned import follows, overwritten
 from trainform.backends.queues import API_VERSION
-from trainform.catalog import defaults
 from trainform.errors import Problem
 from trainform.manifests.manifest import Manifest, without_empty
 from trainform.manifests.objects import experiment_labels
@@ -22,35 +22,37 @@ KUEUE_CRDS = ("localqueues.kueue.x-k8s.io",)
 
 
 def admission_crds(plan: Plan) -> tuple[str, ...]:
-    """What must be in the cluster for the environment's admission."""
+    """The custom resource definitions that the environment's admission needs."""
     return KUEUE_CRDS if plan.admission == defaults.KUEUE else PODGROUP_CRDS
 
 
 def gang_problems(plan: Plan) -> Iterator[Problem]:
-    """What Kueue has no word for, and what names another gang or queue than the plan."""
+    """Problems with fields that Kueue does not support, and with labels that name another gang or queue than the plan."""
     if plan.admission != defaults.KUEUE:
         yield from overwritten(plan, "trainform", [GROUP_ANNOTATION])
         if QUEUE_LABEL in plan.labels:
-            reason = "hands the job to Kueue, and the environment admits by Volcano"
+            reason = "the label gives the job to Kueue, and in this environment Volcano admits jobs"
             fix = "remove it, or use an environment with Kueue's admission"
             yield Problem(f"labels.{QUEUE_LABEL}", plan.labels[QUEUE_LABEL], reason, fix)
         return
     yield from follows(plan, "labels", QUEUE_LABEL, "`queue`")
     fix = "name a LocalQueue of the namespace"
     if plan.queue.request is not None:
-        yield Problem("queue", None, "declares a queue of Volcano's, and the environment admits by Kueue", fix)
+        reason = "the experiment declares a queue of Volcano, and in this environment Kueue admits jobs"
+        yield Problem("queue", None, reason, fix)
     if plan.topology is not None:
         fix = "remove it, or write Kueue's annotation `kueue.x-k8s.io/podset-required-topology` on the roles"
-        yield Problem("network.topology", None, "is Volcano's, and the environment admits by Kueue", fix)
+        reason = "the field is for Volcano, and in this environment Kueue admits jobs"
+        yield Problem("network.topology", None, reason, fix)
     for role in plan.roles:
         if role.min_available not in (0, role.replicas):
             fix = "remove it, or use an environment with Volcano's admission"
-            reason = "asks for a part of the role, and Kueue admits a job as a whole"
+            reason = "the value lets a part of the role's pods start, and Kueue admits all pods of a job or none"
             yield Problem(f"roles.{role.name}.min_available", role.min_available, reason, fix)
 
 
 def pod_group(plan: Plan) -> list[Manifest]:
-    """The gang: so many pods, or none. Kueue needs no such object."""
+    """The PodGroup of the job: Volcano starts that many pods together or none. With Kueue the list is empty."""
     if plan.admission == defaults.KUEUE:
         return []
     spec = {
@@ -65,20 +67,20 @@ def pod_group(plan: Plan) -> list[Manifest]:
 
 
 def topology(plan: Plan) -> dict[str, Any] | None:
-    """How close the pods must be, in Volcano's words."""
+    """Volcano's `networkTopology`: how close the pods must be in the network. None if the experiment does not set it."""
     if plan.topology is None:
         return None
-    words = {"mode": "mode", "highest_tier": "highestTierAllowed", "highest_tier_name": "highestTierName"}
-    return {words[key]: value for key, value in plan.topology.items()}
+    fields = {"mode": "mode", "highest_tier": "highestTierAllowed", "highest_tier_name": "highestTierName"}
+    return {fields[key]: value for key, value in plan.topology.items()}
 
 
 def queue_labels(plan: Plan) -> dict[str, str]:
-    """On the job object: Kueue suspends it until the queue has room."""
+    """Labels of the job object with which Kueue suspends the job until its queue has room; empty if Volcano admits jobs."""
     return {QUEUE_LABEL: plan.queue.name} if plan.admission == defaults.KUEUE else {}
 
 
 def in_gang(plan: Plan, template: dict[str, Any]) -> dict[str, Any]:
-    """The pod template as a member of the gang."""
+    """The pod template as a member of the job's PodGroup; unchanged with Kueue."""
     if plan.admission == defaults.KUEUE:
         return template
     metadata = template["metadata"]

@@ -1,4 +1,4 @@
-"""Parts of a merge patch: what is wrong is left out, so that the rest of it can be judged."""
+"""Parts of a merge patch: invalid parts are removed, so that the others can still be checked."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Iterable
 from typing import Any
 
 Part = tuple[str | int, ...]
-"""Keys, and indices of lists, from the top of a patch on. () is all of it."""
+"""The keys, and the indices of lists, that lead from the top of a patch to a part of it. () is the whole patch."""
 
 _INDEX = re.compile(r"\[(\d+)\]")
 _KEY_ENDS = re.compile(r"$|[.\[]")
 
 
 def part_at(patch: Any, where: str, patched: Any) -> Part:
-    """The part of the patch that leads to this place in the patched object; where no part does, the one that leads nearest to it.
+    """The part of the patch that sets this place of the patched object; if none does, the part that comes nearest to the place.
 
-    An item of a list, which a patch calls by its name, may stand in the place as `[0]` or by its name. A patch that is a list takes the
-    place of the whole list, so that its items stand where those of the patched object do.
+    A patch names an item of a list by its `name`; the place may name it so too, or by its index as in `[0]`. A patch that is a list replaces
+    the whole list, so its items have the same indices as those of the patched object.
     """
     if isinstance(patch, list):
         index, below = _index(patch, where)
@@ -29,9 +29,9 @@ def part_at(patch: Any, where: str, patched: Any) -> Part:
 
 
 def without_parts(patch: dict[str, Any], parts: Iterable[Part]) -> dict[str, Any]:
-    """The patch without these parts of it, and without what is empty then."""
-    rest: dict[str, Any] = _without(patch, parts)
-    return rest
+    """The patch without these parts, and without mappings and lists that become empty by that."""
+    remaining: dict[str, Any] = _without(patch, parts)
+    return remaining
 
 
 def _without(patch: Any, parts: Iterable[Part]) -> Any:
@@ -48,15 +48,15 @@ def _without(patch: Any, parts: Iterable[Part]) -> Any:
 
 
 def _remaining(value: Any, parts: list[Part] | None) -> Any:
-    """The value without the parts; None where nothing is left of it."""
+    """The value without the parts; None if nothing is left."""
     if parts is None:
         return value
-    rest = None if () in parts else _without(value, parts)
-    return rest if rest else None
+    remaining = None if () in parts else _without(value, parts)
+    return remaining if remaining else None
 
 
 def _index(items: list[Any], where: str) -> tuple[int | None, str]:
-    """The item on the way to the place, and what remains of the way."""
+    """The index of the item that contains the place (None if there is none), and the place within the item."""
     found = _INDEX.match(where)
     if found is not None:
         index = int(found.group(1))
@@ -69,8 +69,8 @@ def _index(items: list[Any], where: str) -> tuple[int | None, str]:
 
 
 def _step(patch: dict[str, Any], where: str, patched: Any) -> tuple[str | None, str, Any]:
-    """The key of the patch on the way to the place, what remains of the way, and what is there. A key may hold dots of its own: the
-    longest one counts."""
+    """The key of the patch that leads to the place (None if there is none), the place below that key, and the patched value of the key. A key may
+    contain dots, so the longest key that matches is taken."""
     found = _INDEX.match(where)
     if found is not None:
         index = int(found.group(1))

@@ -1,4 +1,4 @@
-"""Merge patches of the user: applied in one place, and held to what the plan has decided."""
+"""The user's merge patches: they are applied here, and checked against what the plan decides."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from trainform.backends.contract import Backend
+from trainform import defaults
+from trainform.backends.backend import Backend
 from trainform.backends.patch_parts import part_at, without_parts
-from trainform.catalog import defaults
 from trainform.errors import MASK, Problem, list_names
-from trainform.manifests.env import Operator
-from trainform.manifests.manifest import Manifest
+from trainform.manifests.env import PodConventions
+from trainform.manifests.manifest import RECORD_KEY, Manifest
 from trainform.manifests.merge_patch import merge_patch
 from trainform.manifests.pods import own_labels, pod_template
-from trainform.manifests.shape import ANY_OBJECT, KINDS, POD_TEMPLATE, misshapen
+from trainform.manifests.schema import ANY_OBJECT, KINDS, POD_TEMPLATE, violations
 from trainform.plan.model import Plan, RolePlan
 
-# What a merge patch may not touch: Pulumi, the revision and the references between objects hang on them.
-IDENTITY = (
+# Fields that a merge patch must not set: Pulumi, the revision and the references between objects depend on them.
+FIXED_FIELDS = (
     ("apiVersion",),
     ("kind",),
     ("metadata", "name"),
@@ -29,24 +29,24 @@ IDENTITY = (
     ),
 )
 
-# The stack fills these, over what a patch says; and a patch is an input of the component, which state and previews show in clear.
+# The stack sets these fields after the patch. A patch is also an input of the component, which state and previews show as plain text.
 SECRET_CONTENT = ("data", "stringData", "type", "immutable")
 
 
 def override_key(manifest: Manifest) -> str:
-    """The word for the object in `manifest_overrides`: its key, `queue` for the experiment's own queue."""
+    """The name of the object in `manifest_overrides`: its key, or `queue` for the experiment's own queue."""
     return "queue" if manifest.key.startswith("queue-") else manifest.key
 
 
 def override_paths(plan: Plan, manifest: Manifest) -> list[str]:
-    """The user's fields whose merge patches are in the object; those of roles are in the job."""
+    """Paths of the user's fields whose merge patches are in the object. Patches of roles are in the job object."""
     key = override_key(manifest)
     roles = [f"roles.{role.name}.pod_overrides" for role in plan.roles if role.overrides] if key == "job" else []
     return [*roles, *([f"manifest_overrides.{key}"] if key in plan.manifest_overrides else [])]
 
 
 def patched(plan: Plan, manifest: Manifest) -> Manifest:
-    """The object with the user's merge patch."""
+    """The object with the user's merge patch applied."""
     patch = plan.manifest_overrides.get(override_key(manifest))
     if patch is None:
         return manifest
@@ -54,7 +54,7 @@ def patched(plan: Plan, manifest: Manifest) -> Manifest:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Wrong:
+class _Finding:
     """A place in a patched object, and what is wrong there."""
 
     where: str
@@ -63,22 +63,22 @@ class _Wrong:
     fix: str
 
 
-_Rule = Callable[[dict[str, Any], dict[str, Any]], Iterable[_Wrong]]
-"""Given a merge patch and the patched object: what the patch may not do."""
+_Rule = Callable[[dict[str, Any], dict[str, Any]], Iterable[_Finding]]
+"""A function from a merge patch and the patched object to what is wrong in the patch."""
 
 
 def check_patches(
     plan: Plan, backend: Backend, rendered: list[Manifest], render: Callable[[Plan], list[Manifest]]
 ) -> tuple[list[Problem], Plan]:
-    """What merge patches may not do, and the plan without these parts of them, so that a wrong patch does not hide what else is wrong.
+    """The problems of merge patches, and the plan without the invalid parts, so that they do not hide other problems.
 
-    `rendered`: the plan's objects before `manifest_overrides`, as `render` makes them of a plan.
+    rendered: the plan's objects before `manifest_overrides`. render: the function that makes them from a plan.
     """
     if not plan.overrides:
         return [], plan
     problems: list[Problem] = []
     roles = {role.name: role for role in plan.roles}
-    conventions = backend.operator(plan)
+    conventions = backend.conventions(plan)
     for role in plan.roles:
         if role.overrides:
             found, overrides = _check_pods(plan, role, conventions)
@@ -88,101 +88,128 @@ def check_patches(
         plan = dataclasses.replace(plan, roles=tuple(roles.values()))
         rendered = render(plan)
     problems += _unknown_keys(plan, rendered)
-    shapes = backend.shapes(plan)
+    schemas = backend.schemas(plan)
     remaining: dict[str, Any] = {}
     for manifest in rendered:
         key = override_key(manifest)
-        found, patch = _check_object(manifest, plan.manifest_overrides.get(key, {}), shapes.get(key), backend)
+        found, patch = _check_object(manifest, plan.manifest_overrides.get(key, {}), schemas.get(key), backend)
         problems += found
         remaining |= {key: patch} if patch else {}
     return problems, dataclasses.replace(plan, manifest_overrides=remaining)
 
 
-def _check_pods(plan: Plan, role: RolePlan, conventions: Operator) -> tuple[list[Problem], dict[str, Any]]:
-    """The problems of a role's patch, and the rest of the patch."""
+def _check_pods(plan: Plan, role: RolePlan, conventions: PodConventions) -> tuple[list[Problem], dict[str, Any]]:
+    """The problems of a role's patch, and its valid part."""
     group = next(role.groups())
 
-    def own_labels_stay(patch: dict[str, Any], template: dict[str, Any]) -> Iterator[_Wrong]:
+    def keeps_own_labels(patch: dict[str, Any], template: dict[str, Any]) -> Iterator[_Finding]:
         labels = template["metadata"]["labels"]
         for label, value in own_labels(plan, role, group).items():
             if labels.get(label) != value:
-                reason = "is set by trainform itself"
-                yield _Wrong(f"metadata.labels.{label}", labels.get(label), reason, "remove it")
+                reason = "the key is set by trainform itself"
+                yield _Finding(f"metadata.labels.{label}", labels.get(label), reason, "remove it")
 
     return _check(
         f"roles.{role.name}.pod_overrides",
         role.overrides,
         lambda patch: pod_template(plan, dataclasses.replace(role, overrides=patch), group, conventions),
-        (_keeps_shape(POD_TEMPLATE), own_labels_stay),
+        (_satisfies(POD_TEMPLATE), keeps_own_labels),
     )
 
 
 def _check_object(
-    manifest: Manifest, patch: dict[str, Any], shape: Any, backend: Backend
+    manifest: Manifest, patch: dict[str, Any], schema: Any, backend: Backend
 ) -> tuple[list[Problem], dict[str, Any]]:
-    """The problems of an object's patch, and the rest of the patch. shape: of an object of which the plan has decided something, else None."""
+    """The problems of an object's patch, and its valid part. schema: None if the plan decides nothing in the object."""
     key = override_key(manifest)
 
-    def plan_stays(patch: dict[str, Any], body: dict[str, Any]) -> Iterator[_Wrong]:
-        for where, reason in () if shape is None else backend.replanned(key, manifest.body, body):
-            yield _Wrong(where, None, reason, "write it in the field of the experiment")
+    def keeps_the_plan(patch: dict[str, Any], body: dict[str, Any]) -> Iterator[_Finding]:
+        for where, reason in () if schema is None else backend.override_conflicts(key, manifest.body, body):
+            yield _Finding(where, None, reason, "set the experiment's own field instead")
 
     usual = KINDS.get(manifest.body["kind"], ANY_OBJECT)
     return _check(
         f"manifest_overrides.{key}",
         patch,
         lambda patch: merge_patch(manifest.body, patch),
-        (_identity_stays, _secret_stays, _keeps_shape(usual if shape is None else shape), plan_stays),
+        (
+            _keeps_fixed_fields,
+            _keeps_own_annotations,
+            _keeps_secret_content,
+            _satisfies(usual if schema is None else schema),
+            keeps_the_plan,
+        ),
     )
 
 
 def _check(
     path: str, patch: dict[str, Any], apply: Callable[[dict[str, Any]], dict[str, Any]], rules: tuple[_Rule, ...]
 ) -> tuple[list[Problem], dict[str, Any]]:
-    """The problems of the patch, and the rest of it. A rule may rely on the ones before it, so it looks at a patch that keeps those. What a
-    rule finds again after a part was left out is a consequence of that, and no further problem."""
-    found_first: dict[_Rule, list[_Wrong]] = {}
+    """The problems of the patch, and its valid part.
+
+    A rule may rely on the rules before it, so it checks a patch that satisfies those. If a rule finds something again after parts were removed,
+    the removal is the cause, and that is no further problem.
+    """
+    found_first: dict[_Rule, list[_Finding]] = {}
     while patch:
         body = apply(patch)
-        rule, found = next(((rule, wrong) for rule in rules if (wrong := [*rule(patch, body)])), (None, []))
+        rule, found = next(((rule, found) for rule in rules if (found := [*rule(patch, body)])), (None, []))
         if rule is None:
             break
         found_first.setdefault(rule, found)
-        patch = without_parts(patch, [part_at(patch, wrong.where, body) for wrong in found])
-    wrongs = (wrong for found in found_first.values() for wrong in found)
-    return [Problem(f"{path}.{wrong.where}", wrong.value, wrong.reason, wrong.fix) for wrong in wrongs], patch
+        patch = without_parts(patch, [part_at(patch, finding.where, body) for finding in found])
+    findings = (finding for found in found_first.values() for finding in found)
+    return [
+        Problem(f"{path}.{finding.where}", finding.value, finding.reason, finding.fix) for finding in findings
+    ], patch
 
 
-def _keeps_shape(shape: Any) -> _Rule:
+def _satisfies(schema: Any) -> _Rule:
     return lambda patch, body: (
-        _Wrong(where, None, reason, "patch only what differs") for where, reason in misshapen(body, shape)
+        _Finding(where, None, f"the patched field {reason}", "patch only what differs")
+        for where, reason in violations(body, schema)
     )
 
 
-def _identity_stays(patch: dict[str, Any], body: dict[str, Any]) -> Iterator[_Wrong]:
-    for path in IDENTITY:
+def _keeps_fixed_fields(patch: dict[str, Any], body: dict[str, Any]) -> Iterator[_Finding]:
+    for path in FIXED_FIELDS:
         value: object = patch
         for part in path:
             if not isinstance(value, dict) or part not in value:
                 break
             value = value[part]
         else:
-            reason = "is the identity of the object"
-            yield _Wrong(".".join(path), value, reason, "remove it; names follow from the plan")
+            reason = "the field identifies the object, and the plan decides it"
+            yield _Finding(".".join(path), value, reason, "remove it")
 
 
-def _secret_stays(patch: dict[str, Any], body: dict[str, Any]) -> Iterator[_Wrong]:
+def _keeps_own_annotations(patch: dict[str, Any], body: dict[str, Any]) -> Iterator[_Finding]:
+    metadata = patch.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    for key, value in annotations.items() if isinstance(annotations, dict) else ():
+        if key.startswith(defaults.LABEL_PREFIX):
+            reason = "the key is set by trainform itself"
+            yield _Finding(f"metadata.annotations.{key}", value, reason, "remove it, or choose another key")
+
+
+def _keeps_secret_content(patch: dict[str, Any], body: dict[str, Any]) -> Iterator[_Finding]:
     for field in SECRET_CONTENT if body.get("kind") == "Secret" else ():
         if field in patch:
-            reason = "is the content of a Secret, which the stack makes; a patch is shown in previews and kept in state"
+            reason = "the stack makes the content of the Secret, and previews and the state show a patch as plain text"
             fix = "remove it, or make a Secret of your own and name it: `ssh: {secret: NAME}`"
-            yield _Wrong(field, MASK, reason, fix)
+            yield _Finding(field, MASK, reason, fix)
 
 
 def _unknown_keys(plan: Plan, manifests: Iterable[Manifest]) -> Iterator[Problem]:
     known = dict.fromkeys(override_key(manifest) for manifest in manifests)
     for key in plan.manifest_overrides:
-        if key not in known:
+        if key == RECORD_KEY:
+            reason = "the object is the record of what is deployed, and trainform alone writes it"
+            yield Problem(f"manifest_overrides.{key}", None, reason, "remove the patch")
+        elif key not in known:
             yield Problem(
-                f"manifest_overrides.{key}", None, "is no object of this experiment", f"known: {list_names(known)}"
+                f"manifest_overrides.{key}",
+                None,
+                "the experiment has no object of this name",
+                f"known: {list_names(known)}",
             )

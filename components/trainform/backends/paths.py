@@ -1,5 +1,5 @@
-"""Places in a body that a path leads to: names with dots between them, `*` for each item of a list or value of a mapping. What follows
-`labels` or `annotations` is one name, since it has dots of its own."""
+"""Paths into the body of an object: names with dots between them, and `*` for every item of a list or value of a mapping. Everything after
+`labels.` or `annotations.` is one name, since such keys contain dots themselves."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 
 EACH = "*"
 Place = tuple[str, ...]
-"""Names from the top on; an item of a list is called by its `name`, else by its index."""
+"""The names from the top of a body to a value; an item of a list has its `name`, or its index if it has no name."""
 
 
 def places(body: Any, path: str) -> Iterator[tuple[dict[str, Any], str, Place]]:
-    """The mapping that holds it, its key there, and where that is."""
-    *way, last = _words(path)
-    for holder, place in _reached(body, way, ()):
+    """Every value at the path: the mapping that holds it, its key there, and its place."""
+    *above, last = _words(path)
+    for holder, place in _reached(body, above, ()):
         if isinstance(holder, dict) and last in holder:
             yield holder, last, (*place, last)
 
@@ -25,12 +25,12 @@ def written(place: Place) -> str:
 
 
 def items(path: str, place: Place) -> Iterator[Place]:
-    """The items and values for which the path has a `*`, on the way to a place at it."""
+    """The places of the items and values for which the path has a `*`, on the way to a place that it matches."""
     return (place[:depth] for depth, word in enumerate(_words(path), 1) if word == EACH)
 
 
 def reached(body: Any, path: str) -> set[Place]:
-    """All items and values of the body for which the path has a `*`."""
+    """The places of all items and values of the body for which the path has a `*`."""
     words = _words(path)
     depths = [depth for depth, word in enumerate(words, 1) if word == EACH]
     return {place for depth in depths for _, place in _reached(body, words[:depth], ())}
@@ -45,7 +45,7 @@ def _words(path: str) -> list[str]:
 
 
 def _reached(body: Any, words: Sequence[str], above: Place) -> Iterator[tuple[Any, Place]]:
-    """What stands where the words lead to, and where that is."""
+    """Every value to which the words lead, with its place."""
     if not words:
         yield body, above
         return

@@ -1,28 +1,30 @@
-"""Volcano's Queue, which gangs of every operator are placed from."""
+"""Volcano's Queue, from which gangs of all operators are scheduled."""
 
 from __future__ import annotations
 
-from trainform.catalog import defaults
-from trainform.manifests.manifest import Manifest, without_empty
+from trainform import defaults
+from trainform.manifests.manifest import Component, Manifest, without_empty
 from trainform.plan.model import QueuePlan
 
 API_VERSION = "scheduling.volcano.sh/v1beta1"
 CRDS = ("queues.scheduling.volcano.sh",)
 
-# What Pulumi's provider does with a queue: a job must not be made before its queue is open, and a wait of the provider's ten minutes
-# tells nobody anything. The queue `default` is not ours; its fields are taken over from whoever set them.
+# Annotations for Pulumi's provider. It must wait until a queue is open before it creates a job in it, and its usual limit of ten minutes is too
+# long. The queue `default` belongs to Volcano, so its fields are taken over from their current manager.
 UNTIL_OPEN = {
     "pulumi.com/waitFor": "jsonpath={.status.state}=Open",
     "pulumi.com/timeoutSeconds": str(defaults.QUEUE_OPEN_SECONDS),
 }
+# The webhook reads the parent queue from its own cache, which may be late.
+LATE_PARENT = (("failed to get parent queue", "not found"),)
 TAKE_OVER = {"pulumi.com/patchForce": "true"}
 
 
 def queue_manifest(queue: QueuePlan, labels: dict[str, str]) -> Manifest:
-    """The Queue. `default` exists already, made by Volcano's scheduler: only its fields are set."""
+    """The Queue. Volcano's scheduler makes the queue `default`, so for it only fields are set. Raises ValueError if the plan makes no queue."""
     request = queue.request
     if request is None:
-        raise ValueError(f"queue {queue.name} belongs to somebody else")
+        raise ValueError(f"the queue {queue.name} belongs to somebody else")
     shared = queue.name == defaults.QUEUE
     amounts = dict(queue.amounts)
     guarantee = amounts.pop("guarantee", None)
@@ -40,4 +42,4 @@ def queue_manifest(queue: QueuePlan, labels: dict[str, str]) -> Manifest:
         "metadata": {"name": queue.name, "labels": labels, "annotations": TAKE_OVER if shared else UNTIL_OPEN},
         "spec": without_empty(spec),
     }
-    return Manifest(f"queue-{queue.name}", body, patch=shared)
+    return Manifest(f"queue-{queue.name}", body, patch=shared, component=Component.QUEUE, late_refusals=LATE_PARENT)

@@ -1,4 +1,4 @@
-"""What operators make of the experiment's fields: tables from which refusals, notes and a page of the documentation follow."""
+"""How operators support the experiment's fields: the tables for problems, notes and a page of the documentation."""
 
 from __future__ import annotations
 
@@ -8,60 +8,71 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from trainform.errors import Problem
 from trainform.spec.experiment import Experiment
 
 
 @dataclasses.dataclass(frozen=True)
 class Support:
-    """How an operator does what a field asks for. `how`: in which words of its own. `fix`: not empty where it cannot, and the experiment is
-    refused, since its meaning would be lost; `how` is the reason then. `noted`: it is told in the plan, since it may surprise."""
+    """How an operator supports a field.
+
+    how: the operator's way to do it, or the reason why the field is not supported; an experiment that sets such a field is refused. fix: what
+    to write instead. elsewhere: the fix names the backends that support the field (`backends.refusals`). noted: the plan has a note about the
+    field, since its effect may surprise.
+    """
 
     how: str
     fix: str = ""
+    elsewhere: bool = False
     noted: bool = False
+
+    @property
+    def is_refusal(self) -> bool:
+        """True if the operator does not support the field."""
+        return self.elsewhere or self.fix != ""
 
 
 def done_by(how: str) -> Support:
-    """The operator's own words for it."""
+    """The field is supported; `how` describes it in the operator's terms."""
     return Support(how)
 
 
 def noted(how: str) -> Support:
-    """Done, or left out, in a way that may surprise."""
+    """The field is supported, or left out, in a way that may surprise: the plan has a note about it."""
     return Support(how, noted=True)
 
 
-def refused(reason: str, fix: str) -> Support:
-    """Not to be had."""
-    return Support(reason, fix)
+def refused(reason: str, fix: str = "", *, elsewhere: bool = False) -> Support:
+    """The field is not supported: setting it is an error. elsewhere: the fix ends with the backends that support the field."""
+    return Support(reason, fix, elsewhere)
+
+
+def no_policies(operator: str) -> dict[str, Support]:
+    """The fields of lifecycle policies, for an operator without them."""
+    refusal = refused(f"lifecycle policies are Volcano's, and {operator} has none", "remove them, and use `restart`")
+    return {"policies": refusal, "roles.*.policies": refusal}
+
+
+NO_RUNTIME: dict[str, Support] = {"runtime": refused("only Kubeflow Trainer has runtimes", "remove it", elsewhere=True)}
+"""The field of an existing runtime, for an operator without runtimes."""
 
 
 Fields = Mapping[str, Support]
-"""By path of a field, `*` for any name on the way: `roles.*.policies`. A field that is not there is done as it is described."""
-
-
-def support_problems(experiment: Experiment, fields: Fields) -> Iterator[Problem]:
-    """What the experiment asks of the operator in vain."""
-    for field, support in fields.items():
-        if support.fix:
-            for path, value in said(experiment, field):
-                yield Problem(path, value if isinstance(value, str | int) else None, support.how, support.fix)
+"""Support by the path of a field, with `*` for any name in it: `roles.*.policies`. Any other field is supported as its text describes."""
 
 
 def support_notes(experiment: Experiment, fields: Fields) -> Iterator[str]:
-    """What may surprise."""
+    """The notes on those fields that the experiment sets."""
     for field, support in fields.items():
         if support.noted:
-            yield from (f"{path}: {support.how}" for path, _ in said(experiment, field))
+            yield from (f"{path}: {support.how}" for path, _ in non_default(experiment, field))
 
 
-def said(model: BaseModel, field: str) -> Iterator[tuple[str, Any]]:
-    """Path and value of every place where the field has another value than its default."""
-    yield from _said(model, field.split("."), "")
+def non_default(model: BaseModel, field: str) -> Iterator[tuple[str, Any]]:
+    """Path and value of each occurrence of the field whose value is not the default."""
+    yield from _non_default(model, field.split("."), "")
 
 
-def _said(value: Any, parts: list[str], path: str) -> Iterator[tuple[str, Any]]:
+def _non_default(value: Any, parts: list[str], path: str) -> Iterator[tuple[str, Any]]:
     if not parts:
         yield path, value
         return
@@ -69,12 +80,12 @@ def _said(value: Any, parts: list[str], path: str) -> Iterator[tuple[str, Any]]:
     if isinstance(value, dict):
         for name in value if first == "*" else [first]:
             if name in value:
-                yield from _said(value[name], rest, f"{path}.{name}" if path else name)
+                yield from _non_default(value[name], rest, f"{path}.{name}" if path else name)
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _said(item, rest, f"{path}[{index}]")
+            yield from _non_default(item, rest, f"{path}[{index}]")
     elif isinstance(value, BaseModel) and first in type(value).model_fields:
         given = getattr(value, first)
         default = type(value).model_fields[first].get_default(call_default_factory=True, validated_data={})
         if rest or given != default:
-            yield from _said(given, rest, f"{path}.{first}" if path else first)
+            yield from _non_default(given, rest, f"{path}.{first}" if path else first)

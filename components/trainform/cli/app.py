@@ -1,4 +1,4 @@
-"""How a verb is called and how its help looks: plain texts, and the options that all verbs have."""
+"""Commands and their help as plain text, and the options that several commands share."""
 
 from __future__ import annotations
 
@@ -14,18 +14,23 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from trainform.cli.arguments import OutputOption, QuietOption
-from trainform.cli.near_misses import advice
+from trainform.cli.suggestions import suggestion
 from trainform.errors import CommandLineError
-from trainform.terminal.lines import quietly
+from trainform.terminal.lines import without_notes
 from trainform.terminal.output import output_to
 
 Command = Callable[..., Any]
-_TYPE = re.compile(r" <[^ ].*")  # typer's names of Python's types, where there is no metavar
+_TYPE = re.compile(r" <[^ ].*")  # typer's names of Python types, for options without a metavar
 _BETWEEN, _AT_LEAST = re.compile(r"([0-9.]+)<=x<=([0-9.]+)"), re.compile(r"x>=([0-9.]+)")
 
 
 class Verb(TyperCommand):
-    """A verb, with its usage as a person writes it."""
+    """A command with plain text for its usage and help."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if not ctx.resilient_parsing:  # resilient_parsing: shell completion
+            _refuse_repeated(self.make_parser(ctx).parse_args([*args])[2])
+        return super().parse_args(ctx, args)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         return _plain_usage(super().collect_usage_pieces(ctx))
@@ -35,7 +40,7 @@ class Verb(TyperCommand):
 
 
 class VerbGroup(TyperGroup):
-    """Verbs below one name, in the groups (`rich_help_panel`) that they were given."""
+    """A command with subcommands, which its help lists in groups (`rich_help_panel`)."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         return _plain_usage(super().collect_usage_pieces(ctx))
@@ -46,9 +51,9 @@ class VerbGroup(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         word, verbs = args[0], self.list_commands(ctx)
-        if word in verbs or ctx.resilient_parsing:  # the second: a shell asks what may stand there
+        if word in verbs or ctx.resilient_parsing:  # resilient_parsing: shell completion
             return super().resolve_command(ctx, args)
-        raise CommandLineError(f"No such command {word!r}", advice(ctx.command_path, word, verbs, args[1:]))
+        raise CommandLineError(f"No such command {word!r}", suggestion(ctx.command_path, word, verbs, args[1:]))
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         groups: dict[str, list[tuple[str, str]]] = {}
@@ -62,8 +67,20 @@ class VerbGroup(TyperGroup):
                 formatter.write_dl([(f"{name:<{longest}}", text) for name, text in rows])
 
 
+def _refuse_repeated(parameters: Iterable[Any]) -> None:
+    """Raise `CommandLineError` if an option that has one value is given twice. parameters: one for each time that it is given."""
+    given: set[str] = set()
+    for parameter in parameters:
+        if parameter.param_type_name == "argument" or parameter.is_flag or parameter.multiple:
+            continue
+        if parameter.name in given:
+            names = " / ".join(f"'{name}'" for name in parameter.opts)
+            raise CommandLineError(f"Option {names} is given more than once", "it has one value here: give it once")
+        given.add(parameter.name)
+
+
 def _plain_usage(pieces: Iterable[str]) -> list[str]:
-    """Without typer's braces around what must be given."""
+    """Return the usage without typer's braces around required arguments."""
     return [piece.translate({ord("{"): None, ord("}"): None}) for piece in pieces]
 
 
@@ -82,12 +99,12 @@ def _write_parameters(command: Any, ctx: Any, formatter: Any) -> None:
 
 
 def _first_sentence(text: str | None) -> str:
-    """The first paragraph on one line, without the full stop."""
+    """Return the first paragraph of a help text on one line, without the full stop."""
     return " ".join(inspect.cleandoc("" if text is None else text).split("\n\n")[0].split()).removesuffix(".")
 
 
 class App(typer.Typer):
-    """A group of verbs, each of which has `--quiet`."""
+    """A typer app whose commands all have `--quiet`."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(cls=VerbGroup, rich_markup_mode=None, no_args_is_help=True, add_completion=False, **settings)
@@ -96,14 +113,14 @@ class App(typer.Typer):
         register = self.command(name, cls=Verb, **settings)
 
         def with_quiet(function: Command) -> Command:
-            register(_with_option(function, "quiet", QuietOption, False, quietly))
+            register(_with_option(function, "quiet", QuietOption, False, without_notes))
             return function
 
         return with_quiet
 
 
 def prints_data(function: Command) -> Command:
-    """The verb with `--output`."""
+    """Add the option `--output` to a command."""
 
     return _with_option(function, "output", OutputOption, None, lambda file: output_to(file, _was_read))
 
@@ -117,14 +134,14 @@ def _was_read(path: Path) -> bool:
 def _with_option(
     function: Command, name: str, annotation: Any, default: Any, around: Callable[[Any], AbstractContextManager[None]]
 ) -> Command:
-    """The function with one more option, whose value says within what it is called."""
+    """Return the function with one more option; it is called inside the context manager that `around` makes from its value."""
 
     @functools.wraps(function)
     def called(**given: Any) -> Any:
         with around(given.pop(name)):
             try:
                 return function(**given)
-            except typer.Exit as exit_:  # it has printed its result, which an exception would throw away
+            except typer.Exit as exit_:  # the result is printed already, and an exception would discard it
                 ended = exit_
         raise ended
 

@@ -1,4 +1,4 @@
-"""Arguments that verbs share, and what they name: which experiment in which environment."""
+"""Arguments that commands share, and the experiment and environment that they name."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trainform.catalog import defaults
+from trainform import defaults
 from trainform.cli import candidates
 from trainform.errors import CommandLineError
 
 if TYPE_CHECKING:
-    from trainform.examine import Examined
+    from trainform.check import CheckedJob
     from trainform.spec.load import Given
 
 ENVIRONMENT_VARIABLE = "TRAINFORM_ENVIRONMENT"
@@ -42,7 +42,7 @@ ExperimentArguments = Annotated[
 
 
 def environment_option(text: str) -> typer.models.OptionInfo:
-    """`--environment`, with what the verb does with it."""
+    """Return the option `--environment` with this help text."""
     option: typer.models.OptionInfo = typer.Option(
         "--environment",
         "-e",
@@ -58,15 +58,16 @@ def environment_option(text: str) -> typer.models.OptionInfo:
 WHICH_ENVIRONMENT = "Name in stacks/environments, or path of a file."
 EnvironmentOption = Annotated[str, environment_option(WHICH_ENVIRONMENT)]
 ChosenEnvironmentOption = Annotated[str | None, environment_option(f"{WHICH_ENVIRONMENT} {SUFFIX}")]
+EnvironmentsOption = Annotated[list[str] | None, environment_option(f"{WHICH_ENVIRONMENT} May be repeated. {SUFFIX}")]
 
 
 def stack_option(several: str = "") -> typer.models.OptionInfo:
-    """`--stack`, with what else the verb does with it."""
+    """Return the option `--stack`; `several` is added to its help text."""
     option: typer.models.OptionInfo = typer.Option(
         "--stack",
         "-s",
         metavar="STACK",
-        help=f"In place of EXPERIMENT, -e and --run: what stacks/Pulumi.STACK.yaml names.{several}",
+        help=f"Use experiment, environment and run of stacks/Pulumi.STACK.yaml.{several}",
         show_default=False,
         autocompletion=candidates.stacks,
     )
@@ -74,7 +75,7 @@ def stack_option(several: str = "") -> typer.models.OptionInfo:
 
 
 StackOption = Annotated[str | None, stack_option()]
-StacksOption = Annotated[list[str] | None, stack_option(" Once for each stack; an environment's own is one, too.")]
+StacksOption = Annotated[list[str] | None, stack_option(" May be repeated; also for an environment's own stack.")]
 RunOption = Annotated[
     int | None,
     typer.Option(
@@ -86,82 +87,114 @@ RunOption = Annotated[
         show_default=False,
     ),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document; errors too.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document, also for errors.")]
 OutputOption = Annotated[
     str | None,
     typer.Option(
         "--output",
         "-o",
         metavar="FILE",
-        help="Write to this file, all or nothing. `-`: standard output.",
+        help="Write to this file, atomically. `-`: standard output.",
         show_default=False,
     ),
 ]
-QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no notes. Errors are still printed.")]
+QuietOption = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Print no progress and no notes, only results and errors.")
+]
 
 
 @dataclasses.dataclass(frozen=True)
 class Chosen:
-    """What is asked for: experiments in an environment, and from where paths count (None: the current folder)."""
+    """The chosen experiments and environments. No experiment: the environments by themselves. `root`: to which paths are relative, None for
+    the current folder."""
 
     experiments: tuple[Given, ...]
-    environment: Given
+    environments: tuple[Given, ...]
     run: int = 1
     root: Path | None = None
 
-    def examine(self) -> Examined:
-        """The one experiment."""
-        from trainform.examine import examine
+    def check(self) -> CheckedJob:
+        """The one experiment in the environment, with every problem of both."""
+        from trainform.check import check_experiment
 
-        return examine(self.experiments[0], self.environment, self.run, self.root)
+        return check_experiment(self.experiments[0], self.environments[0], self.run, self.root)
 
 
 def choose(
-    given: str | list[str] | None, environment: str | None, stack: str | None = None, run: int | None = None
+    given: str | list[str] | None,
+    environment: str | list[str] | None,
+    stack: str | None = None,
+    run: int | None = None,
+    *,
+    alone: bool = False,
 ) -> Chosen:
-    """What the words of the command name; CommandLineError where they name nothing, or two things."""
-    experiments = [] if given is None else [given] if isinstance(given, str) else list(given)
+    """Return what the arguments choose. Raises `CommandLineError` if something is missing or given twice. alone: whether an environment can be
+    chosen by itself, without an experiment; InputError if it is, by its own stack, and cannot be."""
+    experiments, environments = _as_list(given), _environments(environment)
     if stack is not None:
-        return _of_stack(stack, experiments, environment, run)
-    if not experiments:
-        raise CommandLineError("Missing argument 'EXPERIMENT'", "name an experiment, or a stack with -s")
-    if environment is None:
+        return _of_stack(stack, experiments, environments, run, alone)
+    if not experiments and not (alone and environments):
+        other = "an environment alone with -e, or a stack with -s" if alone else "or a stack with -s"
+        raise CommandLineError("Missing argument 'EXPERIMENT'", f"name an experiment, {other}")
+    if not environments:
         raise CommandLineError(
             "Missing option '--environment' / '-e'",
             f"name an environment with -e or in {ENVIRONMENT_VARIABLE}, or a stack with -s",
         )
-    if [*experiments, environment].count(STANDARD_INPUT) > 1:
+    if not experiments and run is not None:
+        raise CommandLineError(
+            "--run counts the runs of an experiment, and none is named", "name an experiment, or remove --run"
+        )
+    if [*experiments, *environments].count(STANDARD_INPUT) > 1:
         raise CommandLineError("only one file can come from standard input", "give a name or a path for the others")
-    return Chosen(tuple(map(from_input, experiments)), from_input(environment), 1 if run is None else run)
+    return Chosen(tuple(map(from_input, experiments)), tuple(map(from_input, environments)), 1 if run is None else run)
 
 
-def _of_stack(stack: str, experiments: list[str], environment: str | None, run: int | None) -> Chosen:
+def _as_list(given: str | list[str] | None) -> list[str]:
+    return [] if given is None else [given] if isinstance(given, str) else list(given)
+
+
+def _environments(given: str | list[str] | None) -> list[str]:
+    """Return each environment once. The variable names one: typer splits its value at spaces, which a path may have."""
+    environments = _as_list(given)
+    of_shell = os.environ.get(ENVIRONMENT_VARIABLE, "")
+    return [of_shell] if of_shell and environments == of_shell.split() else list(dict.fromkeys(environments))
+
+
+def _of_stack(stack: str, experiments: list[str], environments: list[str], run: int | None, alone: bool) -> Chosen:
     from trainform.project import project_root, require_project
-    from trainform.spec.stack import load_stack
+    from trainform.spec.stack import OwnStackError, load_stack
 
-    by_shell = environment == os.environ.get(ENVIRONMENT_VARIABLE)  # it is for the commands without -s
+    from_shell = environments == [os.environ.get(ENVIRONMENT_VARIABLE)]  # the variable is for commands without -s
     others = {
         "EXPERIMENT": bool(experiments),
-        "-e": environment is not None and not by_shell,
+        "-e": bool(environments) and not from_shell,
         "--run": run is not None,
     }
-    doubled = [name for name, given in others.items() if given]
-    if doubled:
-        raise CommandLineError(f"-s does not go with {', '.join(doubled)}", "the stack names all of them: give either")
+    duplicates = [name for name, given in others.items() if given]
+    if duplicates:
+        raise CommandLineError(
+            f"-s cannot be used with {', '.join(duplicates)}", "the stack names all of them: use only one"
+        )
     root = project_root()
     require_project(root)
-    found = load_stack(stack, root)
-    return Chosen((found.experiment,), found.environment, found.run, root)
+    try:
+        found = load_stack(stack, root)
+    except OwnStackError as error:
+        if not alone:
+            raise
+        return Chosen((), (error.environment,), root=root)
+    return Chosen((found.experiment,), (found.environment,), found.run, root)
 
 
 def from_input(given: str) -> Given:
-    """The name or path as it is; in place of `-` the text on standard input."""
+    """Return the name or path, or for `-` the text of standard input."""
     if given != STANDARD_INPUT:
         return given
     from trainform.spec import files
     from trainform.spec.load import Text
-    from trainform.terminal.lines import note, reads_from_a_person
+    from trainform.terminal.lines import note, stdin_is_terminal
 
-    if reads_from_a_person():
-        note("trainform: reading from the terminal; Ctrl-D on an empty line ends it", err=True)
+    if stdin_is_terminal():
+        note("trainform: reading from the terminal; Ctrl-D on an empty line ends the input", err=True)
     return Text(files.STANDARD_INPUT, files.read_standard_input())

@@ -1,38 +1,42 @@
-"""What a word that has been begun may become: names of the project's files, of which none is read, and of add-ons."""
+"""Candidates for shell completion: names of the project's files, which are not read, and of add-ons."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 
+from trainform import defaults
 from trainform.project import ENVIRONMENTS, EXPERIMENTS, known_names, known_stacks
 
-# Shells evaluate what they are offered; a file may have any name, and one that needs quotes is typed as a path.
+ADD_ONS = ", ".join(defaults.ADD_ONS)
+"""Operators that a sandbox runs beside its own, and what admits jobs, in words for a help text."""
+
+# Shells evaluate candidates, so a name that needs quotes is left out; such a file can be given by its path.
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 def experiments(incomplete: str) -> list[str]:
-    """Experiments of the project whose names begin so."""
-    return _offered(incomplete, known_names(EXPERIMENTS))
+    """Return the project's experiments whose names begin with `incomplete`."""
+    return _matching(incomplete, known_names(EXPERIMENTS))
 
 
 def environments(incomplete: str) -> list[str]:
-    """Environments of the project whose names begin so."""
-    return _offered(incomplete, known_names(ENVIRONMENTS))
+    """Return the project's environments whose names begin with `incomplete`."""
+    return _matching(incomplete, known_names(ENVIRONMENTS))
 
 
 def stacks(incomplete: str) -> list[str]:
-    """Stacks of the project whose names begin so."""
-    return _offered(incomplete, known_stacks())
+    """Return the project's stacks whose names begin with `incomplete`."""
+    return _matching(incomplete, known_stacks())
 
 
 def addons(incomplete: str) -> list[str]:
-    """Add-ons of the sandbox, also behind others and a comma."""
+    """Return the sandbox's add-ons that complete the last name of a comma-separated list."""
     from trainform.sandbox.addons.table import ADDONS
 
     before, comma, begun = incomplete.rpartition(",")
     return [f"{before}{comma}{name}" for name in ADDONS if name.startswith(begun) and name not in before.split(",")]
 
 
-def _offered(incomplete: str, names: Iterable[str]) -> list[str]:
+def _matching(incomplete: str, names: Iterable[str]) -> list[str]:
     return [name for name in names if name.startswith(incomplete) and _PLAIN.fullmatch(name)]

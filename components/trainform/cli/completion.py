@@ -1,4 +1,4 @@
-"""`trainform completion`, and the answers to the shells that its scripts ask for."""
+"""`trainform completion`, and the candidates for the shells that use its scripts."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from trainform.terminal.lines import echo
 PROGRAM = "trainform"
 VARIABLE = "_TRAINFORM_COMPLETE"
 CONVERSION = "process_value"
-"""typer converts the words of a command with pydantic: half of the time, for values that nobody looks at."""
+"""typer's conversion of arguments with pydantic. It takes half of the time, and completion does not need the values."""
 
 
 class ShellName(StrEnum):
-    """Shells with a script."""
+    """Shells for which there is a script."""
 
     BASH = "bash"
     ZSH = "zsh"
@@ -29,7 +29,7 @@ class ShellName(StrEnum):
 
 
 def command(
-    shell: Annotated[ShellName, typer.Argument(metavar="bash|zsh|fish", help="The shell it is for.")],
+    shell: Annotated[ShellName, typer.Argument(metavar="bash|zsh|fish", help="Shell for which the script is.")],
 ) -> None:
     """Print the script that completes commands in a shell.
 
@@ -39,13 +39,13 @@ def command(
 
     zsh, in ~/.zshrc after compinit: eval "$(trainform completion zsh)"
 
-    fish: trainform completion fish > ~/.config/fish/completions/trainform.fish
+    fish, in ~/.config/fish/config.fish: trainform completion fish | source
     """
     echo(*get_completion_script(prog_name=PROGRAM, complete_var=VARIABLE, shell=shell.value).strip().split("\n"))
 
 
 def complete(build_app: Callable[[list[str]], Any]) -> int:
-    """Answer a script: print what the word at the cursor may become. Errors are silent: a person is typing."""
+    """Print the candidates for the word at the cursor, and return the exit code. Errors are silent, since a user is typing."""
     completion_init()
     for kind in (TyperArgument, TyperOption):
         setattr(kind, CONVERSION, _as_typed)
@@ -64,7 +64,7 @@ def _as_typed(parameter: Any, ctx: Any, value: Any) -> Any:
 
 
 def _join_equals() -> None:
-    """bash gives `--environment=d` as three words; typer wants the option and its value."""
+    """Change the words of bash, which splits `--environment=d` into three; typer expects the option and its value."""
     words, place = os.environ["COMP_WORDS"].split("\n"), int(os.environ["COMP_CWORD"])
     left = [(index, word) for index, word in enumerate(words) if word != "="]
     os.environ["COMP_WORDS"] = "\n".join(word for _, word in left)

@@ -1,4 +1,4 @@
-"""`trainform demo`: what a newcomer watches first."""
+"""`trainform demo`: a first job on the sandbox, for new users."""
 
 from __future__ import annotations
 
@@ -14,28 +14,35 @@ from typing import Any
 from rich.rule import Rule
 from rich.table import Table
 
-from trainform.catalog import defaults
-from trainform.cli.overview import show_overview
+from trainform import defaults
+from trainform.check import check_experiment
+from trainform.cli.demo_intro import show_intro
 from trainform.cli.progress import display
 from trainform.cluster.read import Cluster
 from trainform.errors import TrainformError
-from trainform.examine import examine
 from trainform.manifests.objects import pod_selector
 from trainform.plan.model import Plan
 from trainform.progress import Progress
-from trainform.sandbox import chosen_folder, copy_project, exports, from_environment, note_older_salts, up
+from trainform.sandbox import (
+    chosen_folder,
+    copy_project,
+    exports,
+    settings_from_environment,
+    up,
+    warn_about_other_salts,
+)
 from trainform.sandbox.exports import UNSET
 from trainform.spec.load import load_environment, project_root
 from trainform.terminal.lines import echo
 from trainform.terminal.screen import Screen, screen
-from trainform.toolchain import ensure, look_ahead
+from trainform.toolchain import ensure, pending_work
 
 EXPERIMENT, ENVIRONMENT = "sdxl-lora", "dev"
 STACK = f"{EXPERIMENT}.{ENVIRONMENT}"
-PATIENCE_SECONDS = 60.0
+PODS_SECONDS = 60.0
 
 NEXT = f"""
-Now yours, in a copy of the project; your clone stays as it is:
+Now try it yourself, in a copy of the project; your clone does not change:
 
   cd {{folder}}
   source .venv/bin/activate; eval "$(trainform sandbox env)"
@@ -47,33 +54,35 @@ Now yours, in a copy of the project; your clone stays as it is:
   destroy   pulumi destroy -s {STACK}          the claim stays
   stop      trainform sandbox down                   the copy stays
 
-In the clone `make stop` ends the sandbox too, and `make demo` goes on.
+In the clone, `make stop` stops the sandbox too, and `make demo` continues.
 """
 
 
 def command() -> None:
-    """Walk a four-node job through preview, up and its pods on the sandbox. Run again, it does nothing twice.
+    """Run a four-node job on the sandbox: preview, up, and its pods.
 
-    First it shows the job's plan, its manifests and what will come; then it gets the tool chain where that is missing.
+    First it shows the job's plan, its manifests and the steps; then it installs the tool chain if that is missing. Another run repeats
+    nothing that is done.
 
     It works in a copy of the project beside the sandbox (.trainform/sandbox-demo), since Pulumi writes into the stacks' files: the
-    project itself stays as it is. What you edit in the copy stays there, and the demo goes on with it.
+    project itself does not change. Your edits in the copy stay there, and the demo uses them.
     """
     console = screen()
     root = project_root()
     if not (root / "stacks" / "experiments" / f"{EXPERIMENT}.yaml").is_file():
         raise TrainformError(
-            f"there is no experiment {EXPERIMENT} here: the demo shows that of a clone of trainform",
-            "run this in a clone; or in an empty folder `trainform init`, which says how to run an experiment on the sandbox",
+            f"there is no experiment {EXPERIMENT} here: the demo runs in a clone of trainform",
+            "run it in a clone; or run `trainform init` in an empty folder, which shows how to run an experiment on the sandbox",
         )
     progress = display()
     sandbox = chosen_folder(None)
     folder = copy_project(root, sandbox, progress)
-    note_older_salts(root, sandbox, progress)
+    warn_about_other_salts(root, sandbox, progress)
     environment = load_environment(ENVIRONMENT, folder).checked()
-    plan = examine(EXPERIMENT, ENVIRONMENT, root=folder).plan()
-    settings = from_environment(environment, sandbox)
-    show_overview(console, plan, sum(pool.count for pool in settings.pools), look_ahead())
+    job = check_experiment(EXPERIMENT, ENVIRONMENT, root=folder).checked()
+    plan = job.plan
+    settings = settings_from_environment(environment, sandbox)
+    show_intro(console, job, sum(pool.count for pool in settings.pools), pending_work())
     up(settings, ensure(progress), progress)
     shell = _shell(console, folder, sandbox)
 
@@ -93,7 +102,7 @@ def command() -> None:
 
 
 def _shell(console: Screen, folder: Path, sandbox: Path) -> Shell:
-    """As after `eval "$(trainform sandbox env)"`, for this process too: its reads of the cluster go to the sandbox."""
+    """Return a shell that uses the sandbox, and set KUBECONFIG for this process, which then reads the sandbox's cluster."""
     variables = exports(sandbox)
     os.environ["KUBECONFIG"] = variables["KUBECONFIG"]
     environ = {**os.environ, **variables}
@@ -101,17 +110,17 @@ def _shell(console: Screen, folder: Path, sandbox: Path) -> Shell:
 
 
 class Shell:
-    """Runs commands in the copy of the project and shows them as a person would type them."""
+    """Runs commands in the copy of the project, and shows them as a user would type them."""
 
     def __init__(self, console: Screen, folder: Path, environ: dict[str, str]) -> None:
         self.console = console
-        # with it pulumi has --event-log; Pulumi's own Automation API does the same
+        # it enables pulumi's --event-log, as Pulumi's Automation API does
         self.environ = {**environ, "PULUMI_DEBUG_COMMANDS": "true"}
         self.color = "always" if console.is_terminal else "never"
         self._folder = folder
 
     def watch(self, *words: str) -> None:
-        """Run a command of pulumi's that works on resources, as a person would type it."""
+        """Run a pulumi command that changes resources, and show its output."""
         shown = " ".join(words)
         self.console.print()
         self.console.print(f"$ {shown}", style="bold")
@@ -119,44 +128,44 @@ class Shell:
             try:
                 self._run(shown, [*words, "--color", self.color, "--event-log", events.name])
             except TrainformError:
-                if heard_ctrl_c(Path(events.name)):
+                if was_interrupted(Path(events.name)):
                     raise KeyboardInterrupt from None
                 raise
 
     def run(self, *words: str) -> None:
-        """Run a command without showing what it prints."""
+        """Run a command without its output."""
         self._run(" ".join(words), words, subprocess.PIPE)
 
     def _run(self, shown: str, words: Sequence[str], pipe: int | None = None) -> None:
-        """To the end; an error of the command ends the demo with what to do."""
+        """Run a command until it ends. Raises `TrainformError` with a fix if it fails."""
         process = subprocess.Popen(words, cwd=self._folder, env=self.environ, stdout=pipe, stderr=pipe, text=True)
         try:
             _, errors = process.communicate()
         except KeyboardInterrupt:
-            # The terminal has told pulumi too: it ends what it is doing, notes it and gives back the stack's lock. Killed, it could not.
+            # The terminal sent the signal to pulumi too, which must be able to finish, store its state and release the stack's lock.
             process.communicate()
             raise
         if process.returncode != 0:
             raise TrainformError(
                 f"`{shown}` ended with exit code {process.returncode}",
-                "look at what it says, and run the same command again to go on; a killed pulumi leaves a lock: "
+                "read its output, and run the same command again to continue; a killed pulumi leaves a lock: "
                 f'`cd {shlex.quote(str(self._folder))}`, `eval "$(trainform sandbox env)"`, `pulumi cancel -s STACK`; '
-                "`make stop` and `make demo` begin anew",
+                "`make stop` and `make demo` start again from the beginning",
                 errors.strip().split("\n") if errors else (),
             )
 
 
-def heard_ctrl_c(events: Path) -> bool:
-    """Whether pulumi was interrupted, by its event log. In a terminal its display reads the keys, Ctrl-C too (3.259):
-    no signal goes to the other processes, and its exit code is that of any failure."""
+def was_interrupted(events: Path) -> bool:
+    """True if Pulumi's event log says that it was interrupted. In a terminal pulumi (3.259) reads Ctrl-C as a key: other processes get no
+    signal, and its exit code is that of any failure."""
     return '"message":"^C received' in events.read_text(errors="replace")
 
 
 def _running_pods(plan: Plan, progress: Progress) -> list[dict[str, Any]]:
-    """The pods once all of them run, or as they are when patience ends: the table tells."""
+    """Return the pods when all of them run, or after a time limit; the table shows their phases."""
     cluster = Cluster(plan.context)
     selector = {**pod_selector(plan.experiment), defaults.REVISION_LABEL: plan.revision}
-    deadline = time.monotonic() + PATIENCE_SECONDS
+    deadline = time.monotonic() + PODS_SECONDS
     with progress.step("waiting for the gang") as step:
         while True:
             pods = cluster.find_all("Pod", plan.namespace, selector)

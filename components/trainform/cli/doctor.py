@@ -18,8 +18,8 @@ STYLES = {"note": "yellow", "missing": "red", "not checked": "dim"}
 EnvironmentOption = Annotated[
     str | None,
     environment_option(
-        f"{WHICH_ENVIRONMENT} Looks in its context for what it names: namespace, queues, classes, claims. Without "
-        "it: the current context."
+        f"{WHICH_ENVIRONMENT} Checks that what it names exists in its context: namespace, queues, classes, claims. "
+        "Without it: the current context."
     ),
 ]
 ForOption = Annotated[
@@ -27,7 +27,7 @@ ForOption = Annotated[
     typer.Option(
         "--for",
         metavar="VERBS",
-        help="Exit code 1 if one of these lacks something: check, preview, up, rehearse, sandbox, demo, test "
+        help="Exit code 1 if something is missing for one of these: check, preview, up, rehearse, sandbox, demo, test "
         "(`make test`), environment "
         "(its own stack) and so on; several with commas.",
         show_default=False,
@@ -40,7 +40,7 @@ TimeoutOption = Annotated[
         min=0.5,
         max=600,
         metavar="SECONDS",
-        help="The most time for everything; what has not answered by then counts as missing.",
+        help="The longest time for all checks; a check without an answer by then counts as missing.",
     ),
 ]
 
@@ -54,21 +54,21 @@ def command(
 ) -> None:
     """Show what is missing for which command, and what installs it.
 
-    Changes nothing. Exit code: 0, also if something is missing, since not everybody needs everything; with --for 1 if
-    one of those commands lacks something; 2 if an option or the environment's file is wrong.
+    Changes nothing. Exit code: 0, also if something is missing, since few users need everything; with --for, 1 if
+    something is missing for one of those commands; 2 if an option or the environment's file is wrong.
     """
+    from trainform.check import check_environment
     from trainform.doctor.checks import CHECKS
-    from trainform.doctor.looking import look
-    from trainform.doctor.model import Asked, verdicts
-    from trainform.doctor.sandbox import by_way_in, way_in
-    from trainform.examine import examine_environment
+    from trainform.doctor.model import Request, verdicts
+    from trainform.doctor.runner import run_checks
+    from trainform.doctor.sandbox import sandbox_fix, with_sandbox_fix
     from trainform.spec.load import project_root
     from trainform.terminal.lines import echo_json
 
     chosen = _chosen([] if verbs is None else verbs)
-    offered = None if environment is None else examine_environment(from_input(environment)).checked()
-    asked = Asked(project_root(), offered, timeout)
-    findings = by_way_in(look(CHECKS, asked), way_in(asked))
+    offered = None if environment is None else check_environment(from_input(environment)).checked()
+    request = Request(project_root(), offered, timeout)
+    findings = with_sandbox_fix(run_checks(CHECKS, request), sandbox_fix(request))
     found = verdicts(CHECKS, findings)
     if as_json:
         echo_json(_as_data(CHECKS, findings, found, chosen))
@@ -79,14 +79,14 @@ def command(
 
 
 def _chosen(texts: Sequence[str]) -> list[str]:
-    """The verbs in words like `up,rehearse`; InputError with the known ones for any other."""
+    """Return the commands in texts such as `up,rehearse`. Raises `InputError` with the known ones for any other."""
     from trainform.doctor.model import VERBS
     from trainform.errors import InputError, Problem
 
     names = [name.strip() for text in texts for name in text.split(",") if name.strip()]
     unknown = [name for name in dict.fromkeys(names) if name not in VERBS]
     if unknown:
-        raise InputError([Problem("--for", ", ".join(unknown), "is no verb", f"choose from {', '.join(VERBS)}")])
+        raise InputError([Problem("--for", ", ".join(unknown), "is not a command", f"choose from {', '.join(VERBS)}")])
     return names
 
 
@@ -122,9 +122,9 @@ def _print(checks: Sequence[Check], findings: Findings, found: Sequence[Verdict]
     from rich.text import Text
 
     from trainform.cli.doctor_text import lines
-    from trainform.terminal.lines import width
+    from trainform.terminal.lines import terminal_width
     from trainform.terminal.screen import screen
 
     console = screen()
-    for state, line in lines(checks, findings, found, width()):
+    for state, line in lines(checks, findings, found, terminal_width()):
         console.print(Text(line, style=STYLES.get(state, "")), soft_wrap=True)

@@ -1,4 +1,4 @@
-"""`trainform`: the table of verbs, and where errors become messages and exit codes."""
+"""`trainform`: the table of commands, and how errors become messages and exit codes."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import typer
 from trainform.cli.app import App
 from trainform.cli.failures import INTERRUPTED, show, show_interrupt, wants_json
 from trainform.errors import CommandLineError, InputError, TrainformError
-from trainform.terminal.lines import echo, forgiving_stream
+from trainform.terminal.lines import echo, output_stream
 
-# Verb -> what its line in `trainform --help` says. The module of the verb is imported when it is called: `check` in an editor's
-# save hook must not pay for the sandbox. A module has either `command` (one verb) or `app` (a group of them).
+# Command -> its line in `trainform --help`. A command's module is imported only when it is called, so that `check` does not import the
+# sandbox. A module has either `command` (one command) or `app` (subcommands).
 GROUPS = {
     "Projects and jobs": {
-        "init": "Make a project in an empty folder",
+        "init": "Create a project in an empty folder",
         "new": "Write the files of a new experiment or environment",
         "check": "Find every problem of experiments in an environment, without a cluster",
         "plan": "Show what will run: roles, pods, ranks, ports, variables, objects",
@@ -28,8 +28,8 @@ GROUPS = {
     "This machine": {
         "doctor": "Show what is missing for which command, and what installs it",
         "sandbox": "Start and stop a real control plane with simulated nodes",
-        "toolchain": "Get Pulumi, its plugins and the sandbox's programs",
-        "demo": "Take a four-node job through preview and up on the sandbox",
+        "toolchain": "Install Pulumi, its plugins and the sandbox's programs",
+        "demo": "Run a four-node job on the sandbox: preview, up, and its pods",
     },
     "Editors and shells": {
         "schema": "Write the JSON Schemas of both files",
@@ -42,13 +42,13 @@ UsageError = cast(type[Exception], typer.BadParameter.__bases__[0])  # typer nam
 
 
 def build_app(arguments: list[str]) -> App:
-    """The app with the called verb in full and the others by name."""
+    """Return the app with the called command in full, and the others by name only."""
     called = _called(arguments)
     app = App(
         name="trainform",
         help="Distributed training jobs as infrastructure code.",
-        epilog="`trainform VERB --help` tells what a verb takes. Jobs are previewed, made and taken down by "
-        "`pulumi preview`, `up` and `destroy`.",
+        epilog="`trainform COMMAND --help` shows the arguments of a command. `pulumi preview`, `up` and `destroy` preview, "
+        "apply and delete jobs.",
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
@@ -71,12 +71,12 @@ def _called(arguments: list[str]) -> str:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Entry point: exit code 0, 1 (could not be done), 2 (wrong input) or 130 (interrupted)."""
+    """Run the command line. Exit code: 0, 1 (the command failed), 2 (invalid input) or 130 (interrupted)."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    # pydantic would look through every installed package for plugins; no verb has a use for one
+    # pydantic would search all installed packages for plugins, which no command needs
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    for err in (False, True):  # the help is typer's own
-        forgiving_stream(err)
+    for err in (False, True):  # typer prints the help itself
+        output_stream(err)
     if COMPLETING in os.environ:
         from trainform.cli.completion import complete
 
@@ -85,49 +85,49 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _run(arguments: list[str]) -> int:
-    """The exit code; what went wrong is printed."""
+    """Run the command, print its error if there is one, and return the exit code."""
     as_json = wants_json(arguments)
     try:
         code = _called_verb(arguments, as_json)
     except OSError as error:
-        # a full disk or a folder without permission; the rooms tell what they expect by themselves
+        # such as a full disk; errors that a command expects have their own messages
         return show(TrainformError(str(error)), as_json)
     return show_interrupt(as_json) if code == INTERRUPTED else code
 
 
 def _called_verb(arguments: list[str], as_json: bool) -> int:
-    """The exit code of the verb."""
+    """Run the command and return its exit code."""
     try:
         ended = build_app(arguments)(args=arguments, prog_name="trainform", standalone_mode=False)
     except TrainformError as error:
         return show(error, as_json)
-    except typer.Abort:  # typer's word for an EOFError
-        return show(TrainformError("what was read ended too early"), as_json)
+    except typer.Abort:  # typer's error for an EOFError
+        return show(TrainformError("the input ended too early"), as_json)
     except UsageError as error:
         return _show_usage(error, as_json)
     return ended if isinstance(ended, int) else 0
 
 
 def _show_usage(error: Any, as_json: bool) -> int:
-    """What is wrong with the words of the command line; the help where there are none."""
+    """Print what is wrong with the arguments, or the help if there are none; return the exit code."""
     if type(error).__name__ == "NoArgsIsHelpError":
         echo(*error.format_message().split("\n"))
         return int(error.exit_code)
-    from trainform.cli.wrong_values import value_problem
+    from trainform.cli.option_errors import value_problem
 
     problem = value_problem(error)
     if problem is not None:
         return show(InputError([problem]), as_json)
     near = _near_options(error)
     command = "trainform" if error.ctx is None else error.ctx.command_path
-    fix = f"`{command} --help` tells what it takes"
+    fix = f"`{command} --help` shows its arguments"
     if near:
         return show(CommandLineError(error.message, f"did you mean {' or '.join(sorted(near))}? {fix}"), as_json)
     return show(CommandLineError(error.format_message(), fix), as_json)
 
 
 def _near_options(error: Any) -> list[str]:
-    """Options that begin as the unknown one does (`--env`), else those that look like it."""
+    """Return options that begin like the unknown one (`--env`), or else those that are similar."""
     typed = getattr(error, "option_name", "")
     parameters = [] if error.ctx is None else error.ctx.command.params
     begun = [option for parameter in parameters for option in parameter.opts if typed and option.startswith(typed)]
@@ -146,4 +146,4 @@ def _show_version(wanted: bool) -> None:
 def _options(
     version: bool = typer.Option(False, "--version", callback=_show_version, is_eager=True, help="Print the version."),
 ) -> None:
-    """Distributed training jobs as infrastructure code: plan, review, apply, take down."""
+    """Distributed training jobs as infrastructure code: plan, review, apply, delete."""

@@ -10,16 +10,16 @@ from typing import Annotated, Any
 
 import typer
 
-from trainform.backends.job import job_problems
-from trainform.catalog import defaults
+from trainform import defaults
+from trainform.check import check_environment
 from trainform.cli.arguments import EnvironmentOption, JsonOption
-from trainform.cli.written import show_written
+from trainform.cli.created_files import show_created_files
 from trainform.errors import InputError, Problem
-from trainform.examine import examine_environment
-from trainform.plan.environment import environment_problems
 from trainform.project import require_project
+from trainform.render import render_job
+from trainform.rules.environment import environment_problems
 from trainform.scaffold.environment import from_survey, skeleton
-from trainform.scaffold.experiment import LauncherName, NewExperiment, placeholder, stack_text
+from trainform.scaffold.experiment import LauncherName, NewExperiment, placeholder_image, stack_text
 from trainform.scaffold.writing import write_files
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
@@ -28,11 +28,14 @@ from trainform.spec.names import LABEL, MEANING, SERVICE_LABEL, is_label, matche
 from trainform.spec.read import parse_mapping
 from trainform.terminal.lines import note
 
-TAKEN = "choose another name, or edit that file"
-TAKEN_ENVIRONMENT = (
+EXISTS_FIX = (
+    "choose another name, or edit that file; to run the same experiment in this environment too, write "
+    "stacks/Pulumi.{stack}.yaml with the keys trainform:experiment and trainform:environment"
+)
+ENVIRONMENT_EXISTS_FIX = (
     "choose another name, or edit that file; for a new experiment there: trainform new EXPERIMENT -e {name}"
 )
-CHECKED_IMAGE = f"checked@sha256:{'0' * 64}"  # in the placeholder's place, which no check accepts
+CHECKED_IMAGE = f"checked@sha256:{'0' * 64}"  # for the check, which refuses the placeholder
 SSH_SECRET = "head -c 32 /dev/urandom | base64 | pulumi config set --secret trainform:sshSecret -s {stack}"  # noqa: S105 - the command
 
 
@@ -40,7 +43,7 @@ NameArgument = Annotated[
     str | None,
     typer.Argument(
         metavar="EXPERIMENT",
-        help="Name of the experiment: lower-case letters, digits, '-'. Without it a new environment is written.",
+        help="Name of the experiment: lower-case letters, digits, '-'. Without it, a new environment is written.",
         show_default=False,
     ),
 ]
@@ -100,64 +103,65 @@ def command(
 ) -> None:
     """Write the files of a new experiment or environment.
 
-    Of an experiment these are stacks/experiments/NAME.yaml and stacks/Pulumi.NAME.ENV.yaml. Nothing is overwritten.
+    The files of an experiment are stacks/experiments/NAME.yaml and stacks/Pulumi.NAME.ENV.yaml. Nothing is overwritten.
 
-    Without EXPERIMENT it writes those of a new environment: stacks/environments/ENV.yaml and stacks/Pulumi.ENV.yaml, with examples in
-    comments; with --from-context what a live cluster offers.
+    Without EXPERIMENT, the files of a new environment are written: stacks/environments/ENV.yaml and stacks/Pulumi.ENV.yaml, with examples in
+    comments; with --from-context, they have the nodes, queues and storage classes of a live cluster.
     """
-    of_experiments = {
+    experiment_options = {
         "--image": image,
         "--launcher": launcher,
         "--nodes": nodes,
         "--accelerators": accelerators,
         "--queue": queue,
     }
-    _refuse_bytes({"--image": image, "--queue": queue, "--environment": environment, "--from-context": context})
+    _refuse_invalid_text({"--image": image, "--queue": queue, "--environment": environment, "--from-context": context})
     if name is None:
-        _refuse_options(of_experiments, "is an option of a new experiment", "name the experiment, or remove it")
+        _refuse_options(experiment_options, "is an option of a new experiment", "name the experiment, or remove it")
         _new_environment(environment, context, as_json)
         return
-    _refuse_options({"--from-context": context}, "describes a new environment", f"remove {name}, or this option")
+    _refuse_options({"--from-context": context}, "is an option of a new environment", f"remove {name}, or this option")
     if not matches(SERVICE_LABEL, name):
-        raise InputError([Problem("NAME", name, *MEANING[SERVICE_LABEL])])
-    offered = examine_environment(environment).checked()
-    asked = NewExperiment(
+        reason, fix = MEANING[SERVICE_LABEL]
+        raise InputError([Problem("NAME", name, f"the name {reason}", fix)])
+    target = check_environment(environment).checked()
+    request = NewExperiment(
         name,
-        offered.name,
+        target.name,
         LauncherName.TORCHRUN if launcher is None else launcher,
         2 if nodes is None else nodes,
-        _full_node(offered) if accelerators is None else _accelerators(accelerators),
-        next(iter(offered.queues), defaults.QUEUE) if queue is None else queue,
+        _full_node(target) if accelerators is None else _accelerators(accelerators),
+        next(iter(target.queues), defaults.QUEUE) if queue is None else queue,
     )
-    _new_experiment(asked, image, offered, environment, _open_points(image, queue, offered), as_json)
+    _new_experiment(request, image, target, environment, _values_to_set(image, queue, target), as_json)
 
 
 def _new_experiment(
-    asked: NewExperiment,
+    request: NewExperiment,
     image: str | None,
-    offered: Environment,
+    target: Environment,
     environment: str,
     open_points: list[str],
     as_json: bool,
 ) -> None:
     root = project_root()
-    named = _for_stack(environment, root)
-    examine_environment(named, root).checked()  # by the name that Pulumi will read, under which the file must be found
-    registry = next(iter(offered.limits.registries), None)
-    # the rest of the file is checked with an image that could be right, then the placeholder is written
-    checked = placeholder(registry, CHECKED_IMAGE) if image is None else image
-    asked, experiment = _accepted(asked, checked, offered)
-    path, stack = f"stacks/experiments/{asked.name}.yaml", f"{asked.name}.{offered.name}"
+    named = _name_in_stack(environment, root)
+    check_environment(named, root).checked()  # with the name that the stack will have
+    registry = next(iter(target.limits.registries), None)
+    # the file is checked with a valid image before it is written with the placeholder
+    checked = placeholder_image(registry, CHECKED_IMAGE) if image is None else image
+    request, experiment = _first_valid(request, checked, target)
+    path, stack = f"stacks/experiments/{request.name}.yaml", f"{request.name}.{target.name}"
     files = {
-        path: asked.text(placeholder(registry) if image is None else image),
-        f"stacks/Pulumi.{stack}.yaml": stack_text(named, asked.name),
+        path: request.text(placeholder_image(registry) if image is None else image),
+        f"stacks/Pulumi.{stack}.yaml": stack_text(named, request.name),
     }
-    written = write_files(root, files, TAKEN)
+    written = write_files(root, files, EXISTS_FIX.format(stack=stack))
     derives_keys = experiment.launcher.over_ssh is not None
     points = f" ({'; '.join(open_points)})" if open_points else ""
     first = f"next: edit {path}{points}, then"
     following = [
-        f"trainform plan {asked.name} -e {shlex.quote(environment)}",
+        f"trainform plan {request.name} -e {shlex.quote(environment)}",
         " && ".join(
             [
                 f"pulumi stack select --create {stack}",
@@ -167,16 +171,16 @@ def _new_experiment(
         ),
         f"pulumi up -s {stack}",
     ]
-    show_written(written, {first: following}, as_json)
+    show_created_files(written, {first: following}, as_json)
 
 
-def _open_points(image: str | None, queue: str | None, offered: Environment) -> list[str]:
-    """What only the user knows."""
+def _values_to_set(image: str | None, queue: str | None, target: Environment) -> list[str]:
+    """Return what the user must still set."""
     points = {
         "its image is a placeholder, which no check accepts": image is None,
-        # which ones there are is not in the environment's file
-        f"its queue must be a LocalQueue of the namespace {offered.namespace.name}": (
-            queue is None and offered.admission == defaults.KUEUE
+        # the environment's file does not list LocalQueues
+        f"its queue must be a LocalQueue of the namespace {target.namespace.name}": (
+            queue is None and target.admission == defaults.KUEUE
         ),
     }
     return [point for point, is_open in points.items() if is_open]
@@ -184,30 +188,31 @@ def _open_points(image: str | None, queue: str | None, offered: Environment) -> 
 
 def _new_environment(name: str, context: str | None, as_json: bool) -> None:
     if not is_label(name):
-        raise InputError([Problem("--environment", name, *MEANING[LABEL])])
+        reason, fix = MEANING[LABEL]
+        raise InputError([Problem("--environment", name, f"the name {reason}", fix)])
     root = project_root()
     require_project(root)
     text = skeleton(name) if context is None else _from_context(name, context, root)
     content = parse_mapping(text, "")
     parsed = parse(Environment, content.data)
-    further = [] if parsed.model is None else environment_problems(parsed.model)
-    problems = [*content.problems, *parsed.problems, *further]
+    rule_problems = [] if parsed.model is None else environment_problems(parsed.model)
+    problems = [*content.problems, *parsed.problems, *rule_problems]
     if problems or parsed.model is None:
         raise InputError(problems)
     path = f"stacks/environments/{name}.yaml"
     files = {path: text, f"stacks/Pulumi.{name}.yaml": stack_text(name)}
-    written = write_files(root, files, TAKEN_ENVIRONMENT.format(name=name))
+    written = write_files(root, files, ENVIRONMENT_EXISTS_FIX.format(name=name))
     made = [f"pulumi stack select --create {name} && pulumi up -s {name}"] if parsed.model.namespace.create else []
     following = {
         f"next: edit {path}, then": [f"trainform doctor -e {name}", *made],
-        f"and for each experiment: trainform new EXPERIMENT -e {name}": [],
+        f"and for each new experiment: trainform new EXPERIMENT -e {name}": [],
     }
-    show_written(written, following, as_json)
+    show_created_files(written, following, as_json)
 
 
 def _from_context(name: str, context: str, root: Path) -> str:
-    """The text of the environment; what could not be read is noted."""
-    from trainform.doctor.offers import survey
+    """Return the text of the environment, with a note for what could not be read."""
+    from trainform.doctor.survey import survey
 
     if not context:
         raise InputError([Problem("--from-context", None, "is empty", "name one of `kubectl config get-contexts`")])
@@ -222,10 +227,10 @@ def _refuse_options(options: dict[str, Any], reason: str, fix: str) -> None:
         raise InputError(given)
 
 
-def _refuse_bytes(options: dict[str, str | None]) -> None:
-    """A file of YAML cannot hold what is no text; the shell passes it on in halves of characters."""
+def _refuse_invalid_text(options: dict[str, str | None]) -> None:
+    """Raise `InputError` for values that are not valid UTF-8, which a YAML file cannot contain."""
     problems = [
-        Problem(option, given, "holds bytes that are no text", "write it in UTF-8")
+        Problem(option, given, "is not valid UTF-8", "write it in UTF-8")
         for option, given in options.items()
         if given is not None and given.encode(errors="replace").decode() != given
     ]
@@ -233,8 +238,8 @@ def _refuse_bytes(options: dict[str, str | None]) -> None:
         raise InputError(problems)
 
 
-def _for_stack(environment: str, root: Path) -> str:
-    """How the stack names the environment: paths count from the current folder here, and from the project's in a stack."""
+def _name_in_stack(environment: str, root: Path) -> str:
+    """Return the environment's name for the stack, in which paths are relative to the project instead of the current folder."""
     path, _ = find_file(Environment, environment, None)
     whole = path.resolve()
     if whole.parent == (root / "stacks" / "environments").resolve() and whole.suffix == ".yaml":
@@ -255,15 +260,15 @@ def _accelerators(option: str) -> tuple[str, int] | None:
     return (kind, int(count)) if int(count) else None
 
 
-def _accepted(asked: NewExperiment, image: str, environment: Environment) -> tuple[NewExperiment, Experiment]:
-    """The simplest layout that passes `check`, and its model; InputError with the problems of the first where none does."""
+def _first_valid(request: NewExperiment, image: str, environment: Environment) -> tuple[NewExperiment, Experiment]:
+    """Return the simplest layout that passes `check`, and its model. Raises `InputError` with the problems of the first if none passes."""
     problems = []
-    for layout in asked.layouts:
+    for layout in request.layouts:
         content = parse_mapping(layout.text(image), "")
         parsed = parse(Experiment, content.data)
         found = [*content.problems, *parsed.problems]
         if parsed.model is not None and not found:
-            found = job_problems(parsed.model, environment)
+            found = [*render_job(parsed.model, environment).problems]
         if parsed.model is not None and not found:
             return layout, parsed.model
         problems.append(found)

@@ -13,7 +13,7 @@ from trainform.cli.arguments import (
     StackOption,
     choose,
 )
-from trainform.terminal.lines import echo, echo_json, note, width
+from trainform.terminal.lines import echo, echo_json, note, terminal_width
 
 if TYPE_CHECKING:
     from trainform.plan.model import Plan
@@ -29,24 +29,25 @@ def command(
 ) -> None:
     """Show what will run: roles, pods, ranks, ports, variables, objects.
 
-    It is worked out from the files alone. `pulumi preview -s STACK` compares with the cluster.
+    It is computed from the files alone. `pulumi preview -s STACK` compares with the cluster.
     """
     from trainform.cli.plan_text import headline, notes, origin, sections
     from trainform.plan.export import as_data
 
-    plan = choose(experiment, environment, stack, run).examine().plan()
+    job = choose(experiment, environment, stack, run).check().checked()
+    plan = job.plan
     if as_json:
         echo_json(as_data(plan))
         return
-    columns = width()
+    columns = terminal_width()
     echo(*headline(plan, columns))
     note(*origin(_usual_stack(plan) if stack is None else stack, columns))
-    echo(*sections(plan, columns))
+    echo(*sections(plan, job.manifests, columns))
     note(*notes(plan, columns))
 
 
 def _usual_stack(plan: Plan) -> str:
-    """The stack that `trainform new` makes for the two files; STACK where there is none."""
+    """Return the stack that `trainform new` creates for the two files, or STACK if there is none."""
     from trainform.project import project_root
 
     name = f"{plan.experiment}.{plan.environment}"

@@ -1,50 +1,50 @@
-"""A plan for people. It fits the terminal, and every name stands whole on one line, so that it can be copied."""
+"""A plan as text. It fits the terminal, and names are never broken, so that they can be copied."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
-from trainform.backends.job import job_manifests
 from trainform.backends.patches import override_key
 from trainform.escaping import escaped
-from trainform.plan.launch import TF_CONFIG
+from trainform.manifests.manifest import Manifest
+from trainform.plan.launch.launch import TF_CONFIG
 from trainform.plan.model import EnvVar, Plan, RolePlan
 from trainform.spec.roles import EnvSource, InitContainer
-from trainform.terminal.lines import columns, wrapped
+from trainform.terminal.lines import display_width, wrapped
 
 GAP = "  "
-LABEL = 12  # columns of the words on the left
+LABEL = 12  # columns of the labels on the left
 
 
 def headline(plan: Plan, width: int) -> list[str]:
-    """What runs where, and what the object is called."""
+    """Return the first line: the experiment, the environment, and the job object."""
     again = f", run {plan.run}" if plan.run > 1 else ""
     job = f"{plan.backend} job {plan.namespace}/{plan.job} (revision {plan.revision}{again})"
     return wrapped(f"{plan.experiment} in {plan.environment}: {job}", width)
 
 
 def origin(stack: str, width: int) -> list[str]:
-    """What a plan is not."""
+    """Return the lines that say what a plan is made from."""
     command = f"pulumi preview -s {stack}"
-    text = "Worked out from the files alone. `pulumi preview` compares with the cluster:"
+    text = "Computed from the files alone. `pulumi preview` compares with the cluster:"
     return [*wrapped(text, width), f"{GAP}{escaped(command)}"]
 
 
-def sections(plan: Plan, width: int) -> Iterator[str]:
-    """Roles, variables, objects and sums."""
+def sections(plan: Plan, manifests: Iterable[Manifest], width: int) -> Iterator[str]:
+    """Yield roles, variables, objects and totals."""
     for role in plan.roles:
         yield from ("", *_role(plan, role, width))
     for roles, rows in _variables(plan).items():
         yield from ("", f"Variables of {roles}", *_columns(rows, width))
-    yield from ("", "Objects", *_columns([("key", "kind", "name", "at a change"), *_objects(plan)], width))
+    yield from ("", "Objects", *_columns([("key", "kind", "name", "at a change"), *_objects(manifests)], width))
     yield ""
     for label, text in _summary(plan):
         yield from _labelled(label, wrapped(text, width - LABEL), indent="")
 
 
 def notes(plan: Plan, width: int) -> Iterator[str]:
-    """What is allowed, but may surprise."""
+    """Yield the notes: what is allowed but may surprise."""
     for note in plan.notes:
         yield from _labelled("Note", wrapped(note, width - LABEL), indent="")
 
@@ -53,15 +53,15 @@ def notes(plan: Plan, width: int) -> Iterator[str]:
 
 
 def _labelled(label: str, lines: Sequence[str], indent: str = GAP) -> Iterator[str]:
-    """The label beside the first line, the others below that one."""
+    """Yield the lines with the label beside the first one."""
     for first, line in zip(itertools.chain([label], itertools.repeat("")), lines, strict=False):
         yield f"{indent}{first:<{LABEL - len(indent)}}{line}".rstrip()
 
 
 def _columns(rows: Iterable[Sequence[str]], width: int) -> Iterator[str]:
-    """The rows as a table. A row that makes it too wide stands outside of its columns, on as many lines as it takes."""
+    """Yield the rows as a table. A row that is too wide for its columns is printed on as many lines as it needs."""
     cells = [[escaped(cell) for cell in row] for row in rows]
-    sizes = [[columns(cell) for cell in row] for row in cells]
+    sizes = [[display_width(cell) for cell in row] for row in cells]
     inside, widths = _fitting(sizes, width)
     for index, row in enumerate(cells):
         if index in inside:
@@ -72,7 +72,7 @@ def _columns(rows: Iterable[Sequence[str]], width: int) -> Iterator[str]:
 
 
 def _fitting(sizes: Sequence[Sequence[int]], width: int) -> tuple[set[int], Sequence[int]]:
-    """Of rows with cells of these sizes the narrowest, as many as one table has room for, by number; and its widths."""
+    """Return the indices of the narrowest rows that fit in one table, and the widths of its columns."""
     inside: set[int] = set()
     widths: Sequence[int] = ()
     for index in sorted(range(len(sizes)), key=lambda index: sum(sizes[index])):
@@ -85,7 +85,7 @@ def _fitting(sizes: Sequence[Sequence[int]], width: int) -> tuple[set[int], Sequ
 
 
 def _packed(row: Sequence[str], sizes: Sequence[int], width: int) -> Iterator[str]:
-    """The cells, each whole, on as few lines as hold them."""
+    """Yield the unbroken cells on as few lines as possible."""
     line, taken = f"{GAP}{row[0]}", len(GAP) + sizes[0]
     for cell, size in zip(row[1:], sizes[1:], strict=True):
         if taken + len(GAP) + size > width:
@@ -117,7 +117,7 @@ def _role(plan: Plan, role: RolePlan, width: int) -> Iterator[str]:
 
 
 def _step(role: RolePlan, index: int, step: InitContainer, width: int) -> list[str]:
-    """An init container: a step of `prepare`, or one of the role's own."""
+    """Return the lines of an init container: a step of `prepare`, or one of the role."""
     word = "prepare" if index < len(role.prepared) else "init container"
     git = next((checkout.git for checkout in role.checkouts if checkout.step == step.name), None)
     if git is not None and word == "prepare":
@@ -129,7 +129,7 @@ def _step(role: RolePlan, index: int, step: InitContainer, width: int) -> list[s
 
 
 def _ports(role: RolePlan) -> Iterable[str]:
-    """By purpose; the first and last number where each replica has its own."""
+    """Yield the ports by purpose, with the first and last number if each replica has its own."""
     for purpose in dict.fromkeys(port.name for ports in role.ports for port in ports):
         found = [port for ports in role.ports for port in ports if port.name == purpose]
         last = f"-{found[-1].number}" if len(found) > 1 else ""
@@ -150,7 +150,7 @@ def _ranks(role: RolePlan) -> str:
     if not role.ranked or role.replicas == 0:
         return "no rank"
     first, last = role.rank(0), role.rank(role.replicas - 1)
-    if first is None:  # an evaluator stands outside of the world; an elastic job numbers itself
+    if first is None:  # an evaluator is not in the world; torchrun assigns the ranks of an elastic job
         return "ranks by torchrun" if role.scales_in_place else "no rank"
     return f"rank {first}" if first == last else f"ranks {first}-{last}"
 
@@ -168,7 +168,7 @@ def _names(plan: Plan, role: RolePlan) -> str:
 
 
 def _variables(plan: Plan) -> dict[str, list[tuple[str, str]]]:
-    """`NAME=value` and where it comes from, by the roles that have it."""
+    """Return `NAME=value` and its origin, by the roles that have it."""
     found: dict[tuple[str, str], list[str]] = {}
     for role in plan.roles:
         for variable in role.env:
@@ -184,13 +184,13 @@ def _variables(plan: Plan) -> dict[str, list[tuple[str, str]]]:
 
 
 def _origin(variable: EnvVar, role: RolePlan) -> str:
-    """The field of the file; of a variable that the user writes, without the name that stands beside it."""
+    """Return the field from which a variable comes; for a variable of the user, without its name."""
     field = variable.origin.replace(f"roles.{role.name}.", "")
     return "env" if field == f"env.{variable.name}" else field
 
 
 def _scripted(plan: Plan) -> dict[str, str]:
-    """What the launch script adds on each pod."""
+    """Return the variables that the launch script adds on each pod."""
     if plan.launcher == "tensorflow":
         return {"TF_CONFIG": "cluster and own task"} if TF_CONFIG in plan.files else {}
     if not any(role.rank(0) is not None for role in plan.roles) or plan.launches is not None:
@@ -208,11 +208,11 @@ def _shown(variable: EnvVar) -> str:
     return f"({word} {reference.name}, key {reference.key})" if reference is not None else ""
 
 
-# --- objects and sums
+# --- objects and totals
 
 
-def _objects(plan: Plan) -> Iterator[tuple[str, str, str, str]]:
-    for manifest in job_manifests(plan):
+def _objects(manifests: Iterable[Manifest]) -> Iterator[tuple[str, str, str, str]]:
+    for manifest in manifests:
         life = "grows; kept" if manifest.keep else "in place"
         yield (
             override_key(manifest),
@@ -223,11 +223,11 @@ def _objects(plan: Plan) -> Iterator[tuple[str, str, str, str]]:
 
 
 def _summary(plan: Plan) -> Iterator[tuple[str, str]]:
-    """Label and text."""
+    """Yield the totals as label and text."""
     accelerators = ", ".join(f"{count} {kind}" for kind, count in plan.totals.accelerators.items())
     world = f"{plan.world.nodes} nodes, {plan.world.processes} processes"
     bounds = "" if plan.world.bounds is None else f" (elastic, {plan.world.bounds[0]} to {plan.world.bounds[1]} nodes)"
-    by_name = plan.naming.agent is None  # else pods have no names by which they could meet
+    by_name = plan.naming.agent is None  # otherwise pods have no names to which others could connect
     meeting = f", meeting at {plan.rendezvous.address}:{plan.rendezvous.port}" if by_name else ""
     yield "World", f"{world}{bounds}{meeting}"
     if plan.ssh is not None:

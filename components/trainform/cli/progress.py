@@ -1,4 +1,4 @@
-"""Progress on standard error: a line that moves in a terminal, plain lines elsewhere (CI logs, pipes)."""
+"""Progress on standard error: a line that is redrawn in a terminal, plain lines elsewhere (CI logs, pipes)."""
 
 from __future__ import annotations
 
@@ -21,46 +21,45 @@ from trainform.terminal.screen import Screen, screen
 REMINDER_SECONDS = 30.0
 FRAMES_PER_SECOND = 8
 SPINNER = "dots"
-SPINNER_WIDTH = 2  # with the space behind it
-# An estimate that grows by less than this is not shown: a time that goes up and down tells less than one that is a
-# little too short.
+SPINNER_WIDTH = 2  # with a space
+# A new estimate that is longer by less than this is not shown, so that the shown time does not go up and down.
 TOLERATED_SHARE, TOLERATED_SECONDS = 0.25, 15.0
 OVERDUE_SECONDS = 10.0
 
 
 def display() -> Progress:
-    """The one that fits where standard error goes; none where the user wants quiet."""
+    """Return the display for standard error; a silent one with `--quiet`."""
     if is_quiet():
         return SILENT
     console = screen(err=True)
-    # not rich's is_terminal: FORCE_COLOR gives a log its colours, and a log has no line that moves
+    # not rich's is_terminal, which is true with FORCE_COLOR: a log can have colours, but no redrawn line
     moves = console.file.isatty() and not console.is_dumb_terminal
     return TerminalProgress(console) if moves else LineProgress(lambda line: echo(line, err=True))
 
 
 def spell_duration(seconds: float) -> str:
-    """`0.4 s`, `12 s`, `3 min 20 s`."""
+    """Return a duration such as `0.4 s`, `12 s` or `3 min 20 s`."""
     if seconds < 10:
         return f"{seconds:.1f} s"
     return f"{seconds:.0f} s" if seconds < 60 else f"{int(seconds) // 60} min {int(seconds) % 60} s"
 
 
 def spell_left(seconds: float) -> str:
-    """`about 12 min left in all`; `seconds` are below zero where the estimate has passed."""
+    """Return a text such as `about 12 min left in all`; `seconds` is negative if the estimate was too short."""
     if seconds > 60:
         return f"about {math.ceil(seconds / 60)} min left in all"
     return "less than a minute left" if seconds > -OVERDUE_SECONDS else "longer than usual"
 
 
 def steady_left(shown: float | None, estimate: float) -> float:
-    """What to show after a new estimate: it, unless it is only a little longer than what is shown now."""
+    """Return the time to show after a new estimate, which is ignored if it is only a little longer than the shown time."""
     if shown is None or estimate > shown + TOLERATED_SHARE * max(shown, 0.0) + TOLERATED_SECONDS:
         return estimate
     return min(shown, estimate)
 
 
 class _Countdown:
-    """Until the end of all the work, of which each step may say an estimate."""
+    """The remaining time of all work, corrected by the estimates of the steps."""
 
     def __init__(self) -> None:
         self._end: float | None = None
@@ -73,7 +72,7 @@ class _Countdown:
 
 
 class _Running:
-    """The text of a step, its beginning, and what is left."""
+    """A running step: its text, start time and remaining time."""
 
     def __init__(self, text: str, countdown: _Countdown) -> None:
         self.text = text
@@ -93,7 +92,7 @@ class _Running:
 
     @property
     def left(self) -> str | None:
-        """None where nobody knows."""
+        """The remaining time, None if unknown."""
         seconds = self._countdown.left() if self._estimated else None
         return None if seconds is None else spell_left(seconds)
 
@@ -106,7 +105,7 @@ class _Running:
 
 
 def fit(text: Text, time: str, width: int) -> Text:
-    """Both in one line of at most `width` columns: a line that wraps cannot be rewritten. The text is cut first."""
+    """Return both on one line of at most `width` columns, since a wrapped line cannot be redrawn. The text is cut first."""
     shown = text.copy()
     shown.truncate(max(width - cell_len(time), 1), overflow="ellipsis")
     shown.append(time)
@@ -115,7 +114,7 @@ def fit(text: Text, time: str, width: int) -> Text:
 
 
 class TerminalProgress:
-    """A spinner with the step's text and the time that is left; where nobody knows that, the time so far."""
+    """A spinner with the step's text and the remaining time, or the elapsed time if that is unknown."""
 
     def __init__(self, console: Screen) -> None:
         self._console = console
@@ -129,14 +128,14 @@ class TerminalProgress:
         def render() -> RenderableType:
             left = running.left
             time = f" … {running.elapsed}" if left is None else f", {left}"
-            # of a string the spinner would read markup
+            # the spinner would interpret markup in a string
             line = fit(self._console.render_str(running.text), time, self._console.width - SPINNER_WIDTH)
             spinner.update(text=line)
             return spinner
 
         succeeded = False
         try:
-            # Transient: an end of the step replaces the moving line by one that stays.
+            # Transient: at the end of the step a permanent line replaces the redrawn one.
             with Live(
                 get_renderable=render, console=self._console, refresh_per_second=FRAMES_PER_SECOND, transient=True
             ):
@@ -150,7 +149,7 @@ class TerminalProgress:
 
 
 class LineProgress:
-    """A line at the beginning, one every 30 s, and one at the end."""
+    """A line at the start of a step, one every 30 s, and one at its end."""
 
     def __init__(self, write: Callable[[str], None], reminder: float = REMINDER_SECONDS) -> None:
         self._write = write

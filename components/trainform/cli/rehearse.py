@@ -20,10 +20,10 @@ from trainform.cli.arguments import (
 
 if TYPE_CHECKING:
     from trainform.errors import TrainformError
-    from trainform.examine import Examined
     from trainform.plan import Plan
-    from trainform.rehearsal.run import Outcome
-    from trainform.rehearsal.stage import Stage
+    from trainform.rehearsal.run.run import Outcome
+    from trainform.rehearsal.workload import Workload
+    from trainform.render import RenderedJob
 
 ProcessesOption = Annotated[
     int | None,
@@ -31,19 +31,20 @@ ProcessesOption = Annotated[
         "--processes",
         min=1,
         metavar="N",
-        help="Most CPU processes on each node, in place of its accelerators. Default: 2; with --from-cluster what "
+        help="Most CPU processes on each node, instead of its accelerators. Default: 2; with --from-cluster, the number that "
         "the cluster admitted.",
         show_default=False,
     ),
 ]
 ProbeOption = Annotated[
     bool,
-    typer.Option("--probe", help="Run a small program in place of the training: ranks, world size, an all-reduce."),
+    typer.Option("--probe", help="Run a small program instead of the training: ranks, world size, an all-reduce."),
 ]
 ClusterOption = Annotated[
     bool,
     typer.Option(
-        "--from-cluster", help="Rehearse the pods that the cluster's controller made of the job, not the plan's."
+        "--from-cluster",
+        help="Rehearse the pods that the cluster's controller created for the job, not those of the plan.",
     ),
 ]
 ImageOption = Annotated[
@@ -55,12 +56,12 @@ ClaimOption = Annotated[
     typer.Option(
         "--claim",
         metavar="NAME=DIR",
-        help="Mount a folder of this machine in place of a claim, which is an empty volume otherwise. May be repeated.",
+        help="Mount a folder of this machine for a claim, which is an empty volume otherwise. May be repeated.",
         show_default=False,
     ),
 ]
 TimeoutOption = Annotated[
-    str, typer.Option("--timeout", metavar="TIME", help="The most time that the pods may take: 90s, 10m, 1h.")
+    str, typer.Option("--timeout", metavar="TIME", help="The longest time that the pods may take: 90s, 10m, 1h.")
 ]
 
 
@@ -79,22 +80,22 @@ def command(
 ) -> None:
     """Run the job's pods as containers on this machine.
 
-    They have the same commands, variables, files, secrets, shared memory and names as in the cluster. Docker must run
-    here. Ctrl-C removes everything. Exit code: 0, or 1 if a pod fails or does not end in time.
+    They have the same commands, variables, files, secrets, shared memory and names as in the cluster. Docker is
+    required. Ctrl-C removes everything. Exit code: 0, or 1 if a pod fails or does not end in time.
     """
     from trainform.cli.progress import display
-    from trainform.rehearsal.display import console_display
     from trainform.rehearsal.probe import probed
-    from trainform.rehearsal.run import Options, rehearse
+    from trainform.rehearsal.run.display import console_display
+    from trainform.rehearsal.run.run import Options, rehearse
     from trainform.terminal.lines import echo, echo_json
 
     options = Options(
         image=image, timeout=_seconds(timeout), claims=dict(map(_folder, claim if claim is not None else ()))
     )
-    examined = choose(experiment, environment, stack, run).examine()
-    plan, rehearsed = _stage(examined, processes, from_cluster)
+    job = choose(experiment, environment, stack, run).check().checked()
+    plan, rehearsed = _workload(job, processes, from_cluster)
     if probe:
-        rehearsed = probed(rehearsed, plan, examined.checked()[0].launcher)
+        rehearsed = probed(rehearsed, plan, job.experiment.launcher)
     outcome = rehearse(rehearsed, options, console_display(err=as_json), display())
     error = _error(rehearsed, outcome)
     if as_json:
@@ -105,22 +106,22 @@ def command(
     echo(f"{rehearsed.experiment}: {len(outcome.pods)} pods rehearsed")
 
 
-def _error(stage: Stage, outcome: Outcome) -> TrainformError | None:
+def _error(workload: Workload, outcome: Outcome) -> TrainformError | None:
     from trainform.errors import TrainformError
 
     if outcome.succeeded:
         return None
     return TrainformError(
-        f"the rehearsal of {stage.experiment} did not end well:",
-        "the pods' own lines stand above; where it hangs, `--timeout 1m` tells earlier who waits",
+        f"the rehearsal of {workload.experiment} failed:",
+        "read the output of the pods above; if it hangs, `--timeout 1m` shows sooner which pods wait",
         outcome.problem.split("\n"),
     )
 
 
-def _as_dict(stage: Stage, outcome: Outcome, error: TrainformError | None) -> dict[str, object]:
-    from trainform.rehearsal.masking import Masker
+def _as_dict(workload: Workload, outcome: Outcome, error: TrainformError | None) -> dict[str, object]:
+    from trainform.rehearsal.run.masking import Masker
 
-    masked = Masker(stage.secrets)
+    masked = Masker(workload.secrets)
     pods = [
         {
             "pod": record.pod,
@@ -134,29 +135,28 @@ def _as_dict(stage: Stage, outcome: Outcome, error: TrainformError | None) -> di
     ]
     described: dict[str, object] = {
         "ok": error is None,
-        "experiment": stage.experiment,
+        "experiment": workload.experiment,
         "pods": pods,
-        "notes": [masked(note) for note in stage.notes],
+        "notes": [masked(note) for note in workload.notes],
     }
     return described if error is None else described | {"error": error.as_dict()}
 
 
-def _stage(examined: Examined, processes: int | None, from_cluster: bool) -> tuple[Plan, Stage]:
+def _workload(job: RenderedJob, processes: int | None, from_cluster: bool) -> tuple[Plan, Workload]:
     """What is rehearsed, the plan's pods or the cluster's, and the plan with CPU processes in place of accelerators."""
-    from trainform.rehearsal.processes import PROCESSES, differences, smaller_plan, with_processes
-    from trainform.rehearsal.sources import from_cluster as live_stage
+    from trainform.rehearsal.fewer_processes import PROCESSES, differences, smaller_plan, with_processes
+    from trainform.rehearsal.sources import from_cluster as live_workload
     from trainform.rehearsal.sources import from_plan
 
-    experiment, environment = examined.checked()
-    plan = examined.plan()
+    plan = job.plan
     most = PROCESSES if processes is None and not from_cluster else processes
-    smaller = plan if most is None else smaller_plan(plan, experiment, environment, most)
-    stage = from_plan(smaller)
+    smaller = plan if most is None else smaller_plan(plan, job.experiment, job.environment, most)
+    workload = from_plan(smaller)
     if from_cluster:
         from trainform.cluster.read import Cluster
 
-        stage = with_processes(live_stage(Cluster(plan.context), plan), from_plan(plan), stage)
-    return smaller, dataclasses.replace(stage, notes=(*differences(plan, smaller), *stage.notes))
+        workload = with_processes(live_workload(Cluster(plan.context), plan), from_plan(plan), workload)
+    return smaller, dataclasses.replace(workload, notes=(*differences(plan, smaller), *workload.notes))
 
 
 def _seconds(timeout: str) -> float:
@@ -170,7 +170,7 @@ def _seconds(timeout: str) -> float:
 
 
 def _folder(claim: str) -> tuple[str, Path]:
-    """Name and folder of `NAME=DIR`; InputError where it is no such pair, or the folder is not there."""
+    """Return name and folder of `NAME=DIR`. Raises `InputError` if it is not such a pair, or if the folder does not exist."""
     from trainform.errors import InputError, Problem
 
     name, _, folder = claim.partition("=")
@@ -179,6 +179,6 @@ def _folder(claim: str) -> tuple[str, Path]:
         fix = f"write the claim's name and a folder of this machine: {name if name else 'NAME'}=DIR"
         raise InputError([Problem("--claim", claim, "is not NAME=DIR", fix)])
     if not path.is_dir():
-        fix = f"correct its path, or make it: mkdir -p {shlex.quote(str(path))}"
-        raise InputError([Problem("--claim", claim, "names a folder that is not there", fix)])
+        fix = f"correct its path, or create it: mkdir -p {shlex.quote(str(path))}"
+        raise InputError([Problem("--claim", claim, "names a folder that does not exist", fix)])
     return name, path

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from trainform.cli.app import prints_data
 from trainform.cli.arguments import (
+    Chosen,
     ChosenEnvironmentOption,
     ExperimentArgument,
     JsonOption,
@@ -12,6 +16,9 @@ from trainform.cli.arguments import (
     choose,
 )
 from trainform.terminal.lines import echo, echo_json
+
+if TYPE_CHECKING:
+    from trainform.manifests.manifest import Manifest
 
 
 @prints_data
@@ -24,14 +31,21 @@ def command(
 ) -> None:
     """Print the manifests that `pulumi up` applies.
 
-    One YAML document for each object, in the order in which they are made; with --json one list. `-s STACK` prints
-    exactly what `pulumi up -s STACK` applies.
+    One YAML document for each object, in the order in which they are created; with --json, one list. Without an experiment,
+    the objects of the environment's own stack. `-s STACK` prints exactly what `pulumi up -s STACK` applies.
     """
-    from trainform.backends import job_manifests
     from trainform.manifests.documents import to_yaml
 
-    manifests = job_manifests(choose(experiment, environment, stack, run).examine().plan())
+    manifests = _manifests(choose(experiment, environment, stack, run, alone=True))
     if as_json:
         echo_json([manifest.body for manifest in manifests])
     else:
         echo(*to_yaml(manifests).removesuffix("\n").split("\n"))
+
+
+def _manifests(chosen: Chosen) -> Sequence[Manifest]:
+    if chosen.experiments:
+        return chosen.check().checked().manifests
+    from trainform.check_platform import check_platform
+
+    return check_platform(chosen.environments[0], chosen.root).checked().manifests

@@ -24,15 +24,14 @@ if TYPE_CHECKING:
 app = App(help="Start and stop a real control plane with simulated nodes.")
 
 NOT_RUNNING = 1
-FAILS = "false"
-"""A command that fails: a shell takes `eval ""` for a success, and would go on with the user's own cluster and stacks."""
+FAILING_COMMAND = "false"
+"""A command that fails: for a shell `eval ""` is a success, and it would continue with the user's own cluster and stacks."""
 
 EnvironmentOption = Annotated[
     str | None,
     environment_option(
-        f"{WHICH_ENVIRONMENT} Nodes, storage classes and the context are made as it says. Without it: as the last "
-        "time, at first two nodes "
-        "without accelerators."
+        f"{WHICH_ENVIRONMENT} The sandbox gets its nodes, storage classes and context. Without it: as the last time, "
+        "or two nodes without accelerators."
     ),
 ]
 FolderOption = Annotated[
@@ -51,7 +50,7 @@ TimeoutOption = Annotated[
         "--timeout",
         min=1,
         metavar="SECONDS",
-        help="The most time until it is ready, without building. Default: 90, and 20 more for each add-on.",
+        help="The longest time until it is ready, without builds. Default: 90, and 20 more for each add-on.",
     ),
 ]
 WithOption = Annotated[
@@ -59,9 +58,7 @@ WithOption = Annotated[
     typer.Option(
         "--with",
         metavar="ADD-ONS",
-        help="Run these operators beside Volcano: kubeflow, trainer, jobset, kueue, kubedl; several with commas. "
-        "Each is built once. They "
-        "stay until `down`.",
+        help=f"Also run these operators: {candidates.ADD_ONS}; several with commas. Each is built once. They stay until `down`.",
         show_default=False,
         autocompletion=candidates.addons,
     ),
@@ -71,8 +68,8 @@ PurgeOption = Annotated[
     typer.Option(
         "--purge",
         "--delete",
-        help="Also remove the folder with the logs and the passphrase. Secrets in stack files can then not be "
-        "read any more.",
+        help="Also remove the folder with the logs and the passphrase. Secrets in stack files can no longer be read after "
+        "that.",
     ),
 ]
 
@@ -87,21 +84,20 @@ def up_command(
 ) -> None:
     """Start the control plane, or make the running one match the environment.
 
-    It has a real API server, Volcano with its webhooks, and simulated nodes that offer the environment's
-    accelerators, all on loopback. Pods run until they are deleted, or end by themselves if their template has the
-    annotations `sandbox.trainform.dev/run-for: 30s` and `sandbox.trainform.dev/exit-code: "1"`. Sandboxes in
-    different folders run side by side.
+    It has a real API server, Volcano with its webhooks, and simulated nodes with the environment's accelerators, all
+    on loopback. Pods run until they are deleted, or end if their template has the annotations `sandbox.trainform.dev/run-for: 30s` and `sandbox.trainform.dev/exit-code: "1"`. Sandboxes in
+    different folders can run at the same time.
     """
     from trainform.cli.progress import display
-    from trainform.doctor.pulumi import fitting_sdk
-    from trainform.sandbox import chosen_addons, chosen_folder, note_older_salts, up
+    from trainform.doctor.pulumi import sdk_fix
+    from trainform.sandbox import chosen_addons, chosen_folder, up, warn_about_other_salts
     from trainform.spec.load import project_root
     from trainform.toolchain import ensure
 
     progress = display()
-    chosen = chosen_addons([] if addons is None else addons)  # a wrong name is told before anything is built
+    chosen = chosen_addons([] if addons is None else addons)  # before a build: a wrong name is an error at once
     settings = dataclasses.replace(_settings(environment, chosen_folder(folder)), addons=chosen)
-    note_older_salts(project_root(), settings.folder, progress)
+    warn_about_other_salts(project_root(), settings.folder, progress)
     tools = ensure(progress)
     sandbox = up(settings, tools, progress, timeout)
     option = "" if folder is None else f" --folder {shlex.quote(str(folder))}"
@@ -111,23 +107,23 @@ def up_command(
         echo_json({"ok": True, **place, "nodes": nodes, "addons": list(settings.addons), "next": [following]})
         return
     echo(f"sandbox up: {sandbox.url}, {spell_contexts(sandbox.context, settings.contexts)}, {nodes} nodes")
-    note(*(f"note: {text}" for text in [fitting_sdk(project_root(), tools.pulumi.home)] if text), f"next: {following}")
+    note(*(f"note: {text}" for text in [sdk_fix(project_root(), tools.pulumi.home)] if text), f"next: {following}")
 
 
 def spell_contexts(own: str, aliases: Sequence[str]) -> str:
-    """The sandbox's own name, and the one that the environment has for its cluster."""
+    """Return a text with the sandbox's context, and the environment's name for it."""
     others = ", ".join(name for name in aliases if name != own)
-    return f"context {own} (stacks and errors call it {others})" if others else f"context {own}"
+    return f"context {own} (in stacks and errors: {others})" if others else f"context {own}"
 
 
 def _settings(environment: str | None, folder: Path) -> SandboxSettings:
-    from trainform.sandbox import SandboxSettings, default_pools, from_environment
+    from trainform.sandbox import SandboxSettings, default_pools, settings_from_environment
     from trainform.sandbox.state import read_settings
 
     if environment is not None:
         from trainform.spec.load import load_environment
 
-        return from_environment(load_environment(from_input(environment)).checked(), folder)
+        return settings_from_environment(load_environment(from_input(environment)).checked(), folder)
     before = read_settings(folder)
     return SandboxSettings(folder, default_pools()) if before is None else before
 
@@ -136,16 +132,22 @@ def _settings(environment: str | None, folder: Path) -> SandboxSettings:
 def down_command(folder: FolderOption = None, purge: PurgeOption = False, as_json: JsonOption = False) -> None:
     """Stop what `up` started, and remove the cluster with all objects in it.
 
-    The state of Pulumi stacks in the sandbox is removed too: it describes objects that are gone. The logs stay, and
-    the passphrase, to which the salts in stack files belong. The demo's copy of the project is yours and always
-    stays.
+    The state of Pulumi stacks in the sandbox is removed too: it describes objects that no longer exist. The logs and
+    the passphrase stay, since the salts in stack files belong to it. The demo's copy of the project always stays.
     """
     from trainform.cli.progress import display
-    from trainform.sandbox import REMEDY, chosen_folder, copy_folder, down, is_evaluated, stacks_of
+    from trainform.sandbox import (
+        UNREADABLE_SALT_FIX,
+        chosen_folder,
+        copy_folder,
+        down,
+        shell_uses_sandbox,
+        stacks_with_passphrase_of,
+    )
     from trainform.spec.load import project_root
 
     place = chosen_folder(folder)
-    unreadable = stacks_of(project_root(), place) if purge else []
+    unreadable = stacks_with_passphrase_of(project_root(), place) if purge else []
     found = down(place, display(), purge)
     if as_json:
         left = [str(path) for path in (place, copy_folder(place)) if path.exists()]
@@ -153,12 +155,14 @@ def down_command(folder: FolderOption = None, purge: PurgeOption = False, as_jso
         return
     echo(f"sandbox down: {place}" if found else f"no sandbox is running in {place}")
     if unreadable:
-        echo(f"the passphrase is gone with which pulumi read the secrets in {', '.join(unreadable)}: {REMEDY}")
-    if not purge and place.exists():
-        note("its logs stay, and the passphrase of its stacks; `trainform sandbox down --purge` removes them")
-    if is_evaluated(place):
         echo(
-            "KUBECONFIG and PULUMI_* of this shell were the sandbox's: go on in a new shell, or after `trainform sandbox up`"
+            f"pulumi can no longer read the secrets in {', '.join(unreadable)}, since their passphrase was removed: {UNREADABLE_SALT_FIX}"
+        )
+    if not purge and place.exists():
+        note("its logs and the passphrase of its stacks stay; `trainform sandbox down --purge` removes them")
+    if shell_uses_sandbox(place):
+        echo(
+            "this shell still has the sandbox's KUBECONFIG and PULUMI_*: use a new shell, or run `trainform sandbox up` first"
         )
     if copy_folder(place).exists():
         note(f"the demo's copy of the project stays: {copy_folder(place)}")
@@ -167,7 +171,7 @@ def down_command(folder: FolderOption = None, purge: PurgeOption = False, as_jso
 @app.verb("status")
 @prints_data
 def status_command(folder: FolderOption = None, as_json: JsonOption = False) -> None:
-    """Show what runs.
+    """Show the components that run.
 
     Exit code: 0, or 1 if the sandbox is not up.
     """
@@ -209,11 +213,11 @@ def _number(value: int | None) -> str:
 @app.verb("env")
 @prints_data
 def env_command(folder: FolderOption = None, as_json: JsonOption = False) -> None:
-    """Print the variables with which a shell works in the sandbox.
+    """Print the variables with which a shell uses the sandbox.
 
     After `eval "$(trainform sandbox env)"` kubectl and pulumi use it: KUBECONFIG, PATH, PULUMI_* and GOGC are set.
-    Stacks keep their state in the sandbox's folder, and encrypt secrets with a passphrase that is made once and kept
-    in a file there. Where no sandbox is up, the command `false` is printed, so that `eval` fails too.
+    The state of stacks is in the sandbox's folder, and secrets are encrypted with a passphrase, which is made once and
+    kept in a file there. If no sandbox is up, the command `false` is printed, so that `eval` fails too.
     """
     from trainform.sandbox import chosen_folder, exports
     from trainform.sandbox.exports import UNSET
@@ -222,7 +226,7 @@ def env_command(folder: FolderOption = None, as_json: JsonOption = False) -> Non
         variables = exports(chosen_folder(folder))
     except (TrainformError, OSError):
         if not as_json:
-            echo(FAILS)
+            echo(FAILING_COMMAND)
         raise
     if as_json:
         echo_json({"unset": list(UNSET), "export": variables})
@@ -234,7 +238,7 @@ def env_command(folder: FolderOption = None, as_json: JsonOption = False) -> Non
 
 
 def _for_shell(value: str) -> str:
-    """The value as a shell reads it; where it cannot be printed as it is, by the octal numbers of its bytes."""
+    """Return the value quoted for a shell, with octal escapes if it cannot be printed as it is."""
     if escaped(value) == value:
         return shlex.quote(value)
     numbers = "".join(f"\\{byte:03o}" for byte in os.fsencode(value))

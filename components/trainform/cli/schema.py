@@ -36,7 +36,7 @@ def command(folder: FolderOption = None, as_json: JsonOption = False) -> None:
     blocked = [path for path in paths if path.is_symlink() or (path.exists() and not path.is_file())]
     if blocked:
         fix = "move it away, or choose another folder with --folder"
-        raise InputError(Problem(str(path), None, "is a link or no regular file", fix) for path in blocked)
+        raise InputError(Problem(str(path), None, "is a link or not a regular file", fix) for path in blocked)
     target.mkdir(parents=True, exist_ok=True)
     for path, kind in paths.items():
         with replacing(path) as stream:

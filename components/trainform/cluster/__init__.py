@@ -1,1 +1,1 @@
-"""Live reads of the cluster; nothing here changes anything."""
+"""Reads from the live cluster. Nothing in this package changes the cluster."""

@@ -1,4 +1,4 @@
-"""Requests of a cluster's API by path, for what is no single object: its version, who we are, what is served, what we may do."""
+"""Requests to a cluster's API by path: version, own account, served groups, permissions, and lists of objects."""
 
 from __future__ import annotations
 
@@ -13,21 +13,28 @@ import httpx2
 from lightkube.config.client_adapter import ConnectionParams
 from lightkube.config.kubeconfig import SingleConfig
 
-from trainform.cluster.connection import called, choose_config, connection_edge, no_api, no_way, shown_server
+from trainform.cluster.connection import (
+    choose_config,
+    cluster_name,
+    not_a_kubernetes_api,
+    shown_server,
+    translate_connection_errors,
+    unusable_kubeconfig,
+)
 from trainform.errors import ClusterError
 
-AT_ONCE = 8  # connections
-PAGE = "250"  # objects of one answer: a node with all its images has up to 50 kB
-# Bytes after decompression. A whole list: 5,000 such nodes.
+MAX_CONNECTIONS = 8
+PAGE = "250"  # objects in one response: a node with its list of images has up to 50 kB
+# Bytes after decompression: of one response, and of a whole list, which is enough for 5,000 such nodes.
 LARGEST_ANSWER = 32 << 20
 LARGEST_LIST = 256 << 20
-# Name and labels of an object, but nothing of its content: enough to know that a Secret is there.
+# Name and labels of an object without its content: enough to know that a Secret exists.
 _METADATA_ONLY = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """An HTTP status, and the object that came with it. size: its bytes."""
+    """A response: the HTTP status, the object in its body, and the size of the body in bytes."""
 
     status: int
     body: dict[str, Any]
@@ -35,29 +42,29 @@ class Answer:
 
     @property
     def found(self) -> bool:
-        """True where the request was done."""
+        """True if the request succeeded."""
         return self.status < MULTIPLE_CHOICES
 
     @property
     def missing(self) -> bool:
-        """True where there is no such thing."""
+        """True if the object does not exist."""
         return self.status == NOT_FOUND
 
     @property
     def forbidden(self) -> bool:
-        """True where we may not know."""
+        """True if this account has no permission."""
         return self.status == FORBIDDEN
 
     @property
     def message(self) -> str:
-        """The reason of the API server's."""
+        """The message of the API server."""
         return str(self.body.get("message", f"HTTP status {self.status}"))
 
 
 class ClusterApi:
-    """A connection by kubeconfig context, for several threads; None is the current one. What goes wrong is `ClusterError`.
+    """A connection to the cluster of a kubeconfig context (None: the current one). Its methods raise `ClusterError`.
 
-    Unlike `read.Cluster` it decodes plain JSON: lightkube's decoder is not for several threads.
+    It can be used by several threads: unlike `read.Cluster` it decodes plain JSON, since lightkube's decoder is not thread-safe.
     """
 
     def __init__(self, context: str | None, seconds: float) -> None:
@@ -67,22 +74,25 @@ class ClusterApi:
         try:
             self._client = httpx2.Client(
                 **ConnectionParams(timeout=httpx2.Timeout(seconds)).httpx_params(self.config),
-                limits=httpx2.Limits(max_connections=AT_ONCE),
+                limits=httpx2.Limits(max_connections=MAX_CONNECTIONS),
             )
-        except Exception as error:  # certificates, addresses and types that lightkube and its transport refuse
-            raise no_way(context, error) from None
+        except Exception as error:  # many kinds, for certificates, URLs and types
+            raise unusable_kubeconfig(context, error) from None
 
     def close(self) -> None:
-        """End the connections."""
+        """Close the connections."""
         self._client.close()
 
     def get(self, path: str, parameters: Mapping[str, str] | None = None, metadata_only: bool = False) -> Answer:
-        """What is at the path."""
+        """Return the response for a path. `metadata_only`: without the object's content."""
         headers = {"Accept": _METADATA_ONLY} if metadata_only else {}
         return self._send("GET", path, headers=headers, params=parameters)
 
     def list_all(self, path: str, keep: Callable[[Any], Any] = lambda item: item) -> list[Any] | None:
-        """All objects of the collection, page by page; None where they may not be listed. keep: what of an object is needed."""
+        """Return all objects of a collection, None if this account may not list them.
+
+        `keep` returns the part of an object that is kept. Raises `ClusterError` if the list is too long or invalid.
+        """
         found: list[Any] = []
         page: dict[str, str] = {}
         met, size = set[str](), 0
@@ -98,55 +108,58 @@ class ClusterApi:
             if not token:
                 return found
             if token in met:
-                raise self.stranger(f"its list at {path} comes back to a page that it has given")
+                raise self.not_kubernetes(f"its list at {path} repeats a page")
             met.add(token)
             page = {"continue": token}
 
     def _page(self, path: str, answer: Answer) -> tuple[list[Any], str]:
-        """The objects, and what the next page is asked for with; empty after the last one."""
+        """Return the objects of a page and the token for the next page, which is empty after the last page."""
         items, metadata = answer.body.get("items"), answer.body.get("metadata")
         token = metadata.get("continue", "") if isinstance(metadata, dict) else None
         if not isinstance(items, list) or not isinstance(token, str):
-            raise self.stranger(f"what it gives at {path} is no list")
+            raise self.not_kubernetes(f"its answer to {path} is not a list")
         return items, token
 
     def post(self, path: str, body: dict[str, Any]) -> Answer:
-        """The answer to a review."""
+        """Return the response to a review, such as that of a permission."""
         return self._send("POST", path, json=body)
 
     def _send(self, method: str, path: str, **parts: Any) -> Answer:
-        with connection_edge(self._context, self.server), self._client.stream(method, path, **parts) as response:
+        with (
+            translate_connection_errors(self._context, self.server),
+            self._client.stream(method, path, **parts) as response,
+        ):
             content = _up_to(LARGEST_ANSWER, response)
         if response.status_code == UNAUTHORIZED:
             raise ClusterError(
-                f"{called(self._context)} ({self.server}) refuses the credentials of the kubeconfig",
+                f"{cluster_name(self._context)} ({self.server}) refuses the credentials of the kubeconfig",
                 "log in to the cluster again; `kubectl auth whoami` shows whether it worked",
             )
         if content is None:
             raise self._too_long(f"answer to {path}", LARGEST_ANSWER)
         body = _body(response.status_code, content)
         if not isinstance(body, dict):
-            raise self.stranger(f"HTTP status {response.status_code}")
+            raise self.not_kubernetes(f"HTTP status {response.status_code}")
         return Answer(response.status_code, body, len(content))
 
     @contextlib.contextmanager
     def reading(self, path: str) -> Iterator[None]:
-        """Where parts of the answer to `path` are taken: a server whose answers lack these is something else."""
+        """Turn errors in the block, which reads fields of the answer to `path`, into a `ClusterError`: the server is not Kubernetes."""
         try:
             yield
         except (AttributeError, KeyError, TypeError):
-            raise self.stranger(f"its answer to {path} lacks what Kubernetes says there") from None
+            raise self.not_kubernetes(f"its answer to {path} lacks fields that Kubernetes has") from None
 
-    def stranger(self, found: str) -> ClusterError:
-        """The error for a server that is something else. found: what shows that."""
-        return no_api(self.server, found)
+    def not_kubernetes(self, found: str) -> ClusterError:
+        """Return the error for a server that is not a Kubernetes API. `found`: the reason."""
+        return not_a_kubernetes_api(self.server, found)
 
     def _too_long(self, what: str, most: int) -> ClusterError:
-        return self.stranger(f"its {what} is longer than {most >> 20} MiB")
+        return self.not_kubernetes(f"its {what} is longer than {most >> 20} MiB")
 
 
 def _up_to(most: int, response: httpx2.Response) -> bytes | None:
-    """The content, decompressed in pieces; None where it is longer than `most` bytes."""
+    """Return the decompressed content, None if it is longer than `most` bytes."""
     pieces, size = list[bytes](), 0
     for piece in response.iter_bytes():
         size += len(piece)
@@ -157,9 +170,9 @@ def _up_to(most: int, response: httpx2.Response) -> bytes | None:
 
 
 def _body(status: int, content: bytes) -> Any:
-    """The JSON of the answer, or None."""
+    """Return the parsed body, None if it is not JSON."""
     try:
         return json.loads(content)
     except (ValueError, RecursionError):
-        # of a group that it does not serve a Kubernetes API says so in plain text
+        # the answer for a group that is not served is plain text
         return {} if status == NOT_FOUND else None

@@ -1,4 +1,4 @@
-"""The way to a live cluster: its kubeconfig, and whatever goes wrong on that way as `ClusterError`, without credentials."""
+"""The connection to a live cluster: the kubeconfig, and all errors as `ClusterError` without credentials."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ from lightkube.config.kubeconfig import SingleConfig
 from lightkube.core.exceptions import ConfigError
 from yaml.constructor import ConstructorError
 
-from trainform.catalog import defaults
+from trainform import defaults
 from trainform.errors import ClusterError, InputError, list_names, without_credentials
 from trainform.project import sandbox_up
 from trainform.spec.files import read_text
 
 NO_API_FIX = "check `server` of the kubeconfig: a proxy or a web server may answer there"
 CREDENTIALS_FIX = "run the command of `exec` in the kubeconfig by hand; trainform reads tokens of client.authentication.k8s.io/v1beta1"
-# Errors whose texts name files, programs and hosts. Others may repeat any value of the kubeconfig: their type is all that is shown.
+# Errors whose texts contain only files, programs and hosts. Other texts may contain any value of the kubeconfig, so only their type is shown.
 _PLAIN = (ConfigError, OSError, httpx2.HTTPError, AssertionError, binascii.Error)
-# Errors that repeat a value between quotation marks: a header, which holds the token, or a part of an address
+# Errors that contain a value in quotation marks: a header with the token, or a part of a URL.
 _QUOTING = (httpx2.InvalidURL, httpx2.LocalProtocolError, UnicodeError)
 _QUOTED = re.compile(r"b?'.*'|b?\".*\"", re.DOTALL)
 
 
 class _NoSandboxContextError(ConfigError):
-    """The sandbox's kubeconfig has not the context."""
+    """The sandbox's kubeconfig does not have the context."""
 
 
-def called(context: str | None) -> str:
-    """The cluster in a message."""
+def cluster_name(context: str | None) -> str:
+    """Return the name of the cluster for a message."""
     return f"the cluster of context {context}" if context is not None else "the cluster of the current context"
 
 
 def shown_server(server: str) -> str:
-    """Scheme, host and port of the address: what stands before the host, and after it, may be a password or a token."""
+    """Return scheme, host and port of a URL without its other parts, which may contain a password or a token."""
     try:
         parts = urlsplit(server)
         host, port = parts.hostname, parts.port
@@ -57,7 +57,7 @@ def shown_server(server: str) -> str:
 
 
 def choose_config(context: str | None) -> SingleConfig:
-    """What kubectl and Pulumi would take for the context; None is the current one."""
+    """Return the configuration that kubectl and Pulumi use for a context (None: the current one). Raises `ClusterError`."""
     try:
         kubeconfig = _kubeconfig(context)
         if context is not None and context not in kubeconfig.contexts:
@@ -67,27 +67,29 @@ def choose_config(context: str | None) -> SingleConfig:
         config = kubeconfig.get(context)
         if config is None:
             raise ConfigError("the kubeconfig has no current context")
-    except Exception as error:  # whatever lightkube runs into in a file of somebody else's
-        raise no_way(context, error) from None
+    except Exception as error:  # lightkube raises many kinds of errors for an invalid file
+        raise unusable_kubeconfig(context, error) from None
     return config
 
 
-def no_way(context: str | None, error: Exception) -> ClusterError:
-    """A kubeconfig that cannot be used."""
+def unusable_kubeconfig(context: str | None, error: Exception) -> ClusterError:
+    """Return the error for a kubeconfig that cannot be used."""
     reason = f"the kubeconfig has no {error}" if isinstance(error, KeyError) else _reason(error)
-    return ClusterError(f"no way to {called(context)}: {reason}", _config_fix(error))
+    return ClusterError(f"cannot connect to {cluster_name(context)}: {reason}", _config_fix(error))
 
 
 def _config_fix(error: Exception) -> str:
-    """On the sandbox first where the kubeconfig is the sandbox's: one that was started without the environment has not its context."""
+    """Return the fix. The sandbox's comes first if the kubeconfig is the sandbox's: started without the environment, it lacks the context."""
     elsewhere = "set KUBECONFIG or `cluster.context` of the environment; known contexts: `kubectl config get-contexts`"
     here = f"on the sandbox: `{sandbox_up()}`"
     return f"{here}; elsewhere: {elsewhere}" if isinstance(error, _NoSandboxContextError) else f"{elsewhere}; {here}"
 
 
 def _kubeconfig(context: str | None) -> KubeConfig:
-    """The configuration that kubectl and Pulumi would take: the first file of KUBECONFIG that has the context, or
-    ~/.kube/config; inside a cluster without either, the pod's service account (lightkube by itself would ask that one first)."""
+    """Return the configuration that kubectl and Pulumi use: the first file of KUBECONFIG with the context, or ~/.kube/config.
+
+    Inside a cluster without these it is the pod's service account, which lightkube alone would try first.
+    """
     listed = [Path(name) for name in os.environ.get("KUBECONFIG", "").split(os.pathsep) if name]
     files = [path for path in (listed if listed else [Path.home() / ".kube" / "config"]) if path.exists()]
     if not files:
@@ -103,10 +105,10 @@ def _kubeconfig(context: str | None) -> KubeConfig:
 
 
 class _Loader(yaml.SafeLoader):
-    """PyYAML's own, whose errors about a value repeat it and have no line."""
+    """PyYAML's loader, but its errors about a value have a line and do not contain the value."""
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
-        """The value; an error has the line of its node, and is told by its type."""
+        """Return the value; an error has the line of its node and only its type as text."""
         try:
             return super().construct_object(node, deep)
         except yaml.YAMLError:
@@ -116,20 +118,20 @@ class _Loader(yaml.SafeLoader):
 
 
 def _read(path: Path) -> KubeConfig:
-    """The configuration in the file; ConfigError where it holds none."""
+    """Return the configuration in a file. Raises `ConfigError` if it is not a kubeconfig."""
     try:
         content = yaml.load(read_text(path, str(path), defaults.LARGEST_KUBECONFIG), _Loader)  # noqa: S506 - a safe one
         return KubeConfig.from_dict(content, path)
     except InputError as error:
-        raise ConfigError(f"{path} {error.problems[0].reason}") from None
+        raise ConfigError(f"{path}: {error.problems[0].reason}") from None
     except yaml.YAMLError as error:
         raise ConfigError(_syntax_error(path, error)) from None
-    except Exception as error:  # whatever lightkube runs into; none of these repeats a value
+    except Exception as error:  # lightkube raises many kinds of errors; none of them contains a value
         raise ConfigError(f"{path} is not a kubeconfig that can be read ({type(error).__name__}: {error})") from None
 
 
 def _syntax_error(path: Path, error: yaml.YAMLError) -> str:
-    """With the line, but nothing of what stands there: PyYAML repeats the line, and names of tags and anchors."""
+    """Return a message with the line number, but without the text of the line, which PyYAML would show."""
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None)
     quotes = problem is None or "'" in problem or '"' in problem
@@ -138,15 +140,17 @@ def _syntax_error(path: Path, error: yaml.YAMLError) -> str:
 
 
 @contextlib.contextmanager
-def connection_edge(context: str | None, place: str) -> Iterator[None]:
-    """Trouble with the connection or the credentials as `ClusterError`; "not found" and "forbidden" are answers and pass.
-    `place`: the server as it is shown."""
+def translate_connection_errors(context: str | None, place: str) -> Iterator[None]:
+    """Turn errors of the connection and the credentials in the block into `ClusterError`. "Not found" and "forbidden" are raised unchanged.
+
+    `place`: the URL of the server for the message.
+    """
     try:
         yield
-    except Exception as error:  # what answers may be anything
+    except Exception as error:  # the server may not be Kubernetes
         if isinstance(error, ApiError) and error.response.status_code in (NOT_FOUND, FORBIDDEN):
             raise
-        raise _trouble(error, called(context), place) from None
+        raise _trouble(error, cluster_name(context), place) from None
 
 
 def _trouble(error: Exception, name: str, place: str) -> ClusterError:
@@ -158,11 +162,11 @@ def _trouble(error: Exception, name: str, place: str) -> ClusterError:
             "check your credentials with `kubectl auth whoami`",
         )
     if _of_credentials(error):
-        reason = _reason(error) if isinstance(error, ConfigError | OSError) else "its command gives no token"
-        reason = "no header can carry the token" if isinstance(error, UnicodeEncodeError) else reason
+        reason = _reason(error) if isinstance(error, ConfigError | OSError) else "its command returned no token"
+        reason = "the token is not valid in an HTTP header" if isinstance(error, UnicodeEncodeError) else reason
         return ClusterError(f"no credentials for {name}: {reason}", CREDENTIALS_FIX)
     if isinstance(error, httpx2.HTTPStatusError):
-        return no_api(place, f"HTTP status {error.response.status_code}")
+        return not_a_kubernetes_api(place, f"HTTP status {error.response.status_code}")
     # UnicodeError: of a host's name. What is no UTF-8 is an answer.
     if isinstance(error, httpx2.HTTPError | httpx2.InvalidURL | UnicodeError) and not isinstance(
         error, UnicodeDecodeError
@@ -171,16 +175,16 @@ def _trouble(error: Exception, name: str, place: str) -> ClusterError:
             f"cannot reach {name} ({place}): {_reason(error)}",
             f"check the network or VPN with `kubectl get --raw /readyz`; for a cluster on this machine: `{sandbox_up()}`",
         )
-    return no_api(place, type(error).__name__)
+    return not_a_kubernetes_api(place, type(error).__name__)
 
 
-def no_api(place: str, found: str) -> ClusterError:
+def not_a_kubernetes_api(place: str, found: str) -> ClusterError:
     """The error for a server that is something else. found: what shows that."""
     return ClusterError(f"{place} does not answer as a Kubernetes API ({found})", NO_API_FIX)
 
 
 def _of_credentials(error: Exception) -> bool:
-    """Whether it comes from where lightkube runs the command of the kubeconfig and reads the token."""
+    """True if the error comes from lightkube's module that runs the command of the kubeconfig and reads the token."""
     place = error.__traceback__
     while place is not None and place.tb_frame.f_globals.get("__name__") != client_adapter.__name__:
         place = place.tb_next
@@ -188,7 +192,7 @@ def _of_credentials(error: Exception) -> bool:
 
 
 def _reason(error: Exception) -> str:
-    """In one line, and without what a secret may stand in."""
+    """Return the reason on one line, without parts that may contain a secret."""
     if isinstance(error, _QUOTING):
         text = _QUOTED.sub("…", str(error))
     elif isinstance(error, _PLAIN) and str(error):

@@ -1,23 +1,27 @@
-"""The operators that a cluster may have, as the cluster shows them."""
+"""The operators that a cluster may have: those of the backends, and Kueue; and how to recognise them."""
 
 from __future__ import annotations
 
 import dataclasses
 
-from trainform.catalog import defaults
+from trainform import defaults
+from trainform.backends.table import BACKENDS
 
 
 @dataclasses.dataclass(frozen=True)
 class Operator:
-    """name: the backend's, or what admits jobs. project: whom to install. domain: the end of the names of its custom resource definitions.
-    api_version: what trainform writes of it. kinds: plurals of what `pulumi up` makes of it for an experiment. image: the last part of its
-    controller's image, wherever that is mirrored."""
+    """One operator.
+
+    `name`: that of the backend, or of the queue system. `project`: what to install. `domain`: how the names of its CRDs end. `api_version`:
+    that of trainform's manifests. `plurals`: the kinds that `pulumi up` of an experiment creates. `image`: the last part of its
+    controller's image name, which a mirror does not change.
+    """
 
     name: str
     project: str
     domain: str
     api_version: str
-    kinds: tuple[str, ...]
+    plurals: tuple[str, ...]
     image: str
 
     @property
@@ -26,42 +30,19 @@ class Operator:
         return self.api_version.partition("/")[0]
 
 
-# In this order: a name of a definition may end with several domains, and the first counts.
-OPERATORS = (
-    Operator(
-        "volcano",
-        "Volcano (its Helm chart)",
-        "volcano.sh",
-        "batch.volcano.sh/v1alpha1",
-        ("jobs",),
-        "vc-controller-manager",
-    ),
-    Operator("jobset", "JobSet", "jobset.x-k8s.io", "jobset.x-k8s.io/v1alpha2", ("jobsets",), "jobset"),
-    Operator(defaults.KUEUE, "Kueue", "kueue.x-k8s.io", "kueue.x-k8s.io/v1beta2", (), "kueue"),
-    Operator(
-        "trainer",
-        "Kubeflow Trainer",
-        "trainer.kubeflow.org",
-        "trainer.kubeflow.org/v1alpha1",
-        ("trainjobs", "trainingruntimes"),
-        "trainer-controller-manager",
-    ),
-    Operator(
-        "kubedl",
-        "KubeDL",
-        "training.kubedl.io",
-        "training.kubedl.io/v1alpha1",
-        ("pytorchjobs", "tfjobs"),
-        "kubedl",
-    ),
-    Operator(
-        "kubeflow",
-        "Kubeflow's training-operator",
-        "kubeflow.org",
-        "kubeflow.org/v1",
-        ("pytorchjobs", "tfjobs", "mpijobs"),
-        "training-operator",
-    ),
-)
-PROJECTS = {operator.domain: operator.project for operator in OPERATORS}
-"""Whose custom resource definitions these are, by the end of their names; the first that fits."""
+KUEUE = Operator(defaults.KUEUE, "Kueue", "kueue.x-k8s.io", "kueue.x-k8s.io/v1beta2", (), "kueue")
+
+
+def operators() -> tuple[Operator, ...]:
+    """Return all operators: the backends in the order of their table, then Kueue."""
+    backends = (
+        Operator(name, made.PROJECT, made.DOMAIN, made.API_VERSION, made.PLURALS, made.CONTROLLER_IMAGE)
+        for name, made in BACKENDS.items()
+    )
+    return (*backends, KUEUE)
+
+
+def project_of(crd: str) -> str | None:
+    """Return the project that installs a CRD, None if it is unknown: the one with the longest domain at the end of the name."""
+    fitting = [operator for operator in operators() if crd.endswith(f".{operator.domain}")]
+    return max(fitting, key=lambda operator: len(operator.domain)).project if fitting else None

@@ -1,34 +1,35 @@
-"""What must be true of the live cluster before anything is registered: one message with everything that is wrong.
+"""Checks of the live cluster before resources are registered: one message with all problems.
 
-Without it the same mistakes come late and one by one: as a webhook's denial, a wait of ten minutes, or an object of somebody
-else that was overwritten.
+Without it the same mistakes would be found late and one by one: as a webhook's denial, a timeout after ten minutes, or another's object
+that was overwritten.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from trainform.backends.runtimes_checked import check_runtime
-from trainform.catalog import defaults
-from trainform.cluster.operators import PROJECTS
-from trainform.cluster.queues import missing_queue_fix
+from trainform import defaults
+from trainform.backends.backend import Existing
+from trainform.backends.table import BACKENDS
+from trainform.cluster.operators import project_of
+from trainform.cluster.queues import QUEUES, UNOPENED_FIX, missing_queue_fix, open_queue_fix
 from trainform.cluster.read import Cluster, Found
 from trainform.errors import ClusterError
-from trainform.identity.files import REQUIRED_FILES
 from trainform.manifests.manifest import Manifest
 from trainform.plan.model import Plan
 from trainform.spec.quantities import amount
+from trainform.ssh.files import REQUIRED_FILES
 
 Check = Callable[[], Iterable[tuple[str, str]]]
-"""Finds things that are wrong, each with what to do."""
+"""A check returns problems, each with its fix."""
 
 OWNERSHIP = (*defaults.MANAGED_BY, defaults.NAME_LABEL, defaults.ENVIRONMENT_LABEL)
 
 
-def check_job(cluster: Cluster, plan: Plan, manifests: list[Manifest], crds: tuple[str, ...]) -> None:
-    """Raise ClusterError with everything that keeps this plan from running on the live cluster."""
+def check_job(cluster: Cluster, plan: Plan, manifests: Sequence[Manifest], crds: tuple[str, ...]) -> None:
+    """Raise `ClusterError` with all problems that would stop this plan on the live cluster."""
     made_here = {(manifest.body["kind"], manifest.body["metadata"]["name"]) for manifest in manifests}
     claims = sorted({mount.claim for role in plan.roles for mount in role.mounts})
     checks: list[Check] = [
@@ -37,7 +38,7 @@ def check_job(cluster: Cluster, plan: Plan, manifests: list[Manifest], crds: tup
         lambda: _queue(cluster, plan),
         lambda: _references(cluster, plan),
         lambda: _secrets(cluster, plan),
-        lambda: _runtime(cluster, plan),
+        *(_bind(_existing_object, cluster, plan, wanted) for wanted in BACKENDS[plan.backend].existing(plan)),
         *(
             _bind(_existing_claim, cluster, plan, claim)
             for claim in claims
@@ -48,8 +49,8 @@ def check_job(cluster: Cluster, plan: Plan, manifests: list[Manifest], crds: tup
     _run(cluster, checks)
 
 
-def check_objects(cluster: Cluster, manifests: list[Manifest], crds: tuple[str, ...] = ()) -> None:
-    """The same for objects without a job: an environment's own, or a component alone."""
+def check_objects(cluster: Cluster, manifests: Sequence[Manifest], crds: tuple[str, ...] = ()) -> None:
+    """Raise `ClusterError` with all problems of objects without a job: those of an environment's stack, or of a single component."""
     made_here = {manifest.body["metadata"]["name"] for manifest in manifests if manifest.body["kind"] == "Namespace"}
     needed = {
         (metadata["namespace"], metadata["labels"][defaults.ENVIRONMENT_LABEL])
@@ -69,40 +70,44 @@ def _bind(check: Callable[..., Iterable[tuple[str, str]]], *arguments: Any) -> C
 
 
 def _run(cluster: Cluster, checks: list[Check]) -> None:
-    """One check after the other over one connection. Not in threads: lightkube decodes with msgspec, which crashes the process when
-    two threads meet a type for the first time (seen with msgspec 0.22.0, once in some hundred previews)."""
+    """Run one check after the other, and raise all their findings.
+
+    Not in threads: lightkube decodes with msgspec, which may crash when two threads decode a type for the first time (seen with
+    msgspec 0.22.0, once in some hundred previews).
+    """
     findings = [finding for check in checks for finding in check()]
     if len(findings) == 1:
         raise ClusterError(*findings[0])
     if findings:
         several = dict.fromkeys(findings)
-        raise ClusterError(f"{len(several)} problems on {cluster.called}:", findings=several)
+        raise ClusterError(f"{len(several)} problems on {cluster.cluster_name}:", findings=several)
 
 
 def _crds(cluster: Cluster, crds: tuple[str, ...]) -> Iterable[tuple[str, str]]:
     for name in crds:
         if cluster.get("CustomResourceDefinition", name).missing:
-            project = next((PROJECTS[group] for group in PROJECTS if name.endswith(group)), "what serves it")
-            yield f"{cluster.called} has no {name}", f"install {project} there, or choose another cluster"
+            project = project_of(name)
+            missing = "what serves it" if project is None else project
+            yield f"{cluster.cluster_name} has no {name}", f"install {missing} there, or choose another cluster"
 
 
 def _namespace(cluster: Cluster, namespace: str, environment: str) -> Iterable[tuple[str, str]]:
     if cluster.get("Namespace", namespace).missing:
         yield (
-            f"the namespace {namespace} does not exist on {cluster.called}",
+            f"the namespace {namespace} does not exist on {cluster.cluster_name}",
             f"where the environment says `create: true`, its stack makes it: pulumi up -s {environment}; "
             f"otherwise: kubectl create namespace {namespace}",
         )
 
 
 def _queue(cluster: Cluster, plan: Plan) -> Iterable[tuple[str, str]]:
-    """A named queue must be open. Right after it was made its state is empty until Volcano's controller has seen it."""
+    """Check that a queue which the job names is open. The state of a new queue is empty until its controller sets it."""
     if plan.queue.request is not None:
         return
     name = plan.queue.name
     if plan.admission == defaults.KUEUE:
         if cluster.get("LocalQueue", name, plan.namespace).missing:
-            fix = "name one that is there (kubectl get localqueues), or ask the platform team for it"
+            fix = "name an existing one (kubectl get localqueues), or ask the platform team for it"
             yield f"the LocalQueue {name} does not exist in the namespace {plan.namespace}", fix
         return
     deadline = time.monotonic() + defaults.QUEUE_OPEN_SECONDS
@@ -119,14 +124,14 @@ def _queue(cluster: Cluster, plan: Plan) -> Iterable[tuple[str, str]]:
             return
         if state:
             yield (
-                f"the queue {name} is {state}, and Volcano takes jobs only into an open one",
-                f"open it: vcctl queue operate --action open --name {name}",
+                f"the queue {name} is {state}, and {QUEUES} accepts jobs only in an open queue",
+                open_queue_fix(name),
             )
             return
         if time.monotonic() > deadline:
             yield (
-                f"the queue {name} has no state after {defaults.QUEUE_OPEN_SECONDS} s: Volcano's controller has not opened it",
-                "look at the volcano-controllers deployment and its log",
+                f"the queue {name} has no state after {defaults.QUEUE_OPEN_SECONDS} s: {QUEUES}'s controller has not opened it",
+                UNOPENED_FIX,
             )
             return
         time.sleep(1)
@@ -145,24 +150,21 @@ def _references(cluster: Cluster, plan: Plan) -> Iterable[tuple[str, str]]:
         )
 
 
-def _runtime(cluster: Cluster, plan: Plan) -> Iterable[tuple[str, str]]:
-    """A runtime of somebody else's, as it is there now: its file may be older."""
-    runtime = plan.runtime
-    if runtime is None:
-        return
-    found = cluster.get(runtime.kind, runtime.name, plan.namespace)
+def _existing_object(cluster: Cluster, plan: Plan, wanted: Existing) -> Iterable[tuple[str, str]]:
+    """Check an existing object that the job refers to, as it is on the cluster now."""
+    found = cluster.get_custom(wanted.api_version, wanted.kind, wanted.plural, wanted.name, wanted.namespace)
     if found.missing:
         yield (
-            f"there is no {runtime.kind} {runtime.name} on {cluster.called}",
-            f"correct its name: kubectl get {runtime.kind.lower()}s; or leave `runtime` out",
+            f"there is no {wanted.kind} {wanted.name} on {cluster.cluster_name}",
+            f"correct its name: kubectl get {wanted.plural}; or {wanted.fix}",
         )
     elif found.body is not None:
-        for finding in check_runtime(found.body, plan, runtime):
-            yield f"the {runtime.kind} {runtime.name}: {finding.path} {finding.reason}", finding.fix
+        for reason, fix in wanted.problems(found.body):
+            yield f"the {wanted.kind} {wanted.name}: {reason}", fix
 
 
 def _secrets(cluster: Cluster, plan: Plan) -> Iterable[tuple[str, str]]:
-    """Secrets of somebody else that the pods mount: without one, or without its entries, they would wait for ever."""
+    """Check Secrets that others manage and the pods mount: without a Secret or its entries the pods would wait forever."""
     needed = {
         (checkout.git.key.name, checkout.git.key.key)
         for role in plan.roles
@@ -189,12 +191,12 @@ def _existing_claim(cluster: Cluster, plan: Plan, claim: str) -> Iterable[tuple[
     if cluster.get("PersistentVolumeClaim", claim, plan.namespace).missing:
         yield (
             f"the claim {claim} does not exist in {plan.namespace}",
-            "correct its name, add it to claims of the environment, or write `size:` to have it made here",
+            "correct its name, add it to claims of the environment, or write `size:` to create a new one",
         )
 
 
 def _ownership(cluster: Cluster, manifest: Manifest) -> Iterable[tuple[str, str]]:
-    """An object that exists must be ours, by its labels. Providers before 4.29 would silently take over one that is not."""
+    """Check by its labels that an existing object belongs to trainform. Providers before 4.29 would silently overwrite another's object."""
     body, metadata = manifest.body, manifest.body["metadata"]
     kind, name = body["kind"], metadata["name"]
     if manifest.patch:
@@ -205,17 +207,17 @@ def _ownership(cluster: Cluster, manifest: Manifest) -> Iterable[tuple[str, str]
     labels = found.body.get("metadata", {}).get("labels", {})
     if any(labels.get(key) != metadata["labels"].get(key) for key in OWNERSHIP):
         yield (
-            f"{kind} {name} exists already and belongs to somebody else ({_owner(labels)})",
-            FIXES_OF_FOREIGN.get(kind, "rename ours, or remove the other one"),
+            f"{kind} {name} exists already and does not belong to this environment ({_owner(labels)})",
+            FIXES_OF_FOREIGN.get(kind, "rename the new one, or remove the existing one"),
         )
     elif kind == "PersistentVolumeClaim":
         yield from _data_loss(found.body, body)
 
 
 FIXES_OF_FOREIGN = {
-    "PersistentVolumeClaim": "to use it write `claim: NAME`; to have a new one made, choose another name",
+    "PersistentVolumeClaim": "to use it, write `claim: NAME`; to create a new one, choose another name",
     "Namespace": "write `create: false` to use it as it is",
-    "Queue": "to use it as it is, write `create: false` in the environment's `queues`, and its name in experiments; to have a new one made, "
+    "Queue": "to use it as it is, write `create: false` in the environment's `queues`, and its name in experiments; to create a new one, "
     "choose another name",
 }
 
@@ -226,9 +228,9 @@ def _owner(labels: dict[str, str]) -> str:
 
 
 def _data_loss(live: dict[str, Any], wanted: dict[str, Any]) -> Iterable[tuple[str, str]]:
-    """What would replace a claim would delete its data; Kubernetes can only grow one."""
+    """Check for changes that would replace a claim and so delete its data. Kubernetes can only make a claim larger."""
     name = wanted["metadata"]["name"]
-    fix = "name the volume anew to have a second claim made, and remove the old one when its data is safe"
+    fix = "give the volume another name to create a second claim, and remove the old one when its data is safe"
     for field in ("storageClassName", "accessModes"):
         old, new = live["spec"].get(field), wanted["spec"].get(field)
         if new is not None and old != new:

@@ -1,14 +1,22 @@
-"""Volcano's queues of a live cluster: what to do about one that is missing."""
+"""The fixes for a queue of the cluster that is missing or not open. Queues are Volcano's for every backend."""
 
 from __future__ import annotations
 
-from trainform.catalog import defaults
+from trainform import defaults
+
+QUEUES = "Volcano"
+UNOPENED_FIX = "look at the volcano-controllers deployment and its log"
 
 
-def missing_queue_fix(name: str, environment: str, made_there: bool) -> str:
-    """made_there: whether the environment's stack makes it."""
-    if made_there:
+def open_queue_fix(name: str) -> str:
+    """Return the fix for a queue that is closed."""
+    return f"open it: vcctl queue operate --action open --name {name}"
+
+
+def missing_queue_fix(name: str, environment: str, created_by_environment: bool) -> str:
+    """Return the fix for a missing queue. `created_by_environment`: True if the environment's stack creates it."""
+    if created_by_environment:
         return f"pulumi up -s {environment}"
     if name == defaults.QUEUE:
-        return "look at the volcano-scheduler deployment and its log: it makes this queue at its start"
-    return f"correct its name in `queues` of {environment} (kubectl get queues.scheduling.volcano.sh), or ask its owner to make it"
+        return "look at the volcano-scheduler deployment and its log: it creates this queue when it starts"
+    return f"correct its name in `queues` of {environment} (kubectl get queues.scheduling.volcano.sh), or ask its owner to create it"

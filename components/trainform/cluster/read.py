@@ -1,11 +1,13 @@
-"""Single objects of a live cluster as plain dicts, by way of the kubeconfig.
+"""Single objects of a live cluster as dicts, read with the kubeconfig's credentials.
 
-Everybody who may run jobs may not read everything: an object that must not be read counts as unknown, not as missing.
+A user who may run jobs may not be allowed to read everything: an object without permission is unknown, not missing.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
+from collections.abc import Callable, Mapping
 from http.client import FORBIDDEN
 from typing import Any
 
@@ -13,17 +15,23 @@ import httpx2
 from lightkube import ApiError, Client
 from lightkube.generic_resource import create_global_resource, create_namespaced_resource
 
-from trainform.catalog import defaults
-from trainform.cluster.connection import called, choose_config, connection_edge, no_way, shown_server
+from trainform import defaults
+from trainform.backends.queues import API_VERSION as QUEUE_API
+from trainform.cluster.connection import (
+    choose_config,
+    cluster_name,
+    shown_server,
+    translate_connection_errors,
+    unusable_kubeconfig,
+)
 from trainform.errors import ClusterError
 
-# Group, version and plural of the kinds that trainform reads. One class for each, made once: lightkube keeps a registry of them.
+# Group, version and plural of the kinds that trainform reads. Their classes are made once, since lightkube registers each of them.
 _GLOBAL = {
     "Namespace": ("", "v1", "namespaces"),
     "PriorityClass": ("scheduling.k8s.io", "v1", "priorityclasses"),
     "CustomResourceDefinition": ("apiextensions.k8s.io", "v1", "customresourcedefinitions"),
-    "ClusterTrainingRuntime": ("trainer.kubeflow.org", "v1alpha1", "clustertrainingruntimes"),
-    "Queue": ("scheduling.volcano.sh", "v1beta1", "queues"),
+    "Queue": (*QUEUE_API.split("/"), "queues"),
 }
 _NAMESPACED = {
     "PersistentVolumeClaim": ("", "v1", "persistentvolumeclaims"),
@@ -32,7 +40,6 @@ _NAMESPACED = {
     "Secret": ("", "v1", "secrets"),
     "ServiceAccount": ("", "v1", "serviceaccounts"),
     "Pod": ("", "v1", "pods"),
-    "TrainingRuntime": ("trainer.kubeflow.org", "v1alpha1", "trainingruntimes"),
     "LocalQueue": ("kueue.x-k8s.io", "v1beta2", "localqueues"),
 }
 _GLOBAL_RESOURCES = {
@@ -42,59 +49,72 @@ _NAMESPACED_RESOURCES = {
     kind: create_namespaced_resource(group, version, kind, plural)
     for kind, (group, version, plural) in _NAMESPACED.items()
 }
+_custom_global = functools.cache(create_global_resource)
+_custom_namespaced = functools.cache(create_namespaced_resource)
 
 
 @dataclasses.dataclass(frozen=True)
 class Found:
-    """The answer to one read: the object, or None where there is none. `readable` is false where we may not know."""
+    """The result of one read: the object, or None. `readable` is False if this account has no permission to read it."""
 
     body: dict[str, Any] | None
     readable: bool = True
 
     @property
     def missing(self) -> bool:
-        """Whether the object is certain not to be there."""
+        """True if the object certainly does not exist."""
         return self.readable and self.body is None
 
 
 class Cluster:
-    """A connection by kubeconfig context; None takes the current one. Errors of the connection are `ClusterError`."""
+    """A connection to the cluster of a kubeconfig context (None: the current one). Its methods raise `ClusterError`."""
 
     def __init__(self, context: str | None) -> None:
         self.context = context
-        self.called = called(context)
+        self.cluster_name = cluster_name(context)
         timeout = httpx2.Timeout(2.0 * defaults.CONNECT_SECONDS, connect=float(defaults.CONNECT_SECONDS))
         config = choose_config(context)
         try:
             self._client = Client(config=config, timeout=timeout)
-        except Exception as error:  # certificates, addresses and types that lightkube and its transport refuse
-            raise no_way(context, error) from None
+        except Exception as error:  # many kinds, for certificates, URLs and types
+            raise unusable_kubeconfig(context, error) from None
         self.server = shown_server(config.cluster.server)
 
     def close(self) -> None:
-        """End its connection."""
+        """Close the connection."""
         self._client.close()
 
     def get(self, kind: str, name: str, namespace: str | None = None) -> Found:
         """One object; the namespace is that of kinds that live in one."""
+        if kind in _GLOBAL_RESOURCES:
+            return self._found(lambda: self._client.get(_GLOBAL_RESOURCES[kind], name))
+        return self._found(lambda: self._client.get(_NAMESPACED_RESOURCES[kind], name, namespace=namespace))
+
+    def get_custom(self, api_version: str, kind: str, plural: str, name: str, namespace: str | None) -> Found:
+        """One object of a kind that only a backend knows; namespace: None for a kind of the whole cluster."""
+        group, _, version = api_version.partition("/")
+        if namespace is None:
+            return self._found(lambda: self._client.get(_custom_global(group, version, kind, plural), name))
+        resource = _custom_namespaced(group, version, kind, plural)
+        return self._found(lambda: self._client.get(resource, name, namespace=namespace))
+
+    def _found(self, read: Callable[[], Mapping[str, Any]]) -> Found:
         try:
-            with connection_edge(self.context, self.server):
-                if kind in _GLOBAL_RESOURCES:
-                    return Found(dict(self._client.get(_GLOBAL_RESOURCES[kind], name)))
-                return Found(dict(self._client.get(_NAMESPACED_RESOURCES[kind], name, namespace=namespace)))
+            with translate_connection_errors(self.context, self.server):
+                return Found(dict(read()))
         except ApiError as error:
             return Found(None, readable=error.response.status_code != FORBIDDEN)
 
     def find_all(self, kind: str, namespace: str, labels: dict[str, str]) -> list[dict[str, Any]]:
-        """All objects of a kind in the namespace that have these labels."""
+        """Return all objects of a kind in a namespace with these labels. Raises `ClusterError` without permission."""
         resource = _NAMESPACED_RESOURCES[kind]
         try:
-            with connection_edge(self.context, self.server):
+            with translate_connection_errors(self.context, self.server):
                 return [dict(item) for item in self._client.list(resource, namespace=namespace, labels={**labels})]
         except ApiError as error:
             if error.response.status_code != FORBIDDEN:
                 return []
             raise ClusterError(
-                f"{self.called} does not let you list the {_NAMESPACED[kind][2]} of the namespace {namespace}",
-                "ask the platform team for the right",
+                f"{self.cluster_name} does not let you list the {_NAMESPACED[kind][2]} of the namespace {namespace}",
+                "ask the platform team for the permission",
             ) from None

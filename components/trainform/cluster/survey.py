@@ -1,4 +1,4 @@
-"""What a live cluster says of itself, for a new environment."""
+"""Data of a live cluster, from which a new environment is written."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ import dataclasses
 from typing import Any
 
 Objects = list[Any] | None
-"""As the API server gives them; None where they could not be read."""
+"""Objects as the API server returns them; None if they could not be read."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Survey:
-    """operators: names of those that are served, as in `operators.OPERATORS`. namespace: that of the context. unread: what could not be read, and why.
-    Nothing in it has been looked at: it may hold anything."""
+    """The data of one cluster, which is not validated.
+
+    `operators`: names of the served ones, as in `operators.operators`. `namespace`: that of the context. `unread`: what could not be read,
+    and why.
+    """
 
     context: str
     namespace: str

@@ -1,1 +1,1 @@
-"""What is there, what is missing for which verb, and the command that mends it: a table of checks, and what follows from their findings."""
+"""Checks of this machine and the cluster, as a table: what is found, what is missing for which command, and how to fix it."""

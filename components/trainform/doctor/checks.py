@@ -1,21 +1,22 @@
-"""The one table: what is looked at, which verbs need it, and the command that mends it."""
+"""The table of checks: what is checked, which commands need it, and the command that fixes it."""
 
 from __future__ import annotations
 
-from trainform.catalog import defaults
+from trainform import defaults
 from trainform.doctor import cluster, machine, pulumi
-from trainform.doctor.environment import NAMED, look_at_local_queues
-from trainform.doctor.model import Asked, Check
+from trainform.doctor.environment import NAMED_OBJECTS, look_at_local_queues
+from trainform.doctor.model import Check, Request
 from trainform.toolchain.oserrors import FIX as CACHE_FIX
 
-PROGRAM = ("preview", "up", "environment")  # verbs in which Pulumi runs a program of Python's on a user's cluster
-PYTHON = (*PROGRAM, "demo")  # or on the sandbox
-SLOW = "check the network or VPN with `kubectl get --raw /readyz`; where it is only slow: trainform doctor --timeout 30"
+PROGRAM = ("preview", "up", "environment")  # commands in which Pulumi runs a Python program for a user's cluster
+PYTHON = (*PROGRAM, "demo")  # or for the sandbox
+SLOW = "check the network or VPN with `kubectl get --raw /readyz`; if it is only slow: trainform doctor --timeout 30"
 BUILT = ("sandbox", "demo", "test")
+ADDONS = ",".join(defaults.ADD_ONS)  # without spaces: one word of a shell
 
 
-def _with_kueue(asked: Asked) -> bool:
-    return asked.environment is not None and asked.environment.admission == defaults.KUEUE
+def _with_kueue(request: Request) -> bool:
+    return request.environment is not None and request.environment.admission == defaults.KUEUE
 
 
 CHECKS = (
@@ -30,14 +31,14 @@ CHECKS = (
     Check(
         "operators",
         cluster.look_at_operators,
-        "install one in the cluster: docs/backends.md compares them",
+        "install one in the cluster: docs/reference/backends.md compares them",
         PROGRAM,
         ("kubeconfig", "cluster"),
     ),
     Check(
         "rights",
         cluster.look_at_rights,
-        "ask the platform team for them",
+        "ask the platform team for these permissions",
         ("up",),
         ("kubeconfig", "cluster"),
         after=("operators",),
@@ -45,13 +46,13 @@ CHECKS = (
     Check(
         "environment_rights",
         cluster.look_at_environment_rights,
-        "ask the cluster's administrator for them, or let the platform team run that stack",
+        "ask the cluster's administrator for these permissions, or let the platform team run that stack",
         ("environment",),
         ("kubeconfig", "cluster"),
     ),
     *(
         Check(name, named.look, "", named.verbs, ("kubeconfig", "cluster"), applies=named.applies)
-        for name, named in NAMED.items()
+        for name, named in NAMED_OBJECTS.items()
     ),
     Check(
         "local_queues",
@@ -63,10 +64,10 @@ CHECKS = (
     ),
     Check("docker", machine.look_at_docker, verbs=("rehearse",)),
     Check("tool_chain", machine.look_at_tool_chain, "trainform toolchain ensure", BUILT),
-    Check("addons", machine.look_at_addons, "make addons", ("test",)),
+    Check("addons", machine.look_at_addons, f"trainform toolchain ensure --with {ADDONS}", ("test",)),
     Check("disk", machine.look_at_disk, CACHE_FIX, (*BUILT, "toolchain"), after=("tool_chain",)),
     Check("go", machine.look_at_go, "install Go from go.dev/dl"),
-    Check("make", machine.look_for("make"), "apt-get install make", ("test",)),
-    Check("git", machine.look_for("git"), "apt-get install git", ("test",)),
+    Check("make", machine.look_for_program("make"), "apt-get install make", ("test",)),
+    Check("git", machine.look_for_program("git"), "apt-get install git", ("test",)),
     Check("kubectl", machine.look_at_kubectl, "install it from kubernetes.io/docs/tasks/tools"),
 )

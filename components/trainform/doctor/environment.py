@@ -1,4 +1,4 @@
-"""Looks for what an environment names: is it in the cluster?"""
+"""Checks that the objects which an environment names exist in the cluster."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import cast
 
+from trainform import defaults
 from trainform.backends.queues import API_VERSION as QUEUE_API
-from trainform.catalog import defaults
 from trainform.cluster.api import Answer, ClusterApi
-from trainform.cluster.operators import OPERATORS
-from trainform.cluster.queues import missing_queue_fix
+from trainform.cluster.operators import KUEUE
+from trainform.cluster.queues import UNOPENED_FIX, missing_queue_fix, open_queue_fix
 from trainform.doctor.cluster import connection
-from trainform.doctor.looking import side_by_side
-from trainform.doctor.model import Asked, Finding, Findings, State
+from trainform.doctor.model import Finding, Findings, Request, State
+from trainform.doctor.runner import in_parallel
 from trainform.spec.environment import Environment
 
 
-def of(asked: Asked) -> Environment:
-    """The environment, for checks that apply with one only."""
-    return cast(Environment, asked.environment)
+def _environment_of(request: Request) -> Environment:
+    """Return the environment, for checks that apply only with one."""
+    return cast(Environment, request.environment)
 
 
 @dataclasses.dataclass(frozen=True)
-class Named:
-    """Objects of one kind that an environment names. path: of their collection. names: which. fix: what to do about one that is missing.
-    judge: whether one that is there is right."""
+class NamedObjects:
+    """Objects of one kind that an environment names. `path`: that of their collection. `names`: returns the names. `fix`: returns the fix for a
+    missing one. `judge`: returns the finding for an existing one."""
 
     path: str
     names: Callable[[Environment], Iterable[str]]
@@ -34,42 +34,46 @@ class Named:
     judge: Callable[[str, Answer], Finding] = lambda name, answer: Finding(State.OK, name)
     verbs: tuple[str, ...] = ("preview", "up")
 
-    def named(self, asked: Asked) -> list[str]:
-        """Each name once; none without an environment."""
-        return [] if asked.environment is None else list(dict.fromkeys(self.names(asked.environment)))
+    def named(self, request: Request) -> list[str]:
+        """Return the names, each once; none without an environment."""
+        return [] if request.environment is None else list(dict.fromkeys(self.names(request.environment)))
 
-    def applies(self, asked: Asked) -> bool:
-        """True where the environment names any."""
-        return bool(self.named(asked))
+    def applies(self, request: Request) -> bool:
+        """True if the environment names any."""
+        return bool(self.named(request))
 
-    def look(self, asked: Asked, findings: Findings) -> Finding:
-        """Whether each is there."""
-        environment, names = of(asked), self.named(asked)
+    def look(self, request: Request, findings: Findings) -> Finding:
+        """Check that all exist."""
+        environment, names = _environment_of(request), self.named(request)
         path = self.path.format(namespace=environment.namespace.name)
-        looks = [functools.partial(self._one, connection(findings), path, name, environment) for name in names]
-        wrong = [finding for finding in side_by_side(looks) if finding.state is not State.OK]
+        looks = [functools.partial(self._look_at_one, connection(findings), path, name, environment) for name in names]
+        wrong = [finding for finding in in_parallel(looks) if finding.state is not State.OK]
         if not wrong:
             return Finding(State.OK, ", ".join(names))
         state = State.MISSING if any(finding.state is State.MISSING for finding in wrong) else State.UNKNOWN
         fixes = dict.fromkeys(finding.fix for finding in wrong if finding.fix)
         return Finding(state, ", ".join(finding.text for finding in wrong), "; ".join(fixes))
 
-    def _one(self, api: ClusterApi, path: str, name: str, environment: Environment) -> Finding:
+    def _look_at_one(self, api: ClusterApi, path: str, name: str, environment: Environment) -> Finding:
         answer = api.get(f"{path}/{name}", metadata_only="secrets" in path)
         if answer.missing:
-            return Finding(State.MISSING, f"{name}: not there", self.fix(environment, name))
+            return Finding(State.MISSING, f"{name} does not exist", self.fix(environment, name))
         if not answer.found:
-            return Finding(State.UNKNOWN, f"{name}: this account may not know ({answer.message})")
+            return Finding(State.UNKNOWN, f"{name}: this account has no permission to read it ({answer.message})")
         with api.reading(f"{path}/{name}"):
             return self.judge(name, answer)
 
 
-def _made_here(environment: Environment, name: str) -> str:
+def _environment_stack_fix(environment: Environment, name: str) -> str:
     return f"pulumi up -s {environment.name}"
 
 
 def _namespace_fix(environment: Environment, name: str) -> str:
-    return _made_here(environment, name) if environment.namespace.create else f"kubectl create namespace {name}"
+    return (
+        _environment_stack_fix(environment, name)
+        if environment.namespace.create
+        else f"kubectl create namespace {name}"
+    )
 
 
 def _queues(environment: Environment) -> Iterable[str]:
@@ -81,34 +85,36 @@ def _queue_fix(environment: Environment, name: str) -> str:
     return missing_queue_fix(name, environment.name, listed is not None and listed.create)
 
 
-def _open(name: str, queue: Answer) -> Finding:
-    """Volcano takes jobs into an open queue only."""
+def _queue_is_open(name: str, queue: Answer) -> Finding:
+    """Check that a queue is open, since only an open queue accepts jobs."""
     state = queue.body.get("status", {}).get("state")
     if state == "Open":
         return Finding(State.OK, name)
     if not state:
-        return Finding(
-            State.MISSING, f"{name}: not opened yet", "look at the volcano-controllers deployment and its log"
-        )
-    return Finding(State.MISSING, f"{name}: is {state}", f"vcctl queue operate --action open --name {name}")
+        return Finding(State.MISSING, f"{name} is not open yet", UNOPENED_FIX)
+    return Finding(State.MISSING, f"{name} is {state}", open_queue_fix(name))
 
 
-NAMED = {
-    "namespace": Named("/api/v1/namespaces", lambda environment: [environment.namespace.name], _namespace_fix),
-    "queues": Named(f"/apis/{QUEUE_API}/queues", _queues, _queue_fix, _open),
-    "priority_classes": Named(
-        "/apis/scheduling.k8s.io/v1/priorityclasses", lambda environment: environment.priority_classes, _made_here
+NAMED_OBJECTS = {
+    "namespace": NamedObjects("/api/v1/namespaces", lambda environment: [environment.namespace.name], _namespace_fix),
+    "queues": NamedObjects(f"/apis/{QUEUE_API}/queues", _queues, _queue_fix, _queue_is_open),
+    "priority_classes": NamedObjects(
+        "/apis/scheduling.k8s.io/v1/priorityclasses",
+        lambda environment: environment.priority_classes,
+        _environment_stack_fix,
     ),
-    "storage_classes": Named(
+    "storage_classes": NamedObjects(
         "/apis/storage.k8s.io/v1/storageclasses",
         lambda environment: environment.storage_classes.values(),
         lambda environment, name: f"correct `storage_classes` of {environment.name}: kubectl get storageclasses",
         verbs=("preview", "up", "environment"),
     ),
-    "claims": Named(
-        "/api/v1/namespaces/{namespace}/persistentvolumeclaims", lambda environment: environment.claims, _made_here
+    "claims": NamedObjects(
+        "/api/v1/namespaces/{namespace}/persistentvolumeclaims",
+        lambda environment: environment.claims,
+        _environment_stack_fix,
     ),
-    "pull_secrets": Named(
+    "pull_secrets": NamedObjects(
         "/api/v1/namespaces/{namespace}/secrets",
         lambda environment: environment.image_pull_secrets,
         lambda environment, name: f"kubectl create secret docker-registry NAME -n {environment.namespace.name}",
@@ -116,14 +122,13 @@ NAMED = {
 }
 
 
-def look_at_local_queues(asked: Asked, findings: Findings) -> Finding:
-    """With Kueue's admission experiments name queues of the namespace."""
-    namespace = of(asked).namespace.name
-    kueue = next(operator for operator in OPERATORS if operator.name == defaults.KUEUE)
-    api, path = connection(findings), f"/apis/{kueue.api_version}/namespaces/{namespace}/localqueues"
+def look_at_local_queues(request: Request, findings: Findings) -> Finding:
+    """Check that the namespace has a LocalQueue, which experiments name if Kueue admits them."""
+    namespace = _environment_of(request).namespace.name
+    api, path = connection(findings), f"/apis/{KUEUE.api_version}/namespaces/{namespace}/localqueues"
     answer = api.get(path)
     if not answer.found:
-        return Finding(State.UNKNOWN, f"this account may not know ({answer.message})")
+        return Finding(State.UNKNOWN, f"this account has no permission to list them ({answer.message})")
     with api.reading(path):
         names = [str(item["metadata"]["name"]) for item in answer.body["items"]]
     if not names:

@@ -1,4 +1,4 @@
-"""Checks, their findings, and what these mean for each verb. Pure: looking is done elsewhere."""
+"""Checks, their findings, and which commands can work with these findings. Pure data; other modules run the checks."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 from trainform.spec.environment import Environment
 
-# Everything that a user may want to do, and what it is where the name alone does not say it. Verbs without a check need nothing
-# but this installation.
+# The commands of trainform and Pulumi, with a description if the name alone is not clear. A command without a check needs only this
+# installation.
 VERBS = {
     "init": "",
     "new": "",
@@ -31,27 +31,27 @@ VERBS = {
 
 
 class State(StrEnum):
-    """What a check has found."""
+    """The result of a check."""
 
     OK = "ok"
     NOTE = "note"
-    """Nothing is missing, and there is something to know."""
+    """Nothing is missing, but there is something that the user should know."""
     MISSING = "missing"
     UNKNOWN = "not checked"
-    """It could not be looked at: something else is missing, or we may not know."""
+    """The check could not be made: something else is missing, or there is no permission."""
 
 
 class Closable(Protocol):
-    """A connection."""
+    """A connection that can be closed."""
 
     def close(self) -> None:
-        """End it."""
+        """Close it."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """text: what is there, or why not. fix: the command that mends it. details: the same for programs, and for later checks. value: a
-    connection that later checks use."""
+    """The result of one check. `text`: what was found, or why not. `fix`: the command that corrects it. `details`: data for programs and for
+    later checks. `value`: a connection that later checks use."""
 
     state: State
     text: str
@@ -64,46 +64,46 @@ Findings = Mapping[str, Finding]
 
 
 @dataclasses.dataclass(frozen=True)
-class Asked:
-    """What is looked at: the project's folder, the environment, where one is given, and how long all of it may take."""
+class Request:
+    """What is checked: the project's folder, the environment (None: no environment), and how many seconds all checks may take."""
 
     root: Path
     environment: Environment | None
     seconds: float
 
     @property
-    def patience(self) -> float:
-        """Seconds for one program or server: less than the whole, so that the look can still say which one does not answer."""
+    def timeout(self) -> float:
+        """Seconds for one program or server: less than for all checks, so that the check can still name the one that does not answer."""
         return 0.8 * self.seconds
 
     @property
     def context(self) -> str | None:
-        """The environment's context; None: the current one."""
+        """The environment's context, None for the current one."""
         return None if self.environment is None else self.environment.cluster.context
 
 
-def always(asked: Asked) -> bool:
-    """There is something to look for whatever is asked."""
+def always(request: Request) -> bool:
+    """Return True: the check applies to every request."""
     return True
 
 
 @dataclasses.dataclass(frozen=True)
 class Check:
-    """verbs: those that cannot do without it. needs: checks without whose success there is nothing to look at. after: further checks whose
-    findings it reads. fix: the command that mends it, where the look knows no better one. applies: whether there is anything to look for."""
+    """One check. `verbs`: the commands that need it. `needs`: checks that must succeed first. `after`: other checks whose findings it reads.
+    `fix`: the default fix, if `look` returns none. `applies`: False if there is nothing to check."""
 
     name: str
-    look: Callable[[Asked, Findings], Finding]
+    look: Callable[[Request, Findings], Finding]
     fix: str = ""
     verbs: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
-    applies: Callable[[Asked], bool] = always
+    applies: Callable[[Request], bool] = always
 
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """What keeps a verb from working, and what it needs and could not be looked at; names of checks."""
+    """The checks that failed for a command, and those that could not be made."""
 
     verb: str
     missing: tuple[str, ...]
@@ -111,12 +111,12 @@ class Verdict:
 
     @property
     def ready(self) -> bool:
-        """True where nothing is known to be missing."""
+        """True if nothing is known to be missing."""
         return not self.missing
 
 
 def verdicts(checks: Iterable[Check], findings: Findings) -> list[Verdict]:
-    """One for each verb, in their order."""
+    """Return a verdict for each command."""
     made = [check for check in checks if check.name in findings]
 
     def needed(verb: str, state: State) -> tuple[str, ...]:
@@ -126,7 +126,7 @@ def verdicts(checks: Iterable[Check], findings: Findings) -> list[Verdict]:
 
 
 def fixes(checks: Sequence[Check], findings: Findings) -> dict[str, str]:
-    """The command that mends each thing that is missing, or could be better; by check."""
+    """Return the fix for each check with the state missing or note, by check."""
     wanting = (State.MISSING, State.NOTE)
     found = {check.name: findings[check.name] for check in checks if check.name in findings}
     return {name: finding.fix for name, finding in found.items() if finding.state in wanting and finding.fix}

@@ -1,4 +1,4 @@
-"""Asking a program: whatever it does, the answer is short and in time, and nothing of it runs on."""
+"""Runs programs with limits of time and output, and leaves none of their processes behind."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from pathlib import Path
 
 from trainform.errors import TrainformError
 
-LONGEST_ANSWER = 100_000  # bytes; a version is short
+MAX_OUTPUT = 100_000  # bytes
 
 
-def ask(command: Sequence[str], seconds: float, environ: Mapping[str, str] | None = None) -> str:
-    """What it prints on its standard output. `TrainformError` where it fails, or says nothing in time; `OSError` where it is no program."""
+def run_program(command: Sequence[str], seconds: float, environ: Mapping[str, str] | None = None) -> str:
+    """Return the standard output of a command. Raises `TrainformError` if it fails or takes too long, `OSError` if it cannot be started."""
     name = Path(command[0]).name
     process = subprocess.Popen(
         [Path(command[0]).absolute(), *command[1:]],
         env=None if environ is None else {**os.environ, **environ},
-        cwd="/",  # what a program says of itself must not depend on the project: Go reads a go.mod there
+        cwd="/",  # the output must not depend on the project: Go reads a go.mod there
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        start_new_session=True,  # what it starts is of its group, and ends with it
+        start_new_session=True,  # so that its child processes can be killed with it
     )
     late = threading.Event()
 
@@ -37,8 +37,8 @@ def ask(command: Sequence[str], seconds: float, environ: Mapping[str, str] | Non
     timer.daemon = True
     timer.start()
     with process:
-        answer = b"" if process.stdout is None else process.stdout.read(LONGEST_ANSWER)
-        if len(answer) == LONGEST_ANSWER:
+        answer = b"" if process.stdout is None else process.stdout.read(MAX_OUTPUT)
+        if len(answer) == MAX_OUTPUT:
             _kill(process)
     timer.cancel()
     if late.is_set():

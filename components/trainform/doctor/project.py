@@ -1,4 +1,4 @@
-"""What Pulumi.yaml says of the program: which Python runs it, and where stacks keep their state."""
+"""Settings in Pulumi.yaml: which Python runs the program, and which backend stores the state of stacks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NOTHING: Mapping[str, Any] = {}
 
 
 def interpreter(root: Path) -> Path:
-    """The Python that runs the project's program, as Pulumi chooses it; outside a project the one that runs this."""
+    """Return the Python with which Pulumi runs the project's program; outside of a project, that of this process."""
     environment = virtualenv(root)
     if environment is not None:
         return environment / "bin" / "python"
@@ -28,20 +28,20 @@ def interpreter(root: Path) -> Path:
 
 
 def virtualenv(root: Path) -> Path | None:
-    """The one that is named there, or uv's."""
-    options = _within(_definition(root), "runtime", "options")
+    """Return the virtual environment that Pulumi.yaml names, or that of uv, None if there is none."""
+    options = _mapping_at(_definition(root), "runtime", "options")
     name = options.get("virtualenv", ".venv" if options.get("toolchain") == UV else None)
     return None if name is None else root / str(name)
 
 
 def uses_uv(root: Path) -> bool:
-    """True where uv brings the packages."""
-    return _within(_definition(root), "runtime", "options").get("toolchain") == UV
+    """True if uv installs the packages."""
+    return _mapping_at(_definition(root), "runtime", "options").get("toolchain") == UV
 
 
 def backend_url(root: Path) -> str | None:
-    """Where the state is, as far as the project says it."""
-    url = _within(_definition(root), "backend").get("url")
+    """Return the backend URL in Pulumi.yaml, None if there is none."""
+    url = _mapping_at(_definition(root), "backend").get("url")
     return None if url is None else str(url)
 
 
@@ -53,9 +53,9 @@ def _definition(root: Path) -> Mapping[str, Any]:
     return content if isinstance(content, dict) else NOTHING
 
 
-def _within(content: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
-    """The mapping below the keys; an empty one where there is none."""
+def _mapping_at(content: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
+    """Return the mapping at these keys, an empty one if there is none."""
     for key in keys:
-        below = content.get(key)
-        content = below if isinstance(below, dict) else NOTHING
+        value = content.get(key)
+        content = value if isinstance(value, dict) else NOTHING
     return content

@@ -1,1 +1,1 @@
-"""Kinds that Kubernetes itself knows, as plain dicts; every backend uses them."""
+"""Objects of Kubernetes' own kinds, as plain dicts; every backend uses them."""

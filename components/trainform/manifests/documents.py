@@ -1,4 +1,4 @@
-"""Manifests as YAML documents that a person can read."""
+"""Manifests as YAML documents for people to read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trainform.spec.libyaml import Dumper
 
 
 class _Dumper(Dumper):
-    """Scripts as blocks; nothing as an alias: requests and limits stand twice, as in every manifest of the field."""
+    """Writes scripts as literal blocks, and no aliases: requests and limits are written twice, as is usual in manifests."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
@@ -26,6 +26,6 @@ _Dumper.add_representer(str, _text)
 
 
 def to_yaml(manifests: Iterable[Manifest]) -> str:
-    """One document per object, in the order in which they are made."""
+    """One YAML document per object, in the given order."""
     bodies = [manifest.body for manifest in manifests]
     return yaml.dump_all(bodies, Dumper=_Dumper, sort_keys=False, width=1000, explicit_start=True)

@@ -1,23 +1,37 @@
-"""A rendered object and what to do with it."""
+"""A rendered object, and how it is applied and deleted."""
 
 from __future__ import annotations
 
 import dataclasses
+import enum
 from collections.abc import Iterable
 from typing import Any
 
-from trainform.catalog import defaults
+from trainform import defaults
 
 FIELD_MANAGER = {"pulumi.com/patchFieldManager": "trainform"}
+RECORD_KEY = "deployed"
+
+
+class Component(enum.Enum):
+    """The component whose child an object is in a preview. The value is the end of the component's name: `resnet-queue`."""
+
+    JOB = ""
+    QUEUE = "queue"
+    STORAGE = "storage"
+    RENDEZVOUS = "rendezvous"
+    SSH = "ssh"
 
 
 @dataclasses.dataclass(frozen=True)
 class Manifest:
-    """One object. `key` is its name for the user (`manifest_overrides`).
+    """One object. `key` is its name in `manifest_overrides`.
 
-    keep: stays at destroy and is adopted by the next up. patch: the object belongs to somebody else, and only the fields that
-    stand here are set (Volcano makes the queue `default` itself). revision: the revision that the object's name contains, so that a
-    change makes a new object; None where the name stays.
+    keep: `destroy` leaves the object, and the next `up` adopts it. patch: the object belongs to somebody else, and only the fields of `body`
+    are set (Volcano makes the queue `default` itself). revision: the revision that the object's name contains, so that a change makes
+    a new object; None if the name never changes. component: the part of the job that it belongs to. late_refusals: messages with which a webhook
+    refuses the object while it does not yet see another object to which this one refers, each as the words that occur in it; creation
+    is then tried again.
     """
 
     key: str
@@ -25,40 +39,47 @@ class Manifest:
     keep: bool = False
     patch: bool = False
     revision: str | None = None
+    component: Component = Component.JOB
+    late_refusals: tuple[tuple[str, ...], ...] = ()
 
     @property
     def is_job(self) -> bool:
         """True for the job object itself."""
         return self.key == "job"
 
+    @property
+    def is_record(self) -> bool:
+        """True for the ConfigMap that says what is deployed."""
+        return self.key == RECORD_KEY
 
-def resource_name(component: str, manifest: Manifest) -> str:
-    """What Pulumi calls the object of a component: `resnet-job`, `resnet-launch-script-1f3a9c`.
 
-    The job is one resource in all revisions: the preview shows its replacement with the changed field, and the old one is deleted
-    before the new one is made. Any other object that follows the revision is a resource of its own in each. As one resource it would be made
-    before the old one is deleted, so an `up` that fails in between leaves the old one to be deleted by the next `up`. If that goes back to
-    the old revision, it makes the object anew and then deletes it, by the same name.
+def resource_name(owner: str, manifest: Manifest) -> str:
+    """The Pulumi name of an object of the job or component `owner`: `resnet-job`, `resnet-launch-script-1f3a9c`.
+
+    The job is one resource in all revisions: the preview shows its replacement with the changed field, and the old job is deleted
+    before the new one is created. Any other object whose name contains the revision is a separate resource in each revision. If it were one
+    resource, the new object would be created before the old one is deleted, and an `up` that fails in between would leave the old one to the
+    next `up`. If that `up` goes back to the old revision, it would create the object of this name and then delete it.
     """
-    name = f"{component}-{manifest.key}"
+    name = f"{owner}-{manifest.key}"
     return name if manifest.revision is None or manifest.is_job else f"{name}-{manifest.revision}"
 
 
 def job_body(manifests: Iterable[Manifest]) -> dict[str, Any]:
-    """The job object among all objects of a job."""
+    """The body of the job object, among all objects of a job."""
     return next(manifest.body for manifest in manifests if manifest.is_job)
 
 
 def ownership(name_label: str, *, environment: str) -> dict[str, str]:
-    """Labels by which an object is known to be ours; they never change while the object lives."""
+    """Labels that mark an object as made by trainform; they never change while the object exists."""
     return {**defaults.MANAGED_BY, defaults.NAME_LABEL: name_label, defaults.ENVIRONMENT_LABEL: environment}
 
 
-def stamped(manifest: Manifest, overrides: Iterable[str] = ()) -> Manifest:
-    """The object as it is applied, with what its annotations say.
+def with_own_annotations(manifest: Manifest, overrides: Iterable[str] = ()) -> Manifest:
+    """The object with trainform's annotations. `overrides`: the user's fields whose merge patches are in the object.
 
-    A fixed field manager: Pulumi's own is random per resource, so an object that outlived its state (a kept claim, a killed `up`)
-    would answer the next change with a conflict. `overrides`: the fields of the user whose merge patches are in the object.
+    One annotation fixes the field manager. Pulumi's own is random per resource, so a change of an object that outlived its state (a kept claim,
+    an object of a killed `up`) would fail with a conflict.
     """
     metadata = manifest.body["metadata"]
     patched = {defaults.OVERRIDES_ANNOTATION: ", ".join(overrides)}
@@ -67,5 +88,5 @@ def stamped(manifest: Manifest, overrides: Iterable[str] = ()) -> Manifest:
 
 
 def without_empty(fields: dict[str, Any]) -> dict[str, Any]:
-    """The fields that say something: None, and empty lists and mappings, are left out; 0, False and "" stay."""
+    """The fields without those that are None, an empty list or an empty mapping; 0, False and "" are kept."""
     return {key: value for key, value in fields.items() if value is not None and value != [] and value != {}}

@@ -1,18 +1,19 @@
-"""Claims, Services, ConfigMaps, namespaces and priority classes."""
+"""Manifests of claims, Services, ConfigMaps, namespaces and priority classes, and what all job objects have in common."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from trainform.catalog import defaults
-from trainform.manifests.manifest import Manifest, ownership, without_empty
+from trainform import defaults
+from trainform.manifests.manifest import RECORD_KEY, Component, Manifest, ownership, without_empty
 from trainform.plan.model import ClaimPlan, Plan, ReplicaService
+from trainform.plan.record import Record, record_name
 from trainform.spec.environment import PriorityClass
 
 
 def claim(plan: ClaimPlan, namespace: str, labels: dict[str, str]) -> Manifest:
-    """A PersistentVolumeClaim. Its labels say whose it is: a claim without them is refused, never taken over."""
+    """A PersistentVolumeClaim. Its labels name its owner: the preflight refuses an existing claim without them and never adopts it."""
     body = {
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
@@ -25,30 +26,30 @@ def claim(plan: ClaimPlan, namespace: str, labels: dict[str, str]) -> Manifest:
             }
         ),
     }
-    return Manifest(f"claim-{plan.key}", body, keep=plan.request.keep)
+    return Manifest(f"claim-{plan.key}", body, keep=plan.request.keep, component=Component.STORAGE)
 
 
-# Nothing is to wait for: the pods come with the job, which comes after the Service. Pulumi's provider would look for them for ten seconds,
-# and might note the Service as its watch saw it before an update, so that every preview after it shows the update again.
-WITHOUT_WAITING = {"pulumi.com/skipAwait": "true"}
+# The provider must not wait for a Service: its pods are made with the job, after the Service. The provider would wait ten seconds for them,
+# and it might store the Service as its watch saw it before an update, so that every later preview shows that update again.
+SKIP_AWAIT = {"pulumi.com/skipAwait": "true"}
 
 
 def rendezvous_service(name: str, namespace: str, selector: dict[str, str], labels: dict[str, str]) -> Manifest:
-    """A headless Service that gives each pod the name `<pod>.<service>`, ready or not: peers meet before any is ready.
+    """A headless Service that gives each pod the name `<pod>.<service>`, ready or not, since peers connect before any pod is ready.
 
-    It has no ports, since DNS needs none, and its selector never follows the revision, so that a change of the job leaves it alone.
+    It has no ports, since DNS needs none. Its selector does not contain the revision, so that a change of the job does not change it.
     """
     body = {
         "apiVersion": "v1",
         "kind": "Service",
-        "metadata": {"name": name, "namespace": namespace, "labels": labels, "annotations": WITHOUT_WAITING},
+        "metadata": {"name": name, "namespace": namespace, "labels": labels, "annotations": SKIP_AWAIT},
         "spec": {"clusterIP": "None", "publishNotReadyAddresses": True, "selector": selector},
     }
-    return Manifest("service", body)
+    return Manifest("service", body, component=Component.RENDEZVOUS)
 
 
 def replica_service(service: ReplicaService, plan: Plan, index_label: str) -> Manifest:
-    """A Service for one replica, in any revision: constant ports in front of the ones that the pod opens."""
+    """A Service for one replica in all revisions; its ports are constant and forward to the ports that the pod opens."""
     body = {
         "apiVersion": "v1",
         "kind": "Service",
@@ -56,7 +57,7 @@ def replica_service(service: ReplicaService, plan: Plan, index_label: str) -> Ma
             "name": service.name,
             "namespace": plan.namespace,
             "labels": experiment_labels(plan),
-            "annotations": WITHOUT_WAITING,
+            "annotations": SKIP_AWAIT,
         },
         "spec": {
             "publishNotReadyAddresses": True,
@@ -71,19 +72,26 @@ def replica_service(service: ReplicaService, plan: Plan, index_label: str) -> Ma
             ],
         },
     }
-    return Manifest(f"service-{service.role}-{service.index}", body)
+    return Manifest(f"service-{service.role}-{service.index}", body, component=Component.RENDEZVOUS)
 
 
-def launch_files(plan: Plan, further: Mapping[str, str]) -> Manifest:
-    """The ConfigMap with the launch files and `further` entries of the backend, immutable: a new revision brings its own."""
+def launch_files(plan: Plan, backend_files: Mapping[str, str]) -> Manifest:
+    """The ConfigMap with the launch files and the backend's own files. It is immutable: each revision has its own."""
     body = {
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": {"name": plan.launch_files, "namespace": plan.namespace, "labels": experiment_labels(plan)},
         "immutable": True,
-        "data": {**plan.files, **further},
+        "data": {**plan.files, **backend_files},
     }
     return Manifest("launch-script", body, revision=plan.revision)
+
+
+def deployed(record: Record, plan: Plan) -> Manifest:
+    """The ConfigMap with the record of what is deployed. It is made or updated after the job object, and belongs to no revision."""
+    metadata = {"name": record_name(plan.experiment), "namespace": plan.namespace, "labels": experiment_labels(plan)}
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": record.data()}
+    return Manifest(RECORD_KEY, body)
 
 
 def experiment_labels(plan: Plan) -> dict[str, str]:
@@ -94,7 +102,7 @@ def experiment_labels(plan: Plan) -> dict[str, str]:
 def job_metadata(
     plan: Plan, labels: Mapping[str, str] | None = None, annotations: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """Metadata of the job object: what the user and we say; `labels` and `annotations`: what the operator asks for."""
+    """Metadata of the job object: the user's and trainform's, with the `labels` and `annotations` that the operator needs."""
     metadata = {
         "name": plan.job,
         "namespace": plan.namespace,
@@ -109,20 +117,36 @@ def job_metadata(
     return without_empty(metadata)
 
 
+def job_manifest(
+    plan: Plan,
+    api_version: str,
+    kind: str,
+    spec: dict[str, Any],
+    *,
+    labels: Mapping[str, str] | None = None,
+    annotations: Mapping[str, str] | None = None,
+    late_refusals: tuple[tuple[str, ...], ...] = (),
+) -> Manifest:
+    """The job object. labels, annotations: those that the operator needs. late_refusals: see `Manifest`."""
+    metadata = job_metadata(plan, labels, annotations)
+    body = {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}
+    return Manifest("job", body, revision=plan.revision, late_refusals=late_refusals)
+
+
 def pod_selector(experiment: str) -> dict[str, str]:
-    """What selects all pods of an experiment, in any revision."""
+    """Labels that select all pods of an experiment, in any revision."""
     return {**defaults.MANAGED_BY, defaults.NAME_LABEL: experiment}
 
 
 def namespace(name: str, labels: dict[str, str]) -> Manifest:
-    """A namespace."""
+    """A Namespace."""
     return Manifest(
         "namespace", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
     )
 
 
 def priority_class(name: str, request: PriorityClass, labels: dict[str, str]) -> Manifest:
-    """A PriorityClass. Its value and preemption cannot change in place; Kubernetes refuses, and Pulumi replaces it."""
+    """A PriorityClass. Kubernetes refuses changes of its value and its preemption, so Pulumi replaces the object."""
     body: dict[str, Any] = {
         "apiVersion": "scheduling.k8s.io/v1",
         "kind": "PriorityClass",

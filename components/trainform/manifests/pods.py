@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from trainform.catalog import defaults
-from trainform.manifests.env import Operator, container_env, kept_words, override_env, own_words
+from trainform import defaults
+from trainform.manifests.env import PodConventions, container_env, env_prefix, expand_own_refs, override_env
 from trainform.manifests.manifest import without_empty
 from trainform.manifests.merge_patch import merge_patch
-from trainform.manifests.shape import intact
+from trainform.manifests.schema import is_pod_template
 from trainform.manifests.volumes import key_mounts, volume_mounts, volumes
 from trainform.plan.model import Group, Plan, RolePlan
 from trainform.spec.roles import Toleration
@@ -17,66 +17,66 @@ from trainform.spec.roles import Toleration
 RESTART_POLICIES = {"never": "Never", "on-failure": "OnFailure"}
 
 
-def pod_template(plan: Plan, role: RolePlan, group: Group, operator: Operator) -> dict[str, Any]:
-    """Metadata and spec of the group's pods, the user's merge patch applied. To the patch the main container is called as everywhere."""
+def pod_template(plan: Plan, role: RolePlan, group: Group, conventions: PodConventions) -> dict[str, Any]:
+    """Metadata and spec of the group's pods, with the user's merge patch applied. A patch names the main container `main` on every operator."""
     template = {
         "metadata": without_empty({"labels": pod_labels(plan, role, group), "annotations": role.annotations}),
-        "spec": _pod_spec(plan, role, group, operator),
+        "spec": _pod_spec(plan, role, group, conventions),
     }
     patched: dict[str, Any] = merge_patch(template, role.overrides)
-    return _in_words_of(operator, patched) if is_valid(role, patched) else patched
+    return _renamed(conventions, patched) if is_valid(role, patched) else patched
 
 
 def is_valid(role: RolePlan, template: dict[str, Any]) -> bool:
-    """False if the user's merge patch has left no pod template; the check reports that once, and whoever works on it leaves it as it is."""
-    return not role.overrides or intact(template)
+    """True if the template is still valid after the user's merge patch. The check reports violations once; other code leaves the template as is."""
+    return not role.overrides or is_pod_template(template)
 
 
-def _in_words_of(operator: Operator, template: dict[str, Any]) -> dict[str, Any]:
+def _renamed(conventions: PodConventions, template: dict[str, Any]) -> dict[str, Any]:
     """The template with the operator's own names for the main container and its ports."""
-    if operator.container == defaults.MAIN_CONTAINER:
+    if conventions.container == defaults.MAIN_CONTAINER:
         return template
     containers = [
-        _called(operator, container) if container["name"] == defaults.MAIN_CONTAINER else container
+        _main_container(conventions, container) if container["name"] == defaults.MAIN_CONTAINER else container
         for container in template["spec"]["containers"]
     ]
     return {**template, "spec": {**template["spec"], "containers": containers}}
 
 
-def _called(operator: Operator, container: dict[str, Any]) -> dict[str, Any]:
-    """The main container; its ports where it has any."""
+def _main_container(conventions: PodConventions, container: dict[str, Any]) -> dict[str, Any]:
+    """The main container, and its ports if it has any, under the operator's names."""
     ports = [
-        {**port, "name": operator.ports.get(port.get("name", ""), port.get("name"))}
+        {**port, "name": conventions.ports.get(port.get("name", ""), port.get("name"))}
         for port in container.get("ports", [])
     ]
-    return {**container, "name": operator.container, **({"ports": ports} if ports else {})}
+    return {**container, "name": conventions.container, **({"ports": ports} if ports else {})}
 
 
-def made_pod(
+def pod_from_template(
     name: str,
     namespace: str,
     template: dict[str, Any],
     labels: Mapping[str, str],
     annotations: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """The pod that a controller makes of a template, whose labels and annotations its own go over."""
-    said = template["metadata"]
+    """The pod that a controller makes from a template; the given labels and annotations replace those of the template."""
+    own = template["metadata"]
     metadata = {
         "name": name,
         "namespace": namespace,
-        "labels": {**said.get("labels", {}), **labels},
-        "annotations": {**said.get("annotations", {}), **({} if annotations is None else annotations)},
+        "labels": {**own.get("labels", {}), **labels},
+        "annotations": {**own.get("annotations", {}), **({} if annotations is None else annotations)},
     }
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]}
 
 
 def pod_labels(plan: Plan, role: RolePlan, group: Group) -> dict[str, str]:
-    """The user's labels and ours."""
+    """The user's labels and trainform's own, which win."""
     return {**role.labels, **own_labels(plan, role, group)}
 
 
 def own_labels(plan: Plan, role: RolePlan, group: Group) -> dict[str, str]:
-    """Labels that Services select by, and that tell roles and revisions apart."""
+    """Labels by which Services select pods, and which distinguish roles and revisions."""
     return {
         **defaults.MANAGED_BY,
         defaults.NAME_LABEL: plan.experiment,
@@ -86,16 +86,16 @@ def own_labels(plan: Plan, role: RolePlan, group: Group) -> dict[str, str]:
     }
 
 
-def _pod_spec(plan: Plan, role: RolePlan, group: Group, operator: Operator) -> dict[str, Any]:
-    env = container_env(role, group, operator)
-    said = [variable.name for variable in role.env]
+def _pod_spec(plan: Plan, role: RolePlan, group: Group, conventions: PodConventions) -> dict[str, Any]:
+    env = container_env(role, group, conventions)
+    names = [variable.name for variable in role.env]
     mounts, keys = volume_mounts(plan, role), key_mounts(role)
     return without_empty(
         {
             "subdomain": plan.rendezvous.service if plan.naming.own_service else None,
             "restartPolicy": RESTART_POLICIES[role.restart],
             "hostNetwork": True if plan.host_network else None,
-            # said although Volcano would fill it in: Pulumi compares literally, and pods on the host network must find Services
+            # Volcano would set this field, but Pulumi compares literally; pods on the host network need it to resolve Services
             "dnsPolicy": "ClusterFirstWithHostNet" if plan.host_network else None,
             "priorityClassName": plan.priority_class,
             "serviceAccountName": plan.service_account,
@@ -110,50 +110,61 @@ def _pod_spec(plan: Plan, role: RolePlan, group: Group, operator: Operator) -> d
                         "image": role.image if init.image is None else init.image,
                         "imagePullPolicy": plan.image_pull_policy,
                         "command": [
-                            *kept_words([*said, *init.env], operator),
-                            *own_words(init.command, [*said, *init.env], operator),
+                            *env_prefix([*names, *init.env], conventions),
+                            *expand_own_refs(init.command, [*names, *init.env], conventions),
                         ],
-                        "env": override_env(env, init.env, operator),
+                        "env": override_env(env, init.env, conventions),
+                        "securityContext": _container_security(plan, ()),
                         "volumeMounts": [*mounts, *keys.get(init.name, [])],
                     }
                 )
                 for init in role.init
             ],
-            "containers": [_container(plan, role, group, operator, env, mounts)],
+            "containers": [_container(plan, role, group, conventions, env, mounts)],
             "volumes": volumes(plan, role),
         }
     )
 
 
 def _security(plan: Plan) -> dict[str, Any]:
-    """The user of all containers. Files of mounted volumes get the group; root needs none, and SSH refuses its key to anybody but root
-    where a group may read it."""
-    run_as = plan.run_as
+    """The security context of the pods. fsGroup makes mounted files readable for a user other than root. Root needs no fsGroup, and with
+    one SSH would refuse root's private key, since a group could read it."""
+    run_as, profile = plan.run_as, {"seccompProfile": {"type": "RuntimeDefault"}} if plan.restricted else {}
     if run_as is None:
-        return {}
+        return profile
     group = run_as.user if run_as.group is None else run_as.group
-    root = run_as.user == 0
-    return {"runAsUser": run_as.user, "runAsGroup": group} | ({} if root else {"runAsNonRoot": True, "fsGroup": group})
+    user = {"runAsUser": run_as.user, "runAsGroup": group}
+    return user | ({} if run_as.user == 0 else {"runAsNonRoot": True, "fsGroup": group}) | profile
+
+
+def _container_security(plan: Plan, capabilities: Sequence[str]) -> dict[str, Any]:
+    """The security context of a container that gets these capabilities."""
+    added = {"add": list(capabilities)} if capabilities else {}
+    if plan.restricted:
+        return {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"], **added}}
+    return {"capabilities": added} if added else {}
 
 
 def _container(
     plan: Plan,
     role: RolePlan,
     group: Group,
-    operator: Operator,
+    conventions: PodConventions,
     env: list[dict[str, Any]],
     mounts: list[dict[str, Any]],
 ) -> dict[str, Any]:
     resources = {"requests": role.resources, "limits": role.resources} if role.resources else {}
-    security = {"capabilities": {"add": list(role.capabilities)}} if role.capabilities else {}
-    said = [variable.name for variable in role.env]
+    names = [variable.name for variable in role.env]
     return without_empty(
         {
             "name": defaults.MAIN_CONTAINER,
             "image": role.image,
             "imagePullPolicy": plan.image_pull_policy,
-            "command": [*kept_words(said, operator, role.launched), *own_words(role.command, said, operator)],
-            "args": own_words(role.args, said, operator),
+            "command": [
+                *env_prefix(names, conventions, role.launched),
+                *expand_own_refs(role.command, names, conventions),
+            ],
+            "args": expand_own_refs(role.args, names, conventions),
             "env": env,
             "ports": [
                 without_empty(
@@ -167,7 +178,7 @@ def _container(
                 for port in group.ports
             ],
             "resources": resources,
-            "securityContext": security,
+            "securityContext": _container_security(plan, role.capabilities),
             "volumeMounts": mounts,
         }
     )

@@ -1,14 +1,14 @@
-"""The Secret of the SSH identity."""
+"""The Secret with the SSH identity of a job."""
 
 from __future__ import annotations
 
-from trainform.identity.files import Names, masked_files
-from trainform.manifests.manifest import Manifest
+from trainform.manifests.manifest import Component, Manifest
 from trainform.plan.model import Plan
+from trainform.ssh.files import Names, masked_files
 
 
-def identity(plan: Plan) -> Names:
-    """Where the pods of the job are found."""
+def ssh_names(plan: Plan) -> Names:
+    """The host names and ports of the job's pods, as SSH needs them. Raises ValueError if the job has no SSH identity."""
     if plan.ssh is None:
         raise ValueError(f"{plan.experiment} has no SSH identity")
     return Names(
@@ -18,7 +18,7 @@ def identity(plan: Plan) -> Names:
         folder=plan.ssh.folder,
         port=plan.ssh.port,
         ports=plan.ssh.ports,
-        # where the operator makes a Service for each pod, a pod's name is found as it is
+        # if the operator makes a Service for each pod, DNS resolves the pod's bare name
         services=(
             *(service.name for service in plan.services),
             *(() if plan.naming.own_service else (f"{plan.experiment}-*",)),
@@ -27,7 +27,7 @@ def identity(plan: Plan) -> Names:
 
 
 def ssh_secret(name: str, names: Names, labels: dict[str, str]) -> Manifest:
-    """The Secret, with every key masked: the stack alone knows what they follow from."""
+    """The Secret with every key masked: only the stack has the secret from which the keys are derived."""
     body = {
         "apiVersion": "v1",
         "kind": "Secret",
@@ -35,4 +35,4 @@ def ssh_secret(name: str, names: Names, labels: dict[str, str]) -> Manifest:
         "type": "Opaque",
         "stringData": masked_files(names),
     }
-    return Manifest("ssh", body)
+    return Manifest("ssh", body, component=Component.SSH)

@@ -1,21 +1,21 @@
-"""The volumes of pods and where containers see them."""
+"""The volumes of pods, and the mounts of their containers."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from trainform.catalog import defaults
+from trainform import defaults
 from trainform.manifests.manifest import without_empty
-from trainform.plan.checkout import KEY_MOUNT
+from trainform.plan.launch.checkout import KEY_MOUNT
 from trainform.plan.model import Checkout, Plan, RolePlan
 
-# SSH refuses a private key that its owner's group may read. For a user other than root the kubelet adds the pod's fsGroup to it; the
-# owner is then still root, and SSH looks at its own files only (sshkey_perm_ok).
+# SSH refuses a private key that the group of its owner may read. For a user other than root the kubelet makes the file readable for the pod's
+# fsGroup, but its owner is still root, and SSH checks only files that the user owns (sshkey_perm_ok).
 PRIVATE = 0o400
 
 
 def volume_mounts(plan: Plan, role: RolePlan) -> list[dict[str, Any]]:
-    """What each container of the role's pods mounts."""
+    """The mounts of each container of the role's pods."""
     mounts = [
         without_empty(
             {
@@ -40,7 +40,7 @@ def volume_mounts(plan: Plan, role: RolePlan) -> list[dict[str, Any]]:
 
 
 def key_mounts(role: RolePlan) -> dict[str, list[dict[str, Any]]]:
-    """The private keys of checkouts, each for the init container that makes the checkout and for no other."""
+    """The mounts of private keys for checkouts, by the name of the only init container that gets them: the one that makes the checkout."""
     mounts: dict[str, list[dict[str, Any]]] = {}
     for checkout in role.checkouts:
         if checkout.git.key is not None:
@@ -50,40 +50,40 @@ def key_mounts(role: RolePlan) -> dict[str, list[dict[str, Any]]]:
 
 
 def needs_files(role: RolePlan) -> bool:
-    """Whether the pods mount the launch files: to start with one, or to check out code with one."""
+    """True if the pods mount the launch files, since one of them starts the pods, keeps them running or checks out code."""
     return role.launched or role.stays or bool(role.checkouts)
 
 
 def needs_hostfile(plan: Plan, role: RolePlan) -> bool:
-    """Whether the hostfile lies where DeepSpeed looks for it by itself: its launcher, and a shell of the user's, need no option then."""
+    """True if the pods mount the hostfile at DeepSpeed's default path, so that its launcher, also in a user's shell, needs no option."""
     return plan.launcher == "deepspeed" and role.launched
 
 
 def _key_volume(checkout: Checkout) -> str:
-    return f"key-{checkout.volume}"  # no step can be called so that its checkout has this name
+    return f"key-{checkout.volume}"  # no name of a step gives a checkout this volume name
 
 
 def volumes(plan: Plan, role: RolePlan) -> list[dict[str, Any]]:
     """The volumes of the role's pods."""
-    made: list[dict[str, Any]] = [
+    found: list[dict[str, Any]] = [
         {"name": mount.volume, "persistentVolumeClaim": {"claimName": mount.claim}} for mount in role.mounts
     ]
     if role.shared_memory is not None:
-        made.append(
+        found.append(
             {"name": defaults.SHARED_MEMORY_VOLUME, "emptyDir": {"medium": "Memory", "sizeLimit": role.shared_memory}}
         )
-    made += [{"name": checkout.volume, "emptyDir": {}} for checkout in role.checkouts]
-    made += [
+    found += [{"name": checkout.volume, "emptyDir": {}} for checkout in role.checkouts]
+    found += [
         {"name": _key_volume(checkout), "secret": {"secretName": checkout.git.key.name, "defaultMode": PRIVATE}}
         for checkout in role.checkouts
         if checkout.git.key is not None
     ]
     if needs_files(role):
         files = {"name": plan.launch_files, "defaultMode": 0o555}
-        made.append({"name": defaults.LAUNCH_VOLUME, "configMap": files})
+        found.append({"name": defaults.LAUNCH_VOLUME, "configMap": files})
         if needs_hostfile(plan, role):
             item = {"key": defaults.HOSTFILE, "path": defaults.HOSTFILE}
-            made.append({"name": defaults.HOSTFILE, "configMap": {**files, "defaultMode": 0o444, "items": [item]}})
+            found.append({"name": defaults.HOSTFILE, "configMap": {**files, "defaultMode": 0o444, "items": [item]}})
     if role.ssh and plan.ssh is not None:
-        made.append({"name": defaults.SSH_VOLUME, "secret": {"secretName": plan.ssh.secret, "defaultMode": PRIVATE}})
-    return made
+        found.append({"name": defaults.SSH_VOLUME, "secret": {"secretName": plan.ssh.secret, "defaultMode": PRIVATE}})
+    return found

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from trainform.catalog import defaults
+from collections.abc import Mapping
+
+from trainform import defaults
 from trainform.plan.connections import plan_services, plan_ssh
-from trainform.plan.launch import launch_files, needs_hosts
+from trainform.plan.launch.launch import launch_files, needs_hosts
 from trainform.plan.layout import Layout, lay_out
-from trainform.plan.model import ClaimPlan, Plan, QueuePlan, Rendezvous, RuntimePlan
-from trainform.plan.naming import chosen_backend
+from trainform.plan.model import ClaimPlan, Naming, Plan, QueuePlan, Rendezvous, RuntimePlan
 from trainform.plan.notes import plan_notes
 from trainform.plan.ports import main_port
 from trainform.plan.roles import claim_name, plan_roles
@@ -21,10 +22,26 @@ from trainform.spec.storage import ClaimRequest
 DRAFT_REVISION = "0" * defaults.REVISION_DIGITS
 
 
-def build_plan(experiment: Experiment, environment: Environment, run: int = 1, revision: str = DRAFT_REVISION) -> Plan:
-    """The plan under this revision. Total for every valid pair of models: a name that the environment does not know is left
-    out here and told by `plan.problems`, so that all problems come at once."""
-    layout = lay_out(experiment, environment, revision)
+def chosen_backend(experiment: Experiment, environment: Environment) -> str:
+    """The name of the experiment's backend, or of the environment's if the experiment names none."""
+    return environment.backend if experiment.backend is None else experiment.backend
+
+
+def build_plan(
+    experiment: Experiment,
+    environment: Environment,
+    run: int = 1,
+    revision: str = DRAFT_REVISION,
+    *,
+    naming: Naming,
+    groups: Mapping[str, str],
+) -> Plan:
+    """Return the plan under this revision.
+
+    naming: the backend's names of pods and addresses. groups: the backend's word for each role. Every valid pair of models has a
+    plan: a name that the environment does not know is left out here and reported by `rules`, so that all problems come at once.
+    """
+    layout = lay_out(experiment, environment, revision, naming, groups)
     roles = plan_roles(layout)
     topology, runtime = experiment.network.topology, experiment.runtime
     return Plan(
@@ -48,10 +65,11 @@ def build_plan(experiment: Experiment, environment: Environment, run: int = 1, r
         files=launch_files(layout),
         launches=layout.launching,
         ending_role=layout.ending,
-        ends_with=(),  # follows from the rendered objects (`backends.job`)
+        ends_with=(),  # follows from the rendered objects (`render`)
         queue=_queue(experiment, environment),
         claims=_claims(experiment, environment),
         run_as=experiment.run_as,
+        restricted=environment.limits.pod_security == "restricted",
         host_network=experiment.network.host,
         topology=None if topology is None else topology.model_dump(exclude_none=True),
         priority_class=experiment.priority_class,
@@ -66,6 +84,7 @@ def build_plan(experiment: Experiment, environment: Environment, run: int = 1, r
         manifest_overrides=experiment.manifest_overrides,
         totals=total(roles, environment),
         notes=plan_notes(experiment, roles),
+        changes={},  # follows from the rendered objects (`revision`)
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainform.plan.launch import ssh_folder
+from trainform.plan.launch.launch import ssh_folder
 from trainform.plan.layout import Layout, service_name
 from trainform.plan.model import ReplicaService, SshPlan
 from trainform.spec.ssh import Ssh
@@ -14,11 +14,11 @@ def plan_ssh(layout: Layout) -> SshPlan | None:
     roles = layout.ssh_roles
     if not roles:
         return None
-    said = Ssh() if experiment.ssh is None else experiment.ssh
+    settings = Ssh() if experiment.ssh is None else experiment.ssh
     return SshPlan(
-        secret=f"{experiment.name}-ssh" if said.secret is None else said.secret,
-        made=said.secret is None,
-        rotation=said.rotation,
+        secret=f"{experiment.name}-ssh" if settings.secret is None else settings.secret,
+        made=settings.secret is None,
+        rotation=settings.rotation,
         folder=ssh_folder(experiment),
         port=layout.ssh_port,
         ports=layout.ssh_ports(),
@@ -27,7 +27,7 @@ def plan_ssh(layout: Layout) -> SshPlan | None:
 
 
 def plan_services(layout: Layout) -> tuple[ReplicaService, ...]:
-    """A Service for every ranked replica that listens on anything, where peers name each other so."""
+    """With `network.addresses: service` a Service for each ranked replica that listens on any port; otherwise none."""
     experiment = layout.experiment
     if experiment.network.addresses != "service":
         return ()
@@ -38,7 +38,7 @@ def plan_services(layout: Layout) -> tuple[ReplicaService, ...]:
         for index in range(role.replicas)
         if (
             ports := tuple(
-                (port.name, layout.called_at(name, index, port.name), port.number)
+                (port.name, layout.peer_port(name, index, port.name), port.number)
                 for port in layout.own_ports(name, index)
             )
         )

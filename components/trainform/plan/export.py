@@ -11,7 +11,7 @@ from trainform.plan.model import Plan
 
 
 def as_data(plan: Plan) -> dict[str, Any]:
-    """Every field, every pod, and the names that follow from the revision. Length grows with the number of pods."""
+    """The plan's fields, every pod, and the names that follow from the revision. Its length grows with the number of pods."""
     data: dict[str, Any] = _plain(plan)
     return {
         "job": plan.job,

@@ -1,14 +1,13 @@
-"""Who stands where: names, addresses and ports of every replica, before anything is written for it."""
+"""Names, addresses and ports of every replica, which the plan of each role needs of the other roles."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from trainform.catalog import defaults
+from trainform import defaults
 from trainform.plan.model import Host, Naming, Port, World, group_name, job_name
-from trainform.plan.naming import chosen_backend, groups_of, naming_of
 from trainform.plan.ports import SSH, main_port, own_sets, plan_ports, usual_port
 from trainform.plan.restart import COMPLETED, role_policies
 from trainform.plan.world import (
@@ -30,25 +29,19 @@ from trainform.spec.roles import Policy
 
 @dataclasses.dataclass(frozen=True)
 class Layout:
-    """The replicas of an experiment under one revision. `ports`: per role, one set for all replicas or one for each.
+    """The replicas of an experiment in one revision.
 
-    What follows from all roles together is worked out once, so that what asks for it once per role or replica stays linear.
+    naming: the operator's names of pods. groups: the operator's name of each role. ports: for each role one set for all replicas, or one for each.
+
+    Values that depend on all roles are cached, so that code which reads them for each role or replica has linear cost.
     """
 
     experiment: Experiment
     environment: Environment
     revision: str
+    naming: Naming
+    groups: Mapping[str, str]
     ports: dict[str, tuple[tuple[Port, ...], ...]]
-
-    @functools.cached_property
-    def naming(self) -> Naming:
-        """How the operator calls pods."""
-        return naming_of(self.experiment, self.environment, self.job)
-
-    @functools.cached_property
-    def groups(self) -> dict[str, str]:
-        """The operator's word for each role."""
-        return groups_of(self.experiment, chosen_backend(self.experiment, self.environment))
 
     @functools.cached_property
     def world(self) -> World:
@@ -57,7 +50,7 @@ class Layout:
 
     @functools.cached_property
     def rank_offsets(self) -> dict[str, int]:
-        """Rank of each role's first pod."""
+        """The rank of each role's first pod."""
         return rank_offsets(self.experiment)
 
     @functools.cached_property
@@ -67,7 +60,7 @@ class Layout:
 
     @functools.cached_property
     def launching(self) -> str | None:
-        """The role whose pod starts all processes over SSH; None where every pod starts its own."""
+        """The role whose pod starts all processes over SSH; None if every pod starts its own."""
         return launching_role(self.experiment)
 
     @functools.cached_property
@@ -77,32 +70,32 @@ class Layout:
 
     @functools.cached_property
     def ssh_roles(self) -> tuple[str, ...]:
-        """Roles that get the SSH identity: where the operator has a way of its own, only at the user's word."""
+        """The roles that get the SSH identity. If the operator has an agent in the place of SSH, only those of `ssh` in the experiment."""
         return () if self.naming.agent is not None and self.experiment.ssh is None else ssh_roles(self.experiment)
 
     @functools.cached_property
     def tf_config(self) -> bool:
-        """Whether the plan works TF_CONFIG out: an operator that draws the ports tells the pods itself."""
+        """True if the plan computes TF_CONFIG; an operator that draws the ports sets it itself."""
         return has_tf_config(self.experiment) and not self.naming.draws_ports
 
     def per_replica(self, role: str) -> bool:
-        """Whether each replica of the role has ports, and so a template, of its own."""
+        """True if each replica of the role has its own ports, and so its own template."""
         return own_sets(self.experiment, self.naming) and self.experiment.roles[role].ranked
 
     @functools.cached_property
     def ending(self) -> str | None:
-        """The role whose success is to end the job; None where all pods end it together."""
+        """The role whose success should end the job; None if all pods end it together."""
         return ending_role(self.experiment)
 
     @functools.cached_property
     def policies(self) -> dict[str, tuple[Policy, ...]]:
-        """Lifecycle policies of each role."""
+        """The lifecycle policies of each role."""
         return role_policies(self.experiment)
 
     @functools.cached_property
     def ends_by_number(self) -> bool:
-        """Whether the operator ends the job by the number of pods that have succeeded: several groups of pods end it
-        together."""
+        """True if the operator ends the job by the number of pods that have succeeded, since several groups of pods end
+        it together."""
         role = self.ending
         if role is None or role not in self.experiment.roles or not self.naming.ends_by_number:
             return False
@@ -110,7 +103,7 @@ class Layout:
         return several and COMPLETED in self.policies[role]
 
     def stays(self, role: str) -> bool:
-        """Whether the role's pods must not succeed before those that end the job, since they would be counted."""
+        """True if the role's pods must not succeed before those that end the job, since the operator would count them."""
         return self.ends_by_number and role != self.ending
 
     @functools.cached_property
@@ -119,31 +112,31 @@ class Layout:
         return job_name(self.experiment.name, self.revision)
 
     def own_ports(self, role: str, index: int) -> tuple[Port, ...]:
-        """What the replica listens on."""
+        """The ports on which the replica listens."""
         sets = self.ports[role]
         return sets[index] if len(sets) > 1 else sets[0]
 
     def address(self, role: str, index: int) -> str:
-        """The name by which peers call the replica."""
+        """The address by which peers reach the replica."""
         if self.experiment.network.addresses == "service" and self.experiment.roles[role].ranked:
             return f"{service_name(self.experiment.name, role)}-{index}"
         return self.pod_address(role, index)
 
     def pod_address(self, role: str, index: int) -> str:
-        """The replica itself, without a Service of ours between that has ports of its own."""
-        return self.naming.address_of(self.pod(role, index), self.experiment.name)
+        """The DNS name of the replica's pod, also if trainform makes a Service in front of it."""
+        return self.naming.address_of(self.pod(role, index), self.experiment.name, self.job)
 
     def pod(self, role: str, index: int) -> str:
-        """Name of the pod."""
+        """The name of the pod."""
         own, group = self.per_replica(role), self.groups[role]
         return self.naming.pod_name(self.job, group_name(group, index) if own else group, 0 if own else index)
 
     def listens_on(self, role: str, index: int, purpose: str) -> int | None:
-        """The number that the replica itself opens, None where it opens none."""
+        """The port that the replica itself opens for the purpose; None if it opens none."""
         return next((port.number for port in self.own_ports(role, index) if port.name == purpose), None)
 
-    def called_at(self, role: str, index: int, purpose: str) -> int:
-        """The number that peers call: that of the replica, or the constant one of its Service."""
+    def peer_port(self, role: str, index: int, purpose: str) -> int:
+        """The port to which peers connect: the replica's own, or the constant one of its Service."""
         if self.experiment.network.addresses == "service":
             return usual_port(self.experiment, purpose)
         own = self.listens_on(role, index, purpose)
@@ -151,26 +144,25 @@ class Layout:
 
     @property
     def behind_services(self) -> bool:
-        """Whether Services stand before the replicas, with other ports than those that these open."""
+        """True if Services are in front of the replicas, with other ports than those that the replicas open."""
         return self.experiment.network.addresses == "service" and self.experiment.network.host
 
     @property
     def rendezvous_port(self) -> int:
-        """The number that peers call rank 0 at."""
-        return self.called_at(self.first_ranked, 0, main_port(self.experiment))
+        """The port at which peers reach rank 0."""
+        return self.peer_port(self.first_ranked, 0, main_port(self.experiment))
 
     def hosts(self) -> Iterator[Host]:
-        """Every node of the world in order of rank, with the processes that it holds."""
+        """Every node of the world in order of rank, with the number of its processes."""
         for name, role in self.experiment.roles.items():
             if in_world(self.experiment, name):
                 slots = processes_per_node(self.experiment.launcher, role)
                 yield from (Host(self.address(name, index), slots) for index in range(role.replicas))
 
     def ssh_ports(self) -> tuple[tuple[str, int], ...]:
-        """sshd's ports where they are not the same for all: patterns of host names, the first that fits holds."""
-        names = sorted(
-            self.experiment.roles, key=len, reverse=True
-        )  # `worker-x` before `worker`, whose pattern fits it too
+        """Patterns of host names with their ports of sshd, of which the first that matches counts; empty if all pods have the same port."""
+        # `worker-x` comes before `worker`, whose pattern matches it too
+        names = sorted(self.experiment.roles, key=len, reverse=True)
         if self.experiment.network.addresses == "service":
             return ()
         revision = "?" * defaults.REVISION_DIGITS
@@ -185,20 +177,22 @@ class Layout:
 
     @property
     def ssh_port(self) -> int:
-        """The port of sshd that holds where `ssh_ports` says nothing."""
+        """The port of sshd for every host that no pattern of `ssh_ports` matches."""
         serving = [name for name in self.experiment.roles if any(port.name == SSH for port in self.own_ports(name, 0))]
-        return self.called_at(serving[0], 0, SSH) if serving else usual_port(self.experiment, SSH)
+        return self.peer_port(serving[0], 0, SSH) if serving else usual_port(self.experiment, SSH)
 
     def _pattern(self, role: str, index: int) -> str:
         group = self.groups[role]
         return f"{group_name(group, index) if self.per_replica(role) else group}-*"
 
 
-def lay_out(experiment: Experiment, environment: Environment, revision: str) -> Layout:
-    """The layout of an experiment."""
-    return Layout(experiment, environment, revision, plan_ports(experiment, environment))
+def lay_out(
+    experiment: Experiment, environment: Environment, revision: str, naming: Naming, groups: Mapping[str, str]
+) -> Layout:
+    """The layout of an experiment with these names of pods and groups."""
+    return Layout(experiment, environment, revision, naming, groups, plan_ports(experiment, environment, naming))
 
 
 def service_name(experiment: str, role: str) -> str:
-    """What the names of the replicas' own Services begin with; they do not follow the revision."""
+    """The first part of the names of the replicas' own Services; these names do not contain the revision."""
     return f"{experiment}-{role}"

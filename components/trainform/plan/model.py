@@ -1,5 +1,5 @@
-"""The plan: everything that is named or chosen, before any manifest is written. Lengths grow with roles; with replicas only where each has
-ports or a Service of its own, and in the hostfile."""
+"""The plan: all names and all decisions for a job, before manifests are rendered. Its size grows with the roles; it grows with the replicas only
+if each has its own ports or its own Service, and in the hostfile."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import functools
 from collections.abc import Iterator
 from typing import Any
 
+from trainform.plan.record import Record
 from trainform.spec.prepare import GitCheckout
 from trainform.spec.queues import QueueRequest
 from trainform.spec.roles import EnvSource, InitContainer, Policy, Toleration
@@ -17,7 +18,7 @@ from trainform.spec.storage import ClaimRequest
 
 @dataclasses.dataclass(frozen=True)
 class EnvVar:
-    """One variable of a role's containers. `origin` says how the value came about: a field path of the user's file or the launcher."""
+    """One variable of a role's containers. `origin`: where the value comes from, a field path of the user's file or the launcher."""
 
     name: str
     value: str | EnvSource
@@ -26,7 +27,7 @@ class EnvVar:
 
 @dataclasses.dataclass(frozen=True)
 class Port:
-    """A port that a role listens on; `host` means that it is taken on the node."""
+    """A port on which a role listens; `host`: it is a port of the node."""
 
     name: str
     number: int
@@ -54,7 +55,7 @@ class Mount:
 
 @dataclasses.dataclass(frozen=True)
 class ClaimPlan:
-    """A claim that is made here. `storage_class` is its name in the cluster, None the cluster's default."""
+    """A claim that trainform makes. `storage_class`: its name in the cluster, None for the cluster's default."""
 
     key: str
     name: str
@@ -64,7 +65,7 @@ class ClaimPlan:
 
 @dataclasses.dataclass(frozen=True)
 class QueuePlan:
-    """The queue of the job; `request` is None where it belongs to somebody else. of_environment: whether the environment's stack makes it."""
+    """The queue of the job. request: None if the queue belongs to somebody else. of_environment: the environment's stack makes the queue."""
 
     name: str
     request: QueueRequest | None
@@ -74,8 +75,8 @@ class QueuePlan:
 
 @dataclasses.dataclass(frozen=True)
 class World:
-    """The training world. nodes: ranked pods (Volcano's and PyTorch's WORLD_SIZE); processes: over all of them (accelerate's
-    --num_processes). In an elastic job both are the present number, and `bounds` says what they may become."""
+    """The training world. nodes: ranked pods (Volcano's and PyTorch's WORLD_SIZE). processes: of all of them together (accelerate's
+    --num_processes). In an elastic job both are the current numbers, and `bounds` are the least and the most nodes."""
 
     nodes: int
     processes: int
@@ -84,8 +85,8 @@ class World:
 
 @dataclasses.dataclass(frozen=True)
 class Rendezvous:
-    """Where the processes meet: a headless Service that publishes every pod as `<pod>.<service>`, and rank 0's address and port, as its
-    peers call it and as it knows itself (they differ behind a Service of its own)."""
+    """The rendezvous of the processes: a headless Service that publishes every pod as `<pod>.<service>`, and rank 0's address and port, both for
+    its peers and for itself (they differ if rank 0 has its own Service)."""
 
     service: str
     address: str
@@ -96,9 +97,9 @@ class Rendezvous:
 
 @dataclasses.dataclass(frozen=True)
 class SshPlan:
-    """The SSH identity of the job. `secret` holds the files that stand in `folder`; `made` tells whether it is made here.
+    """The SSH identity of the job. `secret` has the files that are mounted in `folder`; `made`: trainform makes it.
 
-    `port` holds for every host but those of `ports` (patterns of host names, the first that fits)."""
+    `port` is for every host that no pattern of `ports` matches (patterns of host names; the first match counts)."""
 
     secret: str
     made: bool
@@ -111,7 +112,7 @@ class SshPlan:
 
 @dataclasses.dataclass(frozen=True)
 class ReplicaService:
-    """A Service for one replica: constant ports in front of those that the pod listens on, by purpose."""
+    """A Service for one replica; `ports`: the purpose, the constant port of the Service, and the port of the pod."""
 
     name: str
     role: str
@@ -130,7 +131,7 @@ class Checkout:
 
 @dataclasses.dataclass(frozen=True)
 class RuntimePlan:
-    """A runtime of Kubeflow Trainer's that exists already. `content`: the object, None where only the cluster has it."""
+    """An existing runtime of Kubeflow Trainer. `content`: the object, None if only the cluster has it."""
 
     kind: str
     name: str
@@ -139,8 +140,8 @@ class RuntimePlan:
 
 @dataclasses.dataclass(frozen=True)
 class Agent:
-    """The operator's own way to other pods in the place of SSH. program: starts a process on a pod. hostfile: the list of pods. client:
-    the kubectl that the program calls; the init container `delivery` brings it."""
+    """The operator's own program in the place of SSH. program: starts a process in another pod. hostfile: the list of pods. client: the
+    kubectl that the program runs; the init container `delivery` copies it into the pod."""
 
     program: str
     hostfile: str
@@ -150,35 +151,39 @@ class Agent:
 
 @dataclasses.dataclass(frozen=True)
 class Naming:
-    """How the operator calls the pods of a group, and how peers call them. `own_service`: a headless Service of ours
-    gives the names; else the operator makes Services of its own. `single`: groups whose only pod has no number.
-    `agent`: how processes are started on other pods where that is not by SSH; such pods have no names in DNS.
-    `draws_ports`: the operator chooses the ports when it makes a pod, and tells the pod; the plan has only those that
-    peers call. `ends_by_number`: what several groups of pods end together ends when as many pods have succeeded as
-    these groups have, whichever they are."""
+    """The names of pods and the addresses by which peers reach them; the backend defines them for the plan.
+
+    pod: a format with `{job}`, `{group}` and `{index}`. address: a format with `{pod}`, `{service}` and `{job}`. own_service: trainform's headless
+    Service publishes the names; otherwise the operator makes its own Services. single: groups whose only pod has no number. agent: what starts
+    processes in other pods in the place of SSH; such pods have no DNS names. hostfile: the path of the operator's own hostfile; None if it writes
+    none. draws_ports: the operator chooses the ports when it makes a pod and sets them in the pod; the plan has only the ports to which peers
+    connect. ends_by_number: if several groups of pods end the job together, it ends when as many pods have succeeded as these groups have,
+    whichever pods they are.
+    """
 
     pod: str
     address: str
     own_service: bool
     single: tuple[str, ...] = ()
     agent: Agent | None = None
+    hostfile: str | None = None
     draws_ports: bool = False
     ends_by_number: bool = False
 
     def pod_name(self, job: str, group: str, index: int) -> str:
-        """What the pod's hostname is."""
+        """The hostname of the pod."""
         return f"{job}-{group}" if group in self.single else self.pod.format(job=job, group=group, index=index)
 
-    def address_of(self, pod: str, service: str) -> str:
-        """The name by which peers call the pod."""
-        return self.address.format(pod=pod, service=service)
+    def address_of(self, pod: str, service: str, job: str) -> str:
+        """The address by which peers reach the pod."""
+        return self.address.format(pod=pod, service=service, job=job)
 
 
 @dataclasses.dataclass(frozen=True)
 class Group:
-    """Pods of a role that share one template: all of them, or one where each replica has ports of its own.
+    """Pods of a role that share one template: all pods, or one pod if each replica has its own ports.
 
-    `index` is that replica's, None where the pods learn theirs at run time."""
+    `index`: the index of that replica; None if the pods read theirs at run time."""
 
     name: str
     replicas: int
@@ -189,13 +194,13 @@ class Group:
 
 @dataclasses.dataclass(frozen=True)
 class RolePlan:
-    """One role group. `group`: the operator's word for it, which stands in names of pods.
+    """One role. `group`: the operator's name for it, which is part of the names of its pods.
 
-    `rank_offset` is the rank of the first of them, None where the plan gives no ranks: an unranked role has none, and
-    in an elastic job torchrun numbers the pods at run time. `ports`: one set for all replicas, or one for each
-    (`per_replica`). `launched`: the pods start with a launch script. `stays`: a pod that succeeds stays up until the
-    job ends. `counted`: the job ends when as many pods as the role has have succeeded. `prepared`: which steps of `prepare` are the first ones of `init`. `restart` is the pods' own policy;
-    `restarts_job`: a failed or evicted pod starts the whole job anew.
+    `rank_offset`: the rank of the first pod; None if the plan assigns no ranks: an unranked role has none, and in an
+    elastic job torchrun assigns them at run time. `ports`: one set for all replicas, or one for each (`per_replica`).
+    `launched`: a launch script starts the pods. `stays`: a pod that succeeds keeps running until the job ends. `counted`:
+    the job ends when as many pods have succeeded as the role has. `prepared`: the steps of `prepare` with which `init`
+    begins. `restart`: the pods' own policy. `restarts_job`: a failed or evicted pod restarts the whole job.
     """
 
     name: str
@@ -235,16 +240,16 @@ class RolePlan:
     overrides: dict[str, Any]
 
     def rank(self, index: int) -> int | None:
-        """Rank of the pod with this index, None where the plan gives none."""
+        """The rank of the pod with this index; None if the plan assigns no ranks to the role."""
         return None if self.rank_offset is None else self.rank_offset + index
 
     def init_path(self, index: int) -> str:
-        """The field from which the init container with this index came; steps of `prepare` are the first ones."""
+        """The field that defines the init container with this index; steps of `prepare` come first."""
         steps = len(self.prepared)
         return f"prepare[{self.prepared[index]}]" if index < steps else f"roles.{self.name}.init[{index - steps}]"
 
     def groups(self) -> Iterator[Group]:
-        """The pods by template."""
+        """The groups of pods that share a template."""
         if not self.per_replica:
             yield Group(self.group, self.replicas, self.min_available, None, self.ports[0])
             return
@@ -254,7 +259,7 @@ class RolePlan:
 
 @dataclasses.dataclass(frozen=True)
 class Totals:
-    """What the whole job takes. cpu in cores and memory in bytes, as quantities; empty where a role has no limit."""
+    """What the whole job takes. cpu (cores) and memory (bytes) are quantities; empty if a role has no limit."""
 
     pods: int
     accelerators: dict[str, int]
@@ -265,7 +270,7 @@ class Totals:
 
 @dataclasses.dataclass(frozen=True)
 class Pod:
-    """One pod as the backend will name it."""
+    """One pod, with the name that the operator gives it."""
 
     name: str
     role: str
@@ -276,8 +281,8 @@ class Pod:
 
 @dataclasses.dataclass(frozen=True)
 class Ending:
-    """Pods whose success ends the job while others still run. `pods`: which ones, in words. `roles`: those of which
-    each one's success is enough by itself."""
+    """Pods whose success ends the job while others still run. `pods`: a text that names them. `roles`: the roles of which
+    each one's success alone is enough."""
 
     pods: str
     roles: tuple[str, ...]
@@ -288,10 +293,12 @@ class Plan:
     """One experiment in one environment, ready to be rendered. `job` is the name of the job object and contains the
     revision.
 
-    `files` are mounted in launched pods, by name. `launches`: the role whose pod starts the processes of all over SSH,
-    which then give out the ranks; None: every pod starts its own. `ending_role`: the role whose success is to end the
-    job; None: every pod ends by itself. `ends_with`: what does end it while other pods still run, as the rendered
-    objects have it."""
+    `files`: the files that launched pods mount, by name. `launches`: the role whose pod starts all processes over SSH,
+    which assigns the ranks then; None if every pod starts its own. `ending_role`: the role whose success should end the
+    job; None if every pod ends by itself. `ends_with`: what ends the rendered job while other pods still run. `changes`:
+    what a change of each field that the experiment sets does (`spec.metadata.OnChange`), by path. `restricted`: the
+    containers ask for what the Pod Security level `restricted` wants. `record`: what is deployed with it; None in a
+    draft, and if no ConfigMap has room for it."""
 
     experiment: str
     environment: str
@@ -317,6 +324,7 @@ class Plan:
     queue: QueuePlan
     claims: tuple[ClaimPlan, ...]
     run_as: RunAs | None
+    restricted: bool
     host_network: bool
     topology: dict[str, Any] | None
     priority_class: str | None
@@ -331,6 +339,8 @@ class Plan:
     manifest_overrides: dict[str, dict[str, Any]]
     totals: Totals
     notes: tuple[str, ...]
+    changes: dict[str, str]
+    record: Record | None = None
 
     @property
     def job(self) -> str:
@@ -339,12 +349,12 @@ class Plan:
 
     @property
     def launch_files(self) -> str:
-        """Name of the ConfigMap with the launch files; it follows the revision, so a running job never sees the next one's."""
+        """The name of the ConfigMap with the launch files. It contains the revision, so a running job never reads the files of the next one."""
         return f"{self.job}-launch"
 
     @property
     def min_available(self) -> int:
-        """Pods that must be placed together before any starts."""
+        """The number of pods that must be scheduled together before any starts."""
         return sum(role.min_available for role in self.roles)
 
     @functools.cached_property
@@ -359,7 +369,7 @@ class Plan:
 
     @property
     def overrides(self) -> tuple[str, ...]:
-        """Where merge patches of the user change what was rendered: field paths of the experiment."""
+        """Field paths of the user's merge patches, which change the rendered objects."""
         roles = [f"roles.{role.name}.pod_overrides" for role in self.roles if role.overrides]
         return (*roles, *(f"manifest_overrides.{key}" for key in self.manifest_overrides))
 
@@ -373,16 +383,16 @@ class Plan:
         for group in role.groups():
             for number in range(group.replicas):
                 name = self.naming.pod_name(self.job, group.name, number)
-                address = self.naming.address_of(name, self.rendezvous.service)
+                address = self.naming.address_of(name, self.rendezvous.service, self.job)
                 yield Pod(name, role.name, index, role.rank(index), address)
                 index += 1
 
 
 def job_name(experiment: str, revision: str) -> str:
-    """`sdxl-lora-1f3a9c`."""
+    """The name of the job object: `sdxl-lora-1f3a9c`."""
     return f"{experiment}-{revision}"
 
 
 def group_name(role: str, index: int) -> str:
-    """`worker-2`: a replica with a template of its own."""
+    """The group of a replica with its own template: `worker-2`."""
     return f"{role}-{index}"

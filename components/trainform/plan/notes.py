@@ -1,4 +1,4 @@
-"""What is allowed, but may surprise."""
+"""Notes of a plan: settings that are allowed, but may surprise."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from trainform.plan.world import TASK_TYPES, launching_role
 from trainform.spec.experiment import Experiment
 from trainform.spec.quantities import amount
 
-# Events after a pod has failed, by what makes them so.
+# Events that come only after a pod has failed, each with the reason for that.
 _AFTER_A_FAILURE = {
     "PodEvicted": "a pod that is evicted fails before it is gone",
     "TaskFailed": "without `restart: on-failure` no container is started again",
@@ -18,7 +18,7 @@ _AFTER_A_FAILURE = {
 
 
 def plan_notes(experiment: Experiment, roles: tuple[RolePlan, ...]) -> tuple[str, ...]:
-    """What is allowed, but may surprise."""
+    """A sentence for each setting that is allowed, but may surprise."""
     notes = []
     if experiment.shared_memory is None and not all(role.shared_memory for role in experiment.roles.values()):
         notes.append(
@@ -48,7 +48,7 @@ def plan_notes(experiment: Experiment, roles: tuple[RolePlan, ...]) -> tuple[str
 
 
 def _policies_without_effect(experiment: Experiment) -> Iterator[str]:
-    """Policies of the user's for what follows a failure, where a default acts upon the failure itself."""
+    """Notes on the user's policies that never act, since a default policy acts upon the failure before."""
     written = {"policies": (experiment.policies, [*experiment.roles])} | {
         f"roles.{name}.policies": (role.policies, [name]) for name, role in experiment.roles.items()
     }
@@ -65,8 +65,8 @@ def _policies_without_effect(experiment: Experiment) -> Iterator[str]:
 
 
 def _written_at_once(experiment: Experiment, roles: tuple[RolePlan, ...]) -> Iterator[str]:
-    """Commands that run before the start in several pods which share a claim: each pod would write the same files, all at the same time. A
-    note, because only the user knows whether the command writes there."""
+    """Notes on commands that run before the start in several pods with a common claim: the pods might write the same files at the same time. It is
+    a note and no problem, because only the user knows whether the command writes there."""
     for place, (step, running) in _commands_before_the_start(roles).items():
         claims = _shared(running)
         if claims:
@@ -79,7 +79,7 @@ def _written_at_once(experiment: Experiment, roles: tuple[RolePlan, ...]) -> Ite
 
 
 def _commands_before_the_start(roles: tuple[RolePlan, ...]) -> dict[str, tuple[str, list[RolePlan]]]:
-    """By field path: the command's name, and the roles whose pods run it. A checkout goes into a volume of its own pod."""
+    """The commands by their field paths: name, and the roles whose pods run it. Checkouts are left out: they write to the pod's own volume."""
     found: dict[str, tuple[str, list[RolePlan]]] = {}
     for role in roles:
         checkouts = {checkout.step for checkout in role.checkouts}
@@ -90,7 +90,7 @@ def _commands_before_the_start(roles: tuple[RolePlan, ...]) -> dict[str, tuple[s
 
 
 def _shared(roles: list[RolePlan]) -> dict[str, str]:
-    """Claims to which several of these pods can write in the same folder, and where the first of them mounts each."""
+    """The claims to which several of these pods can write in the same folder, each with the path of its first mount."""
     mounts = [(role.replicas, mount) for role in roles for mount in role.mounts if not mount.read_only]
     claims: dict[str, str] = {}
     for _, mount in mounts:
@@ -100,9 +100,9 @@ def _shared(roles: list[RolePlan]) -> dict[str, str]:
 
 
 def _overlap(one: Mount, other: Mount) -> bool:
-    """Whether the two mount the same folder of a claim, or one a folder inside that of the other."""
+    """True if both mount the same folder of a claim, or if one folder is inside the other."""
     return one.claim == other.claim and all(
-        name == name_there for name, name_there in zip(_folders(one), _folders(other), strict=False)
+        name == other_name for name, other_name in zip(_folders(one), _folders(other), strict=False)
     )
 
 
@@ -111,7 +111,7 @@ def _folders(mount: Mount) -> list[str]:
 
 
 def _in_one_pod(experiment: Experiment, roles: tuple[RolePlan, ...], claims: dict[str, str], place: str) -> str:
-    """What to write instead. The pod must be one that the others wait for: the launching one, else one of the world."""
+    """The fix: what to write instead. The one pod must be one for which the others wait: the launching pod, or a ranked one."""
     launching = launching_role(experiment)
     single = [
         role.name
@@ -119,7 +119,7 @@ def _in_one_pod(experiment: Experiment, roles: tuple[RolePlan, ...], claims: dic
         if role.replicas == 1 and (role.ranked or role.name == launching)
         if claims.keys() <= {mount.claim for mount in role.mounts if not mount.read_only}
     ]
-    # TensorFlow's roles are called by the types of its tasks
+    # the names of TensorFlow's roles are the types of its tasks
     new = TASK_TYPES[0] if experiment.launcher.tensorflow is not None else "master"
     split = "" if single else f"split a role of one replica off, such as `{new}: {{replicas: 1}}`, and "
     run = "run it in one pod" if place.startswith("prepare") else "make it a step of `prepare` that runs in one pod"

@@ -6,9 +6,8 @@ import hashlib
 import itertools
 from collections.abc import Iterator
 
-from trainform.catalog import defaults
+from trainform import defaults
 from trainform.plan.model import Naming, Port
-from trainform.plan.naming import naming_of
 from trainform.plan.world import first_ranked, in_world, ssh_roles
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
@@ -16,7 +15,9 @@ from trainform.spec.experiment import Experiment
 RENDEZVOUS, TENSORFLOW, SSH = "rendezvous", "tensorflow", "ssh"
 
 
-def plan_ports(experiment: Experiment, environment: Environment) -> dict[str, tuple[tuple[Port, ...], ...]]:
+def plan_ports(
+    experiment: Experiment, environment: Environment, naming: Naming
+) -> dict[str, tuple[tuple[Port, ...], ...]]:
     """Per role one set of ports for all replicas, or one for each (`network.ports: per-replica`).
 
     On the pod network the usual numbers. On the host network numbers of the environment's range, one after the other from a start that
@@ -24,17 +25,16 @@ def plan_ports(experiment: Experiment, environment: Environment) -> dict[str, tu
     is declared as a host port, and the scheduler keeps its users on different nodes. Where the operator draws the numbers, those that
     peers call, in front of which it puts Services.
     """
-    naming = naming_of(experiment, environment, experiment.name)  # the names do not matter here
     numbers = {purpose: _numbers(experiment, naming, purpose) for purpose in (main_port(experiment), SSH)}
     host = experiment.network.host and not naming.draws_ports
     ports: dict[str, tuple[tuple[Port, ...], ...]] = {}
     free = _range(experiment, environment)
     for name, role in experiment.roles.items():
         ports[name] = ((),) * (max(1, role.replicas) if own_sets(experiment, naming) and role.ranked else 1)
-    for purpose, said in numbers.items():
+    for purpose, fixed in numbers.items():
         for name in _listening_roles(experiment, naming, purpose):
             ports[name] = tuple(
-                (*given, Port(purpose, next(said if said is not None else free), host))
+                (*given, Port(purpose, next(fixed if fixed is not None else free), host))
                 if index == 0 or purpose != RENDEZVOUS
                 else given
                 for index, given in enumerate(ports[name])
@@ -43,13 +43,13 @@ def plan_ports(experiment: Experiment, environment: Environment) -> dict[str, tu
 
 
 def own_sets(experiment: Experiment, naming: Naming) -> bool:
-    """Whether each ranked replica has a set of ports of its own on the plan."""
+    """True if each ranked replica has its own set of ports in the plan."""
     network = experiment.network
     return network.host and network.ports == "per-replica" and not naming.draws_ports
 
 
 def main_port(experiment: Experiment) -> str:
-    """What the launcher's own port is called."""
+    """The purpose of the launcher's own port."""
     return RENDEZVOUS if experiment.launcher.tensorflow is None else TENSORFLOW
 
 
@@ -57,28 +57,28 @@ def usual_port(experiment: Experiment, purpose: str) -> int:
     """The number on the pod network, and the constant one of a replica's Service."""
     if purpose == SSH:
         root = experiment.run_as is None or experiment.run_as.user == 0
-        said = None if experiment.ssh is None else experiment.ssh.port
-        return said if said is not None else defaults.SSH_PORT if root else defaults.SSH_PORT_OF_USERS
+        chosen = user_port(experiment, purpose)
+        return chosen if chosen is not None else defaults.SSH_PORT if root else defaults.SSH_PORT_OF_USERS
     if experiment.network.port is not None:
         return experiment.network.port
     return defaults.TENSORFLOW_PORT if purpose == TENSORFLOW else defaults.RENDEZVOUS_PORT
 
 
-def said_port(experiment: Experiment, purpose: str) -> int | None:
-    """The number that the user wrote."""
+def user_port(experiment: Experiment, purpose: str) -> int | None:
+    """The number that the user set for the purpose; None if the user set none."""
     if purpose == SSH:
         return None if experiment.ssh is None else experiment.ssh.port
     return experiment.network.port
 
 
 def _numbers(experiment: Experiment, naming: Naming, purpose: str) -> Iterator[int] | None:
-    """Where the numbers of a purpose are certain; None where they come out of the range."""
-    said = said_port(experiment, purpose)
+    """The numbers for a purpose, one per pod or replica; None if they are taken from the environment's range."""
+    chosen = user_port(experiment, purpose)
     if not experiment.network.host or naming.draws_ports:
         return itertools.repeat(usual_port(experiment, purpose))
-    if said is None:
+    if chosen is None:
         return None
-    return itertools.count(said) if experiment.network.ports == "per-replica" else itertools.repeat(said)
+    return itertools.count(chosen) if experiment.network.ports == "per-replica" else itertools.repeat(chosen)
 
 
 def _range(experiment: Experiment, environment: Environment) -> Iterator[int]:
@@ -90,7 +90,7 @@ def _range(experiment: Experiment, environment: Environment) -> Iterator[int]:
 
 
 def _listening_roles(experiment: Experiment, naming: Naming, purpose: str) -> list[str]:
-    """Roles whose pods listen for the purpose, in order; the rendezvous is the first pod's alone."""
+    """The roles whose pods listen for the purpose, in order; only the first pod listens for the rendezvous."""
     if purpose == SSH:
         by_agent = naming.agent is not None and experiment.ssh is None
         return [] if by_agent else [name for name in ssh_roles(experiment) if experiment.roles[name].ranked]

@@ -6,14 +6,14 @@ import dataclasses
 from collections.abc import Iterable
 from typing import TypeVar
 
-from trainform.catalog import defaults
-from trainform.plan.checkout import checkouts, containers
-from trainform.plan.env import role_env
+from trainform import defaults
 from trainform.plan.gang import gang
-from trainform.plan.launch import container_args, container_command
+from trainform.plan.launch.checkout import checkouts, containers
+from trainform.plan.launch.launch import container_args, container_command
 from trainform.plan.layout import Layout
 from trainform.plan.model import Mount, RolePlan
 from trainform.plan.restart import max_retry, pod_restart, restarts_job
+from trainform.plan.variables import role_env
 from trainform.plan.world import in_world
 from trainform.spec.environment import Accelerator, Environment
 from trainform.spec.experiment import Experiment
@@ -25,7 +25,7 @@ Part = TypeVar("Part")
 
 @dataclasses.dataclass(frozen=True)
 class _Share:
-    """A role's part of what is shared out over all roles. steps: those of `prepare` that its pods run, each with its index there."""
+    """What a role gets of settings for several roles. steps: the steps of `prepare` that its pods run, each with its index."""
 
     min_available: int
     policies: tuple[Policy, ...]
@@ -57,11 +57,11 @@ def _shares(layout: Layout) -> dict[str, _Share]:
 def _by_role(
     roles: Iterable[str], parts: Iterable[tuple[Part, Iterable[str] | None, Iterable[str]]]
 ) -> dict[str, tuple[Part, ...]]:
-    """The parts of each role. A part comes with the roles that the user names for it, and those that have it where none are named."""
+    """The parts of each role. Each part comes with the roles that the user names for it (None if none are named), and its default roles."""
     found: dict[str, list[Part]] = {name: [] for name in roles}
     for part, named, usual in parts:
         for name in usual if named is None else dict.fromkeys(named):
-            if name in found:  # one that is no role is told by `plan.problems`
+            if name in found:  # `rules` report a name that is no role
                 found[name].append(part)
     return {name: tuple(own) for name, own in found.items()}
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+import datetime
+from collections.abc import Mapping
 from decimal import Decimal
 
 from trainform.plan.model import RolePlan, Totals
@@ -9,8 +12,17 @@ from trainform.spec.environment import Environment
 from trainform.spec.quantities import amount, spell
 
 
+@dataclasses.dataclass(frozen=True)
+class HourlyCost:
+    """An amount of money for an hour. as_of: the day of the oldest price in it."""
+
+    amount: Decimal
+    currency: str
+    as_of: datetime.date
+
+
 def total(roles: tuple[RolePlan, ...], environment: Environment) -> Totals:
-    """What the whole job takes; cost only where every kind in use has a price in one currency."""
+    """What the whole job takes. The cost is empty unless every accelerator in use has a price, all in one currency."""
     accelerators: dict[str, int] = {}
     for role in roles:
         if role.accelerators is not None:
@@ -35,6 +47,13 @@ def _sum(roles: tuple[RolePlan, ...], resource: str) -> str:
 
 
 def _cost(accelerators: dict[str, int], environment: Environment) -> str:
+    cost = hourly_cost(accelerators, environment)
+    return "" if cost is None else f"{cost.amount:.2f} {cost.currency} (prices of {cost.as_of})"
+
+
+def hourly_cost(accelerators: Mapping[str, int], environment: Environment) -> HourlyCost | None:
+    """What these numbers of accelerators by kind cost in an hour. None if it is not known: none is in use, a kind has no price, or the prices are
+    in several currencies."""
     prices = [
         (environment.accelerators[kind].price_per_hour, count)
         for kind, count in accelerators.items()
@@ -42,7 +61,6 @@ def _cost(accelerators: dict[str, int], environment: Environment) -> str:
     ]
     known = [(price, count) for price, count in prices if price is not None]
     if not known or len(known) < len(prices) or len({price.currency for price, _ in known}) > 1:
-        return ""
-    hourly = sum(Decimal(str(price.amount)) * count for price, count in known)
-    oldest = min(price.as_of for price, _ in known)
-    return f"{hourly:.2f} {known[0][0].currency} (prices of {oldest})"
+        return None
+    hourly = sum((Decimal(str(price.amount)) * count for price, count in known), Decimal(0))
+    return HourlyCost(hourly, known[0][0].currency, min(price.as_of for price, _ in known))

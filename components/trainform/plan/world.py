@@ -14,7 +14,10 @@ TASK_TYPES = ("chief", "worker", "ps", EVALUATOR)  # in the order in which one o
 
 
 def processes_per_node(launcher: Launcher, role: Role) -> int:
-    """Training processes on each pod of the role: as said, else one per accelerator, else one. TensorFlow's is one, whatever it drives."""
+    """The number of training processes on each pod of the role: the launcher's own, otherwise one per accelerator, at least one.
+
+    It is always one for TensorFlow, whose process drives all accelerators of its pod.
+    """
     if launcher.tensorflow is not None:
         return 1
     if launcher.processes_per_node is not None:
@@ -34,21 +37,20 @@ def plan_world(experiment: Experiment) -> World:
 
 
 def in_world(experiment: Experiment, name: str) -> bool:
-    """Whether the role's pods are nodes: it is ranked, and no evaluator, which TensorFlow keeps outside of the cluster."""
+    """True if the role's pods are nodes of the world: the role is ranked, and it is not an evaluator, which TensorFlow keeps outside."""
     return experiment.roles[name].ranked and task_type(experiment, name) != EVALUATOR
 
 
 def task_type(experiment: Experiment, name: str) -> str | None:
-    """TensorFlow's word for the role: as said, else the role's own name where it is one; None where there is none."""
+    """TensorFlow's task type of the role: the one in `task_types`, otherwise the role's name if it is a task type; None if there is none."""
     tensorflow = experiment.launcher.tensorflow
     if tensorflow is None or not experiment.roles[name].ranked:
         return None
-    said = tensorflow.task_types.get(name)
-    return said if said is not None else name if name in TASK_TYPES else None
+    return tensorflow.task_types.get(name, name if name in TASK_TYPES else None)
 
 
 def has_tf_config(experiment: Experiment) -> bool:
-    """Whether TensorFlow's pods must know each other: a single replica trains alone, but an evaluator beside it must not train too."""
+    """True if TensorFlow's pods must know each other: a single replica trains alone, but an evaluator beside it must not train too."""
     ranked = sum(role.replicas for role in experiment.roles.values() if role.ranked)
     return experiment.launcher.tensorflow is not None and ranked > 1
 
@@ -62,8 +64,10 @@ def launching_role(experiment: Experiment) -> str | None:
 
 
 def launched_roles(experiment: Experiment) -> tuple[str, ...]:
-    """Roles whose pods a launch script starts: ranked ones, and the one whose pod launches. Those that serve SSH in a runtime of
-    somebody else's start as that says."""
+    """The roles whose pods start with a launch script: the ranked ones, and the one whose pod launches.
+
+    In an existing runtime the pods that serve SSH start as the runtime says, so only the launching role is left.
+    """
     launching = launching_role(experiment)
     launching_alone = experiment.runtime is not None and launching is not None
     return tuple(
@@ -77,7 +81,7 @@ def first_ranked(experiment: Experiment) -> str:
 
 
 def ssh_roles(experiment: Experiment) -> tuple[str, ...]:
-    """Roles that get the SSH identity; none in a runtime of somebody else's, which brings its own."""
+    """The roles whose pods get the SSH identity; none in an existing runtime, which brings its own."""
     launching = launching_role(experiment)
     if experiment.runtime is not None or (experiment.ssh is None and launching is None):
         return ()
@@ -88,8 +92,10 @@ def ssh_roles(experiment: Experiment) -> tuple[str, ...]:
 
 
 def ending_role(experiment: Experiment) -> str | None:
-    """The role whose success is the job's, where other pods would run on: the launcher's, TensorFlow's chief or workers, and with
-    extras the role of rank 0. None where every pod ends by itself."""
+    """The role whose success ends the job although other pods would run on; None if every pod ends by itself.
+
+    It is the launching role, TensorFlow's chief or else its workers, or, in a job with unranked roles, the role of rank 0.
+    """
     if len(experiment.roles) == 1:
         return None
     launching = launching_role(experiment)

@@ -1,6 +1,7 @@
 """A rehearsal: the pods of a job as containers on this machine, before anything is queued for accelerators.
 
-`stage` says what is rehearsed, `run.rehearse` does it, `sources` takes the pods from a plan or from a live cluster. The pure rooms
-(`fields`, `env`, `contents`, `volumes`, `placement`, `bodies`, `forwarding`) translate what a kubelet would do into containers;
-only `engine` talks to Docker.
+`workload` describes what is rehearsed, `sources` takes it from a plan or from a live cluster, and `run.run` runs it.
+`kubelet` works out what a kubelet would do with the pods, `docker` makes containers of that, and only `docker.engine`
+talks to Docker. `kubexec` answers the pods that call `kubectl exec`; `probe` puts a small program in the place of the
+training.
 """

@@ -1,4 +1,4 @@
-"""What is wrong with a stage, told before anything is started."""
+"""Finds the problems of a workload before anything is started."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from trainform.errors import InputError, Problem
-from trainform.rehearsal.contents import volume_entries
-from trainform.rehearsal.env import container_env
-from trainform.rehearsal.fields import Place, Sources, UnknownSourceError
-from trainform.rehearsal.placement import Sandbox
-from trainform.rehearsal.stage import Stage, containers, pod_name
-from trainform.rehearsal.volumes import Volume, holds_token, pod_volumes
+from trainform.rehearsal.kubelet.contents import volume_entries
+from trainform.rehearsal.kubelet.env import container_env
+from trainform.rehearsal.kubelet.fields import Place, Sources, UnknownSourceError
+from trainform.rehearsal.kubelet.placement import Sandbox
+from trainform.rehearsal.kubelet.volumes import Volume, holds_token, pod_volumes
+from trainform.rehearsal.workload import Workload, containers, pod_name
 
-NOWHERE = Place("", "")  # nothing that is checked here depends on it
+NOWHERE = Place("", "")  # no check here depends on where a pod runs
 
 
-def source_problems(stage: Stage) -> list[Problem]:
-    """Everything that a container or volume reads and that is not there."""
+def source_problems(workload: Workload) -> list[Problem]:
+    """A problem for each value or file that a container or a volume reads from an object that does not exist."""
     problems: list[Problem] = []
-    for pod in stage.pods:
-        sources = Sources(stage, pod, NOWHERE)
+    for pod in workload.pods:
+        sources = Sources(workload, pod, NOWHERE)
         for container in containers(pod):
             try:
                 container_env(sources, container)
@@ -37,18 +37,20 @@ def source_problems(stage: Stage) -> list[Problem]:
 
 
 def checked_volumes(
-    stage: Stage, sandboxes: Mapping[str, Sandbox], folders: Mapping[str, Path]
+    workload: Workload, sandboxes: Mapping[str, Sandbox], folders: Mapping[str, Path]
 ) -> dict[str, dict[str, Volume]]:
-    """Volumes of each pod; InputError with everything that is wrong with the stage. folders: in place of claims, by name."""
+    """The volumes of each pod, by names of pod and volume; InputError with every problem of the workload.
+
+    folders: the folders of this machine that take the place of claims, by the claim's name."""
     made: dict[str, dict[str, Volume]] = {}
     problems: list[Problem] = []
-    for pod in stage.pods:
+    for pod in workload.pods:
         name = pod_name(pod)
         try:
             made[name] = pod_volumes(pod, sandboxes[name].node, folders)
         except InputError as error:
             problems += error.problems
-    problems += source_problems(stage)
+    problems += source_problems(workload)
     if not problems:
         problems += _unused(folders, (volume for volumes in made.values() for volume in volumes.values()))
     if problems:

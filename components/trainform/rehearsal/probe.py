@@ -1,4 +1,5 @@
-"""`--probe`: small programs take the place of the training script, and know from the plan what world must form."""
+"""`--probe`: small programs take the place of the training script. Variables tell them which world the plan expects to
+form."""
 
 from __future__ import annotations
 
@@ -8,11 +9,11 @@ import json
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from trainform.catalog import defaults
+from trainform import defaults
 from trainform.errors import InputError, Problem
-from trainform.plan.launch import COMMAND_SCRIPT
+from trainform.plan.launch.launch import COMMAND_SCRIPT
 from trainform.plan.model import Plan, Pod, RolePlan
-from trainform.rehearsal.stage import Stage, planned_name
+from trainform.rehearsal.workload import Workload, planned_name
 from trainform.spec.launchers import Launcher
 
 PROGRAMS = Path(__file__).parent / "probes"
@@ -24,8 +25,10 @@ WATCH = "probe_watch.py"
 
 @dataclasses.dataclass(frozen=True)
 class Probe:
-    """What takes the place of the script. ordered: the plan gives the ranks. watched: the launcher's agents meet before they start
-    any script, so a second program looks after the launcher and says who is missing."""
+    """The program in the place of the script.
+
+    ordered: the plan decides the ranks. watched: the launcher's agents meet before they start any script, so a second
+    program watches the launcher and names the nodes that are missing."""
 
     program: str
     arguments: tuple[str, ...] = ()
@@ -41,29 +44,33 @@ PROBES = {
     "tensorflow": Probe("probe_tensorflow.py"),
     "command": Probe("probe_torch.py", ("--with", "torch")),
 }
-"""By the launcher's name."""
+"""The probe of each launcher, by the launcher's name."""
 
-ONE_PER_POD = frozenset({"command", "tensorflow"})  # what such a process starts of its own is its own business
+ONE_PER_POD = frozenset(
+    {"command", "tensorflow"}
+)  # the plan does not know which processes such a program starts itself
 
 
-def probed(stage: Stage, plan: Plan, launcher: Launcher, seconds: float = SECONDS) -> Stage:
-    """The stage with the probe in place of the script in every pod that is launched; other pods run what they run.
+def probed(workload: Workload, plan: Plan, launcher: Launcher, seconds: float = SECONDS) -> Workload:
+    """The workload with the probe in the place of the script in every launched pod; the other pods stay as they are.
 
-    seconds: how long the world may take to form. InputError for a role whose own command the launcher does not start."""
+    seconds: how long the world may take to form. InputError for a role whose own command the launcher does not
+    start."""
     if problems := [_unreachable(role) for role in plan.roles if role.launched and not _replaceable(plan, role)]:
         raise InputError(problems)
     variables = expectations(plan)
-    pods = tuple(_probed_pod(pod, plan, launcher, variables, seconds) for pod in stage.pods)
-    return dataclasses.replace(stage, pods=pods, config_maps={**stage.config_maps, CONFIG_MAP: programs()})
+    pods = tuple(_probed_pod(pod, plan, launcher, variables, seconds) for pod in workload.pods)
+    return dataclasses.replace(workload, pods=pods, config_maps={**workload.config_maps, CONFIG_MAP: programs()})
 
 
 def programs() -> dict[str, str]:
-    """The probes' texts by file name; they import one another from the folder they stand in."""
+    """The probes' programs by file name; they import one another from the folder that holds them."""
     return {path.name: path.read_text(encoding="utf-8") for path in sorted(PROGRAMS.glob("probe_*.py"))}
 
 
 def expectations(plan: Plan) -> dict[str, dict[str, str]]:
-    """TRAINFORM_EXPECT_* for each launched role: what the probes compare with what they find."""
+    """The variables TRAINFORM_EXPECT_* of each launched role, which the probes compare with the world that they
+    find."""
     if plan.launcher == "tensorflow":
         return {role.name: _cluster(plan) | _task(role) for role in plan.roles if role.launched}
     world = _world(plan)
@@ -71,7 +78,8 @@ def expectations(plan: Plan) -> dict[str, dict[str, str]]:
 
 
 def probe_args(launcher: Launcher) -> tuple[str, ...]:
-    """The container's arguments with the probe in place of the script or program; the launcher's own options stay."""
+    """The container's arguments with the probe in the place of the script or program. The launcher's own options
+    stay."""
     probe = PROBES[launcher.kind]
     words = (f"{MOUNT}/{probe.program}", *probe.arguments)
     if launcher.script is not None:
@@ -83,13 +91,14 @@ def probe_args(launcher: Launcher) -> tuple[str, ...]:
 
 
 def _interpreter(command: list[str]) -> str:
-    """The user's own Python where the program is one: an image may have several, and one of them the framework."""
+    """The user's program if it is a Python, else `python3`: an image may have several Pythons, and only one with the
+    framework."""
     is_python = bool(command) and PurePosixPath(command[0]).name.startswith("python")
     return command[0] if is_python else "python3"
 
 
 def _world(plan: Plan) -> dict[str, str]:
-    """What a world of ranks must look like."""
+    """The variables that describe the expected world of ranks."""
     pods = _nodes(plan)
     slots = {pod.name: _processes(plan, pod, place) for place, pod in enumerate(pods)}
     variables = {
@@ -108,7 +117,7 @@ def _world(plan: Plan) -> dict[str, str]:
 
 
 def _nodes(plan: Plan) -> list[Pod]:
-    """Pods of the world, in order of rank; in an elastic job those that there are now."""
+    """The pods of the world in order of rank; in an elastic job the pods that exist at the beginning."""
     ranked = {role.name for role in plan.ranked}
     return [
         pod for pod in plan.pods() if pod.role in ranked and (pod.rank is not None or plan.world.bounds is not None)
@@ -116,20 +125,20 @@ def _nodes(plan: Plan) -> list[Pod]:
 
 
 def _processes(plan: Plan, pod: Pod, place: int) -> int:
-    """Processes on a node: by the hostfile, else as its launcher is told."""
+    """The number of processes on a node: from the hostfile, else from the variable that the launcher reads."""
     if plan.launcher in ONE_PER_POD:
         return 1
     if plan.hosts:
         return plan.hosts[place].slots
     role = next(role for role in plan.roles if role.name == pod.role)
-    said = _value((role,), "NPROC_PER_NODE")
-    if said is not None and said.isdigit():
-        return int(said)
+    user_set = _value((role,), "NPROC_PER_NODE")
+    if user_set is not None and user_set.isdigit():
+        return int(user_set)
     return 1 if role.accelerators is None else role.accelerators[1]
 
 
 def _cluster(plan: Plan) -> dict[str, str]:
-    """Tasks of TensorFlow's cluster by type; the evaluator is outside of it."""
+    """The number of tasks in TensorFlow's cluster, by type; the evaluator is not part of the cluster."""
     counts: dict[str, int] = {}
     for pod in _nodes(plan):
         role = next(role for role in plan.roles if role.name == pod.role)
@@ -144,7 +153,7 @@ def _task(role: RolePlan) -> dict[str, str]:
 
 
 def _value(roles: tuple[RolePlan, ...], name: str) -> str | None:
-    """The text of a variable in the first role that has it."""
+    """The text of a variable in the first role that has it; None where no role has it as text."""
     values = (variable.value for role in roles for variable in role.env if variable.name == name)
     return next((value for value in values if isinstance(value, str)), None)
 
@@ -154,7 +163,7 @@ def _starts(role: RolePlan, script: str) -> bool:
 
 
 def _replaceable(plan: Plan, role: RolePlan) -> bool:
-    """Whether the probe can stand where the role's own words stand: a command of its own is no part of a launcher's world."""
+    """True if a probe can take the place of what the role runs. A launcher does not start a role's own command."""
     return plan.launcher in ONE_PER_POD or not _starts(role, COMMAND_SCRIPT)
 
 
@@ -178,12 +187,12 @@ def _probed_pod(
     changed["spec"].setdefault("volumes", []).append({"name": CONFIG_MAP, "configMap": {"name": CONFIG_MAP}})
     main = changed["spec"]["containers"][0]
     main.setdefault("volumeMounts", []).append({"name": CONFIG_MAP, "mountPath": MOUNT, "readOnly": True})
-    # on the host network the hostname is the node's, so the pod is told its own name
-    told = variables[role.name] | {
+    # on the host network the hostname is the node's, so a variable tells the pod its own name
+    expected = variables[role.name] | {
         "TRAINFORM_EXPECT_NAME": planned_name(pod),
         "TRAINFORM_PROBE_TIMEOUT": f"{seconds:g}",
     }
-    main.setdefault("env", []).extend({"name": key, "value": value} for key, value in told.items())
+    main.setdefault("env", []).extend({"name": key, "value": value} for key, value in expected.items())
     if _starts(role, defaults.LAUNCH_SCRIPT) or _starts(role, COMMAND_SCRIPT):
         main["args"] = list(probe_args(launcher))
         if PROBES[plan.launcher].watched:

@@ -1,4 +1,4 @@
-"""Where a stage comes from: a plan alone, or the pods that a cluster's controller has made of it."""
+"""Workloads from a plan alone, or from the pods that the operator's controller has made in a cluster."""
 
 from __future__ import annotations
 
@@ -7,24 +7,27 @@ import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from trainform import defaults
 from trainform.backends.endings import ends_by
-from trainform.backends.job import BACKENDS, job_manifests
-from trainform.catalog import defaults
+from trainform.backends.table import BACKENDS
 from trainform.cluster.read import Cluster
 from trainform.errors import ClusterError
-from trainform.identity.files import identity_files
 from trainform.manifests.objects import pod_selector
-from trainform.manifests.ssh import identity
+from trainform.manifests.ssh import ssh_names
 from trainform.plan.model import Plan
-from trainform.rehearsal.references import CONFIG_MAP, SECRET, Reference, references
-from trainform.rehearsal.stage import Stage, labels_of, planned_name, pod_name, selects
+from trainform.rehearsal.kubelet.references import CONFIG_MAP, SECRET, Reference, references
+from trainform.rehearsal.workload import Workload, labels_of, planned_name, pod_name, selects
+from trainform.render import job_manifests
+from trainform.ssh.files import identity_files
 
 STAND_IN = "stand-in-of-this-rehearsal"
 
 
-def from_plan(plan: Plan) -> Stage:
-    """The pods as the operator's controller would make them. A Secret or ConfigMap that is not the job's own is not on this machine:
-    a stand-in takes its place, and a note says so."""
+def from_plan(plan: Plan) -> Workload:
+    """The pods as the operator's controller would make them.
+
+    Secrets and ConfigMaps that are not the job's own do not exist on this machine: stand-ins take their place, and the
+    notes name them."""
     manifests = job_manifests(plan)
     bodies = [manifest.body for manifest in manifests]
     pods, further = BACKENDS[plan.backend].pods(plan, manifests)
@@ -36,7 +39,7 @@ def from_plan(plan: Plan) -> Stage:
         if not reference.optional and reference.name not in (known if reference.kind == SECRET else config_maps)
     ]
     stand_ins = {kind: _stand_ins(missing, kind) for kind in (CONFIG_MAP, SECRET)}
-    return Stage(
+    return Workload(
         experiment=plan.experiment,
         namespace=plan.namespace,
         pods=tuple(pods),
@@ -46,25 +49,30 @@ def from_plan(plan: Plan) -> Stage:
         services=(*_of_kind(bodies, "Service"), *_operator_services(plan, pods)),
         ends_with=_ending_pods(plan, pods),
         restarts=_restarts(plan),
-        notes=tuple(_told(kind, name, data) for kind, named in stand_ins.items() for name, data in named.items()),
+        notes=tuple(
+            _stand_in_note(kind, name, data) for kind, named in stand_ins.items() for name, data in named.items()
+        ),
         agent=plan.naming.agent,
+        lookup_containers=BACKENDS[plan.backend].LOOKUP_CONTAINERS,
     )
 
 
-def from_cluster(cluster: Cluster, plan: Plan) -> Stage:
-    """The live pods of the plan's revision, with the ConfigMaps, Secrets and Services that they use; ClusterError where the job has none."""
+def from_cluster(cluster: Cluster, plan: Plan) -> Workload:
+    """The live pods of the plan's revision, with the ConfigMaps, Secrets and Services that they use.
+
+    ClusterError where the job has no pods, or where one of these objects must not be read."""
     selector = {**pod_selector(plan.experiment), defaults.REVISION_LABEL: plan.revision}
     found = cluster.find_all("Pod", plan.namespace, selector)
     pods = sorted((pod for pod in found if "deletionTimestamp" not in pod["metadata"]), key=pod_name)
     if not pods:
         raise ClusterError(
-            f"{cluster.called} has no pods of {plan.namespace}/{plan.job}",
+            f"{cluster.cluster_name} has no pods of {plan.namespace}/{plan.job}",
             "apply it with `pulumi up`, and look with `kubectl get pods`; without --from-cluster the plan's own pods are taken",
         )
     read = {(reference.kind, reference.name): reference for reference in references(pods)}
     bodies = {key: _read(cluster, plan.namespace, reference) for key, reference in read.items()}
     present = {key: body for key, body in bodies.items() if body is not None}
-    return Stage(
+    return Workload(
         experiment=plan.experiment,
         namespace=plan.namespace,
         pods=tuple(pods),
@@ -79,11 +87,13 @@ def from_cluster(cluster: Cluster, plan: Plan) -> Stage:
         restarts=_restarts(plan),
         notes=() if len(pods) == plan.totals.pods else (f"the cluster has {len(pods)} of {plan.totals.pods} pods",),
         agent=plan.naming.agent,
+        lookup_containers=BACKENDS[plan.backend].LOOKUP_CONTAINERS,
     )
 
 
 def _operator_services(plan: Plan, pods: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Where the operator makes a Service for each pod: headless ones that are called like the pods. With an agent it makes none."""
+    """The headless Services that an operator makes for its pods, one for each pod with the pod's name. An operator with
+    an agent makes none."""
     if not plan.naming.own_service and plan.naming.agent is None:
         for pod in pods:
             spec = {"clusterIP": "None", "selector": labels_of(pod)}
@@ -91,39 +101,42 @@ def _operator_services(plan: Plan, pods: Iterable[dict[str, Any]]) -> Iterator[d
 
 
 def secret_data(body: Mapping[str, Any]) -> dict[str, bytes]:
-    """The values of a Secret; `stringData` goes before `data`, as with the API server."""
+    """The values of a Secret, by key. `stringData` takes precedence over `data`, as with the API server."""
     data = {key: base64.b64decode(value) for key, value in body.get("data", {}).items()}
     return data | {key: value.encode() for key, value in body.get("stringData", {}).items()}
 
 
 def _ssh(plan: Plan) -> dict[str, dict[str, bytes]]:
-    """The SSH identity with keys of this rehearsal alone: those of the job follow from the stack's secret, which no plan knows."""
+    """The SSH identity with keys that are made for this rehearsal: the job's keys follow from the stack's secret, which
+    a plan does not hold."""
     if plan.ssh is None:
         return {}
-    files = identity_files(identity(plan), secrets.token_hex(), plan.ssh.rotation)
+    files = identity_files(ssh_names(plan), secrets.token_hex(), plan.ssh.rotation)
     return {plan.ssh.secret: {name: text.encode() for name, text in files.items()}}
 
 
 def _read(cluster: Cluster, namespace: str, reference: Reference) -> Mapping[str, Any] | None:
-    """The object, None where there is none: the pods that need it are told of it together."""
+    """The object; None where it does not exist, so that all missing objects are reported together. ClusterError where
+    reading is forbidden."""
     found = cluster.get(reference.kind, reference.name, namespace)
     if not found.readable:
         raise ClusterError(
-            f"{cluster.called} does not let you read the {reference.kind} {namespace}/{reference.name} of the job's pods",
+            f"{cluster.cluster_name} does not let you read the {reference.kind} {namespace}/{reference.name} of the job's pods",
             f"ask for `get` on {reference.kind.lower()}s in {namespace}, or rehearse without --from-cluster",
         )
     return found.body
 
 
 def _ending_pods(plan: Plan, pods: Iterable[dict[str, Any]]) -> frozenset[str]:
-    """Pods of the role that is to end the job, where its success does end it; none: all have to succeed."""
+    """The pods whose success ends the job; empty where all pods have to succeed."""
     role = plan.ending_role if ends_by(plan.ending_role, plan.ends_with) else None
     planned = {pod.name for pod in plan.pods() if pod.role == role}
     return frozenset(pod_name(pod) for pod in pods if planned_name(pod) in planned)
 
 
 def _restarts(plan: Plan) -> int:
-    """Of the role that allows the most; the operator's number is that at which it gives up."""
+    """How often a pod may be restarted, by the role that allows the most. The operators' `max_retry` counts the last
+    failure too."""
     return max(role.max_retry for role in plan.roles) - 1
 
 
@@ -132,7 +145,7 @@ def _of_kind(bodies: Iterable[dict[str, Any]], kind: str) -> list[dict[str, Any]
 
 
 def _stand_ins(missing: Iterable[Reference], kind: str) -> dict[str, dict[str, str]]:
-    """Something under every key that is asked for."""
+    """A stand-in for each missing object, with a value under every key that the pods read."""
     made: dict[str, dict[str, str]] = {}
     for reference in missing:
         if reference.kind == kind:
@@ -140,6 +153,6 @@ def _stand_ins(missing: Iterable[Reference], kind: str) -> dict[str, dict[str, s
     return made
 
 
-def _told(kind: str, name: str, data: Mapping[str, str]) -> str:
+def _stand_in_note(kind: str, name: str, data: Mapping[str, str]) -> str:
     gets = f"{', '.join(data)} = {STAND_IN}" if data else "it is empty"
-    return f"{kind} {name} is not on this machine, a stand-in takes its place: {gets}"
+    return f"{kind} {name} is not on this machine, so a stand-in takes its place: {gets}"

@@ -1,4 +1,4 @@
-"""The only room that imports Pulumi: rendered manifests become registered resources."""
+"""Rendered manifests become registered resources of Pulumi."""
 
 from trainform.resources.components import Rendezvous, RoleGroup, SharedStorage, TrainingQueue
 from trainform.resources.platform import Platform

@@ -1,57 +1,68 @@
-"""A manifest becomes a resource: tokens, waits, replacement and retention in one place.
+"""Manifests as Pulumi resources: their type tokens, options, provider and the errors of a program.
 
-The objects are registered with their Pulumi token and not through `pulumi_kubernetes.core.v1`, whose import alone takes 0.45 s.
+The objects are registered by their type token and not through `pulumi_kubernetes.core.v1`, because that import alone takes 0.45 s.
 """
 
 from __future__ import annotations
 
 import contextlib
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
 import pulumi
+from pulumi.resource import DependencyResource
+from pulumi.runtime.stack import ResourceRegistrationFailed
 
 from trainform.errors import TrainformError
+from trainform.escaping import escaped
 from trainform.manifests.manifest import Manifest, resource_name
 from trainform.resources.hooks import hooks_of
 from trainform.spec.environment import Environment
 
 
 def provider_version() -> str:
-    """The provider that belongs to the SDK in use; said with every resource, so that no other is taken by chance."""
+    """The version of the installed SDK, which is the provider's too. Every resource names it, so that the engine takes no other version."""
     return version("pulumi-kubernetes")
 
 
 def cluster_provider(component: pulumi.ComponentResource, environment: Environment) -> pulumi.ProviderResource | None:
-    """The provider of the environment's cluster, as a child of the component; None where the component was given one.
+    """A provider for the environment's cluster, as a child of the component; None if the component's options bring a provider.
 
-    So the objects are made where the preflight has looked. Providers from 4.29 on refuse to create what exists; a kept claim, and
-    what a killed `up` left, must be adopted, and what is not ours the preflight has refused (pulumi/pulumi-kubernetes#4278). A Secret is
-    changed in place: a provider without that setting deletes it first at a rotation of keys, and pods that start then have none.
+    With it the objects are created in the cluster that the preflight has checked. Providers since 4.29 refuse to create an object that exists
+    (pulumi/pulumi-kubernetes#4278), but a kept claim and the objects of a killed `up` must be adopted; the preflight has refused objects
+    of other owners before. Secrets and ConfigMaps are changed in place: without these settings a rotation of keys deletes the Secret first, and
+    pods that start at that moment have no keys, and each change deletes the record of what is deployed.
     """
     if component.get_provider("kubernetes:core/v1:Service") is not None:
         return None
     context = environment.cluster.context
-    settings = {"upsertExistingObjects": "true", "enableSecretMutable": "true"} | (
-        {} if context is None else {"context": context}
-    )
+    settings = {
+        **dict.fromkeys(("upsertExistingObjects", "enableSecretMutable", "enableConfigMapMutable"), "true"),
+        **({} if context is None else {"context": context}),
+    }
     options = pulumi.ResourceOptions(parent=component, version=provider_version())
     return pulumi.ProviderResource("kubernetes", f"{component._name}-cluster", settings, options)
 
 
 @contextlib.contextmanager
-def told() -> Iterator[None]:
-    """Errors of ours as `pulumi.RunError`, which the engine prints without a stack trace."""
+def as_run_error() -> Iterator[None]:
+    """Raise errors of trainform in the block as `pulumi.RunError`, which the engine prints without a stack trace."""
     try:
         yield
     except TrainformError as error:
         raise pulumi.RunError("\n".join(["", *error.lines()])) from None
 
 
+def show_warnings(warnings: Iterable[str], component: pulumi.Resource) -> None:
+    """Show what the environment's rules find without being a problem among the diagnostics of a preview and an `up`."""
+    for text in warnings:
+        pulumi.log.warn(escaped(text), component)
+
+
 def token(api_version: str, kind: str, patch: bool = False) -> str:
-    """`kubernetes:core/v1:Service`; a patch sets its own fields on an object that somebody else made."""
+    """The Pulumi type of an object: `kubernetes:core/v1:Service`. The type of a patch changes only its own fields of an object that exists."""
     group_version = api_version if "/" in api_version else f"core/{api_version}"
     return f"kubernetes:{group_version}:{kind}{'Patch' if patch else ''}"
 
@@ -60,34 +71,61 @@ def register(
     manifest: Manifest,
     parent: pulumi.Resource,
     provider: pulumi.ProviderResource | None,
-    depends_on: Sequence[pulumi.Resource] = (),
+    owner: str,
+    depends_on: Sequence[pulumi.Input[pulumi.Resource]] = (),
     spec_inputs: Mapping[str, pulumi.Input[Any]] | None = None,
     secrets: Mapping[str, pulumi.Input[Any]] | None = None,
 ) -> pulumi.CustomResource:
-    """Register one object under its parent; without a provider it takes the parent's. `spec_inputs` puts outputs of other resources in
-    place of fields of the spec, `secrets` values in place of masked fields of the object: state holds them encrypted."""
+    """Register one object as a child of `parent` and return the resource.
+
+    provider: if it is None, the object is made by the parent's provider. owner: the job or the component whose name begins the resource's
+    name. spec_inputs: outputs of other resources that replace fields of the spec. secrets: values that replace masked fields of the object;
+    the state holds them encrypted.
+    """
     body = copy.deepcopy(manifest.body) | dict(secrets if secrets is not None else {})
     api_version, kind = body["apiVersion"], body["kind"]
+    if manifest.is_record:  # `trainform render` prints no version, so that what it prints is the same in each
+        body["data"]["version"] = version("trainform")
     if spec_inputs:
         body["spec"] |= spec_inputs
+    name = resource_name(owner, manifest)
     options = pulumi.ResourceOptions(
         parent=parent,
         provider=provider,
         version=provider_version(),
-        # a job's accelerators must be free before the next revision can be placed
+        # the old job must free its accelerators before the pods of the next revision can be scheduled
         delete_before_replace=True if manifest.is_job else None,
         retain_on_delete=True if manifest.keep else None,
         # the API server turns stringData into data
         additional_secret_outputs=["data", *secrets] if secrets is not None else None,
-        hooks=hooks_of(manifest),
-        # ordering only: a property that came from a claim or Service would replace the job with it
+        hooks=hooks_of(manifest, f"{parent.pulumi_resource_type}::{name}"),
+        # dependencies give the order alone: with a property of a claim or a Service the job would be replaced whenever that object is
         depends_on=list(depends_on),
     )
-    name = resource_name(parent._name, manifest)
     return pulumi.CustomResource(token(api_version, kind, manifest.patch), name, body, options)
 
 
-def once_made(resource: pulumi.CustomResource, value: str) -> pulumi.Output[str]:
-    """The value, unknown until the resource is there: the first preview then does not ask webhooks about what refers to it, and `up` and
-    `destroy` keep the order."""
+def after_attempt(resource: pulumi.CustomResource, parent: pulumi.Resource) -> pulumi.Output[pulumi.Resource]:
+    """The child of `parent` for `depends_on` of a resource that the engine shall skip if the child fails.
+
+    With `pulumi up --continue-on-error` a dependency on a child that failed ends the whole program with a traceback, and other jobs of the
+    program are not made. A dependency on its URN does not, and the engine skips the resource.
+    """
+
+    async def waited() -> pulumi.Resource:
+        try:
+            await resource.urn.future()
+        except ResourceRegistrationFailed:
+            urn = pulumi.create_urn(resource.pulumi_resource_name, resource.pulumi_resource_type, parent)
+            return DependencyResource(str(await urn.future()))
+        return resource
+
+    return pulumi.Output.from_input(waited())
+
+
+def output_after(resource: pulumi.CustomResource, value: str) -> pulumi.Output[str]:
+    """The value as an output that is unknown until the resource exists.
+
+    The first preview then does not send objects that refer to it to the webhooks, and `up` and `destroy` keep the order.
+    """
     return resource.id.apply(lambda _: value)

@@ -1,6 +1,6 @@
-"""The parts of a job alone, for Pulumi programs that bring their own job.
+"""The components that a job is made of; alone they serve Pulumi programs with a job object of their own.
 
-Each checks its input and the live cluster first, as `TrainingJob` does, and makes its objects on the environment's cluster unless
+Each component checks its input and the live cluster first, as `TrainingJob` does. It makes its objects on the environment's cluster unless
 `opts` brings a Kubernetes provider.
 """
 
@@ -11,29 +11,35 @@ from collections.abc import Mapping
 from typing import Any
 
 import pulumi
+from pydantic import Field
 
-from trainform.backends.job import BACKENDS, job_manifests, plan_job
 from trainform.backends.queues import CRDS, queue_manifest
+from trainform.backends.table import BACKENDS
+from trainform.check import check_environment, check_experiment, type_problems, with_own
 from trainform.cluster.preflight import check_objects
-from trainform.cluster.read import Cluster
 from trainform.errors import InputError, Problem
-from trainform.examine import resolve, resolve_environment, with_own
-from trainform.manifests.manifest import Manifest, ownership, stamped
+from trainform.manifests.manifest import Manifest, ownership, with_own_annotations
 from trainform.manifests.merge_patch import merge_patch
 from trainform.manifests.objects import claim, launch_files, rendezvous_service
 from trainform.plan.build import plan_claim, queue_amounts
 from trainform.plan.model import QueuePlan
-from trainform.resources.apply import cluster_provider, register, told
+from trainform.resources.apply import as_run_error, cluster_provider
+from trainform.resources.part import Part
+from trainform.resources.preflight import preflight
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
+from trainform.spec.load import parse
+from trainform.spec.model import Model
+from trainform.spec.names import LabelKey, LabelValue, ServiceLabel
 from trainform.spec.queues import QueueRequest
 from trainform.spec.storage import ClaimRequest
 
 
-class TrainingQueue(pulumi.ComponentResource):
-    """A Volcano Queue called like the component. `queue` is its name, known only once it is open."""
+class TrainingQueue(Part):
+    """A Volcano Queue with the name of the component."""
 
     queue: pulumi.Output[str]
+    """Name of the queue, known when the queue is open."""
 
     def __init__(
         self,
@@ -42,21 +48,29 @@ class TrainingQueue(pulumi.ComponentResource):
         environment: Environment | str,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
-        with told():
-            environment = with_own(resolve_environment(environment), queues={name: request})
+        """name: name of the component, and of the queue in the cluster.
+        request: the fields of the queue.
+        environment: the environment, as a model, by its name in `stacks/environments` or by the path of its file.
+        opts: options of the resource. The objects are made on the cluster of the environment, unless they bring a Kubernetes provider.
+        """
+        with as_run_error():
+            environment = with_own(check_environment(environment).checked(), queues={name: request})
             plan = QueuePlan(name, request, queue_amounts(request, environment))
-            manifest = stamped(queue_manifest(plan, ownership(name, environment=environment.name)))
-            check_objects(Cluster(environment.cluster.context), [manifest], CRDS)
-        super().__init__("trainform:index:TrainingQueue", name, None, opts)
-        resource = register(manifest, self, cluster_provider(self, environment))
-        self.queue = resource.id.apply(lambda _: name)
-        self.register_outputs({"queue": self.queue})
+            manifest = with_own_annotations(queue_manifest(plan, ownership(name, environment=environment.name)))
+            preflight(lambda cluster: check_objects(cluster, [manifest], CRDS), environment)
+        self._register(name, request.user_set() | {"environment": environment.name}, opts)
+        self._set_outputs(self._outputs(self._register_objects([manifest], cluster_provider(self, environment), name)))
+
+    def _outputs(self, names: Mapping[str, pulumi.Output[str]]) -> dict[str, Any]:
+        (queue,) = names.values()
+        return {"queue": queue}
 
 
-class SharedStorage(pulumi.ComponentResource):
-    """Claims in the environment's namespace, by name. `claims` are their names, known only once they are made."""
+class SharedStorage(Part):
+    """Claims in the environment's namespace."""
 
-    claims: dict[str, pulumi.Output[str]]
+    claims: pulumi.Output[Mapping[str, str]]
+    """Names of the claims, by the keys of the input, known when the claims exist."""
 
     def __init__(
         self,
@@ -65,27 +79,41 @@ class SharedStorage(pulumi.ComponentResource):
         environment: Environment | str,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
-        with told():
-            environment = with_own(resolve_environment(environment), claims=dict(claims))
+        """name: name of the component; the names of its resources begin with it.
+        claims: the claims that are made, by their names in the cluster.
+        environment: the environment, as a model, by its name in `stacks/environments` or by the path of its file.
+        opts: options of the resource. The objects are made on the cluster of the environment, unless they bring a Kubernetes provider.
+        """
+        with as_run_error():
+            environment = with_own(check_environment(environment).checked(), claims=claims)
             labels = ownership(name, environment=environment.name)
-            manifests = {
-                key: stamped(claim(plan_claim(key, key, request, environment), environment.namespace.name, labels))
+            manifests = [
+                with_own_annotations(
+                    claim(plan_claim(key, key, request, environment), environment.namespace.name, labels)
+                )
                 for key, request in claims.items()
-            }
-            check_objects(Cluster(environment.cluster.context), list(manifests.values()))
-        super().__init__("trainform:index:SharedStorage", name, None, opts)
-        provider = cluster_provider(self, environment)
-        self.claims = {}
-        for key, manifest in manifests.items():
-            resource = register(manifest, self, provider)
-            self.claims[key] = resource.id.apply(lambda _, key=key: key)  # type: ignore[misc]
-        self.register_outputs({"claims": self.claims})
+            ]
+            preflight(lambda cluster: check_objects(cluster, manifests), environment)
+        inputs = {key: request.user_set() for key, request in claims.items()}
+        self._register(name, {"requests": inputs, "environment": environment.name}, opts)
+        self._set_outputs(self._outputs(self._register_objects(manifests, cluster_provider(self, environment), name)))
+
+    def _outputs(self, names: Mapping[str, pulumi.Output[str]]) -> dict[str, Any]:
+        return {"claims": {key.removeprefix("claim-"): claim for key, claim in names.items()}}
 
 
-class Rendezvous(pulumi.ComponentResource):
+class _Meeting(Model):
+    """What a program gives for a `Rendezvous`."""
+
+    name: ServiceLabel
+    selector: dict[LabelKey, LabelValue] = Field(min_length=1)
+
+
+class Rendezvous(Part):
     """A headless Service that gives each selected pod with `subdomain: <name>` the address `<pod>.<name>`, ready or not."""
 
     service: pulumi.Output[str]
+    """Name of the Service, known when the Service exists."""
 
     def __init__(
         self,
@@ -94,27 +122,41 @@ class Rendezvous(pulumi.ComponentResource):
         environment: Environment | str,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
-        with told():
-            environment = resolve_environment(environment)
+        """name: name of the component, and of the Service in the cluster.
+        selector: labels of the pods that get an address.
+        environment: the environment, as a model, by its name in `stacks/environments` or by the path of its file.
+        opts: options of the resource. The objects are made on the cluster of the environment, unless they bring a Kubernetes provider.
+        """
+        with as_run_error():
+            environment = check_environment(environment).checked()
+            problems = type_problems("selector", selector, Mapping, "a mapping", "write `{LABEL: VALUE}`")
+            if not problems:
+                problems = parse(_Meeting, {"name": name, "selector": dict(selector)}).problems
+            if problems:
+                raise InputError(problems)
             labels = ownership(name, environment=environment.name)
-            manifest = stamped(rendezvous_service(name, environment.namespace.name, dict(selector), labels))
-            check_objects(Cluster(environment.cluster.context), [manifest])
-        super().__init__("trainform:index:Rendezvous", name, None, opts)
-        resource = register(manifest, self, cluster_provider(self, environment))
-        self.service = resource.id.apply(lambda _: name)
-        self.register_outputs({"service": self.service})
+            manifest = with_own_annotations(
+                rendezvous_service(name, environment.namespace.name, dict(selector), labels)
+            )
+            preflight(lambda cluster: check_objects(cluster, [manifest]), environment)
+        self._register(name, {"selector": dict(selector), "environment": environment.name}, opts)
+        self._set_outputs(self._outputs(self._register_objects([manifest], cluster_provider(self, environment), name)))
+
+    def _outputs(self, names: Mapping[str, pulumi.Output[str]]) -> dict[str, Any]:
+        return {"service": names["service"]} if "service" in names else {}
 
 
-class RoleGroup(pulumi.ComponentResource):
+class RoleGroup(Part):
     """The pod template of one role, for a workload of your own, with the launch script that it mounts.
 
-    `template` is the pod template as a job of the environment's backend would hold it, `replicas` how many pods it is for. Addresses
-    in it are those of a job of the experiment: `Rendezvous` with the experiment's name makes the Service behind them, and `SshIdentity`
-    called `<experiment>-ssh`, with that service, the Secret that it mounts.
+    The addresses in the template are those of a job of the experiment. A `Rendezvous` with the experiment's name makes the Service for them;
+    an `SshIdentity` with the name `<experiment>-ssh` and that service makes the Secret that the template mounts.
     """
 
     template: pulumi.Output[dict[str, Any]]
+    """The pod template as a job of the experiment's backend would contain it."""
     replicas: pulumi.Output[int]
+    """Number of pods that the template is for."""
 
     def __init__(
         self,
@@ -124,40 +166,54 @@ class RoleGroup(pulumi.ComponentResource):
         role: str,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
-        with told():
-            experiment, environment = resolve(experiment, environment)
+        """name: name of the component; the name of the launch script in the cluster begins with it.
+        experiment: the experiment, as a model, by its name in `stacks/experiments` or by the path of its file.
+        environment: the environment, as a model, by its name in `stacks/environments` or by the path of its file.
+        role: name of the role in the experiment.
+        opts: options of the resource. The objects are made on the cluster of the environment, unless they bring a Kubernetes provider.
+        """
+        with as_run_error():
+            problems = type_problems("role", role, str, "text", "write the name of a role as text")
+            if problems:
+                raise InputError(problems)
+            job = check_experiment(experiment, environment).checked()
+            experiment, environment, plan = job.experiment, job.environment, job.plan
             if role not in experiment.roles:
                 known = ", ".join(experiment.roles)
-                raise InputError([Problem("role", role, f"is not a role of {experiment.name}", f"known: {known}")])
-            plan = plan_job(experiment, environment)
+                reason = f"the experiment {experiment.name} has no role of this name"
+                raise InputError([Problem("role", role, reason, f"known: {known}")])
             backend = BACKENDS[plan.backend]
-            pods = [made for made in backend.templates(plan, job_manifests(plan)) if made.role == role]
+            pods = [template for template in backend.templates(plan, job.manifests) if template.role == role]
             if len(pods) > 1:
-                reason = "has a template for each of its replicas (network.ports: per-replica)"
+                reason = "the role has a template for each of its replicas (network.ports: per-replica)"
                 raise InputError([Problem("role", role, reason, "use `TrainingJob`, or `ports: shared`")])
             if plan.by_name[role].stays:
-                reason = "has pods that stay up after a success, until their job ends (`stay.sh`), and a workload of your own has no such job"
+                reason = (
+                    "the role's pods keep running after a success until their job ends (`stay.sh`), "
+                    "and a workload of your own has no such job"
+                )
                 raise InputError([Problem("role", role, reason, "use `TrainingJob`, or `ports: shared`")])
             if not pods:
-                reason = f"has no replicas, and a job of the backend {plan.backend} holds no template for it"
+                reason = (
+                    f"the role has no replicas, and a job of the backend {plan.backend} contains no template for it"
+                )
                 raise InputError([Problem("role", role, reason, "give it replicas")])
-            script = stamped(_renamed(launch_files(plan, backend.files(plan)), f"{name}-{plan.revision}"))
-            check_objects(Cluster(environment.cluster.context), [script])
-        super().__init__("trainform:index:RoleGroup", name, None, opts)
+            script = with_own_annotations(_renamed(launch_files(plan, backend.files(plan)), f"{name}-{plan.revision}"))
+            preflight(lambda cluster: check_objects(cluster, [script]), environment)
+        user_set = experiment.roles[role].user_set()
+        self._register(name, {**user_set, "experiment": experiment.name, "environment": environment.name}, opts)
         template = pods[0].body
         volumes = template["spec"].get("volumes", [])
-        mounting = [
+        script_volumes = [
             volume["name"] for volume in volumes if volume.get("configMap", {}).get("name") == plan.launch_files
         ]
-        if mounting:
-            resource = register(script, self, cluster_provider(self, environment))
-            made = {"configMap": {"name": resource.id.apply(lambda _: script.body["metadata"]["name"])}}
-            template = merge_patch(template, {"spec": {"volumes": dict.fromkeys(mounting, made)}})
-        self.template = pulumi.Output.from_input(template)
-        self.replicas = pulumi.Output.from_input(pods[0].replicas)
-        self.register_outputs({"template": self.template, "replicas": self.replicas})
+        names = self._register_objects([script] if script_volumes else [], cluster_provider(self, environment), name)
+        for config_map in names.values():
+            volume = {"configMap": {"name": config_map}}
+            template = merge_patch(template, {"spec": {"volumes": dict.fromkeys(script_volumes, volume)}})
+        self._set_outputs({"template": template, "replicas": pods[0].replicas})
 
 
 def _renamed(manifest: Manifest, name: str) -> Manifest:
-    """The object under another name: the job of the same experiment may stand beside it."""
+    """The object under another name, since a job of the same experiment may exist beside it."""
     return dataclasses.replace(manifest, body=manifest.body | {"metadata": manifest.body["metadata"] | {"name": name}})

@@ -1,60 +1,48 @@
-"""What is done when the provider cannot make an object: the reason in words, or another attempt."""
+"""Error hooks: what happens when the provider fails to create an object, an explanation or another attempt."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 import pulumi
 
-from trainform.catalog import defaults
+from trainform import defaults
+from trainform.cluster.queues import QUEUES, UNOPENED_FIX
 from trainform.escaping import escaped
 from trainform.manifests.manifest import Manifest
-
-Answer = Callable[[str, pulumi.ErrorHookArgs], bool]
-"""Given the object's name and the errors so far, the last one first: whether to try again."""
+from trainform.resources.preflight import mocked
 
 ATTEMPTS = 10
 AGAIN_SECONDS = 1.0
 
 
-def hooks_of(manifest: Manifest) -> pulumi.ResourceHookBinding | None:
-    """The hooks of the object's kind, None where there are none."""
-    kind, name = manifest.body["kind"], manifest.body["metadata"]["name"]
-    answer = None if manifest.patch else _ANSWERS.get(kind)
-    if answer is None:
+def hooks_of(manifest: Manifest, resource: str) -> pulumi.ResourceHookBinding | None:
+    """The error hooks of the object; None if no failure of its creation needs an explanation or another attempt. `resource` is the name of no
+    other resource of the program: the engine takes each name of a hook once, and objects of two namespaces may be called alike."""
+    if manifest.patch or mocked() or not manifest.late_refusals:
         return None
-    hook = pulumi.ErrorHook(f"{kind.lower()}-{name}", lambda failed: answer(name, failed))
-    return pulumi.ResourceHookBinding(on_error=[hook])
+    kind, name = manifest.body["kind"], manifest.body["metadata"]["name"]
+
+    def again(failed: pulumi.ErrorHookArgs) -> bool:
+        if kind == "Queue":
+            _explain_closed_queue(name, failed)
+        return _is_late(manifest.late_refusals, failed)
+
+    return pulumi.ResourceHookBinding(on_error=[pulumi.ErrorHook(resource, again)])
 
 
-def _unmade_queue(name: str, failed: pulumi.ErrorHookArgs) -> bool:
-    """The provider calls a wait that ran out "timed out waiting for the condition"; this says what was waited for."""
+def _explain_closed_queue(name: str, failed: pulumi.ErrorHookArgs) -> None:
+    """Log what a wait was for if it timed out: the provider's own error is "timed out waiting for the condition"."""
     if any("timed out" in error for error in failed.errors):
         reason = f"the queue {name} has not opened within {defaults.QUEUE_OPEN_SECONDS} s; "
-        fix = "Volcano's controller does that: look at the volcano-controllers deployment and its log, then run this again"
+        fix = f"{QUEUES}'s controller opens queues: {UNOPENED_FIX}, then run this again"
         pulumi.log.error(escaped(reason + fix))
-    return _late_parent(name, failed)
 
 
-def _late(*refusals: tuple[str, ...]) -> Answer:
-    """Webhooks look for what an object refers to in caches of their own, which learn of it a moment after it was made. refusals: words
-    of theirs; those of a tuple come together."""
-
-    def answer(name: str, failed: pulumi.ErrorHookArgs) -> bool:
-        late = any(all(word in failed.errors[0] for word in words) for words in refusals)
-        if not late or len(failed.errors) >= ATTEMPTS:
-            return False
-        time.sleep(AGAIN_SECONDS)
-        return True
-
-    return answer
-
-
-# Words of Volcano's, but for those of a TrainJob: they are Trainer's and Kueue's
-_late_parent = _late(("failed to get parent queue", "not found"))
-_ANSWERS: dict[str, Answer] = {
-    "Queue": _unmade_queue,
-    "Job": _late(("unable to find job queue",), ("can only submit job to queue with state `Open`",)),
-    "TrainJob": _late(("untime", "not found")),
-}
+def _is_late(refusals: tuple[tuple[str, ...], ...], failed: pulumi.ErrorHookArgs) -> bool:
+    """True, after a pause, if a webhook has refused the object because it does not yet see another object that was just created."""
+    late = any(all(word in failed.errors[0] for word in words) for words in refusals)
+    if not late or len(failed.errors) >= ATTEMPTS:
+        return False
+    time.sleep(AGAIN_SECONDS)
+    return True

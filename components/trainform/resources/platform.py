@@ -1,4 +1,4 @@
-"""Platform: what the environment's own stack holds."""
+"""The component `Platform`: the objects of an environment's own stack."""
 
 from __future__ import annotations
 
@@ -7,30 +7,36 @@ from typing import Any
 
 import pulumi
 
-from trainform.backends import platform_manifests
 from trainform.backends.queues import CRDS
+from trainform.check_platform import check_platform
 from trainform.cluster.preflight import check_objects
-from trainform.cluster.read import Cluster
-from trainform.examine import resolve_environment
 from trainform.manifests.manifest import Manifest
-from trainform.resources.apply import cluster_provider, once_made, register, told
+from trainform.resources.apply import as_run_error, cluster_provider, output_after, register, show_warnings
+from trainform.resources.preflight import preflight
 from trainform.spec.environment import Environment
 
 
 class Platform(pulumi.ComponentResource):
-    """Namespace, queues, priority classes and shared claims of one environment. Errors as for `TrainingJob`."""
+    """Namespace, queues, priority classes and shared claims of one environment. It fails as `TrainingJob` does."""
 
     namespace: pulumi.Output[str]
+    """Name of the namespace."""
     queues: pulumi.Output[list[str]]
+    """Names of the queues."""
     kept_claims: pulumi.Output[list[str]]
-    """Claims that `pulumi destroy` leaves."""
+    """Names of the claims that `pulumi destroy` does not delete."""
 
     def __init__(self, name: str, environment: Environment | str, opts: pulumi.ResourceOptions | None = None) -> None:
-        with told():
-            environment = resolve_environment(environment)
-            manifests = platform_manifests(environment)
-            check_objects(Cluster(environment.cluster.context), manifests, CRDS)
+        """name: name of the component; the names of its resources begin with it.
+        environment: the environment, as a model, by its name in `stacks/environments` or by the path of its file.
+        opts: options of the resource. The objects are made on the cluster of the environment, unless they bring a Kubernetes provider.
+        """
+        with as_run_error():
+            rendered = check_platform(environment).checked()
+            environment, manifests = rendered.environment, rendered.manifests
+            preflight(lambda cluster: check_objects(cluster, manifests, CRDS), environment)
         super().__init__("trainform:index:Platform", name, None, opts)
+        show_warnings(rendered.warnings, self)
         provider = cluster_provider(self, environment)
         registered: dict[str, pulumi.CustomResource] = {}
         for manifest in manifests:
@@ -38,6 +44,7 @@ class Platform(pulumi.ComponentResource):
                 manifest,
                 self,
                 provider,
+                name,
                 [resource for key, resource in registered.items() if key == "namespace"],
                 _parent_queue(manifest, registered),
             )
@@ -54,7 +61,10 @@ class Platform(pulumi.ComponentResource):
 def _parent_queue(
     manifest: Manifest, registered: Mapping[str, pulumi.CustomResource]
 ) -> Mapping[str, pulumi.Input[Any]]:
-    """The parent's name, where the parent is made here too: the manifests have parents first."""
+    """The field `parent` as an output of the parent queue if that is registered too, so that it is made first; otherwise empty.
+
+    The manifests list each parent before its children.
+    """
     name = manifest.body.get("spec", {}).get("parent")
     parent = registered.get(f"queue-{name}")
-    return {} if parent is None else {"parent": once_made(parent, name)}
+    return {} if parent is None else {"parent": output_after(parent, name)}

@@ -1,31 +1,31 @@
-"""A stack's config to its resources: what `stacks/__main__.py` calls."""
+"""The Pulumi program of a stack, from its config to its resources; `stacks/__main__.py` calls it."""
 
 from __future__ import annotations
 
 import pulumi
 
-from trainform.examine import examine, examine_environment
+from trainform.check import check_environment, check_experiment
 from trainform.project import project_root
-from trainform.resources.apply import told
+from trainform.resources.apply import as_run_error
 from trainform.resources.platform import Platform
 from trainform.resources.training_job import TrainingJob
 from trainform.spec.stack import NAMESPACE, run_number
 
 
 def run() -> None:
-    """An experiment and an environment make a job; an environment alone makes the environment's own stack."""
+    """Make a job if the config names an experiment and an environment, or the environment's own objects if it names an environment alone."""
     root = project_root()
     config = pulumi.Config(NAMESPACE)
     environment_name, experiment_name = config.require("environment"), config.get("experiment")
     component: TrainingJob | Platform
     if not experiment_name:
-        with told():
-            environment = examine_environment(environment_name, root).checked()
+        with as_run_error():
+            environment = check_environment(environment_name, root).checked()
         component = Platform(environment.name, environment)
     else:
-        with told():
+        with as_run_error():
             number = run_number(config.get("run"))
-            experiment, environment = examine(experiment_name, environment_name, number, root).checked()
-        component = TrainingJob(experiment.name, experiment, environment, number)
+            job = check_experiment(experiment_name, environment_name, number, root).checked()
+        component = TrainingJob.of_rendered(job)
     for key in type(component).__annotations__:
         pulumi.export(key, getattr(component, key))

@@ -1,34 +1,46 @@
-"""The SSH identity: a Secret whose keys follow from the stack's own secret."""
+"""The component `SshIdentity`: a Secret whose keys are derived from the stack's own secret."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 import pulumi
 from pulumi.runtime.config import get_config, is_config_secret
 
-from trainform.catalog import defaults
+from trainform import defaults
+from trainform.check import check_environment
 from trainform.cluster.preflight import check_objects
-from trainform.cluster.read import Cluster
 from trainform.errors import MASK, InputError, Problem
-from trainform.examine import resolve_environment
-from trainform.identity.files import Names, identity_files
-from trainform.identity.keys import SECRET_PATH, SET_SECRET, secret_problems
-from trainform.manifests.manifest import Manifest, ownership, stamped
+from trainform.manifests.manifest import ownership, with_own_annotations
 from trainform.manifests.ssh import ssh_secret
-from trainform.resources.apply import cluster_provider, register, told
+from trainform.resources.apply import as_run_error, cluster_provider
+from trainform.resources.part import Part
+from trainform.resources.preflight import preflight
 from trainform.spec.environment import Environment
 from trainform.spec.load import parse
+from trainform.spec.names import AbsolutePath, ServiceLabel
 from trainform.spec.ssh import Ssh
+from trainform.ssh.files import Names, identity_files
+from trainform.ssh.keys import SECRET_PATH, SET_SECRET, secret_problems
 
 
-class SshIdentity(pulumi.ComponentResource):
+class _Inputs(Ssh):
+    """What a program gives. Service and folder stand in files of OpenSSH, where a space, a `*` or a line break has a meaning."""
+
+    service: ServiceLabel
+    folder: AbsolutePath
+
+
+class SshIdentity(Part):
     """A Secret called like the component, with the files of `~/.ssh` for pods that reach each other as `<pod>.<service>` (see `Rendezvous`).
 
     Keys are derived from the stack's secret `trainform:sshSecret`, the service's name and `rotation`: a preview shows no change until
-    `rotation` counts up. `port`: of the pods' sshd. `folder`: where the pods mount it. `secret` is its name, known once it is made.
-    With an experiment's name as `service` the keys are those of its job, whose Secret is called `<experiment>-ssh`.
+    `rotation` counts up. The Secret of a job is called `<experiment>-ssh`.
     """
 
     secret: pulumi.Output[str]
+    """Name of the Secret, known when the Secret exists."""
 
     def __init__(
         self,
@@ -40,36 +52,54 @@ class SshIdentity(pulumi.ComponentResource):
         folder: str = defaults.SSH_FOLDER,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
-        with told():
-            environment = resolve_environment(environment)
-            parsed = parse(Ssh, {"rotation": rotation, "port": port})
+        """name: name of the component, and of the Secret in the cluster.
+        service: name of the Service by which the pods reach each other. If it is an experiment's name, the keys are those of its job.
+        environment: the environment, as a model, by its name in `stacks/environments` or by the path of its file.
+        rotation: number of the keys, from 1. Another number makes new keys.
+        port: port of the pods' sshd.
+        folder: where the pods mount the Secret.
+        opts: options of the resource. The objects are made on the cluster of the environment, unless they bring a Kubernetes provider.
+        """
+        with as_run_error():
+            environment = check_environment(environment).checked()
+            given = {"service": service, "rotation": rotation, "port": port, "folder": folder}
+            parsed = parse(_Inputs, given)
             if parsed.problems:
                 raise InputError(parsed.problems)
             namespace = environment.namespace.name
             names = Names(service, namespace, service, folder, port)
-            manifest = stamped(ssh_secret(name, names, ownership(name, environment=environment.name)))
+            manifest = with_own_annotations(ssh_secret(name, names, ownership(name, environment=environment.name)))
             files = private_files(names, rotation)
-            check_objects(Cluster(environment.cluster.context), [manifest])
-        super().__init__("trainform:index:SshIdentity", name, None, opts)
-        resource = register(manifest, self, cluster_provider(self, environment), secrets=files)
-        self.secret = resource.id.apply(lambda _: name)
-        self.register_outputs({"secret": self.secret})
+            preflight(lambda cluster: check_objects(cluster, [manifest]), environment)
+        inputs = {
+            "service": service,
+            "rotation": rotation,
+            "port": port,
+            "folder": folder,
+            "environment": environment.name,
+        }
+        self._register(name, inputs, opts)
+        self._set_outputs(
+            self._outputs(self._register_objects([manifest], cluster_provider(self, environment), name, files))
+        )
+
+    def _outputs(self, names: Mapping[str, pulumi.Output[str]]) -> dict[str, Any]:
+        return {"secret": names["ssh"]}
 
 
 def private_files(names: Names, rotation: int) -> dict[str, pulumi.Output[dict[str, str]]]:
-    """The files of the identity as Pulumi secrets, in the Secret's own field; InputError without a fit secret of the stack."""
+    """The files of the identity as a Pulumi secret, under the field of the Secret that holds them.
+
+    Raises InputError if the stack's secret is missing, not encrypted or too short.
+    """
     value = get_config(SECRET_PATH)
     fix = f"set it once for this stack: {SET_SECRET} -s {pulumi.get_stack()}"
     if not value:
-        raise InputError([Problem(SECRET_PATH, None, "is not set, and the job's SSH keys are derived from it", fix)])
+        reason = "the stack's secret is not set, and the SSH keys of the job are derived from it"
+        raise InputError([Problem(SECRET_PATH, None, reason, fix)])
     if not is_config_secret(SECRET_PATH):
-        raise InputError([Problem(SECRET_PATH, MASK, "stands in clear in the stack's file", fix)])
+        raise InputError([Problem(SECRET_PATH, MASK, "the stack's file holds the secret as plain text", fix)])
     problems = list(secret_problems(value))
     if problems:
         raise InputError(problems)
     return {"stringData": pulumi.Output.secret(identity_files(names, value, rotation))}
-
-
-def is_identity(manifest: Manifest) -> bool:
-    """Whether the object is a Secret of ours, whose values only the stack knows."""
-    return bool(manifest.body["kind"] == "Secret")

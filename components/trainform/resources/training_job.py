@@ -1,22 +1,24 @@
-"""TrainingJob: claims, Services, the SSH identity, an own queue, the launch files and the job."""
+"""The component `TrainingJob`: claims, Services, the SSH identity, a queue of its own, the launch files, the job object and its record."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Self
 
 import pulumi
 
-from trainform.backends import job_manifests, plan_job
-from trainform.backends.job import needed_crds
+from trainform.check import check_experiment
 from trainform.cluster.preflight import check_job
-from trainform.cluster.read import Cluster
-from trainform.examine import resolve
-from trainform.manifests.manifest import Manifest
-from trainform.manifests.ssh import identity
-from trainform.plan.model import Plan
-from trainform.resources.apply import cluster_provider, once_made, register, told
-from trainform.resources.ssh import is_identity, private_files
+from trainform.manifests.manifest import Component, Manifest
+from trainform.manifests.ssh import ssh_names
+from trainform.plan.inputs import JobInputs, job_inputs
+from trainform.plan.model import Plan, RolePlan
+from trainform.render import RenderedJob
+from trainform.resources.apply import after_attempt, as_run_error, cluster_provider, register, show_warnings
+from trainform.resources.components import Rendezvous, RoleGroup, SharedStorage, TrainingQueue
+from trainform.resources.part import Part
+from trainform.resources.preflight import preflight
+from trainform.resources.ssh import SshIdentity, private_files
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 
@@ -24,16 +26,18 @@ from trainform.spec.experiment import Experiment
 class TrainingJob(pulumi.ComponentResource):
     """One experiment in one environment.
 
-    Both are models, or names in `stacks/` and paths of files. With every problem of the two, or everything that the live cluster lacks,
-    it ends the program (`pulumi.RunError`) before anything is registered. `run` counts deliberate repetitions of an unchanged
-    experiment, from 1. The objects are made on the environment's cluster, unless `opts` brings a Kubernetes provider.
+    Both are models, or names in `stacks/`, or paths of files. If there are problems in the two, or if the live cluster lacks something, the
+    program ends with all of them (`pulumi.RunError`) before anything is registered.
     """
 
     job: pulumi.Output[str]
     """Name of the job object; it contains the revision."""
     revision: pulumi.Output[str]
+    """Hash of everything that cannot change while the job runs."""
     namespace: pulumi.Output[str]
+    """Namespace of its objects."""
     queue: pulumi.Output[str]
+    """Name of the queue that it waits in."""
     master: pulumi.Output[str]
     """Address and port of rank 0."""
     nodes: pulumi.Output[int]
@@ -41,10 +45,13 @@ class TrainingJob(pulumi.ComponentResource):
     processes: pulumi.Output[int]
     """Training processes over all ranked pods."""
     accelerators: pulumi.Output[Mapping[str, int]]
+    """Accelerators of all pods, by kind."""
+    cost_per_hour: pulumi.Output[str]
+    """Price of the accelerators per hour, with its currency and its date; empty if the environment has no price for one of them."""
     kept_claims: pulumi.Output[list[str]]
-    """Claims that `pulumi destroy` leaves."""
+    """Names of the claims that `pulumi destroy` does not delete."""
     overrides: pulumi.Output[list[str]]
-    """Where merge patches of the user change what trainform rendered."""
+    """Paths of the user's merge patches, which change the objects that trainform renders."""
 
     def __init__(
         self,
@@ -54,28 +61,46 @@ class TrainingJob(pulumi.ComponentResource):
         run: int = 1,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
-        with told():
-            experiment, environment = resolve(experiment, environment, run)
-            plan = plan_job(experiment, environment, run)
-            manifests = job_manifests(plan)
-            identity_secrets = _identity_secrets(plan)
-            check_job(Cluster(plan.context), plan, manifests, needed_crds(plan))
-        # The engine compares them: a preview shows what the user has changed, also where it stands in an object that is made anew.
-        inputs = {"experiment": experiment.user_set(), "run": run}
-        super().__init__("trainform:index:TrainingJob", name, inputs, opts)
+        """name: name of the component; the names of its resources begin with it.
+        experiment: the experiment, as a model, by its name in `stacks/experiments` or by the path of its file.
+        environment: the environment, as a model, by its name in `stacks/environments` or by the path of its file.
+        run: number of the run of an unchanged experiment, from 1. Another number makes a new revision.
+        opts: options of the resource. The objects are made on the cluster of the environment, unless they bring a Kubernetes provider.
+        """
+        with as_run_error():
+            job = check_experiment(experiment, environment, run).checked()
+        self._register(name, job, opts)
+
+    @classmethod
+    def of_rendered(cls, job: RenderedJob, opts: pulumi.ResourceOptions | None = None) -> Self:
+        """The component for a job that is checked and rendered already. Its name is the experiment's."""
+        component = cls.__new__(cls)
+        component._register(job.experiment.name, job, opts)
+        return component
+
+    def _register(self, name: str, rendered: RenderedJob, opts: pulumi.ResourceOptions | None) -> None:
+        """Check the job against the live cluster, then register the component and its children."""
+        plan, environment = rendered.plan, rendered.environment
+        with as_run_error():
+            secrets = _ssh_secrets(plan)
+            preflight(lambda cluster: check_job(cluster, plan, rendered.manifests, rendered.crds), environment)
+        inputs = job_inputs(rendered.experiment, environment, plan)
+        super().__init__("trainform:index:TrainingJob", name, inputs.job, opts)
+        show_warnings(rendered.warnings, self)
 
         provider = cluster_provider(self, environment)
-        *before, job = manifests
-        registered: dict[str, pulumi.CustomResource] = {}
-        for manifest in before:
-            registered[manifest.key] = register(
-                manifest,
-                self,
-                provider,
-                spec_inputs=_own_queue(plan, manifest, registered),
-                secrets=identity_secrets if is_identity(manifest) else None,
-            )
-        register(job, self, provider, list(registered.values()), _own_queue(plan, job, registered))
+        manifests = {component: [m for m in rendered.manifests if m.component is component] for component in Component}
+        parts = self._parts(plan, inputs, manifests, provider, secrets)
+        before: list[pulumi.Input[pulumi.Resource]] = [made for part in parts for made in part.objects.values()]
+        of_job = manifests[Component.JOB]
+        number = next(number for number, manifest in enumerate(of_job) if manifest.is_job)
+        before += [
+            register(manifest, self, provider, name, spec_inputs=_own_queue(plan, manifest, parts))
+            for manifest in of_job[:number]
+        ]
+        job = register(of_job[number], self, provider, name, before, _own_queue(plan, of_job[number], parts))
+        for manifest in of_job[number + 1 :]:  # the record of the job, which stays as it is if anything before it fails
+            register(manifest, self, provider, name, [*before, after_attempt(job, self)])
 
         outputs: dict[str, Any] = {
             "job": plan.job,
@@ -86,6 +111,7 @@ class TrainingJob(pulumi.ComponentResource):
             "nodes": plan.world.nodes,
             "processes": plan.world.processes,
             "accelerators": plan.totals.accelerators,
+            "cost_per_hour": plan.totals.cost_per_hour,
             "kept_claims": [claim.name for claim in plan.claims if claim.request.keep],
             "overrides": list(plan.overrides),
         }
@@ -93,18 +119,60 @@ class TrainingJob(pulumi.ComponentResource):
             setattr(self, key, pulumi.Output.from_input(value))
         self.register_outputs(outputs)
 
+    def _parts(
+        self,
+        plan: Plan,
+        inputs: JobInputs,
+        manifests: Mapping[Component, Sequence[Manifest]],
+        provider: pulumi.ProviderResource | None,
+        secrets: Mapping[str, pulumi.Input[Any]] | None,
+    ) -> list[Part]:
+        """The child components, registered; the job object is made after their objects."""
 
-def _own_queue(
-    plan: Plan, manifest: Manifest, registered: Mapping[str, pulumi.CustomResource]
-) -> Mapping[str, pulumi.Input[Any]]:
-    """The queue's name, where the queue is made here too."""
-    queue = registered.get(f"queue-{plan.queue.name}")
+        def part(
+            kind: type[Part], component: Component, user_set: Mapping[str, Any] | None, **options: Any
+        ) -> list[Part]:
+            if user_set is None:
+                return []
+            return [kind.of_job(self, component.value, user_set, manifests[component], provider, **options)]
+
+        return [
+            *part(TrainingQueue, Component.QUEUE, inputs.queue),
+            *part(SharedStorage, Component.STORAGE, inputs.storage),
+            *part(Rendezvous, Component.RENDEZVOUS, inputs.rendezvous, outputs=_rendezvous_outputs(plan)),
+            *part(SshIdentity, Component.SSH, inputs.ssh, secrets=secrets),
+            *(
+                RoleGroup.of_job(self, _group(role), inputs.roles[role.name], [], provider, _role_outputs(plan, role))
+                for role in plan.roles
+            ),
+        ]
+
+
+def _rendezvous_outputs(plan: Plan) -> dict[str, Any]:
+    return {"service": plan.rendezvous.service, "master": f"{plan.rendezvous.address}:{plan.rendezvous.port}"}
+
+
+def _group(role: RolePlan) -> str:
+    """The last part of the name of a role's component. A role may have dashes, as the job before it: each is doubled, so that
+    `llama` with a role `eval-worker` and `llama-eval` with a role `worker` are two."""
+    return role.name.replace("-", "--")
+
+
+def _role_outputs(plan: Plan, role: RolePlan) -> dict[str, Any]:
+    """The number of the role's pods, and the ranks of the first and the last pod."""
+    return {"replicas": role.replicas, "ranks": [role.rank(index) for index in {0, role.replicas - 1} if role.replicas]}
+
+
+def _own_queue(plan: Plan, manifest: Manifest, parts: Iterable[Part]) -> Mapping[str, pulumi.Input[Any]]:
+    """The field `queue` as an output of the queue if the job has its own, so that it is made first; otherwise empty."""
+    queue = next((part.queue for part in parts if isinstance(part, TrainingQueue)), None)
     if queue is None or manifest.body.get("spec", {}).get("queue") != plan.queue.name:
         return {}
-    return {"queue": once_made(queue, plan.queue.name)}
+    return {"queue": queue}
 
 
-def _identity_secrets(plan: Plan) -> Mapping[str, pulumi.Input[Any]] | None:
+def _ssh_secrets(plan: Plan) -> Mapping[str, pulumi.Input[Any]] | None:
+    """The files of the job's SSH identity; None if the job has no identity, or the user's own."""
     if plan.ssh is None or not plan.ssh.made:
         return None
-    return private_files(identity(plan), plan.ssh.rotation)
+    return private_files(ssh_names(plan), plan.ssh.rotation)

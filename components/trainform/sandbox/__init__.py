@@ -1,18 +1,18 @@
-"""A real control plane on loopback with simulated nodes: the cluster for those who have none at hand."""
+"""A sandbox: a real Kubernetes control plane on loopback with simulated nodes, for users who have no cluster at hand."""
 
 from __future__ import annotations
 
 from trainform.sandbox.addons import chosen_addons
 from trainform.sandbox.control import Sandbox, down, up
-from trainform.sandbox.exports import exports, is_evaluated
+from trainform.sandbox.exports import exports, shell_uses_sandbox
 from trainform.sandbox.folder import chosen_folder
 from trainform.sandbox.project_copy import copy_folder, copy_project
-from trainform.sandbox.salts import REMEDY, note_older_salts, stacks_of
-from trainform.sandbox.settings import NodePool, SandboxSettings, Taint, default_pools, from_environment
+from trainform.sandbox.salts import UNREADABLE_SALT_FIX, stacks_with_passphrase_of, warn_about_other_salts
+from trainform.sandbox.settings import NodePool, SandboxSettings, Taint, default_pools, settings_from_environment
 from trainform.sandbox.status import SandboxStatus, status
 
 __all__ = [
-    "REMEDY",
+    "UNREADABLE_SALT_FIX",
     "NodePool",
     "Sandbox",
     "SandboxSettings",
@@ -25,10 +25,10 @@ __all__ = [
     "default_pools",
     "down",
     "exports",
-    "from_environment",
-    "is_evaluated",
-    "note_older_salts",
-    "stacks_of",
+    "settings_from_environment",
+    "shell_uses_sandbox",
+    "stacks_with_passphrase_of",
     "status",
     "up",
+    "warn_about_other_salts",
 ]

@@ -1,7 +1,7 @@
-"""The few requests that the sandbox makes of its own API server.
+"""A small client for the sandbox's own API server.
 
-Plain HTTP over kept connections, as many as threads ask at once: 1,000 nodes are created in seconds, and CRD files of a megabyte go
-out as they are, without being parsed first.
+It uses plain HTTP over connections that stay open, one for each thread that sends requests: 1,000 nodes are created in seconds, and
+CRD files of a megabyte are sent as they are, without being parsed first.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from trainform.errors import SandboxError
 from trainform.sandbox.certificates import Certificates
 from trainform.sandbox.ports import LOOPBACK
 
-MANAGER = "trainform-sandbox"
-# Seconds for one answer: a machine with more to do than it has cores is slow to take a large definition.
-PATIENCE = 60.0
-# The API server ends a connection after 90 s without a request.
+FIELD_MANAGER = "trainform-sandbox"
+# Seconds to wait for one response: on a busy machine the API server needs long for a large CRD.
+REQUEST_TIMEOUT = 60.0
+# The API server closes a connection after 90 s without a request; an older connection is not used again.
 IDLE_SECONDS = 60.0
 APPLY = "application/apply-patch+yaml"
 MERGE = "application/merge-patch+json"
@@ -29,7 +29,7 @@ JSON = "application/json"
 
 
 class RequestError(SandboxError):
-    """The API server answered with an error; `status` is HTTP's."""
+    """The API server answered with an error; `status` is the HTTP status code."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(f"the API server says {status}: {message}")
@@ -37,14 +37,15 @@ class RequestError(SandboxError):
 
 
 class Api:
-    """One API server. Network trouble is an `OSError` or `http.client.HTTPException`, an answer that is no success a `RequestError`."""
+    """A client of one API server. A method raises `OSError` or `http.client.HTTPException` where the network fails, and `RequestError`
+    where the server answers with an error."""
 
-    def __init__(self, port: int, certificates: Certificates, timeout: float = PATIENCE) -> None:
+    def __init__(self, port: int, certificates: Certificates, timeout: float = REQUEST_TIMEOUT) -> None:
         self._port = port
         self._timeout = timeout
         self._tls = ssl.create_default_context(cafile=str(certificates.authority))
         self._tls.load_cert_chain(certificates.client, certificates.client_key)
-        self._idle: list[tuple[http.client.HTTPSConnection, float]] = []  # with the time of the last answer
+        self._idle: list[tuple[http.client.HTTPSConnection, float]] = []  # each with the time of its last response
 
     def __enter__(self) -> Self:
         return self
@@ -55,16 +56,16 @@ class Api:
         self.close()
 
     def close(self) -> None:
-        """Close what is kept open; another request opens it again."""
+        """Close all connections; a later request opens new ones."""
         while self._idle:
             self._idle.pop()[0].close()
 
     def get(self, path: str) -> dict[str, Any]:
-        """One object or a list."""
+        """Return one object, or a list where `path` is a collection."""
         return self._call("GET", path)
 
-    def healthy(self, path: str) -> bool:
-        """Whether the server is there and says yes on a health path."""
+    def is_healthy(self, path: str) -> bool:
+        """True if the server answers a health check on `path` with success."""
         try:
             self._request("GET", path, None, JSON)
         except (OSError, http.client.HTTPException, RequestError):
@@ -72,20 +73,20 @@ class Api:
         return True
 
     def create(self, path: str, manifest: Mapping[str, Any]) -> dict[str, Any]:
-        """Create in the collection `path`."""
+        """Create an object in the collection `path`; return it as the server stored it."""
         return self._call("POST", path, manifest)
 
     def apply(self, path: str, manifest: Mapping[str, Any] | bytes) -> dict[str, Any]:
-        """Server-side apply at the object's own path; bytes are a YAML document."""
+        """Apply a manifest (server-side apply) at the object's own path; bytes are sent as a YAML document."""
         body = manifest if isinstance(manifest, bytes) else json.dumps(manifest).encode()
-        return self._decode(self._request("PATCH", f"{path}?fieldManager={MANAGER}&force=true", body, APPLY))
+        return self._decode(self._request("PATCH", f"{path}?fieldManager={FIELD_MANAGER}&force=true", body, APPLY))
 
     def merge(self, path: str, patch: Mapping[str, Any]) -> dict[str, Any]:
-        """JSON merge patch."""
+        """Change an object with a JSON merge patch."""
         return self._decode(self._request("PATCH", path, json.dumps(patch).encode(), MERGE))
 
     def delete(self, path: str) -> None:
-        """Delete; an object that is not there is fine."""
+        """Delete an object; do nothing if it does not exist."""
         try:
             self._call("DELETE", path)
         except RequestError as error:
@@ -116,7 +117,7 @@ class Api:
         return text
 
     def _connection(self) -> http.client.HTTPSConnection:
-        # Taking from and giving back to a list is atomic: two threads never get the same connection.
+        # `list.pop` and `list.append` are atomic, so two threads never get the same connection.
         try:
             connection, answered = self._idle.pop()
         except IndexError:

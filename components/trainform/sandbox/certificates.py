@@ -1,4 +1,4 @@
-"""The sandbox's own certificate authority and what it signs. Nothing outside the sandbox trusts it."""
+"""The sandbox's certificate authorities and the certificates that they sign. Nothing outside the sandbox trusts them."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from trainform.sandbox.folder import write_private
 from trainform.sandbox.ports import LOOPBACK
 
-# A sandbox may stay up for long; a clock that is set back a little must not make a new certificate invalid.
+# A sandbox may stay up for a long time, and a certificate must be valid at once on a machine whose clock is set back a little.
 LIFETIME = datetime.timedelta(days=3650)
-BACKDATED = datetime.timedelta(hours=1)
+NOT_BEFORE_MARGIN = datetime.timedelta(hours=1)
 
-SERVICE_IP = "10.0.0.1"  # the first of --service-cluster-ip-range
+SERVICE_IP = "10.0.0.1"  # the first address of --service-cluster-ip-range: the Service `kubernetes`
 SERVER = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", LOOPBACK, SERVICE_IP)
-# Kueue makes its own certificates, which no loopback address is in, unless it finds some with these names (0.19).
+# Kueue (0.19) makes certificates that are not valid for loopback, unless it finds certificates with these names.
 KUEUE_AUTHORITY = "kueue-ca"
 WEBHOOKS = ("localhost", "kueue-webhook-service.kueue-system.svc", LOOPBACK)
 ADMINISTRATOR = ("trainform-sandbox", "system:masters")
-# P-256 keys take a millisecond each; every component here speaks them.
+# A P-256 key is made in a millisecond, and every component supports it.
 CURVE = ec.SECP256R1()
-# Python >= 3.13 and strict OpenSSL refuse an authority that does not say what it may do.
+# Python >= 3.13 and strict OpenSSL refuse an authority without the extension for key usage.
 AUTHORITY_USAGE = x509.KeyUsage(
     key_cert_sign=True, crl_sign=True, digital_signature=False, content_commitment=False, key_encipherment=False,
     data_encipherment=False, key_agreement=False, encipher_only=False, decipher_only=False,
@@ -35,7 +35,7 @@ AUTHORITY_USAGE = x509.KeyUsage(
 
 
 class Certificates:
-    """Paths of the files; `make` writes those that are missing."""
+    """The paths of the control plane's certificates and keys."""
 
     def __init__(self, folder: Path) -> None:
         self.authority = folder / "ca.crt"
@@ -47,7 +47,7 @@ class Certificates:
         self.service_accounts = folder / "service-accounts.pub"
 
     def make(self) -> None:
-        """All files, unless they are there: a restart on the same data must keep them, tokens and kubeconfigs refer to them."""
+        """Write all files, unless all exist: tokens and kubeconfigs refer to them, so a restart on the same data must keep them."""
         if all(path.exists() for path in vars(self).values()):
             return
         authority = Authority("trainform-sandbox-ca", ec.generate_private_key(CURVE))
@@ -63,9 +63,9 @@ class Certificates:
 
 
 class WebhookCertificates:
-    """What the webhook servers of the add-ons show, signed by an authority of their own: Kueue wants its key as well.
+    """The paths of the certificate for the add-ons' webhook servers. It has an authority of its own, since Kueue needs the authority's key too.
 
-    The files have the names, and below `temporary` the place, that controllers look for where nothing else is said.
+    The names, and the folder below `temporary`, are the defaults of controller-runtime.
     """
 
     def __init__(self, temporary: Path) -> None:
@@ -76,12 +76,12 @@ class WebhookCertificates:
         self.server_key = self.folder / "tls.key"
 
     def make(self) -> None:
-        """All files, unless they are there."""
+        """Write all files, unless all exist."""
         if all(path.exists() for path in vars(self).values()):
             return
         for folder in (self.folder.parent, self.folder):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Kueue's certificate rotation (0.19) reads this key, and knows no other kind.
+        # Kueue's certificate rotation (0.19) reads this key, and supports RSA keys only.
         key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
         authority = Authority("trainform-sandbox-webhooks-ca", key, KUEUE_AUTHORITY)
         write_private(self.authority, authority.certificate)
@@ -90,7 +90,7 @@ class WebhookCertificates:
 
 
 class Authority:
-    """A new certificate authority; `certificate` is PEM. Known by `names` too, where somebody asks for them."""
+    """A new certificate authority. `certificate` is its PEM text; `names` are its DNS names, if any."""
 
     def __init__(self, common: str, key: ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey, *names: str) -> None:
         self._key = key
@@ -106,19 +106,19 @@ class Authority:
         self.certificate = builder.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
 
     def sign(self, name: x509.Name, hosts: tuple[str, ...], path: Path, key_path: Path) -> None:
-        """Write a certificate for a new key, valid under all of the hosts."""
-        own = ec.generate_private_key(CURVE)
-        # Both uses: etcd and the API server present the server's certificate to each other as well.
+        """Make a new key, and write it and its certificate, which is valid for all `hosts`."""
+        key = ec.generate_private_key(CURVE)
+        # Both usages: etcd and the API server also use the server's certificate as clients of each other.
         uses = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH])
         certificate = (
-            _builder(name, self._name, own.public_key())
+            _builder(name, self._name, key.public_key())
             .add_extension(_alternatives(hosts), critical=False)
             .add_extension(uses, critical=False)
             .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()), critical=False)
             .sign(self._key, hashes.SHA256())
         )
         write_private(path, certificate.public_bytes(serialization.Encoding.PEM))
-        write_private(key_path, _private(own))
+        write_private(key_path, _private(key))
 
 
 def _alternatives(hosts: Iterable[str]) -> x509.SubjectAlternativeName:
@@ -149,7 +149,7 @@ def _builder(
         .issuer_name(issuer)
         .public_key(key)
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - BACKDATED)
+        .not_valid_before(now - NOT_BEFORE_MARGIN)
         .not_valid_after(now + LIFETIME)
     )
 

@@ -1,6 +1,6 @@
-"""The components of the control plane as a table: what is started, in which order, with which arguments.
+"""The components of the control plane as a table: which processes are started, in which order, with which arguments.
 
-Everything listens on loopback or not at all: metrics, health and profiling servers are off where they cannot be bound there.
+Every server listens on loopback only; metrics, health and profiling servers that cannot are turned off.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from pathlib import Path
 
 from trainform.sandbox.certificates import Certificates
 from trainform.sandbox.folder import Layout
-from trainform.sandbox.kubeconfig import server_url
 from trainform.sandbox.ports import LOOPBACK
 from trainform.sandbox.processes import Command
 from trainform.sandbox.webhooks import ADMISSION_PATHS
 
 SERVICE_RANGE = "10.0.0.0/16"
 POD_RANGE = "10.128.0.0/9"
-# kwok renews after a quarter of it, for each node: most of what an idle API server is asked. Kubernetes waits 50 s for a node's word.
+# kwok renews each node's lease after a quarter of this time, which is most of an idle API server's load. Kubernetes takes a node for lost
+# after 50 s without a renewal.
 LEASE_SECONDS = 100
 
 
 @dataclasses.dataclass(frozen=True)
 class Context:
-    """What the arguments are made of."""
+    """The paths and ports from which the arguments of a component are built."""
 
     layout: Layout
     certificates: Certificates
@@ -33,25 +33,26 @@ class Context:
     scheduler_configuration: Path
 
 
-def _nothing(context: Context) -> dict[str, str]:
+def _no_environment(context: Context) -> dict[str, str]:
     return {}
 
 
 @dataclasses.dataclass(frozen=True)
 class Component:
-    """One process. `wave`: those of a later wave start when the earlier ones answer. `port`: name of the port it is reached on."""
+    """One process. `wave`: a wave starts when the components of the earlier waves are ready. `port`: the name of the port that it
+    listens on, None if it does not listen."""
 
     name: str
     binary: str
     wave: int
     arguments: Callable[[Context], list[str]]
     port: str | None = None
-    environment: Callable[[Context], dict[str, str]] = _nothing
+    environment: Callable[[Context], dict[str, str]] = _no_environment
 
 
 @dataclasses.dataclass(frozen=True)
 class Program:
-    """A component and the file that is run for it."""
+    """A component and the path of its executable."""
 
     component: Component
     binary: Path
@@ -62,11 +63,11 @@ def _etcd(context: Context) -> list[str]:
     client = f"https://{LOOPBACK}:{context.ports['etcd']}"
     peer = f"https://{LOOPBACK}:{context.ports['etcd-peer']}"
     arguments = [f"--data-dir={context.layout.etcd}", "--log-level=warn"]
-    # A crash of the machine may lose the last second; the sandbox's data is not worth an fsync for each write.
+    # No fsync after each write: after a crash of the machine the last second may be lost, which is acceptable for a sandbox.
     arguments += ["--unsafe-no-fsync"]
     arguments += [f"--listen-client-urls={client}", f"--advertise-client-urls={client}", f"--listen-peer-urls={peer}"]
     arguments += [f"--initial-advertise-peer-urls={peer}", f"--initial-cluster=default={peer}"]
-    # Other users of the machine reach loopback too, and the data holds secrets: no certificate, no access.
+    # Other users of the machine can connect to loopback too, and the data holds secrets: clients must show a certificate.
     arguments += [f"--cert-file={files.server}", f"--key-file={files.server_key}"]
     arguments += [f"--trusted-ca-file={files.authority}", "--client-cert-auth"]
     arguments += [f"--peer-cert-file={files.server}", f"--peer-key-file={files.server_key}"]
@@ -86,9 +87,9 @@ def _kube_apiserver(context: Context) -> list[str]:
     arguments += [f"--service-account-key-file={files.service_accounts}"]
     arguments += [f"--service-account-signing-key-file={files.service_accounts_key}"]
     arguments += [f"--service-cluster-ip-range={SERVICE_RANGE}", "--profiling=false"]
-    # The Service `kubernetes` gets no endpoint: Kubernetes refuses loopback addresses there, and nothing runs in the pods.
+    # The Service `kubernetes` gets no endpoint: Kubernetes refuses loopback addresses there, and no process runs in the pods.
     arguments += ["--endpoint-reconciler-type=none"]
-    # It taints new nodes until a kubelet reports; ours are ready when they are made, and a thousand taints take 15 s to remove.
+    # This plugin taints new nodes until a kubelet reports. The simulated nodes are ready at once, and to remove 1,000 taints takes 15 s.
     arguments += ["--disable-admission-plugins=TaintNodesByCondition"]
     return arguments
 
@@ -105,7 +106,7 @@ def _kube_controller_manager(context: Context) -> list[str]:
         f"--service-account-private-key-file={files.service_accounts_key}",
         f"--root-ca-file={files.authority}",
     ]
-    # A thousand nodes and pods at once are normal here; the defaults (20/30) are for a server with other clients.
+    # A thousand nodes and pods at once are normal here; the defaults (20 and 30) are for a server that has other clients.
     arguments += ["--kube-api-qps=300", "--kube-api-burst=600"]
     return arguments
 
@@ -116,7 +117,7 @@ def _webhook_manager(context: Context) -> list[str]:
     arguments = [f"--kubeconfig={context.layout.kubeconfig}", f"--listen-address={LOOPBACK}", f"--port={port}"]
     arguments += [f"--tls-cert-file={files.server}", f"--tls-private-key-file={files.server_key}"]
     arguments += [f"--ca-cert-file={files.authority}"]
-    # Only checked for being there (Volcano <= 1.15); the address that is called stands in the webhook configurations.
+    # Required, but not used (Volcano <= 1.15): the URL that is called is in the webhook configurations.
     arguments += [f"--webhook-url=https://{LOOPBACK}:{port}"]
     arguments += [f"--enabled-admission={','.join(ADMISSION_PATHS)}"]
     return arguments
@@ -139,29 +140,29 @@ def _kwok(context: Context) -> list[str]:
     return arguments
 
 
-# The names are those of the projects' own documentation, except for etcd, whose binary is called `server`.
+# The names are those of the projects' documentation. The executable of etcd is called `server`.
 COMPONENTS = (
     Component("etcd", "server", 0, _etcd, "etcd"),
     Component("kube-apiserver", "kube-apiserver", 1, _kube_apiserver, "kube-apiserver"),
     Component("kwok", "kwok", 2, _kwok),
-    # After the CRDs: its garbage collector learns new kinds every 30 s only, and until then no pod goes with its job.
+    # After the CRDs: its garbage collector looks for new kinds every 30 s only, and until then it does not delete the pods of a deleted job.
     Component("kube-controller-manager", "kube-controller-manager", 3, _kube_controller_manager),
     Component("volcano-webhook-manager", "webhook-manager", 3, _webhook_manager, "webhook-manager"),
     Component("volcano-controller-manager", "controller-manager", 3, _volcano_controller),
     Component("volcano-scheduler", "scheduler", 3, _volcano_scheduler),
 )
-# Of those that need all of the above's CRDs and none of its processes: the controllers of the add-ons.
+# The wave of the add-ons' controllers: they need the CRDs, and no process of this wave.
 LAST_WAVE = 3
 PORTS = ("etcd", "etcd-peer", "kube-apiserver", "webhook-manager")
 
 
 def programs(binaries: Mapping[str, Path]) -> list[Program]:
-    """Those that every sandbox runs."""
+    """Return the programs that every sandbox runs."""
     return [Program(row, binaries[row.binary]) for row in COMPONENTS]
 
 
 def commands(wave: int, context: Context, rows: Iterable[Program]) -> list[Command]:
-    """What to run in one wave."""
+    """Return the commands of one wave."""
     return [
         Command(
             name=row.component.name,
@@ -173,8 +174,3 @@ def commands(wave: int, context: Context, rows: Iterable[Program]) -> list[Comma
         for row in rows
         if row.component.wave == wave
     ]
-
-
-def api_url(ports: Mapping[str, int]) -> str:
-    """Address of the API server."""
-    return server_url(ports["kube-apiserver"])

@@ -1,4 +1,4 @@
-"""`up` and `down`: one sandbox in one folder, from nothing to ready and back, from whatever state the folder is in."""
+"""`up` and `down`: start and stop the sandbox of one folder, whatever state the folder is in."""
 
 from __future__ import annotations
 
@@ -9,11 +9,19 @@ from pathlib import Path
 
 from trainform.progress import SILENT, Progress, Step
 from trainform.sandbox import nodes, objects
-from trainform.sandbox.addons import ADDONS, Installed, chosen_addons, installed, parts_of, together, with_needed
+from trainform.sandbox.addons import (
+    ADDONS,
+    InstalledAddOn,
+    chosen_addons,
+    in_table_order,
+    installed_addons,
+    required_parts,
+    with_dependencies,
+)
 from trainform.sandbox.api import Api
 from trainform.sandbox.certificates import Certificates
 from trainform.sandbox.components import COMPONENTS, PORTS, programs
-from trainform.sandbox.folder import Layout, sandbox_edge
+from trainform.sandbox.folder import Layout, os_errors_as_sandbox_errors
 from trainform.sandbox.kubeconfig import CONTEXT, server_url, write_kubeconfig
 from trainform.sandbox.ports import pick_ports
 from trainform.sandbox.processes import Process, is_running, stop
@@ -21,7 +29,7 @@ from trainform.sandbox.readiness import readiness
 from trainform.sandbox.settings import SandboxSettings
 from trainform.sandbox.start import Start
 from trainform.sandbox.state import State, read_processes, read_state, write_state
-from trainform.sandbox.waiting import PortTakenError, blaming, wait_for
+from trainform.sandbox.waiting import PortTakenError, explained_by, wait_for
 from trainform.toolchain.addons import ensure_addons
 from trainform.toolchain.model import Toolchain
 
@@ -32,7 +40,7 @@ ATTEMPTS = 3
 
 @dataclasses.dataclass(frozen=True)
 class Sandbox:
-    """A ready control plane: how to reach it."""
+    """How to connect to a control plane that is ready."""
 
     folder: Path
     kubeconfig: Path
@@ -40,42 +48,43 @@ class Sandbox:
     context: str = CONTEXT
 
 
-@sandbox_edge
+@os_errors_as_sandbox_errors
 def up(
     settings: SandboxSettings, toolchain: Toolchain, progress: Progress = SILENT, timeout: float | None = None
 ) -> Sandbox:
-    """Make the sandbox run as `settings` say, and return when it is ready.
+    """Start the sandbox that `settings` describe, and return when it is ready.
 
-    One that runs already is left alone or adjusted (nodes, storage classes, contexts). One of which only a part is left, or that
-    lacks an add-on, is started again on its data. Add-ons stay until `down`, those of an earlier `up` too; what is missing of them
-    is built first, and only then `timeout` (seconds; default: 90, and 20 for each add-on) begins. `SandboxError` names the component
-    that failed, with the end of its log.
+    A sandbox that runs already is adjusted where its settings differ (nodes, storage classes, contexts). A sandbox that runs only in
+    part, or that lacks an add-on, is restarted on its data. Add-ons stay until `down`, also those of an earlier `up`. Missing add-ons
+    are built first; `timeout` (seconds; default: 90, and 20 for each add-on) counts from then on. Raises `SandboxError` with the
+    component that failed and the end of its log.
     """
     layout = Layout(settings.folder)
-    with layout.held("trainform sandbox up", progress, READY_SECONDS if timeout is None else timeout):
+    with layout.locked("trainform sandbox up", progress, READY_SECONDS if timeout is None else timeout):
         layout.make()
         state = read_state(layout)
         settings = _with_addons(settings, state, progress)
-        addons = installed(settings.addons, ensure_addons(parts_of(settings.addons), progress))
+        addons = installed_addons(settings.addons, ensure_addons(required_parts(settings.addons), progress))
         seconds = READY_SECONDS + ADDON_SECONDS * len(addons) if timeout is None else timeout
         run = Run(layout, settings, toolchain, addons, progress, time.monotonic() + seconds)
-        if state is not None and run.serves(state):
+        if state is not None and run.is_up(state):
             state = run.adjust(dataclasses.replace(state, pulumi=toolchain.pulumi))
         else:
             state = run.start(state)
     return Sandbox(layout.root, layout.kubeconfig, server_url(state.ports["kube-apiserver"]))
 
 
-@sandbox_edge
+@os_errors_as_sandbox_errors
 def down(folder: Path, progress: Progress = SILENT, purge: bool = False) -> bool:
-    """End what `up` started and remove the cluster's data; False where there was nothing.
+    """Stop the processes that `up` started, and remove the cluster's data; return False if there was no sandbox.
 
-    The state of Pulumi stacks goes too, since it describes objects that are gone. Logs and passphrase stay, unless `purge` is set.
+    The state of Pulumi stacks is removed too, since it describes objects that no longer exist. Logs and passphrase stay, unless
+    `purge` is set. Raises `SandboxError` for a folder that is not a sandbox's, and for a process that cannot be stopped.
     """
     layout = Layout(folder)
     if not layout.root.exists():
         return False
-    with layout.held("trainform sandbox down", progress):
+    with layout.locked("trainform sandbox down", progress):
         found = layout.state.exists()
         running = [process for process in read_processes(layout) if is_running(process)]
         if running:
@@ -88,39 +97,39 @@ def down(folder: Path, progress: Progress = SILENT, purge: bool = False) -> bool
 
 
 def _with_addons(settings: SandboxSettings, before: State | None, progress: Progress) -> SandboxSettings:
-    """With the add-ons that are there already and those that the wanted ones need."""
+    """Return the settings with the add-ons of the last `up` and the add-ons that others depend on."""
     there = () if before is None else before.settings.addons
-    names = with_needed(together(there, chosen_addons(settings.addons)))
+    names = with_dependencies(in_table_order(there, chosen_addons(settings.addons)))
     for needed in names:
         if needed not in (*settings.addons, *there):
-            askers = [name for name in names if needed in ADDONS[name].needs]
-            progress.note(f"the add-on {needed} comes too: {' and '.join(askers)} cannot do without it")
+            dependents = [name for name in names if needed in ADDONS[name].needs]
+            progress.note(f"the add-on {needed} is installed too: {' and '.join(dependents)} cannot run without it")
     return dataclasses.replace(settings, addons=names)
 
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """One `up`: what it should come to, out of what, and until when (of the monotonic clock)."""
+    """One call of `up`: the settings, the programs, and the deadline (of the monotonic clock)."""
 
     layout: Layout
     settings: SandboxSettings
     toolchain: Toolchain
-    addons: tuple[Installed, ...]
+    addons: tuple[InstalledAddOn, ...]
     progress: Progress
     deadline: float
 
-    def serves(self, state: State) -> bool:
-        """Whether all components of this tool chain and of the add-ons run, and the API server answers."""
+    def is_up(self, state: State) -> bool:
+        """True if all components of this tool chain and of the add-ons run, and the API server is ready."""
         rows = [*programs(self.toolchain.control_plane.binaries), *(addon.program for addon in self.addons)]
         expected = {row.component.name: str(row.binary) for row in rows}
         running = {process.name: process.binary for process in state.processes if is_running(process)}
         if not state.complete or running != expected:
             return False
         with Api(state.ports["kube-apiserver"], Certificates(self.layout.pki)) as api:
-            return api.healthy("/readyz")
+            return api.is_healthy("/readyz")
 
     def adjust(self, state: State) -> State:
-        """Make a running sandbox match the settings without touching its processes."""
+        """Change a running sandbox to the settings without a restart; return its new state."""
         layout, settings = self.layout, self.settings
         if state.settings == settings:
             self.progress.note(f"the sandbox in {layout.root} is up already")
@@ -128,27 +137,27 @@ class Run:
             return state
         port, certificates = state.ports["kube-apiserver"], Certificates(layout.pki)
         with self.progress.step("sandbox: adjusting nodes and storage classes") as step, Api(port, certificates) as api:
-            with blaming(state.processes, "kube-apiserver"):
-                nodes.match_nodes(api, settings.pools)
+            with explained_by(state.processes, "kube-apiserver"):
+                nodes.reconcile_nodes(api, settings.pools)
                 objects.apply_storage_classes(api, settings.storage_classes)
             write_kubeconfig(layout.kubeconfig, port, certificates, settings.contexts)
-            promised = readiness(api, settings.pools, self.addons, state.ports)
-            wait_for(promised, state.processes, self.deadline, step)
+            conditions = readiness(api, settings.pools, self.addons, state.ports)
+            wait_for(conditions, state.processes, self.deadline, step)
         adjusted = dataclasses.replace(state, settings=settings)
         write_state(layout, adjusted)
         return adjusted
 
     def start(self, before: State | None) -> State:
-        """Start all components, on the data that is there."""
-        wanted: Mapping[str, int] = {} if before is None else before.ports
+        """Stop what is left of an earlier start, and start all components on the existing data; return the new state."""
+        preferred: Mapping[str, int] = {} if before is None else before.ports
         left = [process for process in read_processes(self.layout) if is_running(process)]
         if left:
-            self.progress.note(_why_again(len(left), before, self.settings))
+            self.progress.note(_restart_reason(len(left), before, self.settings))
             stop(left)
         names = [*PORTS, *(port for row in self.addons for port in row.addon.ports)]
         with self.progress.step("sandbox: starting") as step:
             for attempt in range(1, ATTEMPTS + 1):
-                ports = pick_ports(names, wanted if attempt == 1 else {})
+                ports = pick_ports(names, preferred if attempt == 1 else {})
                 try:
                     return self._start_once(State(self.settings, self.toolchain.pulumi, ports), step)
                 except PortTakenError:
@@ -169,10 +178,10 @@ class Run:
         return complete
 
 
-def _why_again(left: int, before: State | None, settings: SandboxSettings) -> str:
+def _restart_reason(left: int, before: State | None, settings: SandboxSettings) -> str:
     there = () if before is None else before.settings.addons
     new = [name for name in settings.addons if name not in there]
     if new:
-        return f"new in this sandbox: {', '.join(new)}; starting all components again, on its data"
+        return f"new in this sandbox: {', '.join(new)}; all components are restarted on its data"
     count = len(COMPONENTS) + len(there)
-    return f"{left} of {count} components of an earlier start still run: starting all again"
+    return f"{left} of {count} components of an earlier start still run; all are restarted"

@@ -1,4 +1,4 @@
-"""The variables with which a shell, or a subprocess, works in the sandbox."""
+"""The environment variables with which a shell, or a subprocess, works in the sandbox."""
 
 from __future__ import annotations
 
@@ -8,20 +8,23 @@ from pathlib import Path
 
 from trainform.errors import SandboxError
 from trainform.project import sandbox_up
-from trainform.sandbox.folder import Layout, chosen_folder, sandbox_edge
+from trainform.sandbox.folder import Layout, chosen_folder, os_errors_as_sandbox_errors
 from trainform.sandbox.state import read_state
 from trainform.toolchain.ensure import environment
 
-# Pulumi prefers it to the file, and stacks made with another passphrase could not be read.
+# Pulumi prefers this variable to the passphrase file, and could not read stacks of another passphrase.
 UNSET = ("PULUMI_CONFIG_PASSPHRASE",)
-# Beside each file Pulumi would write another one with its type and hash, not atomically as the file itself: an `up` that is killed
-# at that moment leaves it empty, and then no command reads the state ("failed to load checkpoint: EOF").
+# By default Pulumi writes a second file with type and hash beside each state file, and not atomically: an `up` that is killed at that
+# moment leaves it empty, and after that every command fails ("failed to load checkpoint: EOF").
 WITHOUT_SIDECARS = "metadata=skip"
 
 
-@sandbox_edge
+@os_errors_as_sandbox_errors
 def exports(folder: Path) -> dict[str, str]:
-    """The sandbox's kubeconfig, the Pulumi that belongs to it, and the place of its stacks' state. The names in `UNSET` must go."""
+    """Return the variables to set: kubeconfig, the sandbox's Pulumi, and the backend of its stacks. Those in `UNSET` must be unset too.
+
+    Raises `SandboxError` if no sandbox is up in `folder`.
+    """
     layout = Layout(folder)
     state = read_state(layout)
     if state is None or not state.complete:
@@ -35,6 +38,6 @@ def exports(folder: Path) -> dict[str, str]:
     }
 
 
-def is_evaluated(folder: Path) -> bool:
-    """Whether the shell that called us works in the sandbox of this folder, as after `eval "$(trainform sandbox env)"`."""
+def shell_uses_sandbox(folder: Path) -> bool:
+    """True if the calling shell works in the sandbox of this folder, as after `eval "$(trainform sandbox env)"`."""
     return os.environ.get("KUBECONFIG") == str(Layout(folder).kubeconfig)

@@ -1,12 +1,12 @@
-"""One sandbox is one folder: where it is, what lies in it, and what `down` removes.
+"""A sandbox is one folder: where it is, which files it holds, and which of them `down` removes.
 
-lock            held by `up` and `down`
-state.json      what runs (process ids and start times), on which ports, with which settings
-kubeconfig      the way in, for people and tools
-pki/ etcd/ config/          certificates, the cluster's data, files for the components
-logs/           one file for each component; the run before as *.previous.log
-pulumi-state/   state of the stacks that describe this cluster
-passphrase      of that state; kept, since the salts in the project's stack files are of it
+lock            locked by `up` and `down`
+state.json      the running processes (ids and start times), their ports, and the settings
+kubeconfig      how clients connect
+pki/ etcd/ config/          certificates, the cluster's data, configuration files of the components
+logs/           one file for each component; *.previous.log is from the run before
+pulumi-state/   state of the Pulumi stacks on this cluster
+passphrase      encrypts their secrets; `down` keeps it, since the salts in the project's stack files belong to it
 """
 
 from __future__ import annotations
@@ -23,28 +23,27 @@ from trainform.errors import InputError, SandboxError
 from trainform.locking import hold
 from trainform.progress import Progress
 from trainform.spec.files import read_bytes
-from trainform.toolchain.oserrors import translated
+from trainform.toolchain.oserrors import translate_os_errors
 
 FOLDER_VARIABLE = "TRAINFORM_SANDBOX"
 PROJECT_FILE = "Pulumi.yaml"
-PROJECT_STATE, SANDBOX = ".trainform", "sandbox"  # of a project: where its sandbox lies by default
+PROJECT_STATE, SANDBOX = ".trainform", "sandbox"  # where the sandbox of a project is by default
 
 # What `down` removes, by name: the folder was chosen by the user and may hold other things.
 CLUSTER_FILES = ("state.json", "kubeconfig", "pki", "etcd", "config", "pulumi-state")
 KEPT_FILES = ("logs", "lock", "passphrase")
-LARGEST = (
-    64 << 20
-)  # bytes of a file that we wrote; the hashes of the demo's copy grow with every version of its project
-# What a killed `write_private` left of one of them.
+# Bytes. The largest file is the one with the hashes of the demo's copy: it grows with every version of the project.
+MAX_FILE_BYTES = 64 << 20
+# The temporary file of a `write_private` that was killed.
 _LEFTOVER = re.compile(rf"({'|'.join(map(re.escape, (*CLUSTER_FILES, *KEPT_FILES)))})\.\d+\.part")
 
-sandbox_edge = translated(
+os_errors_as_sandbox_errors = translate_os_errors(
     SandboxError, "name a folder that you can write with --folder, and run the same command again"
 )
 
 
 class Layout:
-    """The paths inside a sandbox's folder."""
+    """The paths in a sandbox's folder."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -59,11 +58,11 @@ class Layout:
         self.passphrase = root / "passphrase"
 
     def log(self, component: str) -> Path:
-        """Where a component writes."""
+        """Return the path of a component's log."""
         return self.logs / f"{component}.log"
 
     def make(self) -> None:
-        """Make the folders, for this user only."""
+        """Create the folders, for this user only, and the passphrase if there is none."""
         for folder in (self.root, self.pki, self.config, self.logs, self.pulumi_state):
             folder.mkdir(parents=True, exist_ok=True)
             folder.chmod(0o700)
@@ -71,9 +70,9 @@ class Layout:
             write_private(self.passphrase, secrets.token_urlsafe(32).encode())
 
     @contextlib.contextmanager
-    def held(self, purpose: str, progress: Progress, timeout: float | None = None) -> Iterator[None]:
-        """The folder for this process alone; `SandboxError` if it is not a sandbox's."""
-        self._refuse_foreign()  # before the lock too: its file must not get into somebody else's folder
+    def locked(self, purpose: str, progress: Progress, timeout: float | None = None) -> Iterator[None]:
+        """Lock the folder for this process, and remove temporary files; `SandboxError` if it is not a sandbox's folder."""
+        self._refuse_foreign()  # before the lock too: no lock file must be written into another folder
         with hold(self.lock, purpose, progress, timeout):
             self._refuse_foreign()
             for entry in list(self.root.iterdir()):
@@ -82,7 +81,7 @@ class Layout:
             yield
 
     def _refuse_foreign(self) -> None:
-        """Refuse a folder that holds something else: `down` would leave a mixture."""
+        """Raise `SandboxError` if the folder holds files that are not a sandbox's: `down` would leave them."""
         if not self.root.exists():
             return
         ours = {*CLUSTER_FILES, *KEPT_FILES}
@@ -95,11 +94,11 @@ class Layout:
             )
 
     def remove_cluster(self) -> None:
-        """Everything that belongs to the cluster; logs stay."""
+        """Remove all files of the cluster; lock, logs and passphrase stay."""
         _remove(self.root, CLUSTER_FILES)
 
     def remove_all(self) -> None:
-        """The folder itself, if nothing foreign is in it."""
+        """Remove all files of the sandbox, and the folder itself if it is then empty."""
         _remove(self.root, (*CLUSTER_FILES, *KEPT_FILES))
         if self.root.exists() and not any(self.root.iterdir()):
             self.root.rmdir()
@@ -115,7 +114,7 @@ def _remove(root: Path, names: tuple[str, ...]) -> None:
 
 
 def write_private(path: Path, content: bytes) -> None:
-    """Write a whole file that only this user can read; a reader never sees half of it."""
+    """Write a file atomically, readable for this user only."""
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
         descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -128,19 +127,22 @@ def write_private(path: Path, content: bytes) -> None:
 
 
 def read_private(path: Path) -> bytes | None:
-    """What `write_private` wrote, None where there is none; SandboxError where it is no regular file: to read a pipe could wait for ever."""
+    """Return the content of a file that `write_private` wrote, None if it does not exist.
+
+    Raises `SandboxError` if it is not a regular file: to read from a pipe could block forever.
+    """
     try:
         path.stat()
-        return read_bytes(path, str(path), LARGEST)
+        return read_bytes(path, str(path), MAX_FILE_BYTES)
     except FileNotFoundError:
         return None
     except InputError as error:
         fix = "make it a file that you can read, and run the same command again"
-        raise SandboxError(f"{path} {error.problems[0].reason}", fix) from None
+        raise SandboxError(f"{path}: {error.problems[0].reason}", fix) from None
 
 
 def chosen_folder(given: Path | None = None) -> Path:
-    """The sandbox's folder: as given, else from TRAINFORM_SANDBOX, else of the project around, else of the user."""
+    """Return the sandbox's folder: `given`, or TRAINFORM_SANDBOX, or that of the project around this folder, or that of the user."""
     if given is not None:
         return given.expanduser().absolute()
     variable = os.environ.get(FOLDER_VARIABLE)
@@ -150,7 +152,7 @@ def chosen_folder(given: Path | None = None) -> Path:
     for folder in (here, *here.parents):
         if (folder / PROJECT_FILE).is_file():
             place = folder / PROJECT_STATE / SANDBOX
-            return place.resolve() if place.is_symlink() else place  # of the demo's copy: to the clone's sandbox
-    import platformdirs  # only here: most callers are in a project
+            return place.resolve() if place.is_symlink() else place  # the demo's copy links to the sandbox of the clone
+    import platformdirs  # imported only here: most callers are in a project
 
     return platformdirs.user_state_path("trainform") / SANDBOX

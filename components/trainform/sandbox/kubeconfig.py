@@ -1,4 +1,4 @@
-"""The kubeconfig of a sandbox: whole in itself, so that it can be copied to where it is needed."""
+"""The kubeconfig of a sandbox. It contains its certificates, so that it can be copied."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import yaml
 
-from trainform.catalog import defaults
+from trainform import defaults
 from trainform.sandbox.certificates import Certificates
 from trainform.sandbox.folder import write_private
 from trainform.sandbox.ports import LOOPBACK
@@ -17,12 +17,12 @@ CONTEXT = defaults.SANDBOX_CONTEXT
 
 
 def server_url(port: int) -> str:
-    """Address of the API server."""
+    """Return the URL of the API server."""
     return f"https://{LOOPBACK}:{port}"
 
 
 def write_kubeconfig(path: Path, port: int, certificates: Certificates, aliases: Iterable[str] = ()) -> None:
-    """Write it with the context `trainform-sandbox` as the current one, and the same cluster under each of the aliases."""
+    """Write a kubeconfig with the current context `trainform-sandbox`, and one more context of the same cluster for each alias."""
     cluster = {"server": server_url(port), "certificate-authority-data": _encoded(certificates.authority)}
     user = {
         "client-certificate-data": _encoded(certificates.client),

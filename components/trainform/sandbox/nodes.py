@@ -1,4 +1,4 @@
-"""Simulated nodes: ordinary Node objects that kwok keeps ready."""
+"""Simulated nodes: Node objects without a machine, which kwok keeps ready."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from trainform.sandbox.settings import POOL_LABEL, NodePool
 NODE_RANGE = ipaddress.ip_network("10.64.0.0/12")
 SHAPE = "sandbox.trainform.dev/shape"
 # Measured on 2 cores: more threads do not make the API server faster.
-AT_ONCE = 16
+PARALLEL_REQUESTS = 16
 
-HELD_BACK = {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"}
-# What a kubelet reports first. Made ready at once: kwok alone needs 25 s to start a thousand nodes; it then keeps them ready.
+NOT_READY_TAINTS = {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"}
+# The first conditions that a kubelet reports. Nodes are created with them, since kwok needs 25 s to make 1,000 nodes ready.
 CONDITIONS = {
     "Ready": ("True", "KubeletReady"),
     "MemoryPressure": ("False", "KubeletHasSufficientMemory"),
@@ -32,30 +32,30 @@ _NODES = "/api/v1/nodes"
 _MANAGED = f"{_NODES}?labelSelector={POOL_LABEL}"
 
 
-def match_nodes(api: Api, pools: Iterable[NodePool]) -> None:
-    """Create, replace and delete nodes until they are those of the pools. Nodes that stay as they are keep their pods."""
+def reconcile_nodes(api: Api, pools: Iterable[NodePool]) -> None:
+    """Create, replace and delete nodes until they match the pools. Nodes that do not change keep their pods."""
     wanted = {f"{pool.name}-{index}": pool for pool in pools for index in range(pool.count)}
     live = {item["metadata"]["name"]: item for item in api.get(_MANAGED)["items"]}
-    # Capacity, labels and taints of a machine do not change under its pods: another shape is another node.
+    # Capacity, labels and taints of a node do not change under its pods: a node of another shape is replaced.
     stale = [name for name, item in live.items() if name not in wanted or _shape_of(item) != _shape(wanted[name])]
     missing = [name for name in wanted if name not in live or name in stale]
     addresses = _free_addresses(item for name, item in live.items() if name not in stale)
     manifests = [_node(name, wanted[name], address) for name, address in zip(missing, addresses, strict=False)]
-    with ThreadPoolExecutor(AT_ONCE) as pool:
+    with ThreadPoolExecutor(PARALLEL_REQUESTS) as pool:
         list(pool.map(lambda name: api.delete(f"{_NODES}/{name}"), stale))
         list(pool.map(lambda manifest: api.create(_NODES, manifest), manifests))
 
 
 def count_nodes(api: Api) -> tuple[int, int]:
-    """Ready nodes and all nodes."""
+    """Return the number of ready nodes and of all nodes."""
     items = api.get(_MANAGED)["items"]
     return sum(map(_is_ready, items)), len(items)
 
 
 def _is_ready(node: Mapping[str, Any]) -> bool:
-    # Every new node is tainted until the controller manager has seen that it is ready; pods wait for that too.
+    # A new node may be tainted until the controller manager has seen that it is ready; no pod is placed there before.
     taints = node["spec"].get("taints", [])
-    return not any(taint["key"] in HELD_BACK for taint in taints) and any(
+    return not any(taint["key"] in NOT_READY_TAINTS for taint in taints) and any(
         condition["type"] == "Ready" and condition["status"] == "True"
         for condition in node["status"].get("conditions", [])
     )
@@ -99,7 +99,7 @@ def _node(name: str, pool: NodePool, address: str) -> dict[str, Any]:
             "nodeInfo": {"kubeletVersion": "simulated", "operatingSystem": "linux", "architecture": "amd64"},
             "capacity": dict(pool.resources),
             "allocatable": dict(pool.resources),
-            # Pods on the host's network take the node's address: each node needs its own.
+            # Pods with hostNetwork have the node's address: each node needs its own.
             "addresses": [{"type": "InternalIP", "address": address}, {"type": "Hostname", "address": name}],
         },
     }

@@ -9,21 +9,21 @@ from collections.abc import Mapping, Sequence
 LOOPBACK = "127.0.0.1"
 
 
-def pick_ports(names: Sequence[str], wanted: Mapping[str, int]) -> dict[str, int]:
-    """A free port for each name: the wanted one if it is free (addresses stay the same over a restart), else any.
+def pick_ports(names: Sequence[str], preferred: Mapping[str, int]) -> dict[str, int]:
+    """Return a free port for each name: the one in `preferred` if it is free (a restart keeps its addresses), else any.
 
-    Between this and the component's own bind another process may take the port; `up` sees that in the log and picks again.
+    Another process may take a port before the component binds it; `up` then finds that in the log and picks other ports.
     """
-    with contextlib.ExitStack() as held:
-        # All sockets stay open until the last one is chosen, so that no port is given out twice.
-        return {name: _pick(held, wanted.get(name, 0)) for name in names}
+    with contextlib.ExitStack() as sockets:
+        # All sockets stay open until the last port is chosen, so that no port is chosen twice.
+        return {name: _pick_port(sockets, preferred.get(name, 0)) for name in names}
 
 
-def _pick(held: contextlib.ExitStack, wanted: int) -> int:
-    for port in dict.fromkeys((wanted, 0)):
-        bound = held.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
+def _pick_port(sockets: contextlib.ExitStack, preferred: int) -> int:
+    for port in dict.fromkeys((preferred, 0)):
+        bound = sockets.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
         if port:
-            # As the components do: a port whose last user has just ended is free.
+            # As the components do: a port is free again as soon as the process that used it has ended.
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         with contextlib.suppress(OSError):
             bound.bind((LOOPBACK, port))
@@ -32,7 +32,7 @@ def _pick(held: contextlib.ExitStack, wanted: int) -> int:
 
 
 def is_open(port: int) -> bool:
-    """Whether something listens there."""
+    """True if a process listens on this port of loopback."""
     with contextlib.suppress(OSError), socket.create_connection((LOOPBACK, port), timeout=1):
         return True
     return False

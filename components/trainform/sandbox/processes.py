@@ -1,7 +1,7 @@
-"""Processes that outlive the command that started them, and that are ended by id and start time, never by name.
+"""Processes that outlive the command that started them. They are stopped by id and start time, never by name.
 
-A process is recorded before it runs: the child waits in a shell for one line, and goes on as the component (same id, same
-start time) only after its record is on the disk. So whatever kills `up`, nothing runs that `down` does not know.
+A process is recorded before it runs: the child is a shell that waits for one line of input, and becomes the component (same id, same
+start time) only after the record is on the disk. So even if `up` is killed, `down` knows every process that runs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import psutil
 from trainform.errors import SandboxError
 
 GATE = 'read -r _ || exit 1; exec "$@" </dev/null'
-# A step of the system's clock moves the start time that the kernel's counter is converted to.
+# Seconds. A correction of the system's clock shifts the start time that is computed for a process.
 CLOCK_SLACK = 5.0
 KILL_SECONDS = 30.0
 POLL_SECONDS = 0.02
@@ -29,7 +29,7 @@ TAIL_LINES = 15
 
 @dataclasses.dataclass(frozen=True)
 class Command:
-    """What to run, and where its output goes. `environment` is added to that of all."""
+    """A program to start and the file for its output. `environment` is added to the environment of all commands."""
 
     name: str
     binary: Path
@@ -40,7 +40,7 @@ class Command:
 
 @dataclasses.dataclass(frozen=True)
 class Process:
-    """One started component, as `state.json` keeps it."""
+    """One started component, as it is recorded in `state.json`."""
 
     name: str
     pid: int
@@ -52,7 +52,7 @@ class Process:
 def launch(
     commands: Iterable[Command], environment: Mapping[str, str], record: Callable[[list[Process]], None]
 ) -> list[Process]:
-    """Start all commands, each in its own session; `record` stores them before the first one runs."""
+    """Start all commands, each in its own session; `record` is called with the processes before the first one runs."""
     gates: list[int] = []
     started: list[Process] = []
     try:
@@ -94,28 +94,28 @@ def _spawn(command: Command, environment: Mapping[str, str]) -> tuple[Process, i
         raise
     finally:
         os.close(reader)
-    born = psutil.Process(pid).create_time()
-    return Process(command.name, pid, born, str(command.binary), str(command.log)), writer
+    started = psutil.Process(pid).create_time()
+    return Process(command.name, pid, started, str(command.binary), str(command.log)), writer
 
 
 def is_running(process: Process) -> bool:
-    """Whether this very process, and not a later one with its number, is alive."""
+    """True if this process runs; False if it has ended, also if another process has its id now."""
     return _find(process) is not None
 
 
 def _find(process: Process) -> psutil.Process | None:
-    # Where the caller that started it is still alive, the dead child must be collected first.
+    # A child of this process that has ended stays a zombie until it is waited for.
     with contextlib.suppress(ChildProcessError):
         os.waitpid(process.pid, os.WNOHANG)
     try:
         found = psutil.Process(process.pid)
         with found.oneshot():
-            words = found.cmdline()
+            command_line = found.cmdline()
             same = (
                 found.status() != psutil.STATUS_ZOMBIE
                 and abs(found.create_time() - process.started) < CLOCK_SLACK
-                # No words: the kernel is just replacing the waiting shell by the component.
-                and (not words or process.binary in words)
+                # It is empty at the moment in which the kernel replaces the waiting shell with the component.
+                and (not command_line or process.binary in command_line)
             )
     except (psutil.NoSuchProcess, psutil.AccessDenied):
         return None
@@ -123,9 +123,10 @@ def _find(process: Process) -> psutil.Process | None:
 
 
 def stop(processes: Iterable[Process], grace: float = 5.0) -> None:
-    """End these processes and nothing else: TERM, and KILL for those that still run after `grace` seconds.
+    """Stop these processes: SIGTERM, and after `grace` seconds SIGKILL for those that still run.
 
-    SandboxError where one survives even that for KILL_SECONDS: the kernel does not let go of it."""
+    Raises `SandboxError` if one still runs KILL_SECONDS after SIGKILL: the kernel cannot end it.
+    """
     remaining = list(processes)
     for number, seconds in ((signal.SIGTERM, grace), (signal.SIGKILL, KILL_SECONDS)):
         for process in remaining:
@@ -137,7 +138,7 @@ def stop(processes: Iterable[Process], grace: float = 5.0) -> None:
             return
     names = ", ".join(f"{process.name} ({process.pid})" for process in remaining)
     raise SandboxError(
-        f"these processes do not end: {names}", "look at them with `ps`; then run `trainform sandbox down` again"
+        f"these processes cannot be stopped: {names}", "look at them with `ps`; then run `trainform sandbox down` again"
     )
 
 
@@ -149,7 +150,7 @@ def _send(process: Process, number: signal.Signals) -> None:
 
 
 def tail(log: Path, lines: int = TAIL_LINES) -> list[str]:
-    """The last lines of a log."""
+    """Return the last lines of a log; none if it does not exist."""
     try:
         with log.open("rb") as file:
             file.seek(0, os.SEEK_END)

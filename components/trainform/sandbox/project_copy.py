@@ -1,12 +1,12 @@
-"""The demo's copy of the project: Pulumi writes salts and secrets into it, and a newcomer edits it, while the clone stays as it is.
+"""The demo's copy of the project: Pulumi writes salts and secrets into the copy, and users edit it, while the clone does not change.
 
-It lies beside the sandbox's folder, since the salts are of that sandbox's passphrase; `down` leaves it.
+The copy is beside the sandbox's folder, since its salts belong to that sandbox's passphrase; `down` does not remove it.
 
-Pulumi.yaml stacks/       follow the project, each file until the user edits it in the copy
-.venv                     link to the Python environment of this process, as Pulumi.yaml wants it
+Pulumi.yaml stacks/       updated from the project, except for files that the user edited in the copy
+.venv                     link to the Python environment of this process, where Pulumi.yaml expects it
 .trainform/sandbox        link to the sandbox, so that commands in the copy find it
-.trainform/copied.json    hashes of what was ever copied: a file with another content is the user's
-.trainform/lock           held while the copy is made
+.trainform/copied.json    hashes of every content that was copied: a file with another content was edited by the user
+.trainform/lock           locked while the copy is updated
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from trainform.errors import SandboxError
 from trainform.locking import hold
 from trainform.progress import Progress
 from trainform.sandbox.folder import PROJECT_FILE, PROJECT_STATE, SANDBOX, read_private, write_private
-from trainform.sandbox.salts import read_passphrase, readable, without_salt
-from trainform.toolchain.oserrors import translated
+from trainform.sandbox.salts import read_passphrase, usable_with, without_salt
+from trainform.toolchain.oserrors import translate_os_errors
 
 STACKS = "stacks"
 _ENVIRONMENT = ".venv"
@@ -34,12 +34,12 @@ _ENCODING, _ERRORS = "utf-8", "surrogateescape"
 
 Files = Mapping[str, str]
 Hashes = Mapping[str, list[str]]
-"""Of each path, of every content that was copied there."""
+"""Path -> hashes of every content that was copied to it."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Changes:
-    """What makes a copy follow its project; `edited` are the paths that stay different, since the user has edited them."""
+    """The changes that update a copy from its project. `edited`: paths that stay different, since the user edited them."""
 
     write: Files
     remove: tuple[str, ...]
@@ -48,28 +48,28 @@ class Changes:
 
 
 def copy_folder(sandbox: Path) -> Path:
-    """Where the copy of a sandbox lies."""
+    """Return the folder of the copy that belongs to a sandbox."""
     return sandbox.with_name(f"{sandbox.name}-demo")
 
 
-@translated(SandboxError, "make it writable, or choose another folder for the sandbox with TRAINFORM_SANDBOX")
+@translate_os_errors(SandboxError, "make it writable, or choose another folder for the sandbox with TRAINFORM_SANDBOX")
 def copy_project(project: Path, sandbox: Path, progress: Progress) -> Path:
-    """Make the copy, or bring it up to date; its folder. Run again after an interruption, it goes on."""
+    """Create or update the copy, and return its folder. After an interruption, another call continues."""
     folder = copy_folder(sandbox)
-    _refuse_foreign(folder)  # before the lock: its file must not get into somebody else's folder
+    _refuse_foreign(folder)  # before the lock: no lock file must be written into another folder
     with hold(folder / PROJECT_STATE / "lock", "trainform demo", progress):
         passphrase = read_passphrase(sandbox)
-        _forget_unreadable_secrets(folder, passphrase, progress)
-        if project.resolve() != folder.resolve():  # else the demo was called in its own copy
-            wanted = {path: _readable(path, text, passphrase) for path, text in _read(project).items()}
-            _apply(changes(wanted, _read(folder), _copied(folder)), folder, progress)
+        _remove_undecryptable_secrets(folder, passphrase, progress)
+        if project.resolve() != folder.resolve():  # otherwise the demo was started in its own copy
+            wanted = {path: _usable(path, text, passphrase) for path, text in _read(project).items()}
+            _apply(changes(wanted, _read(folder), _read_hashes(folder)), folder, progress)
         _link(folder / PROJECT_STATE / SANDBOX, Path(os.pardir, os.pardir, sandbox.name))
         _link(folder / _ENVIRONMENT, Path(sys.prefix))
     return folder
 
 
 def changes(project: Files, copy: Files, copied: Hashes) -> Changes:
-    """A file that is still as it was once copied follows the project; any other is the user's and stays."""
+    """Return the changes: a file whose content was once copied is updated from the project; any other was edited and stays."""
     ours = {path for path, text in copy.items() if _hash(path, text) in copied.get(path, [])}
     same = {path for path in project if path in copy and _hash(path, copy[path]) == _hash(path, project[path])}
     edited = tuple(path for path in project if path in copy and path not in ours | same)
@@ -85,7 +85,7 @@ def changes(project: Files, copy: Files, copied: Hashes) -> Changes:
 
 
 def _hash(path: str, text: str) -> str:
-    """A salt is no edit: the engine writes it."""
+    """Return a hash of the text without its salt: the engine writes the salt, so it is not an edit by the user."""
     content = without_salt(text) if _is_stack(path) else text
     return hashlib.sha256(content.encode(_ENCODING, _ERRORS)).hexdigest()
 
@@ -94,13 +94,13 @@ def _is_stack(path: str) -> bool:
     return PurePosixPath(path).match(f"{STACKS}/Pulumi.*.yaml")
 
 
-def _readable(path: str, text: str, passphrase: str | None) -> str:
-    return readable(text, passphrase) if _is_stack(path) else text
+def _usable(path: str, text: str, passphrase: str | None) -> str:
+    return usable_with(text, passphrase) if _is_stack(path) else text
 
 
 def _refuse_foreign(folder: Path) -> None:
-    """Refuse a folder that is not a demo's: what is in it would be taken for the user's edits."""
-    if not folder.exists() or _record(folder).exists():
+    """Raise `SandboxError` if the folder is not a demo's copy: its files would be taken for edits by the user."""
+    if not folder.exists() or _hashes_path(folder).exists():
         return
     names = sorted(entry.name for entry in folder.iterdir() if entry.name != PROJECT_STATE)
     if names:
@@ -110,19 +110,21 @@ def _refuse_foreign(folder: Path) -> None:
         )
 
 
-def _forget_unreadable_secrets(folder: Path, passphrase: str | None, progress: Progress) -> None:
-    """Remove from the copy's stacks what was encrypted with a passphrase that is gone: salts, and with a note secrets."""
+def _remove_undecryptable_secrets(folder: Path, passphrase: str | None, progress: Progress) -> None:
+    """Remove salts and secrets that were encrypted with a passphrase that no longer exists; a note names the files that lose secrets."""
     for path, text in _read(folder).items():
-        left = _readable(path, text, passphrase)
+        left = _usable(path, text, passphrase)
         if left != text:
             write_private(folder / path, _encoded(left))
         if left != text and left != without_salt(text):
-            progress.note(f"secrets in {folder / path} were encrypted with a passphrase that is gone: set them again")
+            progress.note(
+                f"secrets in {folder / path} were encrypted with a passphrase that no longer exists: set them again"
+            )
 
 
 def _apply(change: Changes, folder: Path, progress: Progress) -> None:
-    # The hashes first: what an interruption leaves is then known as copied, whatever was written of it.
-    write_private(_record(folder), json.dumps(change.copied, indent=1).encode())
+    # The hashes first: after an interruption, every file that was written is then known to be a copy.
+    write_private(_hashes_path(folder), json.dumps(change.copied, indent=1).encode())
     for path, text in change.write.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         write_private(folder / path, _encoded(text))
@@ -130,18 +132,18 @@ def _apply(change: Changes, folder: Path, progress: Progress) -> None:
         (folder / path).unlink()
     if change.edited:
         progress.note(
-            f"you have edited {', '.join(change.edited)} in {folder}: the demo goes on with that; to have the project's again, delete it"
+            f"you have edited {', '.join(change.edited)} in {folder}, and the demo uses that; to go back to the project's, delete it"
         )
 
 
-def _record(folder: Path) -> Path:
+def _hashes_path(folder: Path) -> Path:
     return folder / PROJECT_STATE / "copied.json"
 
 
-def _copied(folder: Path) -> Hashes:
-    """Nothing where there are none yet, or damaged ones: then nothing is known as ours, and nothing is overwritten."""
+def _read_hashes(folder: Path) -> Hashes:
+    """Return the recorded hashes; none if the record is missing or damaged, and then no file is overwritten."""
     try:
-        written = read_private(_record(folder))
+        written = read_private(_hashes_path(folder))
         found = None if written is None else json.loads(written)
     except (ValueError, RecursionError):
         return {}
@@ -155,24 +157,24 @@ def _are_hashes(found: object) -> TypeGuard[Hashes]:
 
 
 def _read(project: Path) -> dict[str, str]:
-    """The files that make a project, by path; empty where there is none yet."""
+    """Return the project's files by path; none if the project does not exist yet."""
     whole = project.resolve()
-    paths = [project / PROJECT_FILE, *_below(project / STACKS, (whole, *whole.parents))]
+    paths = [project / PROJECT_FILE, *_files_below(project / STACKS, (whole, *whole.parents))]
     return {
         path.relative_to(project).as_posix(): path.read_bytes().decode(_ENCODING, _ERRORS)
         for path in paths
-        if path.is_file()  # to read a pipe could wait for ever
+        if path.is_file()  # to read from a pipe could block forever
     }
 
 
-def _below(folder: Path, above: tuple[Path, ...]) -> Iterator[Path]:
-    """What lies in the folder and in those below it, also by way of links, but for links back to a folder above."""
+def _files_below(folder: Path, above: tuple[Path, ...]) -> Iterator[Path]:
+    """Yield all files below the folder. Links to folders are followed, except for links to a folder above."""
     here = folder.resolve()
     if here in above or folder.name == "__pycache__" or not folder.is_dir():
         return
     for path in sorted(folder.iterdir()):
         if path.is_dir():
-            yield from _below(path, (*above, here))
+            yield from _files_below(path, (*above, here))
         else:
             yield path
 
@@ -182,7 +184,7 @@ def _encoded(text: str) -> bytes:
 
 
 def _link(path: Path, target: Path) -> None:
-    """Make the link, unless it is right already or the user has put something else there."""
+    """Create or correct the link, unless something other than a link is at that path."""
     if path.is_symlink() and path.readlink() != target:
         path.unlink()
     if not os.path.lexists(path):

@@ -1,4 +1,4 @@
-"""What Pulumi writes into a stack's file so that it can encrypt: the salt of a passphrase, or another provider of secrets."""
+"""How a stack's file says what encrypts its secrets: the salt of a passphrase, or another secrets provider."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from trainform.spec.libyaml import Dumper, Loader
 from trainform.spec.read import parse_mapping
 
 SALT = "encryptionsalt"
-REMEDY = f"delete the line `{SALT}` of that file, and set its secrets again"
-"""Where the passphrase of a stack's file is gone."""
+UNREADABLE_SALT_FIX = f"delete the line `{SALT}` of that file, and set its secrets again"
+"""The fix for a stack file whose passphrase no longer exists."""
 _KEYS = (SALT, "encryptedkey", "secretsprovider")
-# In a file that is no YAML, as Pulumi writes them. A value may go on in indented lines.
+# For files that are not valid YAML: the keys as Pulumi writes them. A value may continue on indented lines.
 _PROVIDER = re.compile(rf"^(?:{'|'.join(_KEYS)}):.*\n?(?:[ \t]+.*\n?)*", re.MULTILINE)
 _SALT = re.compile(rf"^{SALT}:\s*['\"]?([^\s'\"]+)", re.MULTILINE)
-# Of Pulumi's version "v1", in pkg/secrets/passphrase and sdk/go/common/resource/config/crypt.go.
+# Pulumi's format "v1": pkg/secrets/passphrase and sdk/go/common/resource/config/crypt.go.
 _ITERATIONS, _KEY_BYTES, _KNOWN_TEXT = 1_000_000, 32, b"pulumi"
 
 
 def without_salt(text: str) -> str:
-    """A stack's file without its provider of secrets; the engine notes it anew from the stack's state, or chooses a new salt."""
+    """Return a stack file's text without its secrets provider. Pulumi writes it again from the stack's state, or chooses a new salt."""
     root = _root(text)
     if root is None:
         return _PROVIDER.sub("", text)
@@ -40,13 +40,13 @@ def without_salt(text: str) -> str:
     if not found:
         return text
     if root.flow_style:
-        return _rewritten(text, lambda data: {key: value for key, value in data.items() if key not in _KEYS})
+        return _with_changed_data(text, lambda data: {key: value for key, value in data.items() if key not in _KEYS})
     gone = {line for key, value in found for line in _lines(key, value)}
     return "".join(line for number, line in enumerate(text.splitlines(keepends=True)) if number not in gone)
 
 
 def _root(text: str) -> yaml.MappingNode | None:
-    """The mapping that the text is, None where it cannot be read."""
+    """Return the text's top-level mapping, None if it has none or cannot be parsed."""
     try:
         check_events(text, "")
         root = Loader(text).get_single_node()
@@ -56,7 +56,7 @@ def _root(text: str) -> yaml.MappingNode | None:
 
 
 def _lines(key: yaml.Node, value: yaml.Node) -> range:
-    """The lines of a key and its value, counted from 0. The end of a text in lines (`|`) is the begin of the line behind it."""
+    """Return the lines of a key and its value, counted from 0. A block scalar (`|`) ends at the start of the next line."""
     end = value.end_mark
     return range(key.start_mark.line, max(key.start_mark.line + 1, end.line + (end.column > 0)))
 
@@ -70,26 +70,26 @@ def _salt(text: str) -> str | None:
     return values[0] if values else None
 
 
-def readable(text: str, passphrase: str | None) -> str:
-    """A stack's file that `pulumi` can use with this passphrase (None: there is none yet).
+def usable_with(text: str, passphrase: str | None) -> str:
+    """Return a stack file's text that `pulumi` can use with this passphrase (None: there is none yet).
 
-    Where the file's secrets are encrypted with something else, they go, and what the engine would need to read them: it would
-    end with "incorrect passphrase".
+    If the file's secrets are encrypted in another way, they are left out together with their secrets provider: with it `pulumi` would
+    fail with "incorrect passphrase".
     """
     plain = without_salt(text)
     if plain == text:
         return text
     salt = _salt(text)
-    if salt is not None and passphrase is not None and is_salt_of(passphrase, salt):
+    if salt is not None and passphrase is not None and was_made_with(passphrase, salt):
         return text
-    return _rewritten(plain, _decrypted)
+    return _with_changed_data(plain, _without_secrets)
 
 
-def is_salt_of(passphrase: str, salt: str) -> bool:
-    """Whether Pulumi made the salt with this passphrase.
+def was_made_with(passphrase: str, salt: str) -> bool:
+    """True if Pulumi made the salt with this passphrase.
 
-    It is written `v1:SALT:v1:NONCE:TEXT`, where TEXT is a known word, encrypted with AES-256-GCM under a key that is derived from
-    both. That takes half a second.
+    A salt is `v1:SALT:v1:NONCE:TEXT`, where TEXT is a known word, encrypted with AES-256-GCM and a key that is derived from salt and
+    passphrase. The check takes half a second.
     """
     try:
         version, random, inner_version, nonce, encrypted = salt.split(":")
@@ -103,22 +103,22 @@ def is_salt_of(passphrase: str, salt: str) -> bool:
         return False
 
 
-def note_older_salts(project: Path, folder: Path, progress: Progress) -> None:
-    """Name the stack files in which `pulumi` would meet an incorrect passphrase, where the sandbox is about to make a new one."""
+def warn_about_other_salts(project: Path, folder: Path, progress: Progress) -> None:
+    """If the sandbox is about to make a new passphrase, show a note with the stack files that were encrypted with another one."""
     if Layout(folder).passphrase.exists():
         return
-    names = [str(path.relative_to(project)) for path, _ in _salted(project)]
+    names = [str(path.relative_to(project)) for path, _ in _salted_stack_files(project)]
     if names:
         progress.note(
-            f"the sandbox makes a new passphrase; the salt in {', '.join(names)} is of another one. Where pulumi says "
-            f"`incorrect passphrase`: {REMEDY}"
+            f"the sandbox makes a new passphrase, and the salt in {', '.join(names)} belongs to another one. If pulumi says "
+            f"`incorrect passphrase`: {UNREADABLE_SALT_FIX}"
         )
 
 
-def stacks_of(project: Path, folder: Path) -> list[str]:
-    """The stack files, from the project's folder on, whose salt was made with the passphrase of the sandbox in `folder`.
+def stacks_with_passphrase_of(project: Path, folder: Path) -> list[str]:
+    """Return the stack files, relative to the project, whose salt was made with the passphrase of the sandbox in `folder`.
 
-    None where the passphrase cannot be read: what removes it must not fail for that.
+    The list is empty if the passphrase cannot be read: a command that removes it must not fail because of that.
     """
     try:
         passphrase = read_passphrase(folder)
@@ -126,27 +126,29 @@ def stacks_of(project: Path, folder: Path) -> list[str]:
         passphrase = None
     if passphrase is None:
         return []
-    return [str(path.relative_to(project)) for path, salt in _salted(project) if is_salt_of(passphrase, salt)]
+    return [
+        str(path.relative_to(project)) for path, salt in _salted_stack_files(project) if was_made_with(passphrase, salt)
+    ]
 
 
 def read_passphrase(folder: Path) -> str | None:
-    """The passphrase of a sandbox's stacks, None where it has none yet."""
+    """Return the passphrase of a sandbox's stacks, None if there is none yet."""
     written = read_private(Layout(folder).passphrase)
     return None if written is None else written.decode(errors="surrogateescape").strip()
 
 
-def _salted(project: Path) -> Iterator[tuple[Path, str]]:
-    """The stack files that hold a salt, with it."""
+def _salted_stack_files(project: Path) -> Iterator[tuple[Path, str]]:
+    """Yield each stack file that has a salt, with the salt."""
     for path in sorted((project / "stacks").glob("Pulumi.*.yaml")):
-        if not path.is_file():  # to read a pipe could wait for ever
+        if not path.is_file():  # to read from a pipe could block forever
             continue
         salt = _salt(path.read_text(encoding="utf-8", errors="surrogateescape"))
         if salt is not None:
             yield path, salt
 
 
-def _rewritten(text: str, change: Callable[[Any], Any]) -> str:
-    """The text with its data changed; the same text where nothing changes, and where it cannot be read, which the engine will say."""
+def _with_changed_data(text: str, change: Callable[[Any], Any]) -> str:
+    """Return the text with changed data; the same text if nothing changes, or if it cannot be parsed, which Pulumi will report."""
     try:
         content = parse_mapping(text, "")
     except InputError:
@@ -157,12 +159,12 @@ def _rewritten(text: str, change: Callable[[Any], Any]) -> str:
     return yaml.dump(changed, Dumper=Dumper, sort_keys=False)
 
 
-def _decrypted(data: Any) -> Any:
-    """The same data without the values that are written `{secure: …}`."""
+def _without_secrets(data: Any) -> Any:
+    """Return the data without its encrypted values, `{secure: …}`."""
     if isinstance(data, dict):
-        return {key: _decrypted(value) for key, value in data.items() if not _is_secret(value)}
+        return {key: _without_secrets(value) for key, value in data.items() if not _is_secret(value)}
     if isinstance(data, list):
-        return [_decrypted(value) for value in data if not _is_secret(value)]
+        return [_without_secrets(value) for value in data if not _is_secret(value)]
     return data
 
 

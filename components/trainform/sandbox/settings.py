@@ -1,4 +1,4 @@
-"""What a sandbox should offer, as plain data, and how an environment says it."""
+"""The settings of a sandbox as plain data, and how they follow from an environment."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trainform.catalog.defaults import NODE_CPU, NODE_MEMORY
+from trainform.defaults import NODE_CPU, NODE_MEMORY
 from trainform.errors import InputError, Problem
 
 if TYPE_CHECKING:
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 CPU_POOL = "cpu"
 CPU_NODES = 2
 PODS_PER_NODE = "110"
-# Every real node offers some, and pods that ask for some (the training operator's MPI launchers) fit on no other.
+# Every real node has some. Pods that request it (the training operator's MPI launchers) could not be placed without it.
 EPHEMERAL_STORAGE = "1Ti"
 POOL_LABEL = "trainform.dev/pool"
 ACCELERATOR_LABEL = "trainform.dev/accelerator"
-NODES_AT_MOST = 10_000
+MAX_NODES = 10_000
 
 
 @dataclasses.dataclass(frozen=True, order=True)
 class Taint:
-    """Keeps pods away that do not tolerate it."""
+    """A taint: pods that do not tolerate it are not placed on the node."""
 
     key: str
     value: str
@@ -35,7 +35,7 @@ class Taint:
 
 @dataclasses.dataclass(frozen=True)
 class NodePool:
-    """Nodes of one shape, named `<name>-<i>`. `resources` is both capacity and allocatable of each node."""
+    """Equal nodes, named `<name>-<i>`. `resources` are both capacity and allocatable of each node."""
 
     name: str
     count: int
@@ -46,9 +46,10 @@ class NodePool:
 
 @dataclasses.dataclass(frozen=True)
 class SandboxSettings:
-    """`storage_classes` are made beside the default one; `contexts` are further names for the sandbox in its kubeconfig.
+    """The settings of one sandbox. Raises `InputError` for pools that share a name or have too many nodes.
 
-    `addons`: names from the table of add-ons, as `chosen_addons` gives them.
+    `storage_classes` are created beside the default class; `contexts` are more names for the sandbox in its kubeconfig; `addons` are
+    names from the table of add-ons, as `chosen_addons` returns them.
     """
 
     folder: Path
@@ -68,26 +69,29 @@ def _repeated(names: Iterable[str]) -> Iterable[Problem]:
     for name in names:
         if name in seen:
             yield Problem(
-                "pools", name, "names two pools, whose nodes would have the same names", "name each pool once"
+                "pools",
+                name,
+                "is the name of two pools, whose nodes would have equal names",
+                "give each pool its own name",
             )
         seen.add(name)
 
 
 def _too_many(pools: Iterable[NodePool]) -> Iterable[Problem]:
     nodes = sum(pool.count for pool in pools)
-    if nodes > NODES_AT_MOST:
-        reason = f"are more simulated nodes than one machine serves ({NODES_AT_MOST})"
+    if nodes > MAX_NODES:
+        reason = f"is more simulated nodes than one machine can serve ({MAX_NODES})"
         yield Problem("pools", nodes, reason, "lower `nodes` of the environment's accelerators")
 
 
 def default_pools() -> tuple[NodePool, ...]:
-    """Nodes without accelerators, for a sandbox that no environment describes."""
+    """Return the pool of nodes without accelerators, which every sandbox has."""
     resources = {"cpu": NODE_CPU, "memory": NODE_MEMORY, "pods": PODS_PER_NODE, "ephemeral-storage": EPHEMERAL_STORAGE}
     return (NodePool(CPU_POOL, CPU_NODES, resources),)
 
 
-def from_environment(environment: Environment, folder: Path) -> SandboxSettings:
-    """A cluster that offers what the environment says: its nodes, labels, taints, storage classes and context."""
+def settings_from_environment(environment: Environment, folder: Path) -> SandboxSettings:
+    """Return settings for a sandbox with the environment's nodes, labels, taints, storage classes and context."""
     pools = [_accelerator_pool(environment, kind) for kind in environment.accelerators]
     labels = dict(environment.node_selector)
     taints = _taints(environment.tolerations)
@@ -121,7 +125,7 @@ def _accelerator_pool(environment: Environment, kind: str) -> NodePool:
 
 
 def _taints(tolerations: Iterable[Toleration]) -> tuple[Taint, ...]:
-    """The taints that the tolerations are there for; one that tolerates everything names none."""
+    """Return the taints that the tolerations are for; a toleration without a key stands for no taint."""
     return tuple(
         sorted(
             {

@@ -1,4 +1,4 @@
-"""Starting the control plane: waves of components, and what has to be true before the next one."""
+"""The start of the control plane: waves of components, and the conditions between them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from trainform.progress import Step
 from trainform.sandbox import nodes, objects
-from trainform.sandbox.addons.installation import Installed
+from trainform.sandbox.addons.installation import InstalledAddOn
 from trainform.sandbox.api import Api
 from trainform.sandbox.certificates import Certificates, WebhookCertificates
 from trainform.sandbox.components import Context, commands, programs
@@ -18,15 +18,15 @@ from trainform.sandbox.ports import is_open
 from trainform.sandbox.processes import Process, launch, stop
 from trainform.sandbox.readiness import readiness
 from trainform.sandbox.state import State
-from trainform.sandbox.waiting import Condition, blaming, wait_for
+from trainform.sandbox.waiting import Condition, explained_by, wait_for
 from trainform.toolchain.model import ControlPlane
 
 STAGES = Path(__file__).parent / "stages"
 
-# When Go collects garbage is up to whoever starts the components: at 400 % they need a fifth less processor time and 0.4 GB more memory.
+# How often Go collects garbage: the user may choose. At 400 the components need a fifth less processor time and 0.4 GB more memory.
 INHERITED = ("GOGC",)
 
-# The Helm chart's default (Volcano 1.14.1).
+# The default of Volcano's Helm chart (1.14.1).
 SCHEDULER = """\
 actions: "enqueue, allocate, backfill"
 tiers:
@@ -47,14 +47,14 @@ tiers:
 
 
 class Start:
-    """One start of all components. `record` gets the processes so far, before the newest of them run."""
+    """One start of all components. `record` is called with all processes so far, before the newest of them run."""
 
     def __init__(
         self,
         layout: Layout,
         state: State,
         control_plane: ControlPlane,
-        addons: Sequence[Installed],
+        addons: Sequence[InstalledAddOn],
         record: Callable[[list[Process]], None],
     ) -> None:
         self._settings = state.settings
@@ -69,7 +69,7 @@ class Start:
         self._webhook_certificates = WebhookCertificates(layout.pki)
 
     def run(self, deadline: float, step: Step) -> None:
-        """Start everything and return when it is ready; on any failure, Ctrl-C included, nothing of it stays behind."""
+        """Start all components and return when they are ready; after a failure or Ctrl-C, stop all of them."""
         try:
             self._certificates.make()
             if self._addons:
@@ -99,15 +99,15 @@ class Start:
         wait_for([etcd], self._processes, deadline, step)
 
         self._launch(1, context)
-        answers = Condition("the API server is ready", "kube-apiserver", lambda: api.healthy("/readyz"))
-        wait_for([answers], self._processes, deadline, step)
+        ready = Condition("the API server is ready", "kube-apiserver", lambda: api.is_healthy("/readyz"))
+        wait_for([ready], self._processes, deadline, step)
 
         self._launch(2, context)
-        self._fill(api, deadline, step)
+        self._create_objects(api, deadline, step)
 
         self._launch(3, context)
-        promised = readiness(api, self._settings.pools, self._addons, self._ports)
-        wait_for(promised, self._processes, deadline, step)
+        conditions = readiness(api, self._settings.pools, self._addons, self._ports)
+        wait_for(conditions, self._processes, deadline, step)
 
     def _launch(self, wave: int, context: Context) -> None:
         before = self._processes
@@ -120,16 +120,16 @@ class Start:
 
         launch(commands(wave, context, self._programs), environment, record)
 
-    def _fill(self, api: Api, deadline: float, step: Step) -> None:
-        """Everything that Volcano and the add-ons expect to find, and the nodes."""
+    def _create_objects(self, api: Api, deadline: float, step: Step) -> None:
+        """Create the objects that Volcano and the add-ons expect, and the nodes."""
         crds = (*self._control_plane.crds, *(path for addon in self._addons for path in addon.crds))
-        with blaming(self._processes, "kube-apiserver"):
+        with explained_by(self._processes, "kube-apiserver"):
             objects.apply_crds(api, crds)
             objects.apply_webhooks(api, self._ports["webhook-manager"], self._certificates)
             objects.apply_storage_classes(api, self._settings.storage_classes)
             for addon in self._addons:
                 addon.prepare(api, self._ports, self._webhook_certificates)
             step.update("sandbox: making the nodes")
-            nodes.match_nodes(api, self._settings.pools)
+            nodes.reconcile_nodes(api, self._settings.pools)
         established = Condition("the CRDs are served", "kube-apiserver", lambda: objects.crds_established(api, crds))
         wait_for([established], self._processes, deadline, step)

@@ -1,4 +1,4 @@
-"""What a sandbox remembers about itself, in `state.json`."""
+"""The state of a sandbox, which is stored in `state.json`."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from pathlib import Path
 from typing import Any
 
 from trainform.errors import InputError
-from trainform.sandbox.addons.table import together
-from trainform.sandbox.folder import Layout, read_private, sandbox_edge, write_private
+from trainform.sandbox.addons.table import in_table_order
+from trainform.sandbox.folder import Layout, os_errors_as_sandbox_errors, read_private, write_private
 from trainform.sandbox.processes import Process
 from trainform.sandbox.settings import NodePool, SandboxSettings, Taint
 from trainform.toolchain.model import PulumiTools
 
-# Raise it when a field changes its meaning; rows of `processes` never do.
+# To be raised when a field changes its meaning. The rows of `processes` must never change: see `read_processes`.
 FORMAT = 2
-# What reading JSON raises that has not the fields of what was written.
+# The errors for JSON that does not have the expected fields.
 _DAMAGED = (AttributeError, KeyError, OverflowError, TypeError, ValueError, InputError)
 
 
 @dataclasses.dataclass(frozen=True)
 class State:
-    """`complete` is set when everything was ready; `pulumi` is the one that belongs to this sandbox."""
+    """The state of a sandbox. `complete` is set when `up` has ended; `pulumi` is the Pulumi that this sandbox was started with."""
 
     settings: SandboxSettings
     pulumi: PulumiTools
@@ -34,13 +34,13 @@ class State:
 
 
 def write_state(layout: Layout, state: State) -> None:
-    """Replace the file as a whole."""
+    """Write the state to its file, atomically."""
     content = {"format": FORMAT, **dataclasses.asdict(state)}
     write_private(layout.state, json.dumps(content, indent=2, default=str).encode())
 
 
 def read_state(layout: Layout) -> State | None:
-    """None where nothing was started, and where the file is damaged or of another version of trainform."""
+    """Return the stored state; None if there is none, if it is damaged, or if another version of trainform wrote it."""
     content = _read(layout)
     if content.get("format") != FORMAT:
         return None
@@ -58,8 +58,10 @@ def read_state(layout: Layout) -> State | None:
 
 
 def read_processes(layout: Layout) -> list[Process]:
-    """What was started. Of any version: after an update of trainform, `down` must still find what the old one left running. Rows that
-    are damaged are left out."""
+    """Return the processes that were started, by any version: after an update of trainform, `down` must still find those of the old one.
+
+    Damaged rows are left out.
+    """
     rows = _read(layout).get("processes", [])
     return list(_processes(rows if isinstance(rows, list) else []))
 
@@ -70,9 +72,9 @@ def _processes(rows: list[Any]) -> Iterator[Process]:
             yield Process(str(row["name"]), int(row["pid"]), float(row["started"]), str(row["binary"]), str(row["log"]))
 
 
-@sandbox_edge
+@os_errors_as_sandbox_errors
 def read_settings(folder: Path) -> SandboxSettings | None:
-    """The settings of the last `up` in a folder."""
+    """Return the settings of the last `up` in a folder, None if there was none."""
     state = read_state(Layout(folder))
     return None if state is None else state.settings
 
@@ -95,6 +97,6 @@ def _settings(content: dict[str, Any]) -> SandboxSettings:
         pools=pools,
         storage_classes=tuple(content["storage_classes"]),
         contexts=tuple(content["contexts"]),
-        # Not there in what a trainform without add-ons wrote: its sandbox goes on running.
-        addons=together(content.get("addons", ())),
+        # Missing in a state that a version without add-ons wrote; its sandbox may still run.
+        addons=in_table_order(content.get("addons", ())),
     )

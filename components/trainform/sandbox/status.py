@@ -1,4 +1,4 @@
-"""What of a sandbox runs."""
+"""The status of a sandbox."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trainform.sandbox.addons.table import ADDONS
 from trainform.sandbox.api import Api, RequestError
 from trainform.sandbox.certificates import Certificates
 from trainform.sandbox.components import COMPONENTS, Component
-from trainform.sandbox.folder import Layout, sandbox_edge
+from trainform.sandbox.folder import Layout, os_errors_as_sandbox_errors
 from trainform.sandbox.kubeconfig import server_url
 from trainform.sandbox.processes import is_running
 from trainform.sandbox.state import State, read_state
@@ -20,7 +20,7 @@ from trainform.sandbox.state import State, read_state
 
 @dataclasses.dataclass(frozen=True)
 class ComponentStatus:
-    """One component. `pid` is None where it was never started, `port` where it listens nowhere."""
+    """The status of one component. `pid` is None if it was never started, `port` is None if it does not listen."""
 
     name: str
     running: bool
@@ -31,7 +31,8 @@ class ComponentStatus:
 
 @dataclasses.dataclass(frozen=True)
 class SandboxStatus:
-    """`running`: every component runs, those of the add-ons too, and the API server answers. Nodes are counted only then."""
+    """The status of a sandbox. `running`: every component runs, also those of the add-ons, and the API server answers; nodes are counted
+    only then."""
 
     folder: Path
     running: bool
@@ -42,14 +43,14 @@ class SandboxStatus:
     addons: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """For `status --json`."""
+        """Return the status as it is printed by `status --json`."""
         components = [{**dataclasses.asdict(row), "log": str(row.log)} for row in self.components]
         return {**dataclasses.asdict(self), "folder": str(self.folder), "components": components}
 
 
-@sandbox_edge
+@os_errors_as_sandbox_errors
 def status(folder: Path) -> SandboxStatus:
-    """Look at the processes and ask the API server."""
+    """Return the status: look at the processes and ask the API server."""
     layout = Layout(folder)
     state = read_state(layout)
     addons = () if state is None else state.settings.addons
@@ -68,9 +69,9 @@ def status(folder: Path) -> SandboxStatus:
     return SandboxStatus(folder, running, url, ready, total, rows, addons)
 
 
-@sandbox_edge
+@os_errors_as_sandbox_errors
 def is_up(folder: Path) -> bool:
-    """Whether every component runs. The API server is not asked: `status` does that."""
+    """True if every component runs. Unlike `status`, this does not ask the API server."""
     layout = Layout(folder)
     state = read_state(layout)
     return state is not None and state.complete and all(row.running for row in _rows(state, layout))

@@ -1,4 +1,4 @@
-"""Waiting for components, and saying which one is to blame when it takes too long."""
+"""Waiting for components; an error names the component that caused it, with the end of its log."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from trainform.sandbox.api import RequestError
 from trainform.sandbox.processes import Process, is_running, tail
 
 POLL_SECONDS = 0.05
-# What Go's net package, and so every component, says when somebody else was faster.
+# The error of Go's net package, and so of every component, for a port that another process uses.
 PORT_TAKEN = "address already in use"
 _TROUBLE = (OSError, http.client.HTTPException, RequestError)
 
 
 class PortTakenError(SandboxError):
-    """A component found its port in use: start again on other ports."""
+    """The port of a component is in use; the start is repeated with other ports."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Condition:
-    """Something that becomes true; `component` is the one whose log explains why not."""
+    """A condition to wait for. `component`: whose log explains why it is not met."""
 
     text: str
     component: str
@@ -34,12 +34,12 @@ class Condition:
 
 
 def wait_for(conditions: Iterable[Condition], processes: Iterable[Process], deadline: float, step: Step) -> None:
-    """Return when all conditions are met; `SandboxError` when a process ends or the monotonic clock passes `deadline`."""
+    """Return when all conditions are met. Raises `SandboxError` when a process ends, or when the monotonic clock passes `deadline`."""
     watched = list(processes)
     unmet = list(conditions)
     while True:
-        asked = time.monotonic()
-        answers = [(condition, _why_not(condition)) for condition in unmet]
+        started = time.monotonic()
+        answers = [(condition, _unmet_reason(condition)) for condition in unmet]
         answers = [(condition, why) for condition, why in answers if why is not None]
         if not answers:
             return
@@ -47,16 +47,16 @@ def wait_for(conditions: Iterable[Condition], processes: Iterable[Process], dead
         first, why = answers[0]
         if time.monotonic() > deadline:
             log = _log_of(first.component, watched)
-            message = f"{first.component} is not ready in time: waited until {first.text} ({why})"
+            message = f"{first.component} is not ready in time: the sandbox waited until {first.text} ({why})"
             raise SandboxError(message, _fix(log), _excerpt(log))
         step.update(f"sandbox: waiting until {first.text}")
         unmet = [condition for condition, _ in answers]
-        # A thousand nodes are a long answer: asking takes at most half of the server's time.
-        time.sleep(max(POLL_SECONDS, time.monotonic() - asked))
+        # A list of 1,000 nodes is a large response: requests take at most half of the server's time.
+        time.sleep(max(POLL_SECONDS, time.monotonic() - started))
 
 
-def _why_not(condition: Condition) -> str | None:
-    """None when the condition is met."""
+def _unmet_reason(condition: Condition) -> str | None:
+    """Return why the condition is not met, None if it is met."""
     try:
         return None if condition.met() else "not yet"
     except _TROUBLE as error:
@@ -68,26 +68,26 @@ def _log_of(component: str, processes: Iterable[Process]) -> Path:
 
 
 def check_alive(processes: Iterable[Process]) -> None:
-    """`SandboxError` with the end of the log if one of them has ended."""
+    """Raise `SandboxError` with the end of the log if one of the processes has ended; `PortTakenError` if its port was in use."""
     for process in processes:
         if not is_running(process):
             log = Path(process.log)
-            # Some print a page of stack after the reason.
+            # Some components print a long stack trace after the reason.
             taken = any(PORT_TAKEN in line for line in tail(log, 200))
             kind = PortTakenError if taken else SandboxError
             raise kind(f"{process.name} ended", _fix(log), _excerpt(log))
 
 
 @contextlib.contextmanager
-def blaming(processes: Iterable[Process], component: str) -> Iterator[None]:
-    """Inside, network trouble is explained by a component that ended, else by the log of `component`."""
+def explained_by(processes: Iterable[Process], component: str) -> Iterator[None]:
+    """Turn a failed request inside the block into a `SandboxError` with the log of a component that ended, else of `component`."""
     watched = list(processes)
     try:
         yield
     except _TROUBLE as error:
         check_alive(watched)
         log = _log_of(component, watched)
-        raise SandboxError(f"{component} does not do as asked: {error}", _fix(log), _excerpt(log)) from error
+        raise SandboxError(f"a request to {component} failed: {error}", _fix(log), _excerpt(log)) from error
 
 
 def _excerpt(log: Path) -> list[str]:
@@ -96,4 +96,4 @@ def _excerpt(log: Path) -> list[str]:
 
 
 def _fix(log: Path) -> str:
-    return f"the whole log is {log}; then run `trainform sandbox up` again"
+    return f"read the whole log, {log}; then run `trainform sandbox up` again"

@@ -1,6 +1,6 @@
-"""Volcano's admission webhooks as its Helm chart (1.14.1) registers them by default, called on loopback.
+"""Volcano's admission webhooks as its Helm chart (1.14.1) registers them by default, but with an address on loopback.
 
-The webhook manager does not make these configurations, it only looks for them by name and completes the CA.
+The webhook manager does not create these configurations; it finds them by name and sets their CA.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Any
 
 from trainform.sandbox.ports import LOOPBACK
 
-WEBHOOK_SECONDS = 30  # the most that Kubernetes allows: the machine has other work
-# The chart leaves out kube-system and its own namespace.
+WEBHOOK_SECONDS = 30  # the maximum of Kubernetes: the machine may be busy
+# As in the chart.
 EXCLUDED_NAMESPACES = ["volcano-system", "kube-system"]
 
 
 @dataclasses.dataclass(frozen=True)
 class Admission:
-    """One path of the webhook manager and what is sent to it."""
+    """One path of the webhook manager and the requests that are sent to it."""
 
     path: str
     group: str
@@ -37,7 +37,7 @@ class Admission:
 
     @property
     def address(self) -> str:
-        """Path of the configuration in the API."""
+        """The API path of the configuration."""
         return f"/apis/admissionregistration.k8s.io/v1/{self.kind.lower()}s/{self.name}"
 
 
@@ -47,7 +47,7 @@ _SCHEDULING = ("scheduling.volcano.sh", "v1beta1")
 ADMISSIONS = (
     Admission("/jobs/mutate", *_BATCH, "jobs", ("CREATE",)),
     Admission("/jobs/validate", *_BATCH, "jobs", ("CREATE", "UPDATE")),
-    # CREATE only: registered for UPDATE as well, it denies the scheduler's own status updates and jobs stay Pending.
+    # CREATE only: for UPDATE it would deny the scheduler's own status updates, and jobs would stay Pending.
     Admission("/podgroups/validate", *_SCHEDULING, "podgroups", ("CREATE",)),
     Admission("/queues/mutate", *_SCHEDULING, "queues", ("CREATE",)),
     Admission("/queues/validate", *_SCHEDULING, "queues", ("CREATE", "UPDATE", "DELETE")),
@@ -58,7 +58,7 @@ ADMISSION_PATHS = tuple(admission.path for admission in ADMISSIONS)
 
 
 def webhook_configuration(admission: Admission, port: int, authority: Path) -> dict[str, Any]:
-    """The manifest that sends the admission's requests to the webhook manager."""
+    """Return the configuration that sends these requests to the webhook manager."""
     verb = admission.path.rsplit("/", 1)[1]
     excluded = {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": EXCLUDED_NAMESPACES}
     webhook = {

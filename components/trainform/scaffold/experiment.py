@@ -1,4 +1,4 @@
-"""A new experiment: a file for each launcher, with the roles that it needs."""
+"""A new experiment: the file for each launcher, with the roles that it needs."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import dataclasses
 from enum import StrEnum
 from string import Template
 
-from trainform.catalog import defaults
-from trainform.scaffold.yaml_text import plain
+from trainform import defaults
+from trainform.scaffold.yaml_text import scalar
 
 
 class LauncherName(StrEnum):
-    """What `trainform new --launcher` takes: the launchers of the spec, and torchrun's elastic jobs."""
+    """The values of `trainform new --launcher`: the launchers of the spec, and elastic torchrun jobs."""
 
     TORCHRUN = "torchrun"
     TORCHRUN_ELASTIC = "torchrun-elastic"
@@ -23,49 +23,52 @@ class LauncherName(StrEnum):
 
 
 @dataclasses.dataclass(frozen=True)
-class Start:
-    """What is written for a launcher. note: what to know about it, one line. launcher: the entry of `launcher`. roles: the entries of `roles`.
-    In both, $nodes and $accelerators stand for what is asked for, $others for one node less, $fewest for the lower bound of an elastic job."""
+class LauncherText:
+    """The text for one launcher. `note`: one line about it. `launcher`: the content of the field `launcher`. `roles`: the entries of `roles`.
+
+    Both are templates: $nodes and $accelerators are the requested numbers, $others is one node less, $fewest is the lower bound of an
+    elastic job.
+    """
 
     note: str
     launcher: str
     roles: tuple[str, ...] = ("worker: {replicas: $nodes$accelerators}",)
 
 
-# Where an operator wants the first pod in a role of its own (a PyTorchJob of KubeDL's).
+# For operators that need the first pod in a role of its own.
 _WITH_MASTER = ("master: {replicas: 1$accelerators}", "worker: {replicas: $others$accelerators}")
-# One pod that computes nothing, so that any number of workers can follow.
-_OVER_SSH = ("launcher: {ranked: false, cpu: 2, memory: 4Gi, shared_memory: 1Gi}", *Start.roles)
+# The launcher pod does not compute, so that the number of workers is free.
+_OVER_SSH = ("launcher: {ranked: false, cpu: 2, memory: 4Gi, shared_memory: 1Gi}", *LauncherText.roles)
 
-STARTS = {
-    LauncherName.TORCHRUN: Start(
+LAUNCHER_TEXTS = {
+    LauncherName.TORCHRUN: LauncherText(
         "torchrun runs on each pod, with the pod's rank and one process for each accelerator.",
         "torchrun: {script: /app/train.py, args: []}",
     ),
-    LauncherName.TORCHRUN_ELASTIC: Start(
+    LauncherName.TORCHRUN_ELASTIC: LauncherText(
         "The training goes on with any number of workers within the bounds; within them replicas may change while it runs.",
         "torchrun: {script: /app/train.py, args: [], elastic: {min_nodes: $fewest, max_nodes: $nodes}, max_restarts: 3}",
     ),
-    LauncherName.ACCELERATE: Start(
+    LauncherName.ACCELERATE: LauncherText(
         "accelerate launch runs on each pod, with the pod's rank and one process for each accelerator.",
         "accelerate: {script: /app/train.py, args: []}",
     ),
-    LauncherName.DEEPSPEED: Start(
+    LauncherName.DEEPSPEED: LauncherText(
         "The pod `launcher` starts the processes on all workers over SSH; the image needs DeepSpeed, pdsh and an SSH server.",
         "deepspeed: {script: /app/train.py, args: [], role: launcher}",
         _OVER_SSH,
     ),
-    LauncherName.MPI: Start(
+    LauncherName.MPI: LauncherText(
         "The pod `launcher` starts the processes on all workers over SSH; the image needs Open MPI and an SSH server.",
         "mpi: {command: [python, /app/train.py], role: launcher}",
         _OVER_SSH,
     ),
-    LauncherName.TENSORFLOW: Start(
+    LauncherName.TENSORFLOW: LauncherText(
         "The program finds its parameter servers and workers in TF_CONFIG. A strategy without parameter servers needs no role `ps`.",
         "tensorflow: {command: [python, /app/train.py]}",
-        ("ps: {replicas: 1, cpu: 4, memory: 16Gi}", *Start.roles),
+        ("ps: {replicas: 1, cpu: 4, memory: 16Gi}", *LauncherText.roles),
     ),
-    LauncherName.COMMAND: Start(
+    LauncherName.COMMAND: LauncherText(
         "The command runs on each pod, with RANK, WORLD_SIZE (pods), MASTER_ADDR and MASTER_PORT in its environment.",
         "command: [python, /app/train.py]",
     ),
@@ -89,9 +92,8 @@ queue: $queue
 
 @dataclasses.dataclass(frozen=True)
 class NewExperiment:
-    """What is asked for. accelerators: kind and number of each pod, None for pods without any. master: whether the first of equal pods has a
-    role of its own. fixed: whether an elastic job needs all of its nodes, where the
-    operator starts all pods or none."""
+    """The request for a new experiment. `accelerators`: kind and number for each pod, None for pods without accelerators. `master`: the first pod
+    has its own role. `fixed`: an elastic job needs all its nodes, for operators that start all pods or none."""
 
     name: str
     environment: str
@@ -104,8 +106,8 @@ class NewExperiment:
 
     @property
     def layouts(self) -> tuple[NewExperiment, ...]:
-        """The ways to divide its pods into roles, and to bound their number, the simplest first."""
-        divisible = self.nodes > 1 and STARTS[self.launcher].roles == Start.roles
+        """The possible divisions into roles and bounds for an elastic job, the simplest first."""
+        divisible = self.nodes > 1 and LAUNCHER_TEXTS[self.launcher].roles == LauncherText.roles
         elastic = self.launcher is LauncherName.TORCHRUN_ELASTIC
         return (
             self,
@@ -114,10 +116,10 @@ class NewExperiment:
         )
 
     def text(self, image: str) -> str:
-        """The file."""
-        start = STARTS[self.launcher]
+        """Return the text of the file."""
+        start = LAUNCHER_TEXTS[self.launcher]
         each = "" if self.accelerators is None else f", accelerators: {{{_entry(*self.accelerators)}}}"
-        asked = {
+        values = {
             "nodes": str(self.nodes),
             "others": str(self.nodes - 1),
             "fewest": str(self.nodes if self.fixed else 1),
@@ -126,26 +128,26 @@ class NewExperiment:
         roles = _WITH_MASTER if self.master else start.roles
         return TEXT.substitute(
             name=self.name,
-            quoted_name=plain(self.name),
+            quoted_name=scalar(self.name),
             environment=self.environment,
             note=start.note,
-            image=plain(image),
-            launcher=Template(start.launcher).substitute(asked),
-            roles="\n".join(f"  {Template(role).substitute(asked)}" for role in roles),
-            queue=plain(self.queue),
+            image=scalar(image),
+            launcher=Template(start.launcher).substitute(values),
+            roles="\n".join(f"  {Template(role).substitute(values)}" for role in roles),
+            queue=scalar(self.queue),
         )
 
 
 def _entry(kind: str, count: int) -> str:
-    return f"{plain(kind)}: {count}"
+    return f"{scalar(kind)}: {count}"
 
 
-def placeholder(registry: str | None, name: str = f"{defaults.PLACEHOLDER_IMAGE}:latest") -> str:
-    """The image of an experiment whose own is not known yet."""
+def placeholder_image(registry: str | None, name: str = f"{defaults.PLACEHOLDER_IMAGE}:latest") -> str:
+    """Return the image for an experiment whose image is not known yet."""
     return f"{'docker.io' if registry is None else registry.rstrip('/')}/{name}"
 
 
 def stack_text(environment: str, experiment: str | None = None) -> str:
-    """The config of a stack; without an experiment it is the environment's own."""
-    named = "" if experiment is None else f"  trainform:experiment: {plain(experiment)}\n"
-    return f"config:\n{named}  trainform:environment: {plain(environment)}\n"
+    """Return the config of an experiment's stack; without an experiment, of the environment's own stack."""
+    named = "" if experiment is None else f"  trainform:experiment: {scalar(experiment)}\n"
+    return f"config:\n{named}  trainform:environment: {scalar(environment)}\n"

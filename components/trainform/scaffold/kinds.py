@@ -1,7 +1,7 @@
-"""Kinds of accelerators that the nodes of a live cluster carry, and their fabric.
+"""Kinds of accelerators on the nodes of a live cluster, and their RDMA fabric.
 
-A kind holds nodes that are alike: product, number of accelerators, taints. Its numbers are those that a scheduler can serve: what no label
-tells apart is left out, and noted.
+The nodes of a kind have the same product, number of accelerators and taints. Nodes that no label distinguishes from others are left out,
+with a note, since a scheduler could not select them.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from trainform.scaffold.nodes import MOST_TAINTS, Node, free_name, label_of, read_node
+from trainform.scaffold.nodes import MOST_TAINTS, Node, as_label, read_node, unused_name
 
 _FABRIC = re.compile(r"rdma|hca|roce|infiniband|/ib|/efa$", re.IGNORECASE)
 _ACCELERATOR = re.compile(r"gpu|mig-|tpu|npu|xpu|gaudi|ascend|mlu|dcu|neuron", re.IGNORECASE)
-# Some plugins announce parts of a card beside the card itself.
+# Some device plugins report parts of a card in addition to the card.
 _PART = re.compile(r"(mem|memory|cores?|percentage)$", re.IGNORECASE)
-# Labels of groups of nodes; the first that tells a kind apart is taken, else any other that is not of places or of single nodes.
+# Labels of groups of nodes. The first one that distinguishes a kind is used, else any label that is not of a location or a single node.
 POOL_LABELS = (
     "nvidia.com/gpu.count",
     "node.kubernetes.io/instance-type",
@@ -41,7 +41,7 @@ Label = tuple[str, str]
 
 @dataclasses.dataclass(frozen=True)
 class Kind:
-    """One kind of accelerator, as the environment's file has it."""
+    """One kind of accelerator in the environment's file."""
 
     name: str
     fields: dict[str, Any]
@@ -49,7 +49,7 @@ class Kind:
 
 @dataclasses.dataclass(frozen=True)
 class Hardware:
-    """What the nodes carry. fabric: resource and number on a node. others: further extended resources. notes: what is left out."""
+    """The hardware of the nodes. `fabric`: resource and number per node. `others`: other extended resources. `notes`: what is left out."""
 
     kinds: tuple[Kind, ...]
     fabric: tuple[str, int] | None
@@ -59,8 +59,8 @@ class Hardware:
 
 @dataclasses.dataclass(frozen=True)
 class _Group:
-    """Nodes of one resource and product. alone: no other product has the resource. among: how many of the nodes that pods could come to have a
-    label: of the group, or of all with the resource where no product sets the group apart."""
+    """Nodes of one resource and product. `alone`: no other product has the resource. `among`: how many nodes have each label, counted in the
+    group, or over all nodes with the resource if the group has no product label."""
 
     resource: str
     product: Product
@@ -70,14 +70,14 @@ class _Group:
 
     @property
     def selector(self) -> dict[str, str] | None:
-        """What sets the group apart; None where nothing does."""
+        """The label that selects the group, None if there is none."""
         if self.alone:
             return {}
         return None if self.product is None else dict([self.product])
 
     @functools.cached_property
-    def alike(self) -> list[list[Node]]:
-        """Nodes with the same number and taints: the largest numbers first, of these the fewest taints. Each holds a usable one."""
+    def uniform_groups(self) -> list[list[Node]]:
+        """Nodes by equal number and taints: the largest number first, then the fewest taints. Each has a usable node."""
         found: dict[tuple[int, int, tuple[tuple[str, str, str], ...]], list[Node]] = {}
         for node in self.nodes:
             found.setdefault((-node.amounts[self.resource], len(node.taints), node.taints), []).append(node)
@@ -85,7 +85,7 @@ class _Group:
 
 
 def hardware(objects: Iterable[Any]) -> Hardware:
-    """What these nodes of the API carry."""
+    """Return the hardware of these Node objects."""
     nodes = [read_node(node) for node in objects]
     offered: dict[str, int] = {}
     for node in nodes:
@@ -115,22 +115,22 @@ def _uncounted(nodes: Sequence[Node]) -> Iterator[str]:
 
 
 def _kinds(nodes: Sequence[Node], resources: Sequence[str]) -> tuple[list[Kind], list[str]]:
-    """At most `MOST_KINDS`, and what is left out."""
+    """Return at most `MOST_KINDS` kinds, and notes about what is left out."""
     kinds: dict[str, Kind] = {}
     notes: list[str] = []
     groups = _groups(nodes, resources)
     of_product = Counter(group.product for group in groups)
     for group in groups:
         name = _name(group, of_product[group.product])
-        for number, members in enumerate(group.alike):
-            selector, told = _selector(group, members)
+        for number, members in enumerate(group.uniform_groups):
+            selector, label_value = _selector(group, members)
             if selector is None and (number > 0 or group.selector is None):
-                notes.append(f"{_described(group, members)} left out: no label tells them apart")
+                notes.append(f"{_description(group, members)} left out: no label distinguishes them")
             elif len(kinds) < MOST_KINDS:
-                own = free_name(name if number == 0 else label_of(f"{name}-{told}"), kinds)
+                own = unused_name(name if number == 0 else as_label(f"{name}-{label_value}"), kinds)
                 kinds[own] = Kind(own, _fields(group, members, group.selector if selector is None else selector))
             else:
-                notes.append(f"{_described(group, members)} left out: {MOST_KINDS} kinds are written")
+                notes.append(f"{_description(group, members)} left out: {MOST_KINDS} kinds are written")
     return list(kinds.values()), notes
 
 
@@ -151,20 +151,20 @@ def _groups(nodes: Sequence[Node], resources: Sequence[str]) -> list[_Group]:
 
 
 def _selector(group: _Group, members: Sequence[Node]) -> tuple[dict[str, str] | None, str]:
-    """Labels that these nodes alone have, and what to call them by; None where there are no such labels."""
+    """Return labels that only these nodes have, and a name for them; None if there are no such labels."""
     base = group.selector
-    if base is not None and len(group.alike) == 1:
+    if base is not None and len(group.uniform_groups) == 1:
         return base, ""
     shared = set.intersection(*(set(node.labels.items()) for node in members))
     exact = [label for label in shared if group.among[label] == len(members)]
     pools = [(label, value) for label, value in exact if label in POOL_LABELS or not _NO_POOL.match(label)]
     if not pools:
         return None, ""
-    label, value = min(pools, key=lambda pool: (_place(pool[0]), pool))
+    label, value = min(pools, key=lambda pool: (_label_priority(pool[0]), pool))
     return {**({} if base is None else base), label: value}, value if value else label.rpartition("/")[2]
 
 
-def _place(label: str) -> int:
+def _label_priority(label: str) -> int:
     return POOL_LABELS.index(label) if label in POOL_LABELS else len(POOL_LABELS)
 
 
@@ -180,7 +180,7 @@ def _fields(group: _Group, members: Sequence[Node], selector: Mapping[str, str] 
     return {**fields, **_tolerations(usable[0])}
 
 
-def _described(group: _Group, members: Sequence[Node]) -> str:
+def _description(group: _Group, members: Sequence[Node]) -> str:
     usable = [node for node in members if node.usable]
     without = "" if group.alone else " without a label of a product"
     product = without if group.product is None else f" of {group.product[1]}"
@@ -194,15 +194,15 @@ def _nodes(count: int, what: str = "") -> str:
 
 
 def _name(group: _Group, of_product: int) -> str:
-    own = label_of(group.resource.rpartition("/")[2])
+    own = as_label(group.resource.rpartition("/")[2])
     if group.product is not None:
-        named = label_of(group.product[1])
-        own = named if of_product == 1 else label_of(f"{named}-{own}")
+        named = as_label(group.product[1])
+        own = named if of_product == 1 else as_label(f"{named}-{own}")
     return own if own else "accelerator"
 
 
 def _size(nodes: Sequence[Node]) -> dict[str, Any]:
-    """CPU cores and memory of the smallest of the nodes, rounded down."""
+    """Return the smallest CPU and memory of the nodes, rounded down."""
     cores = [int(node.cpu) for node in nodes if node.cpu is not None]
     memory = [int(node.memory) // GI for node in nodes if node.memory is not None]
     least_cores, least_memory = min(cores, default=0), min(memory, default=0)
@@ -211,7 +211,7 @@ def _size(nodes: Sequence[Node]) -> dict[str, Any]:
 
 
 def _tolerations(node: Node) -> dict[str, Any]:
-    """For the taints that all nodes of a kind have."""
+    """Return tolerations for a node's taints, which all nodes of a kind have."""
     tolerations = [
         {"key": key, **({"operator": "Exists"} if value == "" else {"value": value}), "effect": effect}
         for key, value, effect in node.taints

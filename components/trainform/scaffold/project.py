@@ -1,4 +1,4 @@
-"""A new project: what `trainform init` writes into an empty folder. Of this repository's own project the same files are held equal by a test."""
+"""A new project: the files that `trainform init` writes. A test compares them with those of this repository."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import re
 from urllib.parse import urlsplit
 
 from trainform.scaffold.experiment import stack_text
-from trainform.scaffold.yaml_text import plain
+from trainform.scaffold.yaml_text import scalar
 from trainform.spec.names import END
 from trainform.spec.schema import FILES, schema
 
-PROJECT_NAME = rf"^[A-Za-z0-9_.-]{{1,100}}{END}"  # of Pulumi, which keeps `pulumi` to itself
+PROJECT_NAME = rf"^[A-Za-z0-9_.-]{{1,100}}{END}"  # as Pulumi accepts it; `pulumi` itself is reserved
 CONFIG = "trainform"
 EXPERIMENT, ENVIRONMENT = "hello", "dev"
 
 
 @dataclasses.dataclass(frozen=True)
 class ConfigKey:
-    """A key of the stacks' config. default: as YAML, empty for a key that must be given."""
+    """A key of the stacks' config. `default`: as YAML, empty for a required key."""
 
     name: str
     type: str
@@ -27,7 +27,7 @@ class ConfigKey:
     default: str = ""
 
     def declaration(self) -> str:
-        """As Pulumi.yaml declares it."""
+        """Return the declaration for Pulumi.yaml."""
         lines = [f"  {CONFIG}:{self.name}:", f"    type: {self.type}", f"    description: {self.description}"]
         return "\n".join([*lines, *([f"    default: {self.default}"] if self.default else [])])
 
@@ -69,6 +69,20 @@ from trainform.resources.program import run
 run()
 '''
 
+POLICY = """\
+description: The limits of the environment that a stack belongs to.
+runtime:
+  name: python
+{options}"""
+
+POLICY_PROGRAM = '''\
+"""The policy pack: `pulumi preview --policy-pack policy` judges every stack by the limits of its environment."""
+
+from trainform.policy_pack.program import run
+
+run(__file__)
+'''
+
 DEV = """\
 # yaml-language-server: $schema=../schemas/environment.schema.json
 # A cluster on this machine: `trainform sandbox up -e dev` makes these nodes. `trainform new -e NAME --from-context CONTEXT` describes a real one.
@@ -95,6 +109,7 @@ REQUIREMENTS = """\
 # The version of the provider that the sandbox has: Pulumi takes no other one, and fetches none there. On a cluster of your own it downloads
 # whatever stands here.
 pulumi-kubernetes=={plugin}
+# With `trainform[policy]` in the first line `pulumi preview --policy-pack policy` works.
 pip>=24.1  # Pulumi runs `pip list` before each program; older ones take twice as long
 """
 
@@ -127,32 +142,38 @@ jobs:
 
 
 def project_name(folder: str) -> str:
-    """A name for the project in a folder of this name."""
+    """Return a project name for a folder of this name."""
     words = re.sub(r"[^A-Za-z0-9_.-]+", "-", folder).strip("-.")[:100]
     return words if is_project_name(words) else CONFIG
 
 
 def is_project_name(name: str) -> bool:
-    """Whether Pulumi takes it."""
+    """True if Pulumi accepts the name."""
     return re.match(PROJECT_NAME, name) is not None and re.match(r"pulumi(\.|$)", name, re.IGNORECASE) is None
 
 
 def pulumi_yaml(name: str, virtualenv: str | None) -> str:
-    """The project's definition. Pulumi takes types of keys in the project's own namespace alone, so other projects have comments."""
+    """Return Pulumi.yaml. Pulumi accepts declared types only for keys in the project's own namespace; other projects get comments."""
     if name == CONFIG:
         config = "\n".join(["config:", *(key.declaration() for key in CONFIG_KEYS)])
     else:
         lines = (f"#   {CONFIG}:{key.name}: {key.description}" for key in CONFIG_KEYS)
         config = "\n".join(["# What the files of stacks hold below `config`:", *lines])
     chosen = "" if virtualenv is None else f"    virtualenv: {virtualenv}\n"
-    return PULUMI.format(name=plain(name), virtualenv=chosen, config=config)
+    return PULUMI.format(name=scalar(name), virtualenv=chosen, config=config)
+
+
+def policy_yaml(virtualenv: str | None) -> str:
+    """Return PulumiPolicy.yaml, which runs the policies in the environment of the program; paths in it count from its own folder."""
+    chosen = "" if virtualenv is None else f"  options:\n    toolchain: pip\n    virtualenv: ../{virtualenv}\n"
+    return POLICY.format(options=chosen)
 
 
 def requirement(version: str, origin: str | None) -> str:
-    """What pip is to install for the trainform that runs: the same commit where it came from a repository, else the version.
+    """Return the pip requirement for the running trainform: its commit if it was installed from a repository, else its version.
 
-    origin: the text of `direct_url.json` of the installation (packaging.python.org, "Recording the Direct URL Origin"), None where it came
-    from an index. An address on this machine, or with a password, means nothing elsewhere.
+    `origin`: the text of the installation's `direct_url.json` (packaging.python.org, "Recording the Direct URL Origin"), None if it was
+    installed from an index. A local URL, or one with a password, is not used, since it does not work on other machines.
     """
     found = {} if origin is None else json.loads(origin)
     url, vcs = str(found.get("url", "")), found.get("vcs_info", {})
@@ -162,18 +183,20 @@ def requirement(version: str, origin: str | None) -> str:
 
 
 def hello(registry: str = "") -> str:
-    """The first experiment. registry: before the image's name, with a slash."""
+    """Return the first experiment. `registry`: the prefix of the image's name, with a slash."""
     return HELLO.format(registry=registry)
 
 
 def project_files(name: str, virtualenv: str | None, trainform: str, plugin: str) -> dict[str, str]:
-    """Text by path. virtualenv: the one in which Pulumi runs the program; None for the Python on PATH. trainform: as a
-    requirement of pip's. plugin: version of the sandbox's Kubernetes provider."""
+    """Return the text of each file by path. `virtualenv`: where Pulumi runs the program, None for the Python on PATH. `trainform`: a pip
+    requirement. `plugin`: the version of the sandbox's Kubernetes provider."""
     return {
         "Pulumi.yaml": pulumi_yaml(name, virtualenv),
         "requirements.txt": REQUIREMENTS.format(trainform=trainform, plugin=plugin),
         ".gitignore": IGNORED,
         ".github/workflows/trainform.yaml": WORKFLOW,
+        "policy/PulumiPolicy.yaml": policy_yaml(virtualenv),
+        "policy/__main__.py": POLICY_PROGRAM,
         "stacks/__main__.py": PROGRAM,
         f"stacks/environments/{ENVIRONMENT}.yaml": DEV,
         f"stacks/Pulumi.{ENVIRONMENT}.yaml": stack_text(ENVIRONMENT),

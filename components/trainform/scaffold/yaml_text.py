@@ -1,4 +1,4 @@
-"""Values as YAML that reads back as the same value, in one line."""
+"""Values as YAML on one line, which is parsed as the same value."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from trainform.errors import InputError
 from trainform.spec.libyaml import Dumper
 from trainform.spec.read import parse_mapping
 
-ONE_LINE = 1 << 20  # columns, so that no text is folded
-# Pulumi reads stacks and projects with another reader (Go's yaml.v3), to which `08`, `1e3` and `0o17` are numbers. Whatever
-# a reader of YAML 1.1 or 1.2 does not take for text begins with something else than a letter, or is one of these words.
-WORDS = frozenset({"y", "yes", "n", "no", "on", "off", "true", "false", "null", "nan", "inf"})
+ONE_LINE = 1 << 20  # columns: no text is folded
+# Pulumi reads stacks and projects with another parser (Go's yaml.v3), for which `08`, `1e3` and `0o17` are numbers. In YAML 1.1 and 1.2
+# every value that begins with a letter and is none of these words is text.
+RESERVED_WORDS = frozenset({"y", "yes", "n", "no", "on", "off", "true", "false", "null", "nan", "inf"})
 _LETTER = re.compile("[A-Za-z]")
 
 
-def plain(text: str) -> str:
-    """The text; in quotes where a reader of YAML might find something else (`no`, `12`, `08`, `a: b`)."""
-    if _LETTER.match(text) is None or text.lower() in WORDS:
+def scalar(text: str) -> str:
+    """Return the text as a YAML scalar, in quotes if a parser could read another value (`no`, `12`, `08`, `a: b`)."""
+    if _LETTER.match(text) is None or text.lower() in RESERVED_WORDS:
         return _quoted(text)
     try:
         content = parse_mapping(f"text: {text}", "")
@@ -34,6 +34,6 @@ def _quoted(text: str) -> str:
 
 
 def flow(value: dict[str, Any] | list[Any]) -> str:
-    """A mapping or list in braces."""
+    """Return a mapping or list in flow style."""
     dumped = yaml.dump(value, Dumper=Dumper, default_flow_style=True, sort_keys=False, width=ONE_LINE)
     return str(dumped).strip()

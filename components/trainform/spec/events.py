@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import yaml
 
-from trainform.catalog import defaults
+from trainform import defaults
 from trainform.errors import InputError, Problem
 from trainform.spec.libyaml import Loader
 
@@ -18,10 +18,10 @@ from trainform.spec.libyaml import Loader
 _NOT_ALLOWED = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-TOO_DEEP = f"is nested deeper than {defaults.DEEPEST} levels", "flatten it"
-TOO_MANY = "holds two documents", "keep one document to a file: remove the line `---`"
+TOO_DEEP = f"the file is nested deeper than {defaults.DEEPEST} levels", "flatten it"
+TOO_MANY = "the file holds two documents", "keep one document to a file: remove the line `---`"
 QUOTE = "put it in quotes if it is text"
-TOO_INDIRECT = f"uses more than {defaults.MOST_ALIASES} aliases", "write the values out"
+TOO_INDIRECT = f"the file uses more than {defaults.MOST_ALIASES} aliases", "write the values out"
 
 
 def check_events(text: str, name: str) -> None:
@@ -51,7 +51,7 @@ def _events(text: str, name: str) -> Iterator[yaml.Event]:
             line = _line(event)
             yield event
     except UnicodeError:
-        reason = "is not YAML that can be read: a tag (!) there, or just below, holds bytes that are no text"
+        reason = "the file is not YAML that can be read: a tag (!) there, or just below, holds bytes that are no text"
         raise InputError(
             [Problem("", None, reason, "remove the tag, or put it in quotes if it is text", name, line)]
         ) from None
@@ -62,7 +62,7 @@ def _check_characters(text: str, name: str) -> None:
     if found is None:
         return
     character = found.group()
-    reason = f"is a character that YAML does not allow (U+{ord(character):04X})"
+    reason = f"the file has a character that YAML does not allow (U+{ord(character):04X})"
     fix = f'remove it, or write it in double quotes as "{character.encode("unicode_escape").decode()}"'
     line = text.count("\n", 0, found.start()) + 1
     raise InputError([Problem("", character, reason, fix, name, line)])
@@ -76,10 +76,10 @@ def _anchor_problems(event: yaml.Event, anchor: str, anchors: dict[str, int], na
     line, column = _line(event), 1 if event.start_mark is None else event.start_mark.column + 1
     if isinstance(event, yaml.AliasEvent):
         if anchor not in anchors:
-            reason = f"holds an alias (*) in column {column} of which no anchor stands before it"
+            reason = f"the line holds an alias (*) in column {column} of which no anchor stands before it"
             yield Problem("", None, reason, QUOTE, name, line)
     elif anchor in anchors:
-        reason = f"holds an anchor (&) in column {column} that stands twice, first in line {anchors[anchor]}"
+        reason = f"the line holds an anchor (&) in column {column} that stands twice, first in line {anchors[anchor]}"
         yield Problem("", None, reason, f"give the second one another name, or {QUOTE}", name, line)
     else:
         anchors[anchor] = line

@@ -1,12 +1,13 @@
-"""pydantic's errors in the words of the user: path, value, reason, fix."""
+"""pydantic's errors as problems for the user: path, value, reason, fix."""
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import json
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -14,22 +15,22 @@ import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from trainform.errors import MASK, Problem
-from trainform.spec import quantities
+from trainform.errors import MASK, Problem, shorten
+from trainform.secret_text import secret_words
 from trainform.spec.libyaml import Loader
 from trainform.spec.model import models_of
 from trainform.spec.names import MEANING
 from trainform.spec.nodes import holds_unreadable
+from trainform.spec.refusal import REFUSED
 from trainform.spec.source import join_path
 
 Path = tuple[str | int, ...]
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
-# error type of pydantic -> reason and fix; `{…}` are values of its context
+# error type of pydantic -> what follows `the value` in the reason, and the fix; `{…}` are values of its context
 REASONS: dict[str, tuple[str, str]] = {
-    "missing": ("is missing", "add it"),
     "string_type": ("must be text", 'put it in quotes: "{value}"'),
-    "string_unicode": ("holds half a character, which is no text", "remove it"),
+    "string_unicode": ("holds half a character, which no encoding knows", "remove it"),
     "int_type": ("must be a whole number", "write it without quotes and without a fraction"),
     "int_from_float": ("must be a whole number", "remove the fraction"),
     "float_type": ("must be a number", "write it without quotes"),
@@ -45,11 +46,6 @@ REASONS: dict[str, tuple[str, str]] = {
     "too_long": ("has more than {max_length} entries", "keep at most {max_length}"),
 }
 OF_KEYS = ("missing", "extra_forbidden")  # what is wrong about keys is so whatever stands there
-HINTS = {
-    "is not a duration": quantities.DURATION_HINT,
-    "is larger than Kubernetes can hold": "write less than 8Ei",
-    "is finer than a thousandth": "round it to three digits, or use the suffix m",
-}
 WORDS = 'each word as an item of a list, numbers in quotes: [--epochs, "90"]'
 LINES = "key: value lines below it"
 # Words without a sign that YAML could take for its own; `true`, `1e3` and the like it reads as something else all the same.
@@ -59,10 +55,10 @@ _PLAIN = re.compile(r"(-{0,2}[A-Za-z_]|\.{0,2}/)[A-Za-z0-9_/.=+-]*")
 def explain(
     kind: type[BaseModel], data: Any, error: ValidationError, written: Mapping[str, str] = NOTHING
 ) -> list[Problem]:
-    """One Problem per mistake. `written`: how values stand in the file, by path, where it is not how they were read. That a value cannot be read
-    is told already."""
+    """One Problem per mistake. `written`: how values stand in the file, by path, where it is not how they were read. A value that
+    cannot be read has its problem already."""
     return [
-        _problem(kind, detail, locate(data, detail), written)
+        _problem(kind, data, detail, written)
         for detail in error.errors(include_url=False)
         if detail["type"] in OF_KEYS or not holds_unreadable(detail["input"])
     ]
@@ -86,42 +82,125 @@ def locate(data: Any, detail: Mapping[str, Any]) -> Path:
     return tuple(path)
 
 
-def _problem(kind: type[BaseModel], detail: Mapping[str, Any], path: Path, written: Mapping[str, str]) -> Problem:
-    where, error_type = join_path(path), detail["type"]
-    key_is_wrong = "[key]" in detail["loc"]
-    value = detail["input"] if key_is_wrong else written.get(where, detail["input"])
-    # a fix repeats the value only as far as a message may show it
-    shown = Problem(where, value, "", "").shown_value
-    context = {**detail.get("ctx", {}), "value": "" if shown is None else shown}
-    if error_type == "extra_forbidden":
-        known = list(_known_keys(kind, path[:-1]))
-        near = difflib.get_close_matches(str(path[-1]), known, 1)
-        fix = f"did you mean {near[0]}?" if near else f"known here: {', '.join(known)}"
-        return Problem(where, value, "is not a known key", fix)
-    if error_type == "string_pattern_mismatch":
-        reason, fix = MEANING.get(context["pattern"], (f"does not match {context['pattern']}", "change it to match"))
-        return Problem(where, path[-1] if key_is_wrong else value, reason, fix)
-    if error_type == "literal_error":
-        expected = context["expected"]
-        near = difflib.get_close_matches(str(value), expected.replace("'", "").replace(" or ", ", ").split(", "), 1)
-        return Problem(where, value, f"must be {expected}", f"did you mean {near[0]}?" if near else f"write {expected}")
-    if error_type == "value_error":
-        reason, _, fix = str(context["error"]).partition("|")
-        fix = fix if fix else HINTS.get(reason, quantities.quantity_hint(str(value)))
-        return Problem(where, None if isinstance(value, dict | list | BaseModel) else value, reason, fix)
-    if error_type == "missing":
-        text = _describe(kind, path)
-        return Problem(where, None, "is missing", f"add `{path[-1]}:` - {text}" if text else f"add `{path[-1]}:`")
-    if error_type == "string_type" and shown == MASK:
-        return Problem(where, value, "must be text", "put it in quotes")  # the mask is not what to type
-    example = _example(kind, path, value)
-    context |= {"list": _listed(value, shown), "mapping": LINES if example is None else f"it like {spelled(example)}"}
-    reason, fix = REASONS.get(error_type, (detail["msg"].lower(), "see the field's text in docs/"))
-    return Problem(where, value, reason.format_map(context), fix.format_map(context))
+@dataclasses.dataclass(frozen=True)
+class _Mistake:
+    """One of pydantic's errors. `value`: as it stands in the file; `shown`: the same as far as a message may show it."""
+
+    kind: type[BaseModel]
+    path: Path
+    error: Mapping[str, Any]
+    value: Any
+    shown: str | None
+
+    @property
+    def of_key(self) -> bool:
+        """True if the key itself is wrong, not what it holds."""
+        return "[key]" in self.error["loc"]
+
+    @property
+    def context(self) -> dict[str, Any]:
+        """The values of the error that reason and fix may name."""
+        return {**self.error.get("ctx", {}), "value": "" if self.shown is None else self.shown}
+
+    def problem(self, reason: str, fix: str) -> Problem:
+        """The problem for the user; `reason` is a predicate, whose subject is the key or its value."""
+        value = self.path[-1] if self.of_key else self.value
+        return Problem(join_path(self.path), value, f"the {'key' if self.of_key else 'value'} {reason}", fix)
+
+
+def _problem(kind: type[BaseModel], data: Any, error: Mapping[str, Any], written: Mapping[str, str]) -> Problem:
+    path = locate(data, error)
+    where = join_path(path)
+    value = error["input"] if "[key]" in error["loc"] else written.get(where, error["input"])
+    value = MASK if _is_secret_word(data, path) else value
+    mistake = _Mistake(kind, path, error, value, Problem(where, value, "", "").shown_value)
+    return _PROBLEMS.get(error["type"], _by_table)(mistake)
+
+
+def _is_secret_word(data: Any, path: Path) -> bool:
+    """True if the value is an item of a list that is a secret by itself or by the option before it: [--password, 123]."""
+    if not path or not isinstance(path[-1], int):
+        return False
+    index, items = path[-1], data
+    for part in path[:-1]:
+        items = items[part]
+    if not isinstance(items, list):
+        return False
+    words = [item if isinstance(item, str) else shorten(item) for item in items[max(index - 1, 0) : index + 1]]
+    return len(words) - 1 in secret_words(words)
+
+
+def _unknown_key(mistake: _Mistake) -> Problem:
+    known = list(_known_keys(mistake.kind, mistake.path[:-1]))
+    near = difflib.get_close_matches(str(mistake.path[-1]), known, 1)
+    fix = f"did you mean {near[0]}?" if near else f"known here: {', '.join(known)}"
+    return Problem(join_path(mistake.path), mistake.value, "the key is not known here", fix)
+
+
+def _missing(mistake: _Mistake) -> Problem:
+    key, text = mistake.path[-1], _describe(mistake.kind, mistake.path)
+    fix = f"add `{key}:` - {text}" if text else f"add `{key}:`"
+    return Problem(join_path(mistake.path), None, "the field is missing", fix)
+
+
+def _no_match(mistake: _Mistake) -> Problem:
+    pattern = mistake.context["pattern"]
+    return mistake.problem(*MEANING.get(pattern, (f"does not match {pattern}", "change it to match")))
+
+
+def _other_word(mistake: _Mistake) -> Problem:
+    expected = mistake.context["expected"]
+    words = expected.replace("'", "").replace(" or ", ", ").split(", ")
+    near = difflib.get_close_matches(str(mistake.value), words, 1)
+    return mistake.problem(f"must be {expected}", f"did you mean {near[0]}?" if near else f"write {expected}")
+
+
+def _refused(mistake: _Mistake) -> Problem:
+    """What a validator of ours refuses, which says reason and fix itself."""
+    value, context = mistake.value, mistake.context
+    given = None if isinstance(value, dict | list | BaseModel) else value
+    return Problem(join_path(mistake.path), given, context["reason"], context["fix"])
+
+
+def _no_text(mistake: _Mistake) -> Problem:
+    if mistake.shown == MASK:
+        return mistake.problem("must be text", "put it in quotes")  # the mask is not what to type
+    return _by_table(mistake)
+
+
+def _text_instead(mistake: _Mistake) -> Problem:
+    """A text where a number or the like is wanted: shown in quotes, since they are what is wrong with it."""
+    text = mistake.error["input"]
+    quoted = isinstance(text, str) and mistake.shown != MASK
+    given = json.dumps(text, ensure_ascii=False) if quoted else mistake.value
+    return _by_table(dataclasses.replace(mistake, value=given))
+
+
+def _by_table(mistake: _Mistake) -> Problem:
+    error, value = mistake.error, mistake.value
+    example = _example(mistake.kind, mistake.path, value)
+    mapping = LINES if example is None else f"it like {spelled(example)}"
+    context = {**mistake.context, "list": _listed(value, mistake.shown), "mapping": mapping}
+    other = (f"is wrong: {error['msg'].lower()}", "see the field's text in docs/")
+    reason, fix = REASONS.get(error["type"], other)
+    return mistake.problem(reason.format_map(context), fix.format_map(context))
+
+
+_PROBLEMS: dict[str, Callable[[_Mistake], Problem]] = {
+    "extra_forbidden": _unknown_key,
+    "missing": _missing,
+    "string_pattern_mismatch": _no_match,
+    "literal_error": _other_word,
+    "string_type": _no_text,
+    REFUSED: _refused,
+    **dict.fromkeys(("int_type", "float_type", "bool_type", "date_type"), _text_instead),
+}
 
 
 def _listed(value: Any, shown: str | None) -> str:
     """The value as the list that was meant: of a text its words, as a shell takes them apart."""
+    if shown == MASK:  # the mask is not what to type
+        return WORDS
     if not isinstance(value, str):
         return f"[{shown}]"
     try:

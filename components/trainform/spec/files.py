@@ -1,4 +1,4 @@
-"""A file of the user's as text. Only regular files are read, and only so far as a file that a person writes is long."""
+"""Read a file of the user as text. Only regular files are read, and only up to the length of a file that a person writes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import stat
 import sys
 from pathlib import Path
 
-from trainform.catalog import defaults
+from trainform import defaults
 from trainform.errors import InputError, Problem
 
 # What else a path may lead to. To read one could wait for ever, never end, or change something.
@@ -39,17 +39,17 @@ def was_read(path: Path) -> bool:
 
 
 def read_standard_input(largest: int = defaults.LARGEST_FILE) -> str:
-    """The text on standard input, to its end; InputError where it is longer than `largest` bytes or no text."""
+    """The text on standard input, to its end. Raises InputError if it is longer than `largest` bytes, or not text."""
     try:
         if sys.stdin is None:  # what has its number now is another file
-            raise _RefusedError("is closed", "pipe a file into it")
+            raise _RefusedError("standard input is closed", "pipe a file into it")
         found = os.fstat(0)
         content = _up_to(0, largest + 1)
         _read_here.add((found.st_dev, found.st_ino))
         if len(content) > largest:
-            raise _RefusedError(f"is longer than {largest >> 20} MiB", "check what is piped into it")
+            raise _RefusedError(f"the text is longer than {largest >> 20} MiB", "check what is piped into it")
     except OSError as error:
-        refused = _RefusedError(f"cannot be read: {str(error.strerror).lower()}", "pipe a file into it")
+        refused = _RefusedError(f"standard input cannot be read: {str(error.strerror).lower()}", "pipe a file into it")
     except _RefusedError as error:
         refused = error
     else:
@@ -59,12 +59,12 @@ def read_standard_input(largest: int = defaults.LARGEST_FILE) -> str:
 
 
 def read_text(path: Path, name: str, largest: int = defaults.LARGEST_FILE) -> str:
-    """The text of the file, links followed; InputError where it is no regular file, longer than `largest` bytes or no text."""
+    """The text of the file, links followed. Raises InputError if it is not a regular file, longer than `largest` bytes, or not text."""
     return _decoded(read_bytes(path, name, largest), name)
 
 
 def read_bytes(path: Path, name: str, largest: int = defaults.LARGEST_FILE) -> bytes:
-    """The same before it is decoded."""
+    """The content of the file before it is decoded; fails as `read_text` does."""
     try:
         return _read(path, largest)
     except _RefusedError as refused:
@@ -85,14 +85,14 @@ def _read(path: Path, largest: int) -> bytes:
         finally:
             os.close(descriptor)
     except OSError as error:
-        raise _RefusedError(f"cannot be read: {_reason(path, error)}", CHECK_PATH) from None
+        raise _RefusedError(f"the file cannot be read: {_reason(path, error)}", CHECK_PATH) from None
     except ValueError:  # half a character, or NUL
-        raise _RefusedError("cannot be read: no file has such a name", "correct the path") from None
+        raise _RefusedError("the file cannot be read: no file has such a name", "correct the path") from None
     if len(content) > largest:
         # a file that grows may be longer by now than its status says
         size = max(found.st_size, len(content))
         raise _RefusedError(
-            f"is {size / 1e6:.1f} MB long, and at most {largest >> 20} MiB are read",
+            f"the file is {size / 1e6:.1f} MB long, and at most {largest >> 20} MiB are read",
             "check the path: no such file is so long",
         )
     return content
@@ -101,7 +101,9 @@ def _read(path: Path, largest: int) -> bytes:
 def _refuse_others(found: os.stat_result) -> None:
     kind = stat.S_IFMT(found.st_mode)
     if kind != stat.S_IFREG:
-        raise _RefusedError(f"is {KINDS.get(kind, 'something else')}, not a file", "give the path of a regular file")
+        raise _RefusedError(
+            f"the path leads to {KINDS.get(kind, 'something else')}, not to a file", "give the path of a regular file"
+        )
 
 
 def _up_to(descriptor: int, most: int) -> bytes:
@@ -123,5 +125,5 @@ def _decoded(content: bytes, name: str) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
-        reason = f"is not UTF-8 (byte 0x{content[error.start]:02x} at offset {error.start})"
+        reason = f"the file is not UTF-8 (byte 0x{content[error.start]:02x} at offset {error.start})"
         raise InputError([Problem("", None, reason, "save the file as UTF-8", name, line)]) from None

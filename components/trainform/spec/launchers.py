@@ -1,13 +1,13 @@
 """What starts the training processes on each ranked pod."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
+from trainform.spec.metadata import OnChange
 from trainform.spec.model import Command, Model, NonEmpty, Text, only_one
 from trainform.spec.names import Label
+from trainform.spec.refusal import refusal
 
 LAUNCHERS = ("torchrun", "accelerate", "deepspeed", "mpi", "tensorflow", "command")
 
@@ -19,18 +19,20 @@ Arguments = Annotated[
 class ScriptLauncher(Model):
     """What torchrun, accelerate and deepspeed have in common: a Python script and its arguments."""
 
-    script: NonEmpty = Field(description="Path of the training script in the image. A change makes a new revision.")
-    args: Arguments = Field(
-        default=[], description="Arguments of the script. Default none. A change makes a new revision."
+    script: NonEmpty = Field(
+        json_schema_extra=OnChange.NEW_REVISION, description="Path of the training script in the image."
     )
+    args: Arguments = Field(default=[], json_schema_extra=OnChange.NEW_REVISION, description="Arguments of the script.")
     launcher_args: Arguments = Field(
         default=[],
-        description="Further options of the launcher itself, before the script. Default none. A change makes a new revision.",
+        json_schema_extra=OnChange.NEW_REVISION,
+        description="Further options of the launcher itself, before the script.",
     )
     processes_per_node: int | None = Field(
         default=None,
         ge=1,
-        description="Processes on each pod. Empty: one per accelerator of the pod, one where it has none. A change makes a new revision.",
+        json_schema_extra=OnChange.NEW_REVISION,
+        description="Processes on each pod. Empty: one per accelerator of the pod, one where it has none.",
     )
 
 
@@ -38,14 +40,14 @@ class Elastic(Model):
     """Bounds within which ranked replicas may change while the job runs."""
 
     min_nodes: int = Field(
-        ge=1, description="Fewest ranked pods with which training goes on. A change makes a new revision."
+        ge=1, json_schema_extra=OnChange.NEW_REVISION, description="Fewest ranked pods with which training goes on."
     )
-    max_nodes: int = Field(ge=1, description="Most ranked pods that may join. A change makes a new revision.")
+    max_nodes: int = Field(ge=1, json_schema_extra=OnChange.NEW_REVISION, description="Most ranked pods that may join.")
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
         if self.min_nodes > self.max_nodes:
-            raise ValueError(f"has min_nodes {self.min_nodes} above max_nodes {self.max_nodes}|swap the two")
+            raise refusal(f"the bound min_nodes {self.min_nodes} is above max_nodes {self.max_nodes}", "swap the two")
         return self
 
 
@@ -54,13 +56,15 @@ class Torchrun(ScriptLauncher):
 
     elastic: Elastic | None = Field(
         default=None,
-        description="Makes the job elastic: torchrun's --nnodes=min:max with a c10d rendezvous; replicas of ranked roles then "
-        "update in place within the bounds. Empty: static. A change makes a new revision.",
+        json_schema_extra=OnChange.NEW_REVISION,
+        description="Makes the job elastic: torchrun's --nnodes=min:max with a c10d rendezvous; replicas of ranked "
+        "roles then update in place within the bounds. Empty: static.",
     )
     max_restarts: int = Field(
         default=0,
         ge=0,
-        description="How often torchrun restarts its processes before it fails. Default 0: a failure is final. A change makes a new revision.",
+        json_schema_extra=OnChange.NEW_REVISION,
+        description="How often torchrun restarts its processes before it fails; with 0 a failure is final.",
     )
 
 
@@ -69,8 +73,9 @@ class Accelerate(ScriptLauncher):
 
     rdzv_backend: Literal["static", "c10d"] = Field(
         default="static",
-        description="Rendezvous of the processes. Default static: machine ranks are those of the plan; c10d numbers them anew. "
-        "A change makes a new revision.",
+        json_schema_extra=OnChange.NEW_REVISION,
+        description="Rendezvous of the processes. static: machine ranks are those of the plan; c10d: it numbers "
+        "them anew.",
     )
 
 
@@ -79,23 +84,30 @@ class Deepspeed(ScriptLauncher):
 
     role: Label | None = Field(
         default=None,
-        description="Role of one pod that launches. Empty: the first ranked role, which then computes too; an unranked role launches and "
-        "computes nothing. A change makes a new revision.",
+        json_schema_extra=OnChange.NEW_REVISION,
+        description="Role of one pod that launches. Empty: the first ranked role, which then computes too; an "
+        "unranked role launches and computes nothing.",
     )
 
 
 class Mpi(Model):
     """`mpirun` of Open MPI 4 or 5: one pod starts the processes on every ranked pod over SSH, by a hostfile of the plan."""
 
-    command: Command = Field(description="What each process runs. A change makes a new revision.")
+    command: Command = Field(json_schema_extra=OnChange.NEW_REVISION, description="What each process runs.")
     launcher_args: Arguments = Field(
         default=[],
-        description="Further options of mpirun, before the command. Default none. A change makes a new revision.",
+        json_schema_extra=OnChange.NEW_REVISION,
+        description="Further options of mpirun, before the command.",
     )
     processes_per_node: int | None = Field(
-        default=None, ge=1, description=ScriptLauncher.model_fields["processes_per_node"].description
+        default=None,
+        ge=1,
+        json_schema_extra=OnChange.NEW_REVISION,
+        description=ScriptLauncher.model_fields["processes_per_node"].description,
     )
-    role: Label | None = Field(default=None, description=Deepspeed.model_fields["role"].description)
+    role: Label | None = Field(
+        default=None, json_schema_extra=OnChange.NEW_REVISION, description=Deepspeed.model_fields["role"].description
+    )
 
 
 TaskType = Literal["chief", "worker", "ps", "evaluator"]
@@ -104,11 +116,12 @@ TaskType = Literal["chief", "worker", "ps", "evaluator"]
 class Tensorflow(Model):
     """A TensorFlow program on every ranked pod, with TF_CONFIG."""
 
-    command: Command = Field(description="What each pod runs. A change makes a new revision.")
+    command: Command = Field(json_schema_extra=OnChange.NEW_REVISION, description="What each pod runs.")
     task_types: dict[Label, TaskType] = Field(
         default={},
-        description="TensorFlow's task type of ranked roles. Default: a role is called like its type (chief, worker, ps, evaluator). "
-        "A change makes a new revision.",
+        json_schema_extra=OnChange.NEW_REVISION,
+        description="TensorFlow's task type of ranked roles; a role that is not named here is called like its type "
+        "(chief, worker, ps, evaluator).",
     )
 
 
@@ -120,41 +133,51 @@ class Launcher(Model):
     torchrun: Torchrun | None = Field(
         default=None,
         examples=[{"script": "/app/train.py"}],
-        description="Start with torchrun. A change makes a new revision.",
+        json_schema_extra=OnChange.NEW_REVISION,
+        description="Start with torchrun.",
     )
     accelerate: Accelerate | None = Field(
         default=None,
         examples=[{"script": "/app/train.py"}],
-        description="Start with accelerate launch. A change makes a new revision.",
+        json_schema_extra=OnChange.NEW_REVISION,
+        description="Start with accelerate launch.",
     )
     deepspeed: Deepspeed | None = Field(
         default=None,
         examples=[{"script": "/app/train.py"}],
-        description="Start with DeepSpeed's launcher, over SSH. A change makes a new revision.",
+        json_schema_extra=OnChange.NEW_REVISION,
+        description="Start with DeepSpeed's launcher, over SSH.",
     )
     mpi: Mpi | None = Field(
         default=None,
         examples=[{"command": ["python", "/app/train.py"]}],
-        description="Start with mpirun of Open MPI, over SSH. A change makes a new revision.",
+        json_schema_extra=OnChange.NEW_REVISION,
+        description="Start with mpirun of Open MPI, over SSH.",
     )
     tensorflow: Tensorflow | None = Field(
         default=None,
         examples=[{"command": ["python", "/app/train.py"]}],
-        description="Start a TensorFlow program with TF_CONFIG. A change makes a new revision.",
+        json_schema_extra=OnChange.NEW_REVISION,
+        description="Start a TensorFlow program with TF_CONFIG.",
     )
     command: Command | None = Field(
         default=None,
         examples=[["python", "/app/train.py"]],
-        description="Start this command on each ranked pod, with RANK, WORLD_SIZE (pods), MASTER_ADDR and MASTER_PORT in its "
-        "environment. A change makes a new revision.",
+        json_schema_extra=OnChange.NEW_REVISION,
+        description="Start this command on each ranked pod, with RANK, WORLD_SIZE (pods), MASTER_ADDR and "
+        "MASTER_PORT in its environment.",
     )
 
     @model_validator(mode="after")
     def _one(self) -> Self:
         given = [name for name in type(self).model_fields if getattr(self, name) is not None]
         if len(given) != 1:
-            reason = f"names {len(given)} launchers ({', '.join(given)})" if given else "names no launcher"
-            raise ValueError(f"{reason}|write exactly one of {', '.join(LAUNCHERS)}")
+            reason = (
+                f"the launcher names {len(given)} programs ({', '.join(given)})"
+                if given
+                else "the launcher names no program"
+            )
+            raise refusal(f"{reason}", f"write exactly one of {', '.join(LAUNCHERS)}")
         return self
 
     @property

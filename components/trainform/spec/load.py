@@ -1,4 +1,4 @@
-"""A file of the user to a model; every problem of the file in one go.
+"""Read a file of the user as a model, and report every problem of the file at once.
 
 Names find files: `sdxl-lora` is `stacks/experiments/sdxl-lora.yaml` of the nearest folder above that has a `Pulumi.yaml`;
 anything with a slash or a suffix is a path.
@@ -55,8 +55,8 @@ Given = str | Text
 
 @dataclasses.dataclass(frozen=True)
 class Loaded(Generic[ModelT]):
-    """A file as read. `model` is None where the file is too broken to go on; with problems it holds the part that is right, so
-    that the rules on the whole can still be checked and all problems come at once."""
+    """A file as read. `model` is None if the file is too broken to go on. If there are problems, it holds the part that is right, so
+    that rules on the whole file can still be checked and all problems come at once."""
 
     model: ModelT | None
     problems: tuple[Problem, ...]
@@ -72,8 +72,8 @@ class Loaded(Generic[ModelT]):
 
 
 def find_file(kind: type[BaseModel], name_or_path: str, root: Path | None = None) -> tuple[Path, str]:
-    """The file and how to call it in messages; InputError with the nearest name where there is none, CommandLineError
-    where there is no project that could have it.
+    """The path of the file, and its name in messages. Raises InputError with the nearest name if there is no such file, and
+    CommandLineError if there is no project that could have it.
 
     `root` is the project's folder, from which a relative path counts too; None: paths count from the current folder.
     """
@@ -97,7 +97,7 @@ def find_file(kind: type[BaseModel], name_or_path: str, root: Path | None = None
         if known
         else f"run `{command.format(name=shlex.quote(shorten(name_or_path)))}`"
     )
-    raise InputError([Problem(word, name_or_path, f"is not a file of stacks/{folder_name}/", offer)])
+    raise InputError([Problem(word, name_or_path, f"no file of stacks/{folder_name}/ has this name", offer)])
 
 
 def load(kind: type[ModelT], given: Given, root: Path | None = None) -> Loaded[ModelT]:
@@ -129,11 +129,11 @@ def _name_meant(kind: type[BaseModel], path: Path, root: Path | None) -> str | N
     return f"did you mean {near[0]}?" if near else None
 
 
-def _copied(path: Path, name: object, told: Iterable[Problem]) -> Iterator[Problem]:
+def _copied(path: Path, name: object, found: Iterable[Problem]) -> Iterator[Problem]:
     """A file that was copied under another name, but not edited, would take over the objects of the first one."""
-    if isinstance(name, str) and name != path.stem and not any(problem.path == "name" for problem in told):
+    if isinstance(name, str) and name != path.stem and not any(problem.path == "name" for problem in found):
         yield Problem(
-            "name", name, f"is not what the file is called, and {name}.yaml may have the objects of that name", f"write `name: {path.stem}`, or rename the file to {name}.yaml"
+            "name", name, f"the name is not that of the file, and {name}.yaml may have the objects of that name", f"write `name: {path.stem}`, or rename the file to {name}.yaml"
         )  # fmt: skip
 
 
@@ -177,6 +177,7 @@ def parse(kind: type[ModelT], data: dict[str, Any], written: Mapping[str, str] =
     read again, so that a wrong value in one place does not hide one in another."""
     problems: list[Problem] = []
     left_out: set[str] = set()
+    stand_ins = STAND_INS.get(kind, {})
     rest = data
     for _ in range(MOST_ROUNDS):
         try:
@@ -189,8 +190,8 @@ def parse(kind: type[ModelT], data: dict[str, Any], written: Mapping[str, str] =
             for path in paths:
                 removed = _leave_out(rest, path)
                 left_out.update(_names(removed))
-                if removed is None and path and path[0] in STAND_INS[kind]:
-                    rest[str(path[0])] = STAND_INS[kind][str(path[0])]
+                if removed is None and path and path[0] in stand_ins:
+                    rest[str(path[0])] = stand_ins[str(path[0])]
                 elif removed is None:
                     return Parsed(None, problems)
     return Parsed(None, problems)

@@ -1,15 +1,20 @@
-"""The base of every model: frozen, strict, unknown keys refused."""
+"""The base of every model: frozen, strict, unknown keys refused.
 
-from __future__ import annotations
+The modules of the models have no `from __future__ import annotations`: with it every annotation is a text, which pydantic compiles and
+evaluates at each start of the command line.
+"""
 
 import math
 from typing import Annotated, Any, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, StringConstraints
+
+from trainform import defaults
+from trainform.spec.refusal import refusal
 
 
 class Model(BaseModel):
-    """Strict: `replicas: "3"` is a mistake and is said to be one, never quietly read as 3."""
+    """A strict model: `replicas: "3"` is an error, and never read as 3."""
 
     model_config = ConfigDict(
         frozen=True,
@@ -18,6 +23,7 @@ class Model(BaseModel):
         populate_by_name=True,
         regex_engine="python-re",
         allow_inf_nan=False,
+        hide_input_in_errors=True,  # secrets may be in it; `explain` shows what may be seen
         defer_build=True,  # validators are built for the two files' models only, each with all that is inside: a third of `check`
     )
 
@@ -33,52 +39,60 @@ def only_one(names: tuple[str, ...]) -> Any:
 
 def _text(value: str) -> str:
     if "\0" in value:
-        raise ValueError("holds a NUL character, which no process can be given|remove it")
+        raise refusal("the text holds a NUL character, which no process can be given", "remove it")
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise ValueError("holds half a character, which is no text|remove it") from None
+        raise refusal("the text holds half a character, which no encoding knows", "remove it") from None
     return value
 
 
 def _program(words: list[str]) -> list[str]:
     if not words[0]:
-        raise ValueError("starts with an empty word|write the program first")
+        raise refusal("the command starts with an empty word", "write the program first")
     return words
 
 
-def _json(value: Any) -> Any:
-    """Refuse what JSON cannot hold: YAML reads `2026-01-01` as a date, `.inf` as a number and `!!binary` as bytes."""
+def _patch(value: dict[str, Any]) -> dict[str, Any]:
+    _json(value, defaults.DEEPEST)
+    return value
+
+
+def _json(value: Any, levels: int) -> None:
+    """Refuse what JSON cannot hold: YAML reads `2026-01-01` as a date, `.inf` as a number and `!!binary` as bytes. `levels`: how deep the
+    value may be nested, as in a file."""
+    if levels < 0:
+        raise refusal(f"the patch is nested deeper than {defaults.DEEPEST} levels", "flatten it")
     if isinstance(value, dict):
         for key, item in value.items():
             if not isinstance(key, str):
-                raise ValueError(f"has the key {key!r}, which is not text|put it in quotes")
-            _json(item)
+                raise refusal(f"the key {key!r} is not text", "put it in quotes")
+            _text(key)
+            _json(item, levels - 1)
     elif isinstance(value, list):
         for item in value:
-            _json(item)
+            _json(item, levels - 1)
     elif isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"holds {value}, which JSON does not know|write a finite number, or text in quotes")
+        raise refusal(f"the patch holds {value}, which JSON does not know", "write a finite number, or text in quotes")
     elif isinstance(value, int) and not -(2**63) <= value < 2**63:
-        raise ValueError("holds a whole number of more than 64 bits|write a smaller one, or text in quotes")
+        raise refusal("the patch holds a whole number of more than 64 bits", "write a smaller one, or text in quotes")
     elif isinstance(value, str):
         _text(value)
     elif value is not None and not isinstance(value, bool | int | float):
-        raise ValueError(f"holds a {type(value).__name__}, which JSON does not know|put it in quotes")
-    return value
+        raise refusal(f"the patch holds a {type(value).__name__}, which JSON does not know", "put it in quotes")
 
 
 Text = Annotated[str, AfterValidator(_text)]
 """What a process gets as an argument or a variable."""
 
-NonEmpty = Annotated[str, Field(min_length=1), AfterValidator(_text)]
+NonEmpty = Annotated[str, StringConstraints(min_length=1), AfterValidator(_text)]
 Command = Annotated[list[Text], Field(min_length=1), AfterValidator(_program)]
 """A program and its arguments, which may be empty."""
 
-Patch = Annotated[dict[str, Any], AfterValidator(_json)]
+Patch = Annotated[dict[str, Any], AfterValidator(_patch)]
 """A merge patch (RFC 7386)."""
 
-# Tags of a field that is either one word or a mapping. The branch follows the shape of the value, so that a mistake is told
+# Tags of a field that is either one word or a mapping. The branch follows the shape of the value, so that a mistake is reported
 # once, for the branch that was meant. The brackets keep a tag from being taken for a key of the user's.
 TEXT, MAPPING = "(text)", "(mapping)"
 by_shape = Discriminator(lambda value: MAPPING if isinstance(value, dict | BaseModel) else TEXT)

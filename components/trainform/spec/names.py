@@ -6,11 +6,13 @@ Source: RFC 1123 and RFC 1035 labels as `k8s.io/apimachinery/pkg/util/validation
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal
+from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, StringConstraints, WithJsonSchema
+from pydantic_core import PydanticKnownError
 
-from trainform.catalog import defaults
+from trainform import defaults
+from trainform.spec.refusal import refusal
 
 LABEL_MAX = 63
 SUBDOMAIN_MAX = 253
@@ -53,13 +55,18 @@ REPOSITORY = (
     rf"|(ssh|git)://({_GIT_NAME}@)?{_GIT_HOST}/{_GIT_PATH}|{_GIT_NAME}@{_GIT_NAME}:(?!-){_GIT_PATH}){END}"
 )
 RESTART = rf"^(never|on-failure|all-when-evicted|[1-9][0-9]{{0,8}} times?){END}"
-REGISTRY = rf"^[a-z0-9][-a-z0-9.:/_]*{END}"
+FINGERPRINT = rf"^[0-9a-f]{{16}}{END}"
+RULE = rf"^TF-[A-Z]+-[1-9][0-9]*{END}"
+REGISTRY = rf"^(?!.*//)(?!.*/.*:)[a-z0-9][-a-z0-9.:/_]*{END}"  # without a scheme, and without a tag behind a path
 _PART = r"[a-z0-9]+((\.|__?|-+)[a-z0-9]+)*"
 # github.com/distribution/reference: host and port, path in lower case, tag, digest
 IMAGE = rf"^({_HOST}(\.{_HOST})*(:[0-9]{{1,5}})?/)?{_PART}(/{_PART})*(:[A-Za-z0-9_][-A-Za-z0-9_.]{{0,127}})?(@sha256:[0-9a-f]{{64}})?{END}"
 
 
-PLACEHOLDER = ("is the placeholder that `trainform new` writes", "write the image that holds your training code")
+PLACEHOLDER = (
+    "the image is the placeholder that `trainform new` writes",
+    "write the image that holds your training code",
+)
 REPOSITORY_MAX = 255  # characters of a path in a registry: github.com/distribution/reference
 
 
@@ -83,27 +90,27 @@ def _repository(image: str) -> str:
 def _chosen_image(image: str) -> str:
     """Refuse what no node can pull."""
     if is_placeholder(image):
-        raise ValueError("|".join(PLACEHOLDER))
+        raise refusal(*PLACEHOLDER)
     if len(_repository(image)) > REPOSITORY_MAX:
-        raise ValueError(f"has a path of more than {REPOSITORY_MAX} characters in its registry|shorten it")
+        raise refusal(f"the image has a path of more than {REPOSITORY_MAX} characters in its registry", "shorten it")
     return image
 
 
-ServiceLabel = Annotated[str, Field(pattern=SERVICE_LABEL, max_length=LABEL_MAX)]
-Label = Annotated[str, Field(pattern=LABEL, max_length=LABEL_MAX)]
-Subdomain = Annotated[str, Field(pattern=SUBDOMAIN, max_length=SUBDOMAIN_MAX)]
-LabelKey = Annotated[str, Field(pattern=QUALIFIED, max_length=SUBDOMAIN_MAX + 1 + LABEL_MAX)]
-LabelValue = Annotated[str, Field(pattern=LABEL_VALUE, max_length=LABEL_MAX)]
-EnvName = Annotated[str, Field(pattern=ENV_NAME)]
-ResourceName = Annotated[str, Field(pattern=RESOURCE)]
-ExtendedResource = Annotated[str, Field(pattern=EXTENDED)]
+ServiceLabel = Annotated[str, StringConstraints(pattern=SERVICE_LABEL, max_length=LABEL_MAX)]
+Label = Annotated[str, StringConstraints(pattern=LABEL, max_length=LABEL_MAX)]
+Subdomain = Annotated[str, StringConstraints(pattern=SUBDOMAIN, max_length=SUBDOMAIN_MAX)]
+LabelKey = Annotated[str, StringConstraints(pattern=QUALIFIED, max_length=SUBDOMAIN_MAX + 1 + LABEL_MAX)]
+LabelValue = Annotated[str, StringConstraints(pattern=LABEL_VALUE, max_length=LABEL_MAX)]
+EnvName = Annotated[str, StringConstraints(pattern=ENV_NAME)]
+ResourceName = Annotated[str, StringConstraints(pattern=RESOURCE)]
+ExtendedResource = Annotated[str, StringConstraints(pattern=EXTENDED)]
 # Volcano labels each pod with the name of its queue, and a label value has 63 characters.
-QueueName = Annotated[str, Field(pattern=SUBDOMAIN, max_length=LABEL_MAX)]
-EntryKey = Annotated[str, Field(pattern=ENTRY_KEY, max_length=SUBDOMAIN_MAX)]
-AbsolutePath = Annotated[str, Field(pattern=ABSOLUTE_PATH)]
-RelativePath = Annotated[str, Field(pattern=RELATIVE_PATH)]
-Image = Annotated[str, Field(pattern=IMAGE), AfterValidator(_chosen_image)]
-Repository = Annotated[str, Field(pattern=REPOSITORY)]
+QueueName = Annotated[str, StringConstraints(pattern=SUBDOMAIN, max_length=LABEL_MAX)]
+EntryKey = Annotated[str, StringConstraints(pattern=ENTRY_KEY, max_length=SUBDOMAIN_MAX)]
+AbsolutePath = Annotated[str, StringConstraints(pattern=ABSOLUTE_PATH)]
+RelativePath = Annotated[str, StringConstraints(pattern=RELATIVE_PATH)]
+Image = Annotated[str, StringConstraints(pattern=IMAGE), AfterValidator(_chosen_image)]
+Repository = Annotated[str, StringConstraints(pattern=REPOSITORY)]
 
 # What a pattern means, for the message; the pattern itself helps nobody at 2 a.m.
 MEANING = {
@@ -124,6 +131,8 @@ MEANING = {
     RESTART: ("is not a way to restart", "write never, on-failure, `3 times` or all-when-evicted"),
     COMMIT: ("is not the full hash of a commit", "write its 40 (or 64) hex digits, as `git rev-parse HEAD` prints them"),
     REPOSITORY: ("is not the address of a git repository on a server", "write https://HOST/PATH, ssh://USER@HOST/PATH, git://HOST/PATH or USER@HOST:PATH; escape other characters as in %20"),
+    FINGERPRINT: ("is not the fingerprint of a finding", "write its 16 hex digits, as `trainform check` prints them; in quotes if they are all digits"),
+    RULE: ("is not the code of a rule", "write it as docs/reference/limits.md has it, such as TF-IMG-1"),
     REGISTRY: ("is not a registry or a path in one", "write it as it stands in images: registry.example.com/ai"),
     IMAGE: ("is not an image reference", "write registry/path:tag or registry/path@sha256:<64 hex digits>; the path in lower case"),
 }  # fmt: skip
@@ -139,5 +148,14 @@ def matches(pattern: str, text: str) -> bool:
     return re.match(pattern, text) is not None
 
 
-BackendName = Literal["volcano", "jobset", "trainer", "kubeflow", "kubedl"]
-"""Operators that jobs can be rendered for."""
+def _known_backend(name: object) -> object:
+    """The name of a backend; otherwise the error of a literal that is none of the expected ones."""
+    if isinstance(name, str) and name in defaults.BACKENDS:
+        return name
+    *first, last = (repr(known) for known in defaults.BACKENDS)
+    raise PydanticKnownError("literal_error", {"expected": f"{', '.join(first)} or {last}"})
+
+
+BackendName = Annotated[
+    str, BeforeValidator(_known_backend), WithJsonSchema({"enum": [*defaults.BACKENDS], "type": "string"})
+]

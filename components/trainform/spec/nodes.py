@@ -11,8 +11,9 @@ from collections.abc import Iterator
 
 import yaml
 
-from trainform.catalog import defaults
-from trainform.errors import MASK, InputError, Problem, looks_secret, shorten
+from trainform import defaults
+from trainform.errors import MASK, InputError, Problem, shorten
+from trainform.secret_text import looks_secret
 from trainform.spec.libyaml import Loader
 from trainform.spec.source import join_path
 
@@ -21,11 +22,11 @@ TEXT, MERGE, VALUE = f"{STANDARD}str", f"{STANDARD}merge", f"{STANDARD}value"
 UNREADABLE = "!unreadable"  # a file can spell it too: what a `Walk` has given it stands in its set
 # Why a scalar of the tag cannot be read.
 UNFIT = {
-    f"{STANDARD}null": "is not null",
-    f"{STANDARD}bool": "is not true or false",
-    f"{STANDARD}int": "is not a whole number",
-    f"{STANDARD}float": "is not a number",
-    f"{STANDARD}timestamp": "is not a date that exists",
+    f"{STANDARD}null": "the value is not null",
+    f"{STANDARD}bool": "the value is not true or false",
+    f"{STANDARD}int": "the value is not a whole number",
+    f"{STANDARD}float": "the value is not a number",
+    f"{STANDARD}timestamp": "the value is not a date that exists",
 }
 # The tags of plain data, and what each is for.
 SHAPES: dict[str, tuple[type[yaml.Node], str]] = {
@@ -34,7 +35,7 @@ SHAPES: dict[str, tuple[type[yaml.Node], str]] = {
     f"{STANDARD}map": (yaml.MappingNode, "a mapping"),
 }
 LONGEST_NUMBER = 100  # characters; Python would need minutes for a number of a million digits
-HALF = "holds half a character, which is no text"
+HALF = "the text holds half a character, which no encoding knows"
 REMOVE_TAG = "remove the tag"
 QUOTE_SIGN = "put the value in quotes if it begins with `!`"
 WRITE_OUT = "write the values out, without an alias of what it stands in"
@@ -106,10 +107,13 @@ class Walk:
     def _check_size(self, node: yaml.Node, parts: tuple[str | int, ...]) -> None:
         self._left -= 1
         for too_large, what in (
-            (self._left < 0, f"holds more than {defaults.MOST_VALUES} values"),  # aliases of aliases: small as text
+            (
+                self._left < 0,
+                f"the file holds more than {defaults.MOST_VALUES} values",
+            ),  # aliases of aliases: small as text
             (
                 len(parts) > defaults.DEEPEST,
-                f"is nested deeper than {defaults.DEEPEST} levels",
+                f"the file is nested deeper than {defaults.DEEPEST} levels",
             ),  # an alias of its parent
         ):
             if too_large:
@@ -123,7 +127,9 @@ class Walk:
         """Visit a key and its value; whether data can be made of them."""
         if not isinstance(key, yaml.ScalarNode):
             self.problems.append(
-                self._problem(parts, key, "has a key that is a list or a mapping", "write one word as the key")
+                self._problem(
+                    parts, key, "the mapping has a key that is a list or a mapping", "write one word as the key"
+                )
             )
             return False
         if key in self._unreadable:  # an alias of a value: its problem is there already
@@ -132,20 +138,18 @@ class Walk:
         where, line = join_path(below), _line(key)
         self.lines.setdefault(where, line)
         if key.value in seen:
-            reason = f"stands twice, first in line {seen[key.value]}"
+            reason = f"the key stands twice, first in line {seen[key.value]}"
             self.problems.append(Problem(where, None, reason, "keep one of the two", self._name, line))
         elif _is_half(key.value):
             self.problems.append(Problem(where, key.value, HALF, "remove it", self._name, line))
         elif key.tag not in (TEXT, MERGE):
             known = key.tag in SHAPES or key.tag == VALUE
-            reason, fix = (
-                ("is a key that is not text", _in_quotes(key.value)) if known else (_not_plain(key), REMOVE_TAG)
-            )
+            reason, fix = ("the key is not text", _in_quotes(key.value)) if known else (_not_plain(key), REMOVE_TAG)
             self.problems.append(Problem(where, key.value, reason, fix, self._name, line))
             key.tag = TEXT
         seen.setdefault(key.value, line)
         if key.tag == MERGE and not _merges(value):
-            self.problems.append(self._problem(below, value, "merges what is not a mapping", NAME_MAPPING))
+            self.problems.append(self._problem(below, value, "the key `<<` merges what is not a mapping", NAME_MAPPING))
             return False
         self.visit(value, below)
         if key.tag == MERGE and isinstance(value, yaml.SequenceNode):
@@ -155,12 +159,14 @@ class Walk:
     def _wrong(self, node: yaml.Node, parts: tuple[str | int, ...]) -> Problem | None:
         """Why the node is no plain data, None where it is."""
         if node.tag in (MERGE, VALUE) and node.value in ("<<", "="):
-            return self._problem(parts, node, "is a sign of YAML's own", _in_quotes(node.value))
+            return self._problem(parts, node, "the value is a sign of YAML's own", _in_quotes(node.value))
         if node.tag not in SHAPES:
             return self._foreign(parts, node)
         kind, use = SHAPES[node.tag]
         if not isinstance(node, kind):
-            return self._problem(parts, node, f"has the tag {_short(node.tag)}, which is for {use}", REMOVE_TAG)
+            return self._problem(
+                parts, node, f"the value has the tag {_short(node.tag)}, which is for {use}", REMOVE_TAG
+            )
         if node.tag == TEXT and _is_half(node.value):
             return self._problem(parts, node, HALF, "remove it")
         reason = self._refusal(node) if node.tag in UNFIT else None
@@ -172,19 +178,19 @@ class Walk:
         if problem.shown_value != MASK:
             return problem
         return dataclasses.replace(
-            problem, reason="has a tag, which is not plain data", fix=f"{REMOVE_TAG}, or {QUOTE_SIGN}"
+            problem, reason="the value has a tag, which is not plain data", fix=f"{REMOVE_TAG}, or {QUOTE_SIGN}"
         )
 
     def _refusal(self, scalar: yaml.Node) -> str | None:
         """Why the scalar is not what it looks like, or what its tag says."""
         if len(scalar.value) > LONGEST_NUMBER:
-            return f"has {len(scalar.value)} characters, and no number or date has more than {LONGEST_NUMBER}"
+            return f"the value has {len(scalar.value)} characters, and no number or date has more than {LONGEST_NUMBER}"
         try:
             value = NodeLoader.yaml_constructors[scalar.tag](self._converter, scalar)
         except Exception:  # whatever the conversion ran into
             return UNFIT[scalar.tag]
         too_large = isinstance(value, int) and not -(2**63) <= value < 2**63
-        return "is a whole number of more than 64 bits" if too_large else None
+        return "the value is a whole number of more than 64 bits" if too_large else None
 
     def _problem(self, parts: tuple[str | int, ...], node: yaml.Node, reason: str, fix: str | None = None) -> Problem:
         """What is wrong with the value at the path. Without a fix: that it may be a text, which is repeated as far as a message may show it."""
@@ -223,7 +229,7 @@ def _merges(value: yaml.Node) -> bool:
 
 
 def _not_plain(node: yaml.Node) -> str:
-    return f"has the tag {_short(node.tag)}, which is not plain data"
+    return f"the value has the tag {_short(node.tag)}, which is not plain data"
 
 
 def _short(tag: str) -> str:

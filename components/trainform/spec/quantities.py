@@ -13,6 +13,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 
 from trainform.spec.names import END
+from trainform.spec.refusal import refusal
 
 BINARY = {"Ei": 2**60, "Pi": 2**50, "Ti": 2**40, "Gi": 2**30, "Mi": 2**20, "Ki": 2**10}
 DECIMAL = {"E": 10**18, "P": 10**15, "T": 10**12, "G": 10**9, "M": 10**6, "k": 10**3, "": 1}
@@ -36,14 +37,14 @@ DURATION_HINT = "write a number with a unit: 90s, 30m, 12h, 1d12h"
 
 
 def amount(quantity: str) -> Decimal:
-    """The number a quantity stands for, in its base unit (cores, bytes, pieces); ValueError if it is none."""
+    """The number that a quantity stands for, in its base unit (cores, bytes, pieces). Raises ValueError if the text is not a quantity."""
     match = _QUANTITY.match(quantity)
     if match is None:
-        raise ValueError("is not a quantity")
+        raise refusal("the value is not a quantity", quantity_hint(quantity))
     number, suffix = match.groups()
     value = _EXACT.multiply(Decimal(number), Decimal(_FACTORS[suffix]))
     if value >= _LARGEST:
-        raise ValueError("is larger than Kubernetes can hold")
+        raise refusal("the value is larger than Kubernetes can hold", "write less than 8Ei")
     return value
 
 
@@ -70,13 +71,13 @@ def canonical(quantity: str) -> str:
 
 
 def spell(value: Decimal, *, binary: bool = False) -> str:
-    """An amount in the canonical spelling; ValueError if it is finer than a thousandth."""
+    """The amount in the canonical spelling. Raises ValueError if it is finer than a thousandth."""
     if value == 0:
         return "0"
     if value != value.to_integral_value():
         milli = _EXACT.multiply(value, Decimal(1000))
         if milli != milli.to_integral_value():
-            raise ValueError("is finer than a thousandth")
+            raise refusal("the value is finer than a thousandth", "round it to three digits, or use the suffix m")
         return f"{int(milli)}m"
     whole = int(value)
     # without a binary suffix it is read as a decimal number, and that is spelled 208k
@@ -92,19 +93,19 @@ def is_whole(quantity: str) -> bool:
 
 
 def seconds(duration: str) -> int:
-    """`1h30m` in seconds; ValueError if it is no duration."""
+    """The seconds of a duration such as `1h30m`. Raises ValueError if the text is not a duration."""
     match = _DURATION.match(duration)
     if match is None:
-        raise ValueError("is not a duration")
+        raise refusal("the value is not a duration", DURATION_HINT)
     total = sum(int(part) * unit for part, unit in zip(match.groups(), _SECONDS, strict=True) if part is not None)
     if total > _LONGEST:
-        raise ValueError("is longer than 68 years|write a shorter time, or leave it out")
+        raise refusal("the time is longer than 68 years", "write a shorter time, or leave it out")
     return total
 
 
 def _quantity(value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise ValueError("is not a quantity")
+        raise refusal("the value is not a quantity", quantity_hint(str(value)))
     # repr of a float could be 1e-05; the fixed notation is what the user meant
     return canonical(value if isinstance(value, str) else f"{Decimal(str(value)):f}")
 
@@ -112,20 +113,22 @@ def _quantity(value: Any) -> Any:
 def _bytes(value: Any) -> Any:
     text = _quantity(value)
     if not is_whole(text):
-        raise ValueError("is a fraction of a byte|write it like 512Mi or 20G; the suffix m means a thousandth")
+        raise refusal(
+            "the value is a fraction of a byte", "write it like 512Mi or 20G; the suffix m means a thousandth"
+        )
     return text
 
 
 def _size(value: Any) -> Any:
     text = _bytes(value)
     if text == "0":
-        raise ValueError("is no size|write how much is needed, such as 100Gi")
+        raise refusal("the size must be more than 0", "write how much is needed, such as 100Gi")
     return text
 
 
 def _duration(value: Any) -> Any:
     if not isinstance(value, str):
-        raise ValueError("is not a duration")
+        raise refusal("the value is not a duration", DURATION_HINT)
     seconds(value)
     return value
 

@@ -1,46 +1,60 @@
 """Volcano queues: what an environment offers and what an experiment may bring along."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
-from trainform.catalog import defaults
+from trainform import defaults
+from trainform.spec.metadata import OnChange
 from trainform.spec.model import Model
 from trainform.spec.names import QueueName
 from trainform.spec.quantities import Quantity
 
 # Keys are accelerator kinds of the environment or names of Kubernetes resources; the plan tells them apart.
-ResourceAmounts = dict[Annotated[str, Field(min_length=1)], Quantity]
+ResourceAmounts = dict[Annotated[str, StringConstraints(min_length=1)], Quantity]
 
 
 class QueueRequest(Model):
     """The fields of a Volcano Queue. All of them update in place."""
 
     weight: int = Field(
-        default=1, ge=1, le=65535, description="Share of the cluster against other queues. Default 1, as in Volcano. Updates in place."
-    )  # fmt: skip
+        default=1,
+        ge=1,
+        le=65535,
+        json_schema_extra=OnChange.IN_PLACE,
+        description="Share of the cluster against other queues, as in Volcano.",
+    )
     capability: ResourceAmounts = Field(
-        default={}, description="Most that its jobs may use, by accelerator kind or resource ({a800: 64}). Empty: no limit. Updates in place."
-    )  # fmt: skip
+        default={},
+        json_schema_extra=OnChange.IN_PLACE,
+        description="Most that its jobs may use, by accelerator kind or resource ({a800: 64}). Empty: no limit.",
+    )
     deserved: ResourceAmounts = Field(
-        default={}, description="What it gets when others want their share back. Empty: by weight. Updates in place."
+        default={},
+        json_schema_extra=OnChange.IN_PLACE,
+        description="What it gets when others want their share back. Empty: by weight.",
     )
     guarantee: ResourceAmounts = Field(
         default={},
-        description="What is kept free for it; needs `deserved` at least as large. Empty: nothing. Updates in place.",
+        json_schema_extra=OnChange.IN_PLACE,
+        description="What is kept free for it; needs `deserved` at least as large. Empty: nothing.",
     )
     reclaimable: bool = Field(
         default=True,
-        description="Whether other queues may take back what it uses above its share. Default true. Updates in place.",
+        json_schema_extra=OnChange.IN_PLACE,
+        description="Whether other queues may take back what it uses above its share.",
     )
     parent: QueueName = Field(
         default=defaults.ROOT_QUEUE,
-        description="Queue above it. Default root, which Volcano makes itself. Updates in place.",
+        json_schema_extra=OnChange.IN_PLACE,
+        description="Queue above it; Volcano makes `root` itself.",
     )
     priority: int = Field(
-        default=0, ge=0, le=2**31 - 1, description="Order among queues, higher first. Default 0. Updates in place."
+        default=0,
+        ge=0,
+        le=2**31 - 1,
+        json_schema_extra=OnChange.IN_PLACE,
+        description="Order among queues, higher first.",
     )
 
 
@@ -49,8 +63,9 @@ class EnvironmentQueue(QueueRequest):
 
     create: bool = Field(
         default=True,
-        description="Whether the environment's own stack makes it. Default true. false: it is there already and stays as it is; the other fields then say "
-        "what experiments are held against. A change makes a new object, or removes it.",
+        json_schema_extra=OnChange.MADE_OR_REMOVED,
+        description="Whether the environment's own stack makes it. false: it is there already and stays as it is; "
+        "the other fields then say what experiments are held against.",
     )
 
 
@@ -58,5 +73,7 @@ class OwnQueue(QueueRequest):
     """A queue that belongs to the experiment's stack and goes with it."""
 
     name: QueueName | None = Field(
-        default=None, description="Empty: the experiment's name. Queues have no namespace. A change makes a new queue and a new revision."
-    )  # fmt: skip
+        default=None,
+        json_schema_extra=OnChange.NEW_REVISION,
+        description="Empty: the experiment's name. Queues have no namespace.",
+    )

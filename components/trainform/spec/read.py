@@ -1,4 +1,4 @@
-"""A YAML file to plain data, with the line of every key and every problem of its form at once."""
+"""Read a YAML file as plain data, with the line of every key, and report every problem of its form at once."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Content:
 
 
 def read_mapping(path: Path, name: str) -> tuple[dict[str, Any], Source]:
-    """The one mapping in the file; InputError with every problem of its form."""
+    """The mapping in the file, and where its data came from. Raises InputError with every problem of the file's form."""
     content = read_content(path, name)
     if content.problems:
         raise InputError(content.problems)
@@ -41,12 +41,12 @@ def read_mapping(path: Path, name: str) -> tuple[dict[str, Any], Source]:
 
 
 def read_content(path: Path, name: str) -> Content:
-    """The one mapping in the file, as far as it can be read; InputError where nothing can be made of it."""
+    """The mapping in the file, as far as it can be read. Raises InputError if nothing in it can be read."""
     return parse_mapping(read_text(path, name), name)
 
 
 def parse_mapping(text: str, name: str) -> Content:
-    """The same for text that is at hand."""
+    """The mapping in the text; fails as `read_content` does."""
     try:
         check_events(text, name)
         loader = NodeLoader(text)
@@ -63,7 +63,14 @@ def parse_mapping(text: str, name: str) -> Content:
         unquoted = {path: scalar.value for path, scalar in scalars if not scalar.style}
         return Content(data, Source(name, walk.lines, written), tuple(walk.problems), unquoted)
     kind = "nothing" if data is None else "a list" if isinstance(data, list) else "one value"
-    no_mapping = Problem("", None, f"holds {kind}, not a mapping", "write `key: value` lines; see docs/", name, 1)
+    no_mapping = Problem(
+        "",
+        None,
+        f"the file holds {kind}, not a mapping",
+        "write `key: value` lines; `trainform new` writes an example",
+        name,
+        1,
+    )
     raise InputError(walk.problems if walk.problems else [no_mapping])
 
 
@@ -86,9 +93,14 @@ def syntax_problem(error: yaml.YAMLError, name: str, text: str) -> Problem:
     line = 1 if mark is None else mark.line + 1
     if any(_TAB.match(written) for written in text.splitlines()[line - 1 : line]):
         return Problem(
-            "", None, "is indented with a tab, which YAML does not allow", "indent the line with spaces", name, line
+            "",
+            None,
+            "the line is indented with a tab, which YAML does not allow",
+            "indent the line with spaces",
+            name,
+            line,
         )
     parts = (getattr(error, "context", None), getattr(error, "problem", None))
     reason = " ".join(part for part in parts if part is not None)
-    reason = f"is not YAML that can be read: {reason if reason else type(error).__name__}"
+    reason = f"the file is not YAML that can be read: {reason if reason else type(error).__name__}"
     return Problem("", None, reason, "check indentation and quotes there", name, line)

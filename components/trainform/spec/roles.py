@@ -1,24 +1,24 @@
 """Role groups: pods that share one template."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal, Self
 
-from pydantic import ConfigDict, Field, Tag, model_validator
+from pydantic import ConfigDict, Field, StringConstraints, Tag, model_validator
 
+from trainform.spec.metadata import OnChange
 from trainform.spec.model import MAPPING, TEXT, Command, Model, Patch, Text, by_shape, only_one
 from trainform.spec.names import RESTART, EntryKey, EnvName, Image, Label, LabelKey, LabelValue, ResourceName, Subdomain
 from trainform.spec.quantities import Bytes, Duration, Quantity
+from trainform.spec.refusal import refusal
 
-Restart = Annotated[str, Field(pattern=RESTART)]
+Restart = Annotated[str, StringConstraints(pattern=RESTART)]
 """What follows a failure, in words."""
 
 
 class KeyRef(Model):
     """An entry of a Secret or ConfigMap in the namespace."""
 
-    name: Subdomain = Field(description="Name of the object. A change makes a new revision.")
-    key: EntryKey = Field(description="Key inside it. A change makes a new revision.")
+    name: Subdomain = Field(json_schema_extra=OnChange.NEW_REVISION, description="Name of the object.")
+    key: EntryKey = Field(json_schema_extra=OnChange.NEW_REVISION, description="Key inside it.")
 
 
 class EnvSource(Model):
@@ -27,17 +27,34 @@ class EnvSource(Model):
     model_config = ConfigDict(json_schema_extra=only_one(("secret", "config_map", "field")))
 
     secret: KeyRef | None = Field(
-        default=None, description="From a Secret; the value never appears in plan or preview."
+        default=None,
+        json_schema_extra=OnChange.NEW_REVISION,
+        description="From a Secret; the value never appears in plan or preview.",
     )
-    config_map: KeyRef | None = Field(default=None, description="From a ConfigMap. A change makes a new revision.")
-    field: Literal[
-        "metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName", "status.hostIP", "status.podIP"
-    ] | None = Field(default=None, description="From a field of the pod, such as status.podIP. A change makes a new revision.")  # fmt: skip
+    config_map: KeyRef | None = Field(
+        default=None, json_schema_extra=OnChange.NEW_REVISION, description="From a ConfigMap."
+    )
+    field: (
+        Literal[
+            "metadata.name",
+            "metadata.namespace",
+            "metadata.uid",
+            "spec.nodeName",
+            "spec.serviceAccountName",
+            "status.hostIP",
+            "status.podIP",
+        ]
+        | None
+    ) = Field(
+        default=None,
+        json_schema_extra=OnChange.NEW_REVISION,
+        description="From a field of the pod, such as status.podIP.",
+    )
 
     @model_validator(mode="after")
     def _one(self) -> Self:
         if len([name for name in type(self).model_fields if getattr(self, name) is not None]) != 1:
-            raise ValueError("names not exactly one source|write exactly one of secret, config_map, field")
+            raise refusal("the variable must have exactly one source", "write exactly one of secret, config_map, field")
         return self
 
 
@@ -49,33 +66,37 @@ class Toleration(Model):
 
     key: LabelKey | None = Field(
         default=None,
-        description="Key of the taint. Empty with operator Exists: every taint. A change makes a new revision.",
+        json_schema_extra=OnChange.NEW_REVISION,
+        description="Key of the taint. Empty: every taint, which needs operator Exists.",
     )
     operator: Literal["Exists", "Equal"] = Field(
-        default="Equal", description="How to compare. Default Equal, as in Kubernetes. A change makes a new revision."
+        default="Equal", json_schema_extra=OnChange.NEW_REVISION, description="How to compare, as in Kubernetes."
     )
     value: LabelValue | None = Field(
-        default=None, description="Value of the taint. Empty with Exists. A change makes a new revision."
+        default=None,
+        json_schema_extra=OnChange.NEW_REVISION,
+        description="Value of the taint. Empty: operator Exists has none.",
     )
     effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None = Field(
-        default=None, description="Effect to tolerate. Empty: every effect. A change makes a new revision."
+        default=None, json_schema_extra=OnChange.NEW_REVISION, description="Effect to tolerate. Empty: every effect."
     )
     toleration_seconds: int | None = Field(
         default=None,
         ge=0,
         le=2**31 - 1,
-        description="How long to stay on a node that gets a NoExecute taint, in seconds. Empty: for ever. A change makes a new revision.",
+        json_schema_extra=OnChange.NEW_REVISION,
+        description="How long to stay on a node that gets a NoExecute taint, in seconds. Empty: for ever.",
     )
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         if self.operator == "Exists" and self.value is not None:
-            raise ValueError("gives a value with operator Exists|remove `value`, or write `operator: Equal`")
+            raise refusal("the operator Exists takes no value", "remove `value`, or write `operator: Equal`")
         if self.operator == "Equal" and self.key is None:
-            raise ValueError("gives no key with operator Equal|add `key`, or write `operator: Exists`")
+            raise refusal("the operator Equal needs a key", "add `key`, or write `operator: Exists`")
         if self.toleration_seconds is not None and self.effect != "NoExecute":
-            raise ValueError(
-                "gives toleration_seconds without effect NoExecute|write `effect: NoExecute`, or remove it"
+            raise refusal(
+                "the field toleration_seconds needs the effect NoExecute", "write `effect: NoExecute`, or remove it"
             )
         return self
 
@@ -83,36 +104,51 @@ class Toleration(Model):
 class InitContainer(Model):
     """A container that runs to its end before the role's own starts; it sees the same volumes and environment."""
 
-    name: Label = Field(description="Its name in the pod. A change makes a new revision.")
-    image: Image | None = Field(default=None, description="Empty: the role's image. A change makes a new revision.")
-    command: Command = Field(description="What it runs. A change makes a new revision.")
-    env: Env = Field(default={}, description="Further variables. Default none. A change makes a new revision.")
+    name: Label = Field(json_schema_extra=OnChange.NEW_REVISION, description="Its name in the pod.")
+    image: Image | None = Field(
+        default=None, json_schema_extra=OnChange.NEW_REVISION, description="Empty: the role's image."
+    )
+    command: Command = Field(json_schema_extra=OnChange.NEW_REVISION, description="What it runs.")
+    env: Env = Field(default={}, json_schema_extra=OnChange.NEW_REVISION, description="Further variables.")
 
 
 class Policy(Model):
-    """A lifecycle policy of Volcano: an action upon an event or an exit code."""
+    """A lifecycle policy: an action upon an event or an exit code."""
 
     action: Literal[
         "AbortJob", "RestartJob", "RestartTask", "RestartPod", "TerminateJob", "CompleteJob", "ResumeJob"
-    ] = Field(description="What Volcano does. A change makes a new revision.")  # fmt: skip
-    event: Literal["*", "PodFailed", "PodEvicted", "PodPending", "Unknown", "TaskCompleted", "TaskFailed", "JobUpdated"] | None = Field(
-        default=None, description="Upon this event. Empty: upon an exit code. PodEvicted is raised by a voluntary scale-down too. A change makes a new revision."
-    )  # fmt: skip
+    ] = Field(json_schema_extra=OnChange.NEW_REVISION, description="What is done.")
+    event: (
+        Literal["*", "PodFailed", "PodEvicted", "PodPending", "Unknown", "TaskCompleted", "TaskFailed", "JobUpdated"]
+        | None
+    ) = Field(
+        default=None,
+        json_schema_extra=OnChange.NEW_REVISION,
+        description="Upon this event. Empty: upon an exit code. PodEvicted is raised by a voluntary scale-down too.",
+    )
     exit_code: int | None = Field(
-        default=None, ge=-(2**31), le=2**31 - 1, description="Upon this exit code of the first container, not 0. Empty: upon an event. A change makes a new revision."
-    )  # fmt: skip
+        default=None,
+        ge=-(2**31),
+        le=2**31 - 1,
+        json_schema_extra=OnChange.NEW_REVISION,
+        description="Upon this exit code of the first container, not 0. Empty: upon an event.",
+    )
     timeout: Duration | None = Field(
-        default=None, description="Wait this long before acting (5m); PodPending needs it. Default at once. A change makes a new revision."
-    )  # fmt: skip
+        default=None,
+        json_schema_extra=OnChange.NEW_REVISION,
+        description="Wait this long before acting (5m); PodPending needs it. Empty: act at once.",
+    )
 
     @model_validator(mode="after")
     def _one_trigger(self) -> Self:
         if (self.event is None) == (self.exit_code is None):
-            raise ValueError("names not exactly one trigger|write either `event` or `exit_code`")
+            raise refusal("the policy must have exactly one trigger", "write either `event` or `exit_code`")
         if self.exit_code == 0:
-            raise ValueError("acts upon exit code 0, which is success|use `event: TaskCompleted`")
+            raise refusal("the policy acts upon exit code 0, which is success", "use `event: TaskCompleted`")
         if self.event == "PodPending" and self.timeout is None:
-            raise ValueError("acts upon PodPending without a timeout, which Volcano ignores|add `timeout: 10m`")
+            raise refusal(
+                "the policy acts upon PodPending without a timeout, and would be ignored", "add `timeout: 10m`"
+            )
         return self
 
 
@@ -123,81 +159,101 @@ class Role(Model):
         default=1,
         ge=0,
         le=100_000,
-        description="Pods of this role. Default 1. Updates in place for an unranked role and within the bounds of an elastic job; "
-        "else the world size changes in every process, and with it the revision. 0 pauses an unranked role.",
+        json_schema_extra=OnChange.IN_PLACE_WITHOUT_RANKS,
+        description="Pods of this role. 0 pauses an unranked role.",
     )
     ranked: bool = Field(
         default=True,
-        description="Whether its pods are nodes of the training world (RANK, WORLD_SIZE). Default true. A change makes a new revision.",
+        json_schema_extra=OnChange.NEW_REVISION,
+        description="Whether its pods are nodes of the training world (RANK, WORLD_SIZE).",
     )
     min_available: int | None = Field(
         default=None,
         ge=0,
-        description="Pods that must be placed together before any starts (gang). Empty: all of them. Updates in place.",
+        json_schema_extra=OnChange.IN_PLACE_BY_BACKEND,
+        description="Pods that must be placed together before any starts (gang). Empty: all of them.",
     )
     image: Image | None = Field(
-        default=None, description="Empty: the experiment's image. A change makes a new revision."
+        default=None, json_schema_extra=OnChange.NEW_REVISION, description="Empty: the experiment's image."
     )
     command: Command | None = Field(
         default=None,
-        description="What its pods run instead of the launcher; an unranked role needs one. Empty: the launcher. A change makes a new revision.",
+        json_schema_extra=OnChange.NEW_REVISION,
+        description="What its pods run instead of the launcher; an unranked role needs one. Empty: the launcher.",
     )
     accelerators: dict[Label, Annotated[int, Field(ge=0)]] = Field(
         default={},
         max_length=1,
         examples=[{"a800": 8}],
-        description="Accelerators of each pod by the environment's kind ({a800: 8}). Default none. A change makes a new revision.",
+        json_schema_extra=OnChange.NEW_REVISION,
+        description="Accelerators of each pod by the environment's kind ({a800: 8}).",
     )
     cpu: Quantity | None = Field(
-        default=None, description="CPU cores of each pod, request and limit (8, 500m). Empty: unlimited. A change makes a new revision."
-    )  # fmt: skip
+        default=None,
+        json_schema_extra=OnChange.NEW_REVISION,
+        description="CPU cores of each pod, request and limit (8, 500m). Empty: unlimited.",
+    )
     memory: Bytes | None = Field(
-        default=None, description="Memory of each pod in bytes, request and limit (64Gi). Empty: unlimited. A change makes a new revision."
-    )  # fmt: skip
+        default=None,
+        json_schema_extra=OnChange.NEW_REVISION,
+        description="Memory of each pod in bytes, request and limit (64Gi). Empty: unlimited.",
+    )
     resources: dict[ResourceName, Quantity] = Field(
         default={},
-        description="Any other resource by its name in Kubernetes (ephemeral-storage: 100Gi). Default none. A change makes a new revision.",
+        json_schema_extra=OnChange.NEW_REVISION,
+        description="Any other resource by its name in Kubernetes (ephemeral-storage: 100Gi).",
     )
     shared_memory: Bytes | None = Field(
         default=None,
-        description="Empty: the experiment's `shared_memory`. 0: none for this role. A change makes a new revision.",
+        json_schema_extra=OnChange.NEW_REVISION,
+        description="Empty: the experiment's `shared_memory`. 0: none for this role.",
     )
     env: Env = Field(
         default={},
         examples=[{"NCCL_DEBUG": "INFO"}],
-        description="Variables of this role; they win over every other. Default none. A change makes a new revision.",
+        json_schema_extra=OnChange.NEW_REVISION,
+        description="Variables of this role; they win over every other.",
     )
     init: list[InitContainer] = Field(
-        default=[], description="Containers that run first, in order. Default none. A change makes a new revision."
+        default=[], json_schema_extra=OnChange.NEW_REVISION, description="Containers that run first, in order."
     )
     restart: Restart | None = Field(
-        default=None, description="Empty: the experiment's `restart`. A change makes a new revision."
+        default=None, json_schema_extra=OnChange.NEW_REVISION, description="Empty: the experiment's `restart`."
     )
     max_retry: int | None = Field(
-        default=None, ge=1, le=2**31 - 1,
-        description="Container restarts over all pods of the role before it counts as failed. Empty: the number in `restart`, else 3. A change makes a new revision.",
-    )  # fmt: skip
+        default=None,
+        ge=1,
+        le=2**31 - 1,
+        json_schema_extra=OnChange.NEW_REVISION,
+        description="Container restarts over all pods of the role before it counts as failed. Empty: the number in "
+        "`restart`, else 3.",
+    )
     policies: list[Policy] | None = Field(
         default=None,
-        description="Lifecycle policies of this role. One for an event takes the place of the default for that event, `*` of all of them; other "
-        "defaults stay. Empty: the defaults (`policies` of the experiment has them); []: none of them. A change makes a new revision.",
+        json_schema_extra=OnChange.NEW_REVISION,
+        description="Lifecycle policies of this role. One for an event takes the place of the default for that "
+        "event, `*` of all of them; other defaults stay. Empty: the defaults (`policies` of the "
+        "experiment has them); []: none of them.",
     )
     node_selector: dict[LabelKey, LabelValue] = Field(
         default={},
-        description="Labels that its nodes must have, beside those of the environment. Default none. A change makes a new revision.",
+        json_schema_extra=OnChange.NEW_REVISION,
+        description="Labels that its nodes must have, beside those of the environment.",
     )
     tolerations: list[Toleration] = Field(
         default=[],
-        description="Taints it may ignore, beside those of the environment. Default none. A change makes a new revision.",
+        json_schema_extra=OnChange.NEW_REVISION,
+        description="Taints it may ignore, beside those of the environment.",
     )
     labels: dict[LabelKey, LabelValue] = Field(
-        default={}, description="Labels of its pods. Default none. A change makes a new revision."
+        default={}, json_schema_extra=OnChange.NEW_REVISION, description="Labels of its pods."
     )
     annotations: dict[LabelKey, Text] = Field(
-        default={}, description="Annotations of its pods. Default none. A change makes a new revision."
+        default={}, json_schema_extra=OnChange.NEW_REVISION, description="Annotations of its pods."
     )
     pod_overrides: Patch = Field(
         default={},
-        description="Merge patch (RFC 7386) on the rendered pod template, for what has no field here; a list of named items may be "
-        "patched as a mapping of their names. Shown in the plan. Default none. A change makes a new revision.",
+        json_schema_extra=OnChange.NEW_REVISION,
+        description="Merge patch (RFC 7386) on the rendered pod template, for what has no field here; a list of "
+        "named items may be patched as a mapping of their names. Shown in the plan.",
     )

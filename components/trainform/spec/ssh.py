@@ -1,14 +1,14 @@
 """SSH between the pods of a job, and the user that they run as."""
 
-from __future__ import annotations
-
 from typing import Self
 
 from pydantic import Field, model_validator
 
-from trainform.catalog import defaults
+from trainform import defaults
+from trainform.spec.metadata import OnChange
 from trainform.spec.model import Model
 from trainform.spec.names import AbsolutePath, Label, Subdomain
+from trainform.spec.refusal import refusal
 
 
 class Ssh(Model):
@@ -16,48 +16,59 @@ class Ssh(Model):
 
     secret: Subdomain | None = Field(
         default=None,
-        description="Name of a Secret that exists in the namespace and holds the files of ~/.ssh. Empty: one is made, its keys derived from "
-        "the stack's secret `trainform:sshSecret`. A change makes a new revision.",
+        json_schema_extra=OnChange.NEW_REVISION,
+        description="Name of a Secret that exists in the namespace and holds the files of ~/.ssh. Empty: one is "
+        "made, its keys derived from the stack's secret `trainform:sshSecret`.",
     )
     rotation: int = Field(
         default=1,
         ge=1,
         le=2**31 - 2,
-        description="Number of the derived keys; count up to have new ones. The keys before and after it are accepted too, so that running "
-        "pods keep meeting. Default 1. Updates in place: only the Secret changes.",
+        json_schema_extra=OnChange.IN_PLACE,
+        description="Number of the derived keys; count up to have new ones. The keys before and after it are "
+        "accepted too, so that running pods keep meeting.",
     )
     port: int | None = Field(
         default=None,
         ge=1,
         le=65535,
-        description="Port of the pods' sshd. Empty: 22, or 2022 for a user other than root; on the host network one of the environment's "
-        "range. A change makes a new revision.",
+        json_schema_extra=OnChange.NEW_REVISION,
+        description="Port of the pods' sshd. Empty: 22, or 2022 for a user other than root; on the host network one "
+        "of the environment's range.",
     )
     roles: list[Label] | None = Field(
         default=None,
         min_length=1,
-        description="Roles that get the identity; ranked ones of them run an sshd. Empty: all ranked roles, and the one that launches. "
-        "A change makes a new revision.",
+        json_schema_extra=OnChange.NEW_REVISION,
+        description="Roles that get the identity; ranked ones of them run an sshd. Empty: all ranked roles, and the "
+        "one that launches.",
     )
 
     @model_validator(mode="after")
     def _rotation_of_ours(self) -> Self:
         if self.secret is not None and "rotation" in self.model_fields_set:
-            raise ValueError("counts rotations of a Secret that is not made here|remove `rotation`, or `secret`")
+            raise refusal(
+                "the field rotation counts keys of a Secret that trainform makes, and `secret` names another one",
+                "remove `rotation`, or `secret`",
+            )
         return self
 
 
 class RunAs(Model):
     """The user of all containers. Left out: the user of the image."""
 
-    user: int = Field(ge=0, le=2**31 - 1, description="Numeric user id; 0 is root. A change makes a new revision.")
+    user: int = Field(
+        ge=0, le=2**31 - 1, json_schema_extra=OnChange.NEW_REVISION, description="Numeric user id; 0 is root."
+    )
     group: int | None = Field(
         default=None,
         ge=0,
         le=2**31 - 1,
-        description="Numeric group id, also of mounted files (fsGroup). Empty: the user's number. A change makes a new revision.",
+        json_schema_extra=OnChange.NEW_REVISION,
+        description="Numeric group id, also of mounted files (fsGroup). Empty: the user's number.",
     )
     home: AbsolutePath = Field(
         default=defaults.HOME,
-        description="Home folder of that user in the image's passwd; SSH looks for its files there. Default /root. A change makes a new revision.",
+        json_schema_extra=OnChange.NEW_REVISION,
+        description="Home folder of that user in the image's passwd; SSH looks for its files there.",
     )

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from trainform.catalog import defaults
+from trainform import defaults
 from trainform.errors import InputError, Problem
 from trainform.project import PROJECT_FILE, known_stacks, stack_path
 from trainform.spec.read import Content, read_content
@@ -52,7 +52,7 @@ def load_stack(name: str, root: Path) -> Stack:
     if short not in known:
         near = difflib.get_close_matches(short, known, 1)
         offer = f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}" if known else "run `trainform new`"
-        raise InputError([Problem("--stack", name, f"has no file {stack_path('STACK')}", offer)])
+        raise InputError([Problem("--stack", name, f"the stack has no file {stack_path('STACK')}", offer)])
     own = _read(root, stack_path(short))
     project = _read(root, PROJECT_FILE) if (root / PROJECT_FILE).exists() else None
     found: dict[str, str] = {}
@@ -63,7 +63,9 @@ def load_stack(name: str, root: Path) -> Stack:
         except InputError as error:
             problems += error.problems
     if not problems and not found["experiment"]:
-        reason = "is not set, or set to nothing: this stack is the environment's own, with its queues and claims"
+        reason = (
+            "the value is not set, or set to nothing: this stack is the environment's own, with its queues and claims"
+        )
         fix = f"run `pulumi preview -s {short}`, or name the stack of an experiment"
         raise OwnStackError(_problem(own, f"config.{NAMESPACE}:experiment", reason, fix), found["environment"])
     if problems:
@@ -78,7 +80,10 @@ def run_number(written: str | None) -> int:
     digits = len(str(defaults.LAST_RUN))
     number = int(written) if re.fullmatch(f"[0-9]{{1,{digits}}}", written) else 0
     if not 1 <= number <= defaults.LAST_RUN:
-        reason, fix = f"is not a whole number from 1 to {defaults.LAST_RUN}", f"pulumi config set {NAMESPACE}:run 2"
+        reason, fix = (
+            f"the value is not a whole number from 1 to {defaults.LAST_RUN}",
+            f"pulumi config set {NAMESPACE}:run 2",
+        )
         raise InputError([Problem(f"{NAMESPACE}:run", written, reason, fix)])
     return number
 
@@ -103,11 +108,13 @@ def _value(own: Content, project: Content | None, key: str, command: str) -> str
     if value is None and project is not None:
         value = _declared(project, key, ours)
         if value is None and ours and _found(project, key, ours) is not None:
-            raise InputError([_problem(own, path, f"is not set, and {PROJECT_FILE} has no value for it", command)])
+            raise InputError(
+                [_problem(own, path, f"the value is not set, and {PROJECT_FILE} has no value for it", command)]
+            )
     if value is None and key == "environment":
-        raise InputError([_problem(own, path, "is not set", command)])
+        raise InputError([_problem(own, path, "the value is not set", command)])
     if value == "" and key != "experiment":
-        raise InputError([_problem(own, path, "is set to nothing", command)])
+        raise InputError([_problem(own, path, "the value is set to nothing", command)])
     return "" if value is None else value
 
 
@@ -119,9 +126,11 @@ def _declared(project: Content, key: str, ours: bool) -> str | None:
     path, entry = found
     parts = [part for part in ("value", "default") if entry.get(part) is not None]
     if len(parts) > 1:
-        raise InputError([_problem(project, path, "has both a `value` and a `default`", "remove one of them")])
+        raise InputError(
+            [_problem(project, path, "the entry has both a `value` and a `default`", "remove one of them")]
+        )
     if parts == ["default"] and not ours:
-        reason = f"has a `default`, which Pulumi takes only in a project whose name is {NAMESPACE}"
+        reason = f"the entry has a `default`, which Pulumi takes only in a project whose name is {NAMESPACE}"
         raise InputError([_problem(project, path, reason, "write `value` in place of `default`")])
     return _scalar(project, f"{path}.{parts[0]}", entry[parts[0]], key) if parts else None
 
@@ -139,7 +148,7 @@ def _found(content: Content, key: str, ours: bool) -> tuple[str, Any] | None:
     spellings = [f"{NAMESPACE}:{key}", f"{NAMESPACE}:config:{key}", *([key] if ours else [])]
     found = [spelling for spelling in spellings if isinstance(config, dict) and spelling in config]
     if len(found) > 1:
-        reason = f"is the same key as {found[0]}, and which of them counts is not certain"
+        reason = f"the key is the same as {found[0]}, and which of them counts is not certain"
         raise InputError([_problem(content, f"config.{found[1]}", reason, "remove one of them")])
     return (f"config.{found[0]}", config[found[0]]) if isinstance(config, dict) and found else None
 
@@ -147,18 +156,18 @@ def _found(content: Content, key: str, ours: bool) -> tuple[str, Any] | None:
 def _scalar(content: Content, path: str, value: Any, key: str) -> str:
     """The text of one value; InputError where it is none, or where Pulumi reads another one."""
     if isinstance(value, dict) and "secure" in value:
-        reason, fix = "is a secret, and what a job runs is none", f"pulumi config set {NAMESPACE}:{key} VALUE"
+        reason, fix = "the value is a secret, and what a job runs is none", f"pulumi config set {NAMESPACE}:{key} VALUE"
         raise InputError([_problem(content, path, reason, fix)])
     if isinstance(value, dict | list):
         kind = "mapping" if isinstance(value, dict) else "list"
         fix = f"pulumi config set {NAMESPACE}:{key} {KEYS[key]}"
-        raise InputError([_problem(content, path, f"is a {kind}, not one value", fix)])
+        raise InputError([_problem(content, path, f"the value is a {kind}, not one value", fix)])
     # as it stands in the file, where YAML reads it as a number or the like
     written = content.unquoted.get(path, content.source.written.get(path))
     if value is None or written is None:
         return "" if value is None else str(value)
     if READ_OTHERWISE.fullmatch(written.replace("_", "")) and not SAME_FOR_ALL.fullmatch(written):
-        reason = "is not text to Pulumi, which makes another text of it"
+        reason = "the value is not text to Pulumi, which makes another text of it"
         raise InputError([_problem(content, path, reason, f'put it in quotes: "{written}"', written)])
     return written
 

@@ -1,45 +1,48 @@
 """Volumes of an experiment and claims of an environment."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
+from trainform.spec.metadata import OnChange
 from trainform.spec.model import Model, only_one
 from trainform.spec.names import AbsolutePath, Label, RelativePath, Subdomain
 from trainform.spec.quantities import Size
+from trainform.spec.refusal import refusal
 
 AccessMode = Literal["ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"]
 
 
 def _compatible(modes: list[AccessMode]) -> list[AccessMode]:
     if "ReadWriteOncePod" in modes and len(modes) > 1:
-        raise ValueError("has ReadWriteOncePod beside other modes, which Kubernetes refuses|keep one of the two")
+        raise refusal("the mode ReadWriteOncePod stands beside others, which Kubernetes refuses", "keep one of the two")
     return modes
 
 
+OF_NEW_CLAIMS = frozenset({"storage_class", "access_modes", "keep"})  # fields of a volume whose claim trainform makes
 AccessModes = Annotated[list[AccessMode], Field(min_length=1), AfterValidator(_compatible)]
 
 
 class ClaimRequest(Model):
     """A claim that trainform makes: its size, class and what happens to it at destroy."""
 
-    size: Size = Field(
-        description="Size asked for, in bytes (2Ti). Growing it updates the claim in place; shrinking is refused by Kubernetes."
-    )
+    size: Size = Field(json_schema_extra=OnChange.GROWS, description="Size asked for, in bytes (2Ti).")
     storage_class: Label | None = Field(
         default=None,
         alias="class",
-        description="Name of a class in the environment's `storage_classes`. Empty: the cluster's default class. A change replaces the claim.",
+        json_schema_extra=OnChange.CLAIM_REPLACED,
+        description="Name of a class in the environment's `storage_classes`. Empty: the cluster's default class.",
     )
     access_modes: AccessModes = Field(
         default=["ReadWriteMany"],
-        description="How nodes may mount it. Default ReadWriteMany, since pods of a gang land on many nodes. A change replaces the claim.",
+        json_schema_extra=OnChange.CLAIM_REPLACED,
+        description="How nodes may mount it; pods of a gang land on many nodes.",
     )
     keep: bool = Field(
         default=False,
-        description="Whether `pulumi destroy` leaves the claim and its data; the next `up` adopts it again. Default false: destroyed with the rest.",
+        json_schema_extra=OnChange.NO_OBJECT,
+        description="Whether `pulumi destroy` leaves the claim and its data; the next `up` adopts it again. false: "
+        "it is destroyed with the rest.",
     )
 
 
@@ -50,49 +53,57 @@ class Volume(Model):
 
     claim: Subdomain | None = Field(
         default=None,
-        description="Name of a claim that exists in the namespace. Empty: one is made, of this `size`. A change makes a new revision of the job.",
+        json_schema_extra=OnChange.NEW_REVISION,
+        description="Name of a claim that exists in the namespace. Empty: one is made, of this `size`.",
     )
     size: Size | None = Field(
         default=None,
+        json_schema_extra=OnChange.GROWS,
         description=f"{ClaimRequest.model_fields['size'].description} Empty: `claim` names one that exists.",
     )
     storage_class: Label | None = Field(
-        default=None, alias="class", description=ClaimRequest.model_fields["storage_class"].description
+        default=None,
+        alias="class",
+        json_schema_extra=OnChange.CLAIM_REPLACED,
+        description=ClaimRequest.model_fields["storage_class"].description,
     )
     access_modes: AccessModes = Field(
-        default=["ReadWriteMany"], description=ClaimRequest.model_fields["access_modes"].description
+        default=["ReadWriteMany"],
+        json_schema_extra=OnChange.CLAIM_REPLACED,
+        description=ClaimRequest.model_fields["access_modes"].description,
     )
-    keep: bool = Field(default=False, description=ClaimRequest.model_fields["keep"].description)
+    keep: bool = Field(
+        default=False, json_schema_extra=OnChange.NO_OBJECT, description=ClaimRequest.model_fields["keep"].description
+    )
     mount: AbsolutePath = Field(
-        description="Where the containers see it, an absolute path. A change makes a new revision of the job."
+        json_schema_extra=OnChange.NEW_REVISION, description="Where the containers see it, an absolute path."
     )
     sub_path: RelativePath | None = Field(
         default=None,
-        description="Folder inside the volume to mount, relative. Empty: the whole volume. A change makes a new revision of the job.",
+        json_schema_extra=OnChange.NEW_REVISION,
+        description="Folder inside the volume to mount, relative. Empty: the whole volume.",
     )
     read_only: bool = Field(
-        default=False,
-        description="Mount without write access. Default false. A change makes a new revision of the job.",
+        default=False, json_schema_extra=OnChange.NEW_REVISION, description="Mount without write access."
     )
     roles: list[Label] | None = Field(
-        default=None,
-        description="Roles that mount it. Empty: every role. A change makes a new revision of the job.",
+        default=None, json_schema_extra=OnChange.NEW_REVISION, description="Roles that mount it. Empty: every role."
     )
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
-        given = self.model_fields_set
         if (self.claim is None) == (self.size is None):
-            raise ValueError(
-                "names both a claim and a size|keep `claim` for one that exists, `size` for one to be made"
-                if self.claim is not None
-                else "names neither a claim nor a size|add `claim: NAME` for one that exists or `size: 100Gi` for one to be made"
-            )
-        extra = sorted({"storage_class", "access_modes", "keep"} & given)
+            if self.claim is not None:
+                fix = "keep `claim` for one that exists, `size` for one to be made"
+                raise refusal("the volume names both a claim and a size", fix)
+            fix = "add `claim: NAME` for one that exists or `size: 100Gi` for one to be made"
+            raise refusal("the volume names neither a claim nor a size", fix)
+        extra = sorted(OF_NEW_CLAIMS & self.model_fields_set)
         if self.claim is not None and extra:
             named = ", ".join("class" if name == "storage_class" else name for name in extra)
-            raise ValueError(
-                f"says {named} of a claim that exists already|remove {named}: these belong to claims made here"
+            raise refusal(
+                f"the volume sets {named} of a claim that exists already",
+                f"remove {named}: these belong to claims made here",
             )
         return self
 

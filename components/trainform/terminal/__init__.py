@@ -1,1 +1,1 @@
-"""What people see: nothing else prints, and whatever comes here leaves it with every character visible (`trainform.escaping`)."""
+"""All output to terminals and files. Only this package prints, and it makes every character visible (`trainform.escaping`)."""

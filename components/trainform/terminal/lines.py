@@ -17,21 +17,21 @@ from typing import Any, TextIO
 from trainform.escaping import escaped
 
 _QUIET = contextvars.ContextVar("quiet", default=False)
-NARROW = 80
-"""Columns where nothing says how wide the terminal is: every one has them."""
+DEFAULT_WIDTH = 80
+"""Columns, if the width of the terminal is unknown."""
 
 
 def echo(*lines: str, err: bool = False) -> None:
-    """Print the lines; what looks like a line end inside one of them is shown, and ends nothing."""
-    stream = forgiving_stream(err)
+    """Print the lines; line ends inside of a line are escaped."""
+    stream = output_stream(err)
     stream.write("".join(f"{escaped(line)}\n" for line in lines))
     stream.flush()
 
 
 @contextlib.contextmanager
-def quietly(wanted: bool) -> Iterator[None]:
-    """Without notes and progress until the block is left, where that is wanted."""
-    before = _QUIET.set(wanted)
+def without_notes(quiet: bool) -> Iterator[None]:
+    """Suppress notes and progress inside the block if `quiet` is true."""
+    before = _QUIET.set(quiet)
     try:
         yield
     finally:
@@ -39,23 +39,23 @@ def quietly(wanted: bool) -> Iterator[None]:
 
 
 def is_quiet() -> bool:
-    """Whether only results and errors are to be printed."""
+    """True if only results and errors are printed."""
     return _QUIET.get()
 
 
 def note(*lines: str, err: bool = False) -> None:
-    """Print what a reader can do without: remarks, what to type next. `--quiet` leaves it out."""
+    """Print remarks, such as the next command to type; with `--quiet` they are left out."""
     if not is_quiet():
         echo(*lines, err=err)
 
 
-def width() -> int:
-    """The columns of the terminal, or what COLUMNS says; `NARROW` where neither is known."""
-    return shutil.get_terminal_size((NARROW, 24)).columns
+def terminal_width() -> int:
+    """Return the columns of the terminal, or the variable COLUMNS, or `DEFAULT_WIDTH`."""
+    return shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns
 
 
-def columns(text: str) -> int:
-    """The columns that the text takes in a terminal: letters of East Asia take two, marks on letters none."""
+def display_width(text: str) -> int:
+    """Return the columns of a text in a terminal: East Asian letters have two, combining marks none."""
     if text.isascii():
         return len(text)
     from rich.cells import cell_len
@@ -64,40 +64,42 @@ def columns(text: str) -> int:
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """Lines of whole words; a word that is longer than a line has one of its own, so that it can be copied."""
+    """Return lines of whole words. A word that is longer than a line has its own line, so that it can be copied."""
     lines: list[str] = []
     room = 0
     for word in re.findall(r" *[^ ]+", escaped(text)):
-        room -= columns(word)
+        room -= display_width(word)
         if lines and room >= 0:
             lines[-1] += word
         else:
             lines.append(word.lstrip(" "))
-            room = width - columns(lines[-1])
+            room = width - display_width(lines[-1])
     return lines
 
 
-def reads_from_a_person() -> bool:
-    """Whether standard input is a terminal."""
+def stdin_is_terminal() -> bool:
+    """True if standard input is a terminal."""
     return sys.stdin is not None and sys.stdin.isatty()
 
 
 def echo_json(data: Any) -> None:
-    """Print the data for other programs. JSON has escapes of its own for all that is not ASCII."""
+    """Print data as JSON, in which all characters outside of ASCII are escaped."""
     echo(*json.dumps(data, indent=2).split("\n"))
 
 
-def give_up(err: bool) -> None:
-    """Nothing more reaches the stream, which takes nothing: Python would try again at its end, and print what it ran into."""
-    setattr(sys, "stderr" if err else "stdout", Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - as below
+def discard_output(err: bool) -> None:
+    """Replace a stream that cannot be written: at its exit Python would try again, and print an error."""
+    setattr(sys, "stderr" if err else "stdout", Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - it stays open
 
 
-def forgiving_stream(err: bool = False) -> TextIO:
-    """Standard output, or standard error. What its encoding does not know is escaped too: a terminal may be ASCII. In the place of a stream
-    that whoever started us has closed (`>&-`, for which Python has None) stands one that leads nowhere, for typer and rich too."""
+def output_stream(err: bool = False) -> TextIO:
+    """Return standard output or standard error. Characters that its encoding does not have are escaped, since a terminal may be ASCII.
+
+    A stream that the caller of the command has closed (`>&-`, None in Python) is replaced by one to the null device, also for typer and rich.
+    """
     name = "stderr" if err else "stdout"
     if getattr(sys, name) is None:
-        setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - it stays open, as the others do
+        setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - it stays open
     stream: TextIO = getattr(sys, name)
     if isinstance(stream, io.TextIOWrapper):
         stream.reconfigure(errors="backslashreplace")

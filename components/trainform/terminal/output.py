@@ -1,4 +1,4 @@
-"""`--output FILE`: what a verb prints goes to a file, written whole or not at all."""
+"""`--output FILE`: the output of a command is written to a file, completely or not at all."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from trainform.errors import InputError, Problem
 
 STANDARD_OUTPUT = "-"
 OPTION = "--output"
-ANOTHER = "give the path of a file, or `-` for standard output"
-_MOST_LINKS = 40  # as Linux follows
-_OPEN_FILES = re.compile(r"/dev/fd|/proc/[^/]+(/task/[^/]+)?/fd")
+PATH_FIX = "give the path of a file, or `-` for standard output"
+_MAX_LINKS = 40  # the limit of Linux
+_DESCRIPTOR_FOLDERS = re.compile(r"/dev/fd|/proc/[^/]+(/task/[^/]+)?/fd")
 
 
 @contextlib.contextmanager
 def output_to(file: str | None, is_input: Callable[[Path], bool]) -> Iterator[None]:
-    """Until the block is left, standard output is a new file beside the named one, which then takes its place; where
-    an error or a signal leaves the block, the named file stays as it was. A link stays one, and the owner stays where the
-    process may set it. InputError where nothing can be written there, or where `is_input` says that the verb has read that
-    file.
+    """Redirect standard output inside the block to a temporary file, which replaces `file` at the end of the block.
+
+    After an error or a signal, `file` is unchanged. If it is a link, its target is replaced; the owner stays the same if the process may
+    set it. Raises `InputError` if the file cannot be written, or if `is_input` says that the command has read it.
     """
     if file is None or file == STANDARD_OUTPUT:
         yield
@@ -39,28 +39,30 @@ def output_to(file: str | None, is_input: Callable[[Path], bool]) -> Iterator[No
         with contextlib.redirect_stdout(stream):
             yield
         if is_input(target):
-            raise _refused(file, "is a file that was read here, and would be lost", "give the path of another file")
+            raise _refused(
+                file, "is an input file of this command and would be overwritten", "give the path of another file"
+            )
 
 
 def _target(file: str) -> Path:
-    """The file behind every link. One that a process holds open is none: the link of `/dev/stdout` names a file that the shell
-    would go on writing to after another one has taken its place, or one that is deleted."""
+    """Return the target of all links. Raises `InputError` for an open file of a process: `/dev/stdout` links to a file that the shell
+    would still write to after it was replaced, or to a deleted file."""
     if not file:
-        raise _refused(file, "is empty", ANOTHER)
+        raise _refused(file, "is empty", PATH_FIX)
     path = Path(file)
-    for _ in range(_MOST_LINKS):
+    for _ in range(_MAX_LINKS):
         folder = os.path.realpath(path.parent)
-        if _OPEN_FILES.fullmatch(folder):
-            raise _refused(file, "is an open file of a process, not the path of a file", ANOTHER)
+        if _DESCRIPTOR_FOLDERS.fullmatch(folder):
+            raise _refused(file, "is an open file of a process, not the path of a file", PATH_FIX)
         path = Path(folder, path.name)
-        if not os.path.islink(path):  # noqa: PTH114 - a name that is too long is no link
+        if not os.path.islink(path):  # noqa: PTH114 - it returns False if the name is too long
             break
         path = Path(folder, path.readlink())
     return Path(os.path.realpath(file))
 
 
 def _status(target: Path, file: str) -> os.stat_result | None:
-    """What the file is; None where it is not there yet."""
+    """Return the status of the file, None if it does not exist. Raises `InputError` if it cannot be replaced."""
     try:
         found = target.stat()
     except FileNotFoundError:
@@ -70,9 +72,9 @@ def _status(target: Path, file: str) -> os.stat_result | None:
     if stat.S_ISDIR(found.st_mode):
         raise _refused(file, "is a directory", "give the path of a file in it")
     if not stat.S_ISREG(found.st_mode):
-        raise _refused(file, "is no regular file", ANOTHER)
+        raise _refused(file, "is not a regular file", PATH_FIX)
     if not os.access(target, os.W_OK):
-        raise _refused(file, "may not be written", "give the path of another file, or change its permissions")
+        raise _refused(file, "is not writable", "give the path of another file, or change its permissions")
     return found
 
 

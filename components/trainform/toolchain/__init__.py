@@ -1,4 +1,4 @@
-"""The binaries that trainform drives: found on this machine, downloaded, or built from pinned sources into a cache."""
+"""The programs that trainform runs: found on this machine, downloaded, or built from pinned sources into a cache."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from trainform.toolchain.addons import ensure_addons
 from trainform.toolchain.ensure import ensure, ensure_control_plane, ensure_pulumi, environment
 from trainform.toolchain.estimate import build_time
 from trainform.toolchain.model import BuiltPart, ControlPlane, PulumiTools, Toolchain
-from trainform.toolchain.outlook import Outlook, look_ahead
+from trainform.toolchain.pending import PendingWork, pending_work
 from trainform.toolchain.releases import DOWNLOAD_GB
 
 __all__ = [
     "DOWNLOAD_GB",
     "BuiltPart",
     "ControlPlane",
-    "Outlook",
+    "PendingWork",
     "PulumiTools",
     "Toolchain",
     "build_time",
@@ -22,5 +22,5 @@ __all__ = [
     "ensure_control_plane",
     "ensure_pulumi",
     "environment",
-    "look_ahead",
+    "pending_work",
 ]

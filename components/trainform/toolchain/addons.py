@@ -1,6 +1,6 @@
-"""The parts of the sandbox's add-ons: the controllers of other operators, built (one is downloaded) only for those who ask for them.
+"""The parts of the sandbox's add-ons: controllers of other operators, which are built (one is downloaded) only when they are named.
 
-Each has a fingerprint and a cache folder of its own: another pin of one rebuilds that one alone.
+Each part has its own fingerprint and cache folder: a changed pin rebuilds only its own part.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from trainform.toolchain.estimate import build_time
 from trainform.toolchain.model import BuiltPart
 from trainform.toolchain.needs import Need, part_need, provide, try_downloads
 from trainform.toolchain.origins import BUILD, origins_of_parts
-from trainform.toolchain.oserrors import toolchain_edge
+from trainform.toolchain.oserrors import os_errors_as_toolchain_errors
 from trainform.toolchain.parts import FORMAT, KUBERNETES_STAMP, PINS, UNOPTIMISED, ModuleFiles, Part, digest
 from trainform.toolchain.releases import RELEASES
 
@@ -24,16 +24,16 @@ _TRAINING_OPERATOR = "github.com/kubeflow/training-operator"
 _TRAINER = "github.com/kubeflow/trainer/v2"
 _JOBSET = "sigs.k8s.io/jobset"
 _KUEUE = "sigs.k8s.io/kueue"
-_GCFLAGS = (f"all={UNOPTIMISED}",)  # a sandbox asks little of these controllers
+_GCFLAGS = (f"all={UNOPTIMISED}",)  # the load of these controllers in a sandbox is low
 
-# What is shipped goes to `<add-on>-crds` and `<add-on>-webhooks`: one part may serve two add-ons.
+# The folders are named `<add-on>-crds` and `<add-on>-webhooks`, since one part may belong to two add-ons.
 TRAINING_OPERATOR = Part(
     folder="training-operator",
     gcflags=_GCFLAGS,
     binaries=("training-operator",),
     minutes=1.4,
     packages=609,
-    # A main package of ours around the module's controllers: the module's own listens on every interface.
+    # Our own main package around the module's controllers, since the module's main package listens on all interfaces.
     target=".",
     shipped=(
         ModuleFiles(_TRAINING_OPERATOR, "manifests/base/crds/kubeflow.org_*.yaml", "kubeflow-crds"),
@@ -72,7 +72,7 @@ KUBEDL = Part(
     packages=542,
     shipped=(ModuleFiles("github.com/alibaba/kubedl", "config/crd/bases/*.yaml", "kubedl-crds"),),
 )
-# The modules of the control plane, which has been built before.
+# Its packages are compiled already, for the control plane.
 KUBE_SCHEDULER = Part(
     folder="kube-scheduler", binaries=("kube-scheduler",), minutes=0.1, packages=5, ldflags=KUBERNETES_STAMP
 )
@@ -81,30 +81,30 @@ ADDON_PARTS = (TRAINING_OPERATOR, TRAINER, KUEUE, KUBEDL, KUBE_SCHEDULER)
 
 @functools.cache
 def addon_fingerprint(part: Part, pins: Path = PINS) -> str:
-    """Changes with the pins and flags of this part, and with the kind of machine."""
+    """Return a hash of the pins and flags of this part, and of the system and processor."""
     return digest([part], [FORMAT, platform.system(), platform.machine()], pins)
 
 
 def addon_folder(part: Part, pins: Path = PINS) -> Path:
-    """Where its build goes; the finished part is the folder of its name in there."""
+    """Return the folder in which the part is built; the finished part is the subfolder with its name."""
     return cache_folder() / f"addon-{part.folder}-{addon_fingerprint(part, pins)}"
 
 
 def addon_need(part: Part) -> Need:
-    """Kubernetes' scheduler has a release; the others are built."""
+    """Return the need for a part. Only the scheduler of Kubernetes has a release; the others are always built."""
     return part_need(part, RELEASES.get(part.folder, ()), origins_of_parts())
 
 
-@toolchain_edge
+@os_errors_as_toolchain_errors
 def ensure_addons(parts: Iterable[Part], progress: Progress = SILENT, pins: Path = PINS) -> dict[str, BuiltPart]:
-    """Each part by its folder's name, made where it is missing. Takes no time and no process when all are there."""
+    """Download or build the parts that are missing; return all by folder name. Raises `ToolchainError` if one cannot be built."""
     folders = {addon_need(part): addon_folder(part, pins) for part in parts}
     missing = [need for need, folder in folders.items() if need.finished(folder) is None]
     rest = [left for need in missing for left in try_downloads([need], folders[need], progress, pins)]
     building = [part for need in rest if need.allows(BUILD) for part in need.parts]
-    if len(building) > 1:  # of a single one the build itself says the time
+    if len(building) > 1:  # for a single part the build shows the time
         names = ", ".join(part.folder for part in building)
-        progress.note(f"to be built for the add-ons, once: {names}; together {build_time(building)}")
+        progress.note(f"these parts of the add-ons are built once: {names}; together {build_time(building)}")
     for need in rest:
         provide([need], addon_folder(need.parts[0], pins), progress, pins)
     return {need.name: BuiltPart(found[1]) for need, folder in folders.items() if (found := need.finished(folder))}

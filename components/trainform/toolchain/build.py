@@ -1,4 +1,4 @@
-"""Building parts from their pins, each once: into a folder of another name first, which is renamed when it is complete."""
+"""Builds of parts from their pins. A part is built in a temporary folder, which is renamed when it is complete."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from trainform.errors import ToolchainError
 from trainform.locking import hold
 from trainform.progress import Progress, Step
-from trainform.toolchain.cache import note_of_others, partial_folder, remove_partials
+from trainform.toolchain.cache import note_about_other_versions, partial_folder, remove_partials
 from trainform.toolchain.estimate import Forecast, build_time
 from trainform.toolchain.golang import find_go, go_environment
 from trainform.toolchain.parts import PINS, ModuleFiles, Part
@@ -19,12 +19,12 @@ from trainform.toolchain.running import run_logged
 
 
 def missing_parts(parts: Sequence[Part], folder: Path) -> list[Part]:
-    """Those that are not finished; a part is finished when its folder is there."""
+    """Return the parts that are not finished; a part is finished if its folder exists."""
     return [part for part in parts if not (folder / part.folder).is_dir()]
 
 
 def build_parts(parts: Sequence[Part], folder: Path, progress: Progress, pins: Path = PINS) -> None:
-    """Build those of the parts that are missing. Killed at any point, it goes on with the part it was in."""
+    """Build the missing parts. After it was killed, another call continues with the part that was not finished. Raises `ToolchainError`."""
     if not missing_parts(parts, folder):
         return
     with hold(folder / "lock", "building the tool chain", progress):
@@ -35,7 +35,7 @@ def build_parts(parts: Sequence[Part], folder: Path, progress: Progress, pins: P
         compiler = find_go(folder.parent, progress)
         builder = Builder(folder, compiler, pins)
         progress.note(
-            f"building {len(missing)} of {len(parts)} parts of the tool chain from pinned sources, once: "
+            f"building {len(missing)} of {len(parts)} parts of the tool chain from pinned sources, which happens once: "
             f"{build_time(missing)} if nothing is cached; logs in {builder.logs}"
         )
         forecast = Forecast(missing)
@@ -44,13 +44,13 @@ def build_parts(parts: Sequence[Part], folder: Path, progress: Progress, pins: P
             with progress.step(f"{place} tool chain, {part.folder}") as step:
                 builder.build(part, Counter(f"{place} {part.folder}", part, forecast, step))
             forecast.finish(part)
-        others = note_of_others(folder)
+        others = note_about_other_versions(folder)
         if others is not None:
             progress.note(others)
 
 
 class Builder:
-    """Builds one part after the other with one compiler."""
+    """Builds parts with one compiler."""
 
     def __init__(self, folder: Path, compiler: Path, pins: Path) -> None:
         self.logs = folder / "logs"
@@ -60,13 +60,13 @@ class Builder:
         self._environment = go_environment(compiler)
 
     def build(self, part: Part, counter: Counter) -> None:
-        """From the pins to the finished folder."""
+        """Build a part from its pins and rename it to its finished folder."""
         partial = partial_folder(self._folder / part.folder)
         source = partial / "source"
         shutil.copytree(self._pins / part.folder, source)
         log = self.logs / f"{part.folder}.log"
         log.unlink(missing_ok=True)
-        # What the cache holds already must be what the pins say; what is still to come is checked against go.sum on arrival.
+        # This checks modules in the cache against go.sum; Go checks new downloads itself.
         self._go(["mod", "verify"], source, log)
         for files in part.embedded:
             self._copy(files, source, source, log)
@@ -74,7 +74,7 @@ class Builder:
         self._go(_build_arguments(part, partial / "bin"), source, log, counter.see_compiled)
         absent = [name for name in part.binaries if not os.access(partial / "bin" / name, os.X_OK)]
         if absent:
-            raise ToolchainError(f"the build of {part.folder} did not make {', '.join(absent)}", f"the log is {log}")
+            raise ToolchainError(f"the build of {part.folder} did not make {', '.join(absent)}", f"read the log, {log}")
         for files in part.shipped:
             self._copy(files, source, partial, log)
         shutil.rmtree(source)
@@ -86,7 +86,7 @@ class Builder:
         run_logged([str(self._compiler), *arguments], source, self._environment, log, watch)
 
     def _copy(self, files: ModuleFiles, source: Path, target: Path, log: Path) -> None:
-        # `go list` knows no folder of a module that has not been downloaded yet.
+        # `go list` returns no folder for a module that is not downloaded yet.
         self._go(["mod", "download", files.module], source, log)
         module = _module_folder(self._compiler, files.module, source, self._environment)
         found = sorted(module.glob(files.pattern))
@@ -97,25 +97,27 @@ class Builder:
         (target / files.into).mkdir(exist_ok=True)
         for path in found:
             copy = target / files.into / path.name
-            shutil.copyfile(path, copy)  # the module cache is read-only, a copy of the mode would be too
+            shutil.copyfile(path, copy)  # without the mode: the files of the module cache are read-only
             copy.chmod(0o755 if files.executable else 0o644)
 
 
 def _build_arguments(part: Part, folder: Path) -> list[str]:
-    # A main package of our own would be called after its module.
+    # Go would name the program of our own main package after its module.
     output = f"{folder}/" if part.target == "tool" else str(folder / part.binaries[0])
     return ["build", "-v", "-o", output, *_flags(part), part.target]
 
 
 def _list_arguments(part: Part) -> list[str]:
-    """A line for each package: whether it is stale, that is not in the compiler's cache, and its path. Main packages
-    are left out: they are stale until they are installed. What is wrong (-e) the build says, and better."""
+    """Return arguments for one line per package: if it is stale (not in the compiler's cache), and its path.
+
+    Main packages are left out: they are stale until they are installed. Errors are ignored (-e), since the build reports them better.
+    """
     line = '{{if ne .Name "main"}}{{.Stale}} {{.ImportPath}}{{end}}'
     return ["list", "-e", "-deps", "-f", line, *_flags(part), part.target]
 
 
 def _flags(part: Part) -> list[str]:
-    """By them packages are found in the cache."""
+    """Return the flags, which must be equal in both commands: the compiler's cache depends on them."""
     arguments = ["-ldflags", f"-w -s {part.ldflags}".strip()]
     arguments += ["-tags", part.tags] if part.tags else []
     return [*arguments, *(f"-gcflags={flags}" for flags in part.gcflags)]
@@ -133,7 +135,7 @@ def _module_folder(compiler: Path, module: str, source: Path, environment: Mappi
 
 
 class Counter:
-    """Counts what Go says it does for one part, for the line that the user watches."""
+    """Counts the packages in Go's output for one part, and shows them in the progress line."""
 
     def __init__(self, title: str, part: Part, forecast: Forecast, step: Step) -> None:
         self._title = title
@@ -146,7 +148,7 @@ class Counter:
         self._show()
 
     def see_listed(self, line: str) -> None:
-        """One line of `go list`: a download, or a package with whether it is to be compiled."""
+        """Read one line of `go list`: a download, or a package and if it must be compiled."""
         stale, _, package = line.partition(" ")
         if line.startswith("go: downloading "):
             self._modules += 1
@@ -157,13 +159,13 @@ class Counter:
             self._forecast.expect(self._part, len(self._stale))
 
     def see_compiled(self, line: str) -> None:
-        """One line of `go build -v`: the name of a package whose compilation begins."""
+        """Read one line of `go build -v`: the name of a package that is being compiled."""
         if line in self._stale:
             self._compiled.add(line)
             self._show()
 
     def _show(self) -> None:
         total, compiled = len(self._stale), len(self._compiled)
-        fetched = f"{self._modules} modules downloaded" if self._modules else "looking what is there"
+        fetched = f"{self._modules} modules downloaded" if self._modules else "reading the package list"
         how_far = f"{compiled} of {total} packages" if compiled else fetched
         self._step.update(f"{self._title}: {how_far}", self._forecast.reach(self._part, compiled / max(total, 1)))

@@ -1,4 +1,4 @@
-"""Where finished parts lie: outside the repository, in a folder named after the pins, so that another pin is another folder."""
+"""The cache of finished parts: a folder outside of the repository, with the hash of the pins in its name."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ PARTIAL = ".partial"
 
 
 def cache_folder() -> Path:
-    """TRAINFORM_CACHE, else the user's cache folder of this system."""
+    """Return TRAINFORM_CACHE, or the user's cache folder of this system."""
     variable = os.environ.get(CACHE_VARIABLE)
     if variable:
         return Path(variable).expanduser().absolute()
-    import platformdirs  # only here: who names a folder needs no table of systems
+    import platformdirs  # imported here only: not needed if the variable is set
 
     return platformdirs.user_cache_path("trainform")
 
 
 def toolchain_folder(pins: Path = PINS) -> Path:
-    """The folder of exactly these pins and flags."""
+    """Return the folder for exactly these pins and flags."""
     return cache_folder() / f"toolchain-{fingerprint(pins)}"
 
 
 def downloads_folder(folder: Path) -> Path:
-    """What was downloaded whole, for a run that goes on where another one was killed."""
+    """Return the folder of complete downloads, with which a run continues after another one was killed."""
     return folder / "downloads"
 
 
 def partial_folder(final: Path) -> Path:
-    """A new folder to work in. It becomes `final` by one rename, so that what is there is complete."""
+    """Create a temporary folder. It is renamed to `final` when it is complete, so that a finished folder is never incomplete."""
     partial = final.with_name(f".{final.name}.{os.getpid()}{PARTIAL}")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
@@ -43,28 +43,28 @@ def partial_folder(final: Path) -> Path:
 
 
 def remove_partials(folder: Path) -> None:
-    """What killed builds left behind; only under the folder's lock."""
+    """Remove the temporary folders of killed runs. The caller must have the folder's lock."""
     for path in folder.glob(f".*{PARTIAL}"):
         shutil.rmtree(path, ignore_errors=True)
 
 
-def note_of_others(folder: Path) -> str | None:
-    """How to remove what other pins made of the same, and what that frees; None where there is none."""
-    name, _, _ = folder.name.rpartition("-")  # the rest is the fingerprint
+def note_about_other_versions(folder: Path) -> str | None:
+    """Return how to remove the folders of other pins, and the space that they use; None if there are none."""
+    name, _, _ = folder.name.rpartition("-")  # the part after the name is the fingerprint
     others = sorted(path for path in folder.parent.glob(f"{name}-*") if path != folder and path.is_dir())
     if not others:
         return None
     size = sum(map(_size, others)) / 1e6
     command = shlex.join(["rm", "-r", *map(str, others)])
-    return f"tool chains of other versions take {size:.0f} MB; if no other checkout uses them: {command}"
+    return f"tool chains of other versions use {size:.0f} MB; if no other checkout needs them, run: {command}"
 
 
 def _size(folder: Path) -> int:
-    """Bytes, what is linked twice once."""
+    """Return the size in bytes; a file with several hard links counts once."""
     sizes: dict[int, int] = {}
     for place, _, names in os.walk(folder):
         for name in names:
-            with contextlib.suppress(FileNotFoundError):  # somebody else is removing it
+            with contextlib.suppress(FileNotFoundError):  # another process is removing it
                 stat = Path(place, name).lstat()
                 sizes[stat.st_ino] = stat.st_size
     return sum(sizes.values())

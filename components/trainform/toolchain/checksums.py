@@ -1,4 +1,4 @@
-"""The checksums that are published beside a release: reading them, and Go's hash of a module's files."""
+"""Published checksums of releases, and Go's hash of a module's files."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ import zipfile
 from pathlib import Path
 
 _SHA256 = re.compile(r"[0-9a-f]{64}", re.IGNORECASE)
-# `sha256sum` and `shasum`: two columns, and a star before the name of a file that was read as binary.
+# The output of `sha256sum` and `shasum`: two columns, and a star before the name of a file that was read as binary.
 _ROW = re.compile(r"([0-9a-f]{64})\s+\*?(?:\./)?(\S+)", re.IGNORECASE)
 CHUNK = 1 << 20
 
 
 def published_sha256(text: str, name: str) -> str:
-    """The SHA-256 of the file `name`: the text is that hash alone, or a list of hashes with names. `ValueError` says why not."""
+    """Return the SHA-256 of the file `name` from a text with one hash, or with hashes and names. Raises `ValueError` if there is none."""
     text = text.strip()
     if _SHA256.fullmatch(text):
         return text.lower()
     if text.startswith("<"):
-        raise ValueError("is a web page and no list of checksums; the network may want a log-in")
+        raise ValueError("is a web page, not a list of checksums; the network may require a login")
     rows = [_ROW.fullmatch(line.strip()) for line in text.splitlines()]
     found = {row[1].lower() for row in rows if row is not None and row[2] == name}
     if len(found) != 1:
-        raise ValueError(f"names {'no checksum' if not found else 'several checksums'} of {name}")
+        raise ValueError(f"has {'no checksum' if not found else 'several checksums'} for {name}")
     return found.pop()
 
 
 def sha256_of(path: Path) -> str:
-    """In hexadecimal digits."""
+    """Return the SHA-256 of a file, in hexadecimal digits."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def module_hash(archive: zipfile.ZipFile) -> str:
-    """What `go.sum` calls `h1:`, of the module that this archive of a Go proxy holds: the hash of the names and hashes of all its files."""
+    """Return the `h1:` hash (as in go.sum) of a module in an archive of a Go proxy: a hash of the names and hashes of its files."""
     rows = hashlib.sha256()
     for name in sorted(archive.namelist(), key=str.encode):
         with archive.open(name) as file:

@@ -1,6 +1,6 @@
-"""Downloading official releases side by side: first every server is asked, then everything comes at once.
+"""Parallel downloads of official releases: first every server is asked for sizes and hashes, then all files are downloaded.
 
-Whole files are kept until everything is finished: a run that was killed goes on with the rest.
+Complete files are kept until all are finished, so that after a killed run the next one downloads only the rest.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from trainform.progress import Progress
 from trainform.toolchain.cache import downloads_folder, partial_folder
 from trainform.toolchain.checksums import sha256_of
 from trainform.toolchain.estimate import estimate_left
-from trainform.toolchain.locating import locate, module_proxy
 from trainform.toolchain.parts import PINS
 from trainform.toolchain.receipts import Receipt, write_receipts
 from trainform.toolchain.releases import MODULE, Release
+from trainform.toolchain.resolving import module_proxy, resolve_release
 from trainform.toolchain.sources import Piece, Source, find_source
-from trainform.toolchain.unpacking import take
+from trainform.toolchain.unpacking import extract
 from trainform.toolchain.web import FIX, StoppedError, Web
 
 POLL_SECONDS = 0.2
@@ -39,13 +39,13 @@ Found = Mapping[str, list[Source] | ToolchainError]
 def download(
     wanted: Mapping[str, Sequence[Release]], folder: Path, progress: Progress, pins: Path = PINS, web: Web | None = None
 ) -> dict[str, Path | ToolchainError]:
-    """By the same names a folder with what was taken out of the releases and their receipts, or why there is none.
+    """Return for each name a folder with the files of its releases and their receipts, or the error.
 
-    The folders are partial ones below `folder`, whose lock the caller holds; the caller renames or removes them.
+    The folders are temporary ones below `folder`. The caller has its lock, and renames or removes them.
     """
     web = _web(wanted) if web is None else web
     names = ", ".join(wanted)
-    with progress.step(f"asking for the releases of {names}"):
+    with progress.step(f"looking up the releases of {names}"):
         sources = _find_sources(wanted, pins, web)
     ready = {name: found for name, found in sources.items() if not isinstance(found, ToolchainError)}
     errors = {name: found for name, found in sources.items() if isinstance(found, ToolchainError)}
@@ -55,21 +55,21 @@ def download(
 def _web(wanted: Mapping[str, Sequence[Release]]) -> Web:
     passwords: Mapping[str, str] | None = None
     if any(release.kind == MODULE for releases in wanted.values() for release in releases):
-        with contextlib.suppress(ToolchainError):  # `locate` says it for the modules alone
+        with contextlib.suppress(ToolchainError):  # `resolve_release` raises the same error, for modules only
             _, passwords = module_proxy()
     return Web(passwords=passwords)
 
 
 def _find_sources(wanted: Mapping[str, Sequence[Release]], pins: Path, web: Web) -> Found:
     def find(item: tuple[str, Release]) -> Source:
-        return find_source(web, locate(item[1], platform.system(), platform.machine(), pins))
+        return find_source(web, resolve_release(item[1], platform.system(), platform.machine(), pins))
 
     items = [(name, release) for name, releases in wanted.items() for release in releases]
     found: dict[str, list[Source] | ToolchainError] = {name: [] for name in wanted}
-    for (name, _), source in zip(items, side_by_side(find, items, lambda: None), strict=True):
+    for (name, _), source in zip(items, run_in_parallel(find, items, lambda: None), strict=True):
         sources = found[name]
         if isinstance(sources, ToolchainError):
-            continue  # the first reason is enough
+            continue  # one error is enough
         if isinstance(source, ToolchainError):
             found[name] = source
         else:
@@ -78,7 +78,7 @@ def _find_sources(wanted: Mapping[str, Sequence[Release]], pins: Path, web: Web)
 
 
 class Meter:
-    """Bytes, counted by the threads of several downloads. `found`: those of them that an earlier run has downloaded."""
+    """Counts the bytes of all downloads. `found`: those of them that an earlier run downloaded."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -101,7 +101,7 @@ class Meter:
 
 @dataclasses.dataclass(frozen=True)
 class _Job:
-    """One release on its way into the folder of its name. `stop`: another release of the same name has failed."""
+    """The download of one release into a folder. `stop` is set when another release of the same name has failed."""
 
     name: str
     source: Source
@@ -133,8 +133,8 @@ class _Batch:
             step.update(f"downloading: {meter.megabytes} MB of {size}", left)
 
         try:
-            with progress.step(f"downloading {size} in {len(self._jobs)} files, side by side") as step:
-                outcomes = side_by_side(self._fetch, self._jobs, show)
+            with progress.step(f"downloading {size} in {len(self._jobs)} files, in parallel") as step:
+                outcomes = run_in_parallel(self._fetch, self._jobs, show)
         except BaseException:
             for job in self._jobs:
                 job.stop.set()
@@ -157,29 +157,29 @@ class _Batch:
             for piece in job.source.pieces:
                 file, sha256 = self._download(piece, job)
                 try:
-                    if take(job.source.located, file, job.target):
-                        return Receipt(job.source.located.title, piece.url, sha256, job.source.checked)
+                    if extract(job.source.release, file, job.target):
+                        return Receipt(job.source.release.title, piece.url, sha256, job.source.checked)
                 except ToolchainError:
-                    file.unlink(missing_ok=True)  # else every later run would find it and fail
+                    file.unlink(missing_ok=True)  # otherwise every later run would use it and fail
                     raise
-            wanted = ", ".join(pattern for pattern, _ in job.source.located.takes)
-            raise ToolchainError(f"{job.source.located.url} holds no {wanted}", FIX)
+            wanted = ", ".join(pattern for pattern, _ in job.source.release.wanted_files)
+            raise ToolchainError(f"{job.source.release.url} does not contain {wanted}", FIX)
         except ToolchainError:
             job.stop.set()
             raise
 
     def _download(self, piece: Piece, job: _Job) -> tuple[Path, str]:
-        """The whole file and its SHA-256."""
+        """Return the path of the complete file and its SHA-256. Raises `ToolchainError` if the hash is not the published one."""
         final = self._downloads / piece.key
         sha256 = sha256_of(final) if final.is_file() else None
         if sha256 is not None and piece.sha256 in (None, sha256):
             self._meter.find(final.stat().st_size)
             return final, sha256
-        partial = self._partial / f"{piece.key}.{threading.get_ident()}"  # two images may have a layer in common
+        partial = self._partial / f"{piece.key}.{threading.get_ident()}"  # two images may share a layer
         sha256 = self._web.save(piece.url, partial, self._meter.add, job.stop)
         if piece.sha256 not in (None, sha256):
             raise ToolchainError(
-                f"{piece.url} has the SHA-256 {sha256}, and {job.source.checked} says {piece.sha256}", FIX
+                f"{piece.url} has the SHA-256 {sha256}, but {job.source.checked} says {piece.sha256}", FIX
             )
         partial.rename(final)
         return final, sha256
@@ -187,35 +187,34 @@ class _Batch:
 
 @dataclasses.dataclass(frozen=True)
 class Size:
-    """Bytes of everything that is to be downloaded; `complete`: of each file the server has told its size."""
+    """The total size of all downloads in bytes. `complete`: False if a server does not say the size of a file."""
 
     known: int
     complete: bool
 
     @classmethod
     def of(cls, sizes: Iterable[int | None]) -> Size:
-        """Of the files' sizes."""
+        """Return the total of these sizes; None is an unknown size."""
         listed = list(sizes)
         return cls(sum(size for size in listed if size is not None), None not in listed)
 
     def __str__(self) -> str:
-        # Of an image the layers below the wanted one are left out.
+        # "up to": the layers below the one with the wanted file are not downloaded.
         return f"{'up to' if self.complete else 'more than'} {self.known / 1e6:.0f} MB"
 
     def seconds_left(self, there: int, found: int, seconds: float) -> float | None:
-        """None where the size is not known, or too little has come to know how fast the line is. `found`: how many of
-        the bytes that are there an earlier run has downloaded."""
+        """Return the remaining seconds, None if the size or the speed is not known yet. `found`: bytes that an earlier run downloaded."""
         if not self.complete or seconds < SETTLED_SECONDS:
             return None
         return estimate_left(self.known - found, there - found, seconds)
 
 
-def side_by_side(
+def run_in_parallel(
     work: Callable[[Item], Result], items: Sequence[Item], watch: Callable[[], None]
 ) -> list[Result | ToolchainError]:
-    """Each item in a thread of its own; errors of ours are results, others are raised. `watch` is called again and again meanwhile.
+    """Call `work` for each item in its own thread. Return results in order, with a `ToolchainError` as a result; other errors are raised.
 
-    The threads do not keep the process alive: an interrupt ends it at once, whatever a server does.
+    `watch` is called repeatedly until all are done. The threads are daemons, so an interrupt ends the process at once.
     """
     done: queue.SimpleQueue[tuple[int, Result | BaseException]] = queue.SimpleQueue()
 

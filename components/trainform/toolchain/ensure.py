@@ -1,4 +1,4 @@
-"""The tool chain as a whole, and the environment in which it is used."""
+"""The whole tool chain, and the environment variables to use it."""
 
 from __future__ import annotations
 
@@ -12,55 +12,58 @@ from trainform.toolchain.golang import COLLECT_AT
 from trainform.toolchain.model import ControlPlane, PulumiTools, Toolchain
 from trainform.toolchain.needs import Need, part_need, provide
 from trainform.toolchain.origins import SYSTEM, chosen_origins, origins_of_parts
-from trainform.toolchain.oserrors import toolchain_edge
+from trainform.toolchain.oserrors import os_errors_as_toolchain_errors
 from trainform.toolchain.parts import CONTROL_PLANE_PARTS, PINS
 from trainform.toolchain.pulumi import pulumi_need, ready_pulumi
 from trainform.toolchain.releases import RELEASES
 from trainform.toolchain.system import remember_version
 
 
-@toolchain_edge
+@os_errors_as_toolchain_errors
 def ensure(progress: Progress = SILENT, pins: Path = PINS) -> Toolchain:
-    """Everything, downloaded or built where it is missing. Takes a few milliseconds and no process when all is there."""
+    """Download or build what is missing, and return the whole tool chain. Raises `ToolchainError` if a part is not available.
+
+    If nothing is missing, this takes a few milliseconds and starts no process.
+    """
     tools = _pulumi(progress, control_plane_needs(), pins)
     return Toolchain(tools, _control_plane(toolchain_folder(pins)))
 
 
-@toolchain_edge
+@os_errors_as_toolchain_errors
 def ensure_pulumi(progress: Progress = SILENT, pins: Path = PINS) -> PulumiTools:
-    """Pulumi alone: all that a user with a cluster needs."""
+    """Download or build Pulumi if it is missing, and return it. A user with a cluster needs no other program."""
     return _pulumi(progress, [], pins)
 
 
-@toolchain_edge
+@os_errors_as_toolchain_errors
 def ensure_control_plane(progress: Progress = SILENT, pins: Path = PINS) -> ControlPlane:
-    """The sandbox's components, in exactly these versions."""
+    """Download or build the control plane if it is missing, and return it."""
     folder = toolchain_folder(pins)
     provide(control_plane_needs(), folder, progress, pins)
     return _control_plane(folder)
 
 
 def control_plane_needs() -> list[Need]:
-    """A need for each part of the control plane."""
+    """Return a need for each part of the control plane."""
     return [part_need(part, RELEASES[part.folder], origins_of_parts()) for part in CONTROL_PLANE_PARTS]
 
 
 def _pulumi(progress: Progress, also: list[Need], pins: Path) -> PulumiTools:
-    """Pulumi and what else is needed, together: what is downloaded comes side by side, and the time of building is told once."""
+    """Provide Pulumi and the other needs together: downloads run in parallel, and the time of all builds is shown once."""
     origins, folder = chosen_origins(), toolchain_folder(pins)
     ready = ready_pulumi(origins, folder)
     needs = [*also, pulumi_need(origins, progress)] if ready is None else also
     provide(needs, folder, progress, pins)
     tools = ready_pulumi(origins, folder) if ready is None else ready
     if tools is None:
-        raise RuntimeError("pulumi was provided and is not there")
+        raise RuntimeError("pulumi was provided, but it does not exist")
     if tools.origin == SYSTEM:
         remember_version(tools.bin / "pulumi")
     return tools
 
 
 def _control_plane(folder: Path) -> ControlPlane:
-    """The finished parts of one tool chain's folder."""
+    """Return the paths of the finished control plane."""
     places = {need.name: found[1] for need in control_plane_needs() if (found := need.finished(folder)) is not None}
     return ControlPlane(
         binaries={name: places[part.folder] / "bin" / name for part in CONTROL_PLANE_PARTS for name in part.binaries},
@@ -70,7 +73,7 @@ def _control_plane(folder: Path) -> ControlPlane:
 
 
 def environment(tools: PulumiTools) -> dict[str, str]:
-    """The variables with which `pulumi` and what it starts find these tools, and no others."""
+    """Return the environment variables with which `pulumi` and its child processes use these tools, and no others."""
     path = os.environ.get("PATH", os.defpath)
     if shutil.which("pulumi", path=path) != str(tools.bin / "pulumi"):
         path = f"{tools.bin}{os.pathsep}{path}"

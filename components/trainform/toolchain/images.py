@@ -1,6 +1,6 @@
-"""Images of a registry, as data: the challenge for a token, the manifest of one platform, its layers, and which layer has a file.
+"""Container images as data: the challenge for a token, the manifest of one platform, its layers, and which layer has a file.
 
-Nothing here asks anybody (`web` does); what comes from outside is checked, and `ValueError` says what is wrong with it.
+This module sends no requests (`web` does). Data from a registry is checked; `ValueError` says what is wrong with it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FOUND, REMOVED, ABSENT = "found", "removed", "absent"
 
 @dataclasses.dataclass(frozen=True)
 class Challenge:
-    """Where a token is had, and for what."""
+    """Where to get a token, and for which service and scope."""
 
     realm: str
     service: str
@@ -37,14 +37,14 @@ class Challenge:
 
 @dataclasses.dataclass(frozen=True)
 class Blob:
-    """Something that a registry has under its hash."""
+    """An object in a registry, with its hash and size."""
 
     sha256: str
     size: int
 
 
 def parse_challenge(header: str) -> Challenge | None:
-    """Of `WWW-Authenticate`; None where it asks for something else than a bearer's token."""
+    """Return the challenge in a `WWW-Authenticate` header, None if it does not ask for a bearer token."""
     scheme, _, rest = header.strip().partition(" ")
     pairs = dict(_PAIR.findall(rest))
     if scheme.lower() != "bearer" or not pairs.get("realm"):
@@ -53,23 +53,23 @@ def parse_challenge(header: str) -> Challenge | None:
 
 
 def parse_document(body: bytes) -> dict[str, Any]:
-    """An index, a manifest or a configuration."""
+    """Return an index, a manifest or a configuration; `ValueError` if it is not a JSON object."""
     try:
         document = json.loads(body)
     except ValueError as error:
-        raise ValueError("is no JSON; the network may want a log-in") from error
+        raise ValueError("is not JSON; the network may require a login") from error
     if not isinstance(document, dict):
-        raise ValueError("is no JSON object")
+        raise ValueError("is not a JSON object")
     return document
 
 
 def is_index(document: dict[str, Any]) -> bool:
-    """An image for several platforms, and not yet one for a single one."""
+    """True if a document lists manifests for several platforms, False if it is one manifest."""
     return isinstance(document.get("manifests"), list)
 
 
 def manifest_for(index: dict[str, Any], system: str, machine: str) -> Blob:
-    """The manifest of this platform. Attestations beside it are of the platform `unknown`."""
+    """Return the manifest of a platform; `ValueError` if there is none. Attestations have the platform `unknown`."""
     for entry in index["manifests"]:
         platform = entry.get("platform") if isinstance(entry, dict) else None
         if isinstance(platform, dict) and (platform.get("os"), platform.get("architecture")) == (system, machine):
@@ -78,29 +78,30 @@ def manifest_for(index: dict[str, Any], system: str, machine: str) -> Blob:
 
 
 def check_platform(configuration: dict[str, Any], system: str, machine: str) -> None:
-    """The image's own word on it; a manifest that is not in an index says nothing."""
+    """Raise `ValueError` if an image is not for this platform. Its configuration says so; a manifest outside of an index does not."""
     found = (configuration.get("os"), configuration.get("architecture"))
     if found != (system, machine):
         raise ValueError(f"is an image for {found[0]} on {found[1]}, not for {system} on {machine}")
 
 
 def configuration_of(manifest: dict[str, Any]) -> Blob:
+    """Return the configuration of an image; `ValueError` if there is none."""
     return _blob(_field(manifest, "config", dict))
 
 
 def layers_of(manifest: dict[str, Any]) -> tuple[Blob, ...]:
-    """The topmost first: what is found there hides what is below."""
+    """Return the layers, the top one first: its files hide those of the lower layers. `ValueError` for an unknown kind of layer."""
     layers = _field(manifest, "layers", list)
     strange = sorted({str(_field(layer, "mediaType", str)) for layer in layers} - set(LAYERS))
     if strange:
-        raise ValueError(f"has layers of the kind {', '.join(strange)}, which is not read here")
+        raise ValueError(f"has layers of the kind {', '.join(strange)}, which trainform cannot read")
     return tuple(_blob(layer) for layer in reversed(layers))
 
 
 def search_layer(entries: Iterable[tuple[str, bool]], wanted: str) -> str:
-    """Whether one layer has the file `wanted`, removes what lower layers have there, or says nothing of it.
+    """Return FOUND if a layer has the file `wanted`, REMOVED if it hides that file of the lower layers, else ABSENT.
 
-    An entry is a name and whether it is a folder. A removal is meant for the layers below only, wherever in its own layer it stands.
+    An entry is a name, and True for a folder. A whiteout applies to the lower layers only, at whatever place of its own layer it is.
     """
     above = [part for part in _parents(wanted) if part]
     removing = {_join(folder, _OPAQUE) for folder in ("", *above)}
@@ -109,18 +110,18 @@ def search_layer(entries: Iterable[tuple[str, bool]], wanted: str) -> str:
     }
     result = ABSENT
     for name, is_folder in entries:
-        path = plain(name)
+        path = normalized(name)
         if path == wanted and not is_folder:
             return FOUND
-        # A folder stands in its place, or something else than a folder above it.
+        # There is a folder at its path, or a file at the path of a parent folder.
         hidden = path == wanted or path.startswith(f"{wanted}/") or (path in above and not is_folder)
         if path in removing or hidden:
             result = REMOVED
     return result
 
 
-def plain(name: str) -> str:
-    """`./usr/bin/x`, `/usr/bin/x` and `usr/bin/x/` are one name."""
+def normalized(name: str) -> str:
+    """Return a name without differences of spelling: `./usr/bin/x`, `/usr/bin/x` and `usr/bin/x/` are equal."""
     return "/".join(part for part in name.split("/") if part not in ("", "."))
 
 
@@ -136,12 +137,12 @@ def _join(folder: str, name: str) -> str:
 def _field(entry: object, name: str, kind: type) -> Any:
     value = entry.get(name) if isinstance(entry, dict) else None
     if not isinstance(value, kind):
-        raise ValueError(f"is no manifest of an image: {name} is missing")
+        raise ValueError(f"is not an image manifest: {name} is missing")
     return value
 
 
 def _blob(entry: object) -> Blob:
     digest, size = _field(entry, "digest", str), _field(entry, "size", int)
     if not _DIGEST.fullmatch(digest):
-        raise ValueError("is no manifest of an image: a digest is not a SHA-256")
+        raise ValueError("is not an image manifest: a digest is not a SHA-256")
     return Blob(digest.removeprefix("sha256:"), size)

@@ -1,4 +1,4 @@
-"""What the tool chain hands out: where the finished binaries and files are."""
+"""The results of the tool chain: the paths of its programs and files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 @dataclasses.dataclass(frozen=True)
 class PulumiTools:
-    """`bin` holds pulumi and its Python host, `home` is the PULUMI_HOME with the kubernetes plugin; `origin` says whence."""
+    """`bin` contains pulumi and its Python host, `home` is the PULUMI_HOME with the kubernetes plugin, `origin` is one of ORIGINS."""
 
     bin: Path
     home: Path
@@ -18,7 +18,7 @@ class PulumiTools:
 
 @dataclasses.dataclass(frozen=True)
 class ControlPlane:
-    """Binaries by the name of their file; Volcano's CRDs; kwok's stages."""
+    """The programs by file name, Volcano's CRDs, and kwok's stages."""
 
     binaries: Mapping[str, Path]
     crds: tuple[Path, ...]
@@ -27,7 +27,7 @@ class ControlPlane:
 
 @dataclasses.dataclass(frozen=True)
 class Toolchain:
-    """All that a sandbox needs."""
+    """All programs that a sandbox needs."""
 
     pulumi: PulumiTools
     control_plane: ControlPlane
@@ -35,14 +35,14 @@ class Toolchain:
 
 @dataclasses.dataclass(frozen=True)
 class BuiltPart:
-    """A finished part of an add-on: `bin` and the folders of files that its modules ship."""
+    """A finished part of an add-on: a folder with `bin` and the folders of its modules' files."""
 
     folder: Path
 
     def binary(self, name: str) -> Path:
-        """A program by the name of its file."""
+        """Return the path of a program."""
         return self.folder / "bin" / name
 
     def files(self, into: str) -> tuple[Path, ...]:
-        """What was shipped into one folder, by name."""
+        """Return the files of one folder, sorted by name."""
         return tuple(sorted(self.folder.glob(f"{into}/*.yaml")))

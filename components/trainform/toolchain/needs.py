@@ -1,4 +1,4 @@
-"""What is handed out and how it is got: downloaded if that is allowed and possible, else built; what is finished is used as it is."""
+"""Needs (Pulumi, a part) and how they are provided: a finished one is used, else it is downloaded if allowed and possible, else built."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ def _rename(unpacked: Path, final: Path, progress: Progress) -> None:
     unpacked.rename(final)
 
 
-def _nothing(folder: Path, final: Path, progress: Progress) -> None:
-    """A part is finished when it is built."""
+def _nothing_to_do(folder: Path, final: Path, progress: Progress) -> None:
+    """A part that is built needs no further step."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Need:
-    """Pulumi, or a part of the control plane or of an add-on.
+    """Pulumi, or a part of the control plane or of an add-on, which must be provided.
 
-    `origins`: those that are allowed and exist for it. `refused`: the origins that were tried before, and why they gave nothing.
-    `install` makes the finished folder of what was unpacked, `assemble` of what was built into the folder around it.
+    `origins`: the allowed origins that exist for it. `refused`: the origins that failed, each with its error. `install` makes the
+    finished folder from unpacked downloads, `assemble` from built parts.
     """
 
     name: str
@@ -42,33 +42,33 @@ class Need:
     built: str  # the finished folder's name
     refused: tuple[tuple[str, ToolchainError], ...] = ()
     install: Installer = _rename
-    assemble: Installer = _nothing
+    assemble: Installer = _nothing_to_do
 
     def allows(self, origin: str) -> bool:
-        """Whether it is worth trying: an origin that gave nothing is not asked again."""
+        """True if an origin is allowed and has not failed before."""
         return origin in self.origins and origin not in dict(self.refused)
 
     def place(self, folder: Path, origin: str) -> Path:
-        """Where it is when it is finished."""
+        """Return the finished folder for an origin."""
         return folder / (self.built if origin == BUILD else f"{self.name}-{origin}")
 
     def finished(self, folder: Path) -> tuple[str, Path] | None:
-        """Its origin and its folder, the allowed origins in order."""
+        """Return origin and folder of the first allowed origin that is finished, None if there is none."""
         places = [(origin, self.place(folder, origin)) for origin in self.origins]
         return next(((origin, place) for origin, place in places if place.is_dir()), None)
 
 
 def part_need(part: Part, releases: Sequence[Release], origins: Sequence[str]) -> Need:
-    """A part; one without releases is built, whatever is allowed for others."""
+    """Return the need for a part. A part without releases is built, whatever origins are allowed."""
     return Need(part.folder, (part,), tuple(releases), tuple(origins) if releases else (BUILD,), built=part.folder)
 
 
 def provide(needs: Sequence[Need], folder: Path, progress: Progress, pins: Path = PINS) -> None:
-    """Make sure of all of them. `ToolchainError` says of every origin why it gave nothing."""
+    """Download or build all needs that are missing. Raises `ToolchainError` with the reason of every origin that failed."""
     missing = [need for need in needs if need.finished(folder) is None]
     for need in missing:
         if not need.origins:
-            raise _unavailable([need])  # before the others take their minutes
+            raise _unavailable([need])  # before the others are downloaded or built, which takes minutes
     missing = try_downloads(missing, folder, progress, pins)
     missing = _try_build(missing, folder, progress, pins)
     if missing:
@@ -76,40 +76,40 @@ def provide(needs: Sequence[Need], folder: Path, progress: Progress, pins: Path 
 
 
 def try_downloads(needs: Sequence[Need], folder: Path, progress: Progress, pins: Path = PINS) -> list[Need]:
-    """Download together those for which that is allowed. Returns the needs that are still missing, with the reasons."""
+    """Download all needs for which that is allowed. Return the needs that are still missing, with the errors."""
     wanted = [need for need in needs if need.allows(DOWNLOAD)]
     if not wanted:
         return list(needs)
-    # Only here: HTTP, TLS and tar take longer to import than all of this room.
+    # Imported here only: HTTP, TLS and tar take longer to import than this whole package.
     from trainform.toolchain.download import download
 
     with hold(folder / "lock", "downloading the tool chain", progress):
         remove_partials(folder)
-        wanted = [need for need in wanted if need.finished(folder) is None]  # another process may have them by now
+        wanted = [need for need in wanted if need.finished(folder) is None]  # another process may have downloaded them
         outcomes = download({need.name: need.releases for need in wanted}, folder, progress, pins) if wanted else {}
         results = {need: _install(need, outcomes[need.name], folder, progress) for need in wanted}
         remove_partials(folder)
         errors = {need.name: error for need, error in results.items() if error is not None}
         building = all(need.allows(BUILD) for need in wanted if need.name in errors)
-        if building:  # or nothing is missing: no later run goes on with these files
+        if building:  # or nothing is missing: then no later run needs these files
             shutil.rmtree(downloads_folder(folder), ignore_errors=True)
     if errors:
         reasons = ", ".join(f"{name} ({' '.join((error.message, *error.details))})" for name, error in errors.items())
-        progress.note(f"not downloaded, but built: {reasons}" if building else f"not downloaded: {reasons}")
+        progress.note(f"built instead of downloaded: {reasons}" if building else f"not downloaded: {reasons}")
     return [_refuse(need, DOWNLOAD, errors) for need in needs if need.finished(folder) is None]
 
 
 def _install(need: Need, outcome: Path | ToolchainError, folder: Path, progress: Progress) -> ToolchainError | None:
     if isinstance(outcome, ToolchainError):
         return outcome
-    from trainform.toolchain.receipts import how_it_came
+    from trainform.toolchain.receipts import describe_origin
 
     place = need.place(folder, DOWNLOAD)
     try:
         need.install(outcome, place, progress)
     except ToolchainError as error:
         return error
-    progress.note(f"{need.name}: {how_it_came(DOWNLOAD, place)}")
+    progress.note(f"{need.name}: {describe_origin(DOWNLOAD, place)}")
     return None
 
 
@@ -117,7 +117,7 @@ def _try_build(needs: Sequence[Need], folder: Path, progress: Progress, pins: Pa
     wanted = [need for need in needs if need.allows(BUILD)]
     errors: dict[str, ToolchainError] = {}
     try:
-        # In one go, so that the time that is told is the whole time.
+        # In one call, so that the shown time is the time for all of them.
         build_parts([part for need in wanted for part in need.parts], folder, progress, pins)
         for need in wanted:
             need.assemble(folder, need.place(folder, BUILD), progress)
@@ -144,5 +144,5 @@ def _unavailable(needs: Sequence[Need]) -> ToolchainError:
         for origin, error in refusals
         for line in (error.message, *error.details)
     ]
-    title = f"no {', '.join(need.name for need in needs)} can be had:"
+    title = f"not available: {', '.join(need.name for need in needs)}"
     return ToolchainError(title, refusals[-1][1].fix, lines)

@@ -1,4 +1,4 @@
-"""Where the tool chain may come from: this machine, official releases, the pins; and what TRAINFORM_TOOLCHAIN allows of it."""
+"""The origins of the tool chain: this machine, official releases, a build from the pins; TRAINFORM_TOOLCHAIN says which are allowed."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ MODES = {"auto": ORIGINS, SYSTEM: (SYSTEM,), DOWNLOAD: (DOWNLOAD,), BUILD: (BUIL
 
 
 def chosen_origins() -> tuple[str, ...]:
-    """The origins that TRAINFORM_TOOLCHAIN allows, in order."""
+    """Return the origins that TRAINFORM_TOOLCHAIN allows, in order. Raises `InputError` for an unknown mode."""
     mode = os.environ.get(MODE_VARIABLE, "auto")
     if mode not in MODES:
         fix = f"set it to one of {', '.join(MODES)}, or unset it"
-        raise InputError([Problem(MODE_VARIABLE, mode, "is not a way to get the tool chain", fix)])
+        raise InputError([Problem(MODE_VARIABLE, mode, "is not a mode of the tool chain", fix)])
     return MODES[mode]
 
 
 def origins_of_parts() -> tuple[str, ...]:
-    """The same for what no system has at exactly these versions, the control plane: `system` leaves both other ways to it."""
+    """Return the allowed origins of the control plane: no machine has exactly these versions, so `system` allows the other two."""
     found = tuple(origin for origin in chosen_origins() if origin != SYSTEM)
     return found if found else (DOWNLOAD, BUILD)

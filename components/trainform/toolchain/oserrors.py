@@ -1,4 +1,4 @@
-"""What the file system refuses (no right, no room, a file in the place of a folder) as an error of ours, with path and fix."""
+"""Errors of the file system (no permission, no space, a file in the place of a folder) as trainform's errors, with path and fix."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 @contextlib.contextmanager
-def translated(kind: type[TrainformError], fix: str) -> Iterator[None]:
-    """Inside, or in the function that it decorates, an `OSError` becomes a `kind`."""
+def translate_os_errors(kind: type[TrainformError], fix: str) -> Iterator[None]:
+    """Turn an `OSError` in the block, or in the decorated function, into an error of the class `kind`."""
     try:
         yield
     except BrokenPipeError:
-        raise  # the reader of our own output has gone: no file's fault, and `cli.main` knows what to do
+        raise  # the reader of trainform's output has closed it, which `cli.main` handles
     except OSError as error:
         reason = str(error) if error.strerror is None else error.strerror
         message = reason if error.filename is None else f"{error.filename}: {reason}"
@@ -27,4 +27,4 @@ def translated(kind: type[TrainformError], fix: str) -> Iterator[None]:
         ) from error
 
 
-toolchain_edge = translated(ToolchainError, FIX)
+os_errors_as_toolchain_errors = translate_os_errors(ToolchainError, FIX)

@@ -1,8 +1,8 @@
-"""What is built from which pins, with which flags: the one table.
+"""The table of parts: what is built, from which pins, with which flags.
 
-The pins (`pins/<folder>/go.mod`, `go.sum`, `main.go` where there is one) name every module by version and hash. They are five
-modules and not one because they do not agree: kwok 0.8 does not compile against Kubernetes 1.34, nor the provider 4.25 against
-the engine 3.259. The parts of the sandbox's add-ons are in `addons`.
+The pins (`pins/<folder>/go.mod`, `go.sum`, and `main.go` for some) name every module by version and hash. They are five modules, since
+the versions conflict: kwok 0.8 does not compile with Kubernetes 1.34, and the provider 4.25 does not compile with the engine 3.259.
+The parts of the sandbox's add-ons are in `addons`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 PINS = Path(__file__).parent / "pins"
-# Raise it when the layout of a finished folder changes, so that old ones are not taken for new.
+# To be raised when the layout of a finished folder changes, so that folders with the old layout are not used.
 FORMAT = 1
 
 PULUMI_VERSION = "3.259.0"
@@ -33,9 +33,9 @@ KUBERNETES_STAMP = (
     f"{_KUBERNETES_VERSION_FLAG}.gitMajor=1 {_KUBERNETES_VERSION_FLAG}.gitMinor=34"
 )
 
-# Nobody runs a debugger on these; without what it would read a build takes a sixth less processor time.
+# Without debug information a build takes a sixth less processor time.
 _QUICKLY = "-dwarf=false"
-# For code in which nothing hot runs: a third less.
+# For code that uses little processor time: its build takes a third less.
 UNOPTIMISED = f"-N -l {_QUICKLY}"
 
 
@@ -51,12 +51,12 @@ class ModuleFiles:
 
 @dataclasses.dataclass(frozen=True)
 class Part:
-    """One Go module of pins and what comes out of it.
+    """One Go module of pins, and the programs and files that are made from it.
 
-    `target` is what `go build` builds: `tool` for the module's tool directives, `.` for its own main package. `embedded` files
-    must lie beside main.go before the build; `shipped` ones go beside `bin` after it. Of `gcflags` the last that matches a package is
-    taken. `minutes`: measured on two cores, in the order of the tables, where `packages` were compiled and the others
-    had been for earlier parts.
+    `target`: the argument of `go build`, `tool` for the module's tool directives, `.` for its own main package. `embedded`: files that
+    are copied beside main.go before the build. `shipped`: files that are copied beside `bin` after it. `gcflags`: the last one that
+    matches a package is used. `minutes`: measured on two cores, in the order of the tables; `packages`: how many packages were compiled
+    in that time, without those that earlier parts had compiled.
     """
 
     folder: str
@@ -87,7 +87,7 @@ CONTROL_PLANE_PARTS = (
         ldflags=KUBERNETES_STAMP,
         shipped=(
             ModuleFiles("volcano.sh/volcano", "config/crd/volcano/bases/*.yaml", "crds"),
-            # Volcano's controller waits for the cache of these too, and opens no queue without it.
+            # Volcano's controller also watches these kinds, and opens no queue if they are not served.
             ModuleFiles("volcano.sh/volcano", "config/crd/jobflow/bases/*.yaml", "crds"),
         ),
     ),
@@ -108,7 +108,7 @@ CONTROL_PLANE_PARTS = (
 )
 
 _SDK = "github.com/pulumi/pulumi/sdk/v3"
-# The clients of buckets and key services, a third of the CLI's code. They wait for a network whenever they run at all.
+# The clients of cloud storage and key services, a third of the CLI's code. They mostly wait for the network.
 _CLOUD_CLIENTS = (
     "cloud.google.com/...",
     "github.com/Azure/...",
@@ -126,7 +126,7 @@ PULUMI_PARTS = (
         tags=_PULUMI_TAGS,
         ldflags=f"{_PULUMI_STAMP}=v{PULUMI_VERSION}",
         gcflags=(f"all={_QUICKLY}", *(f"{packages}={UNOPTIMISED}" for packages in _CLOUD_CLIENTS)),
-        # The host looks for the first beside itself; the second serves dynamic providers.
+        # The language host runs the first, which must be in its folder; the second is for dynamic providers.
         shipped=(
             ModuleFiles(_SDK, "python/cmd/pulumi-language-python-exec", "bin", executable=True),
             ModuleFiles(_SDK, "python/dist/pulumi-resource-pulumi-python", "bin", executable=True),
@@ -158,13 +158,13 @@ PULUMI_PARTS = (
 
 @functools.cache
 def fingerprint(pins: Path = PINS) -> str:
-    """Of what every sandbox needs. Changes with every pin, flag and version of it, and with the kind of machine."""
+    """Return a hash of all pins, flags and versions that every sandbox needs, and of the system and processor."""
     parts = (*CONTROL_PLANE_PARTS, *PULUMI_PARTS)
     return digest(parts, [FORMAT, PULUMI_VERSION, PLUGIN_VERSION, platform.system(), platform.machine()], pins)
 
 
 def digest(parts: Sequence[Part], versions: list[object], pins: Path) -> str:
-    """Of the rows, of the versions and of the pins of exactly these parts."""
+    """Return a hash of these parts' rows and pins, and of the versions."""
     rows = [dataclasses.asdict(part) for part in parts]
     for row in rows:
         del row["minutes"], row["packages"]

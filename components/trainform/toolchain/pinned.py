@@ -1,4 +1,4 @@
-"""What the pins say of a module: its version, and the hash of its files."""
+"""The version and the hash of a Go module, read from the pins."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ _FIX = "the pins do not fit this version of trainform: install it again"
 
 @dataclasses.dataclass(frozen=True)
 class Module:
-    """A Go module that the pins in `folder` name."""
+    """A Go module in the pins of `folder`. Its methods raise `ToolchainError` if the pins do not name it."""
 
     folder: str
     path: str
 
     def version(self, pins: Path) -> str:
-        """The one that is required, without the `v`."""
+        """Return the required version, without the `v`."""
         text = (pins / self.folder / "go.mod").read_text()
-        # To the line's end: a row of `replace (…)` begins in the same way, and goes on with `=>`.
+        # The pattern covers the whole line, since a row of `replace (…)` begins in the same way and continues with `=>`.
         row = rf"^\s*(?:require\s+)?{re.escape(self.path)} v(\S+)[ \t]*(?://.*)?$"
         found = re.search(row, text, re.MULTILINE)
         if found is None:
@@ -29,7 +29,7 @@ class Module:
         return found[1]
 
     def hash(self, pins: Path) -> str:
-        """Of all its files, as go.sum has it (`h1:`)."""
+        """Return the hash of all its files, as in go.sum (`h1:`)."""
         version = self.version(pins)
         text = (pins / self.folder / "go.sum").read_text()
         found = re.search(rf"^{re.escape(self.path)} v{re.escape(version)} (h1:\S+)$", text, re.MULTILINE)
@@ -39,5 +39,5 @@ class Module:
 
     @property
     def escaped(self) -> str:
-        """The path as proxies spell it: `!x` for a capital X."""
+        """The path as Go proxies write it: `!x` for a capital X."""
         return re.sub("[A-Z]", lambda letter: f"!{letter[0].lower()}", self.path)

@@ -1,4 +1,4 @@
-"""Pulumi with its Python host and the kubernetes plugin: this machine's, or a home of our own made of what was downloaded or built."""
+"""Pulumi with its Python host and the kubernetes plugin: that of this machine, or one in the cache, downloaded or built."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ NAME = "pulumi"
 
 
 def ready_pulumi(origins: Sequence[str], folder: Path) -> PulumiTools | None:
-    """What is there without any work, the origins in order."""
+    """Return the Pulumi of the first allowed origin that is ready, None if there is none."""
     if SYSTEM in origins:
         try:
             return find_system_pulumi()
         except ToolchainError:
-            pass  # `pulumi_need` says why
+            pass  # `pulumi_need` shows the reason
     found = _need(origins).finished(folder)
     return None if found is None else PulumiTools(found[1] / "bin", found[1] / "home", found[0])
 
 
 def pulumi_need(origins: Sequence[str], progress: Progress) -> Need:
-    """What is to be got instead of this machine's pulumi, which is not there or not usable: the reason is told."""
+    """Return the need for a Pulumi in the cache. If that of this machine is allowed but missing or unusable, show a note with the reason."""
     need = _need(origins)
     if SYSTEM not in origins:
         return need
@@ -67,7 +67,7 @@ def _install(unpacked: Path, final: Path, progress: Progress) -> None:
 
 
 def _assemble(final: Path, binaries: dict[str, Path], plugin: Path, progress: Progress, *beside: Path) -> None:
-    """One folder with the commands beside each other, where they look for each other, and the plugin in a home of its own."""
+    """Make a folder with all commands in one `bin`, where they look for each other, and the plugin in a PULUMI_HOME."""
     if final.is_dir():  # another process may have made it while we waited
         return
     with progress.step("installing pulumi and its kubernetes plugin"):
@@ -82,16 +82,18 @@ def _assemble(final: Path, binaries: dict[str, Path], plugin: Path, progress: Pr
         _pulumi(partial, arguments)
         for copy in partial.glob(f"home/plugins/*/{PLUGIN}"):
             copy.unlink()
-            os.link(plugin, copy)  # 160 MB once instead of twice
+            os.link(plugin, copy)  # one file of 160 MB instead of two
         partial.rename(final)
 
 
 def _check(commands: Path) -> None:
     answer = _pulumi(commands.parent, ["version"])
     if answer.strip() != f"v{PULUMI_VERSION}":
-        raise ToolchainError(f"pulumi says it is {answer.strip()}, not v{PULUMI_VERSION}", "remove the cache folder")
+        raise ToolchainError(
+            f"the version of pulumi is {answer.strip()}, not v{PULUMI_VERSION}", "remove the cache folder"
+        )
     if not os.access(commands / HOST, os.X_OK):
-        raise ToolchainError(f"{HOST} is missing beside pulumi", "remove the cache folder")
+        raise ToolchainError(f"{HOST} is missing in the folder of pulumi", "remove the cache folder")
 
 
 def _pulumi(folder: Path, arguments: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""What a downloaded part says of itself: a file beside its programs with each address, its SHA-256 and who vouches for that."""
+"""Receipts of downloads: a file beside the programs with each URL, its SHA-256, and where that hash was published."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pathlib import Path
 from trainform.toolchain.origins import BUILD, DOWNLOAD, SYSTEM
 
 NAME = "download.json"
-WORDS = {SYSTEM: "from this machine", BUILD: "built"}
+DESCRIPTIONS = {SYSTEM: "from this machine", BUILD: "built"}
 
 
 @dataclasses.dataclass(frozen=True)
 class Receipt:
-    """Of one release. `checked`: where the hash stands that it was held against, None where none is published."""
+    """The receipt of one release. `checked`: where the hash that it was compared with is published, None if there is none."""
 
     name: str
     url: str
@@ -24,26 +24,27 @@ class Receipt:
 
 
 def write_receipts(folder: Path, receipts: Sequence[Receipt]) -> None:
+    """Write the receipts into a finished folder."""
     (folder / NAME).write_text(json.dumps([dataclasses.asdict(receipt) for receipt in receipts], indent=2) + "\n")
 
 
 def read_receipts(folder: Path) -> list[Receipt] | None:
-    """None where nothing (or nothing readable) says how it came."""
+    """Return the receipts of a finished folder, None if there are none or they cannot be read."""
     try:
         return [Receipt(**row) for row in json.loads((folder / NAME).read_text())]
     except (OSError, ValueError, TypeError):
         return None
 
 
-def how_it_came(origin: str, folder: Path) -> str:
-    """Of a finished folder, in words."""
+def describe_origin(origin: str, folder: Path) -> str:
+    """Return a text that says where the content of a finished folder comes from."""
     if origin != DOWNLOAD:
-        return WORDS[origin]
+        return DESCRIPTIONS[origin]
     receipts = read_receipts(folder)
     return "downloaded, not verified" if receipts is None else f"downloaded, {verification(receipts)}"
 
 
 def verification(receipts: Sequence[Receipt]) -> str:
-    """Whether everything was held against a published hash; what was not is named."""
+    """Return a text that says if every hash was compared with a published one, and names the releases without one."""
     unchecked = [receipt.name for receipt in receipts if receipt.checked is None]
-    return f"not verified: {', '.join(unchecked)}" if unchecked else "hashes as published"
+    return f"not verified: {', '.join(unchecked)}" if unchecked else "hashes verified"

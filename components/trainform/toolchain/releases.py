@@ -1,4 +1,4 @@
-"""What is downloaded instead of built: the one table of official releases, in the versions of the pins."""
+"""The table of official releases that are downloaded instead of built, in the versions of the pins."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from collections.abc import Mapping
 from trainform.toolchain.parts import CONTROL_PLANE_PARTS, PLUGIN_VERSION, PULUMI_VERSION, Part
 from trainform.toolchain.pinned import Module
 
-# The kinds: a program as it is; a .tar.gz; an image of a registry, by its manifest; a module's .zip on a Go proxy.
+# The kinds of releases: a program; a .tar.gz; a container image, by its manifest; the .zip of a module on a Go proxy.
 FILE, ARCHIVE, IMAGE, MODULE = "file", "archive", "image", "module"
 LINUX, UNIX = ("linux",), ("linux", "darwin")
-DOWNLOAD_GB = 0.4  # all of them together, add-ons left out
+DOWNLOAD_GB = 0.4  # all together, without add-ons
 
 
 @dataclasses.dataclass(frozen=True)
 class Release:
-    """A file of a project's release, an image or a module: what it is, where it lies, and what of it is wanted.
+    """A file of a project's release, an image or a module: its kind, its URL, and which of its files are used.
 
-    `takes` says which file of it goes where in the finished folder; a target that ends with a slash keeps the file's name.
-    `sums` is the address of the file with its SHA-256; images and modules carry their hashes. Addresses and names in `takes` may hold
-    `{version}`, `{system}`, `{machine}`, `{pulumi_machine}` and `{proxy}`.
+    `wanted_files`: pattern of a file in it -> path in the finished folder; a path that ends with a slash keeps the file's name. `sums`: the
+    URL of its SHA-256; images and modules have their own hashes. URLs and names may contain `{version}`, `{system}`, `{machine}`,
+    `{pulumi_machine}` and `{proxy}`.
     """
 
     name: str
     kind: str
     version: str | Module
     url: str
-    takes: tuple[tuple[str, str], ...]
+    wanted_files: tuple[tuple[str, str], ...]
     sums: str | None = None
     systems: tuple[str, ...] = LINUX
 
@@ -48,21 +48,21 @@ def _image(name: str, version: Module, repository: str, take: tuple[str, str]) -
 
 
 def _volcano(name: str) -> Release:
-    """One of the daemons, which the project publishes as images alone."""
+    """Return the release of a daemon, which the project publishes only as an image."""
     repository = f"registry-1.docker.io/v2/volcanosh/vc-{name}"
     return _image(f"vc-{name}", Module("controlplane", "volcano.sh/volcano"), repository, (f"vc-{name}", f"bin/{name}"))
 
 
 def _modules(part: Part) -> tuple[Release, ...]:
-    """What the part ships of its modules beside the programs: CRDs, stages."""
+    """Return the releases with the part's other files: CRDs and stages."""
     return tuple(_module(part, path) for path in dict.fromkeys(files.module for files in part.shipped))
 
 
 def _module(part: Part, path: str) -> Release:
     module = Module(part.folder, path)
-    takes = tuple((files.pattern, f"{files.into}/") for files in part.shipped if files.module == path)
+    wanted_files = tuple((files.pattern, f"{files.into}/") for files in part.shipped if files.module == path)
     url = f"{{proxy}}/{module.escaped}/@v/v{{version}}.zip"
-    return Release(f"files of {path}", MODULE, module, url, takes, systems=UNIX)
+    return Release(f"files of {path}", MODULE, module, url, wanted_files, systems=UNIX)
 
 
 _PROGRAMS: Mapping[str, tuple[Release, ...]] = {
@@ -82,7 +82,7 @@ _PROGRAMS: Mapping[str, tuple[Release, ...]] = {
         _volcano("scheduler"),
         _volcano("webhook-manager"),
     ),
-    # The program in the project's release on GitHub has no checksum beside it; its image has digests.
+    # From its image, which has digests: the project's release on GitHub has no checksums.
     "kwok": (
         _image(
             "kwok",
@@ -93,7 +93,7 @@ _PROGRAMS: Mapping[str, tuple[Release, ...]] = {
     ),
 }
 
-# By the name of what is made of them: `pulumi`, or a part's folder.
+# By the name of the need: `pulumi`, or the folder of a part.
 RELEASES: Mapping[str, tuple[Release, ...]] = {
     "pulumi": (
         _archive(

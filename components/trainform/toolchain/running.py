@@ -1,4 +1,4 @@
-"""Running a long command: its output goes to a log, it ends with us, and its failure says what to do."""
+"""Long commands: their output goes to a log, they are stopped with trainform, and an error says what to do."""
 
 from __future__ import annotations
 
@@ -11,29 +11,35 @@ from pathlib import Path
 from types import FrameType
 
 from trainform.errors import ToolchainError
-from trainform.signals import handled
+from trainform.signals import signal_handler
 
 POLL_SECONDS = 0.25
 GRACE_SECONDS = 5.0
 TAIL_LINES = 15
 BUILD_GB = 12
-# What ends a program: `timeout` and CI systems send TERM, a closed window or a lost connection HUP.
+# The signals that end a program: `timeout` and CI systems send SIGTERM, a closed terminal or a lost connection sends SIGHUP.
 ENDING = (signal.SIGTERM, signal.SIGHUP)
-# What the log says -> what to do; the first that is found counts.
-REMEDIES = (
+# Text in the log -> fix; the first text that is found is used.
+FIXES = (
     (
         "no space left on device",
         f"free some disk: modules, compiler cache and result need {BUILD_GB} GB; then run the same command again",
     ),
     (
         "signal: killed",
-        "the system ended the compiler, most likely for memory: it takes about 1 GB for each core; close programs, or set GOFLAGS=-p=1",
+        "the system stopped the compiler, most likely since memory was short: it needs about 1 GB for each core; close programs, or set GOFLAGS=-p=1",
     ),
-    ("no such host", "the network is not reached: check it and the proxy settings (GOPROXY, HTTPS_PROXY, pip's index)"),
-    ("i/o timeout", "the network is not reached: check it and the proxy settings (GOPROXY, HTTPS_PROXY, pip's index)"),
+    (
+        "no such host",
+        "the network cannot be reached: check it and the proxy settings (GOPROXY, HTTPS_PROXY, pip's index)",
+    ),
+    (
+        "i/o timeout",
+        "the network cannot be reached: check it and the proxy settings (GOPROXY, HTTPS_PROXY, pip's index)",
+    ),
     (
         "connection refused",
-        "the network is not reached: check it and the proxy settings (GOPROXY, HTTPS_PROXY, pip's index)",
+        "the network cannot be reached: check it and the proxy settings (GOPROXY, HTTPS_PROXY, pip's index)",
     ),
     ("checksum mismatch", "a module differs from its pin: run `go clean -modcache`, then the same command again"),
     ("has been modified", "the module cache was changed: run `go clean -modcache`, then the same command again"),
@@ -44,25 +50,25 @@ def run_logged(
     command: Sequence[str], folder: Path, environment: Mapping[str, str], log: Path,
     watch: Callable[[str], None] | None = None,
 ) -> None:  # fmt: skip
-    """Run it in `folder`; `watch` gets each new line of output. `ToolchainError` with the last lines if it fails."""
+    """Run a command in `folder`; `watch` is called with each new line of output. Raises `ToolchainError` with the last lines if it fails."""
     log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("ab") as output, log.open(errors="replace") as lines, _terminable():
+    with log.open("ab") as output, log.open(errors="replace") as lines, _exit_on_termination():
         start = output.seek(0, os.SEEK_END)
         lines.seek(start)
         process: subprocess.Popen[bytes] | None = None
         try:
-            with _held():
-                # Its own session: Ctrl-C reaches only us, and we end the whole group.
+            with _signals_delayed():
+                # Its own session: Ctrl-C is sent to trainform only, which then stops the whole process group.
                 process = subprocess.Popen(
                     command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
                     start_new_session=True,
                 )  # fmt: skip
-            begun = ""
+            incomplete = ""
             while process.poll() is None:
-                begun = _pass_on(begun + lines.read(), watch)
+                incomplete = _pass_on(incomplete + lines.read(), watch)
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(POLL_SECONDS)
-            _pass_on(f"{begun}{lines.read()}\n", watch)
+            _pass_on(f"{incomplete}{lines.read()}\n", watch)
         except BaseException:
             if process is not None:
                 _end(process)
@@ -72,12 +78,12 @@ def run_logged(
 
 
 def _pass_on(text: str, watch: Callable[[str], None] | None) -> str:
-    """The lines that are complete; returns what has only begun."""
-    *lines, begun = text.split("\n")
+    """Call `watch` with each complete line of the text; return the incomplete last line."""
+    *lines, incomplete = text.split("\n")
     if watch is not None:
         for line in filter(None, lines):
             watch(line)
-    return begun
+    return incomplete
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -89,21 +95,21 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 @contextlib.contextmanager
-def _terminable() -> Iterator[None]:
-    """What ends a program unwinds it like Ctrl-C, so that the compiler does not go on without us."""
+def _exit_on_termination() -> Iterator[None]:
+    """Inside the block, signals that end a program raise `SystemExit`, so that the command is stopped too."""
 
     def unwind(number: int, frame: FrameType | None) -> None:
         raise SystemExit(128 + number)
 
-    with handled(ENDING, unwind):
+    with signal_handler(ENDING, unwind):
         yield
 
 
 @contextlib.contextmanager
-def _held() -> Iterator[None]:
-    """Ctrl-C and the others wait for the end of the block: in the middle of starting a process they would leave one that nobody knows."""
+def _signals_delayed() -> Iterator[None]:
+    """Delay Ctrl-C and the other signals until the end of the block. While a process starts, they would leave one that nothing stops."""
     early: list[int] = []
-    with handled([signal.SIGINT, *ENDING], lambda number, frame: early.append(number)):
+    with signal_handler([signal.SIGINT, *ENDING], lambda number, frame: early.append(number)):
         yield
     if early:
         signal.raise_signal(early[0])
@@ -113,10 +119,8 @@ def _failure(command: Sequence[str], log: Path, start: int) -> ToolchainError:
     with log.open("rb") as file:
         file.seek(start)
         text = file.read().decode(errors="replace")
-    remedy = next(
-        (advice for sign, advice in REMEDIES if sign in text),
-        f"the whole log is {log}; then run the same command again",
+    fix = next(
+        (text_fix for sign, text_fix in FIXES if sign in text),
+        f"read the whole log, {log}; then run the same command again",
     )
-    return ToolchainError(
-        f"`{' '.join(command[:3])} …` failed; its last lines:", remedy, text.splitlines()[-TAIL_LINES:]
-    )
+    return ToolchainError(f"`{' '.join(command[:3])} …` failed; its last lines:", fix, text.splitlines()[-TAIL_LINES:])

@@ -1,4 +1,4 @@
-"""Taking the wanted files out of what was downloaded: one function for each kind of release."""
+"""Extraction of the wanted files from a download: one function for each kind of release."""
 
 from __future__ import annotations
 
@@ -14,49 +14,52 @@ from typing import IO
 
 from trainform.errors import ToolchainError
 from trainform.toolchain.checksums import module_hash
-from trainform.toolchain.images import FOUND, REMOVED, plain, search_layer
-from trainform.toolchain.locating import Located
+from trainform.toolchain.images import FOUND, REMOVED, normalized, search_layer
 from trainform.toolchain.releases import ARCHIVE, FILE, IMAGE, MODULE
+from trainform.toolchain.resolving import ResolvedRelease
 
 CHUNK = 1 << 20
 PROGRAM, TEXT = 0o755, 0o644
-# tar's, zlib's, gzip's and zip's errors for a file that ends early, was changed or is no archive.
+# The errors of tar, zlib, gzip and zip for a file that is incomplete, was changed or is not an archive.
 _BROKEN = (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, gzip.BadGzipFile, ValueError)
 
 
-def take(located: Located, downloaded: Path, folder: Path) -> bool:
-    """Put what is wanted into `folder`. False where it is not in this layer of an image, and may be in the next one."""
+def extract(release: ResolvedRelease, downloaded: Path, folder: Path) -> bool:
+    """Extract the wanted files into `folder`. False if the file is not in this layer of an image and may be in the next one.
+
+    Raises `ToolchainError` if the download is damaged or does not contain the files.
+    """
     try:
-        return _TAKE[located.kind](located, downloaded, folder)
+        return _EXTRACT[release.kind](release, downloaded, folder)
     except _BROKEN as error:
-        raise ToolchainError(f"{located.url} is not whole: {error}") from error
+        raise ToolchainError(f"{release.url} is damaged: {error}") from error
 
 
-def _take_file(located: Located, downloaded: Path, folder: Path) -> bool:
+def _extract_file(release: ResolvedRelease, downloaded: Path, folder: Path) -> bool:
     with downloaded.open("rb") as file:
-        [(_, target)] = located.takes
-        _write(file, folder, target, located.name, PROGRAM)
+        [(_, target)] = release.wanted_files
+        _write(file, folder, target, release.name, PROGRAM)
     return True
 
 
-def _take_archive(located: Located, downloaded: Path, folder: Path) -> bool:
-    wanted = {pattern for pattern, _ in located.takes}
+def _extract_archive(release: ResolvedRelease, downloaded: Path, folder: Path) -> bool:
+    wanted = {pattern for pattern, _ in release.wanted_files}
     with gzip.open(downloaded) as stream:
         with tarfile.open(fileobj=stream, mode="r:") as content:
             for member in content:
-                for pattern, target in located.takes:
-                    if member.isfile() and _matches(plain(member.name), pattern):
+                for pattern, target in release.wanted_files:
+                    if member.isfile() and _matches(normalized(member.name), pattern):
                         _write(_opened(content, member), folder, target, member.name, PROGRAM)
                         wanted.discard(pattern)
-        # tar stops at its own end mark; gzip's checksum stands after it.
+        # tar stops at its end mark; gzip's checksum comes after that, and is checked only if it is read.
         while stream.read(CHUNK):
             pass
-    _check_all_found(located, wanted)
+    _check_all_found(release, wanted)
     return True
 
 
-def _take_layer(located: Located, downloaded: Path, folder: Path) -> bool:
-    [(wanted, target)] = located.takes
+def _extract_layer(release: ResolvedRelease, downloaded: Path, folder: Path) -> bool:
+    [(wanted, target)] = release.wanted_files
     with tarfile.open(downloaded, mode="r:*") as content:
         seen: list[tarfile.TarInfo] = []
 
@@ -68,32 +71,32 @@ def _take_layer(located: Located, downloaded: Path, folder: Path) -> bool:
         result = search_layer(entries(), wanted)
         if result == FOUND:
             if not seen[0].isfile():
-                raise ToolchainError(f"{wanted} in {located.url} is a link")
+                raise ToolchainError(f"{wanted} in {release.url} is a link")
             _write(_opened(content, seen[0]), folder, target, wanted, PROGRAM)
     if result == REMOVED:
-        _check_all_found(located, {wanted})
+        _check_all_found(release, {wanted})
     return result == FOUND
 
 
-def _take_module(located: Located, downloaded: Path, folder: Path) -> bool:
-    wanted = {pattern for pattern, _ in located.takes}
+def _extract_module(release: ResolvedRelease, downloaded: Path, folder: Path) -> bool:
+    wanted = {pattern for pattern, _ in release.wanted_files}
     with zipfile.ZipFile(downloaded) as archive:
         found = module_hash(archive)
-        if found != located.module_hash:
-            raise ToolchainError(f"{located.url} has the hash {found}, and the pins say {located.module_hash}")
+        if found != release.module_hash:
+            raise ToolchainError(f"{release.url} has the hash {found}, but the pins say {release.module_hash}")
         for name in archive.namelist():
-            for pattern, target in located.takes:
-                _, _, path = name.partition(f"@v{located.version}/")
+            for pattern, target in release.wanted_files:
+                _, _, path = name.partition(f"@v{release.version}/")
                 if _matches(path, pattern):
                     with archive.open(name) as file:
                         _write(file, folder, target, name, TEXT)
                     wanted.discard(pattern)
-    _check_all_found(located, wanted)
+    _check_all_found(release, wanted)
     return True
 
 
 def _matches(path: str, pattern: str) -> bool:
-    """As `Path.glob` does it: a star stands for no slash."""
+    """True if the path matches; as with `Path.glob`, a star does not match a slash."""
     parts, patterns = path.split("/"), pattern.split("/")
     return len(parts) == len(patterns) and all(map(fnmatch.fnmatchcase, parts, patterns))
 
@@ -101,7 +104,7 @@ def _matches(path: str, pattern: str) -> bool:
 def _opened(content: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
     file = content.extractfile(member)
     if file is None:
-        raise ValueError(f"{member.name} is no file")
+        raise ValueError(f"{member.name} is not a file")
     return file
 
 
@@ -113,14 +116,14 @@ def _write(source: IO[bytes], folder: Path, target: str, name: str, mode: int) -
     path.chmod(mode)
 
 
-def _check_all_found(located: Located, missing: set[str]) -> None:
+def _check_all_found(release: ResolvedRelease, missing: set[str]) -> None:
     if missing:
-        raise ToolchainError(f"{located.url} holds no {', '.join(sorted(missing))}")
+        raise ToolchainError(f"{release.url} does not contain {', '.join(sorted(missing))}")
 
 
-_TAKE: Mapping[str, Callable[[Located, Path, Path], bool]] = {
-    FILE: _take_file,
-    ARCHIVE: _take_archive,
-    IMAGE: _take_layer,
-    MODULE: _take_module,
+_EXTRACT: Mapping[str, Callable[[ResolvedRelease, Path, Path], bool]] = {
+    FILE: _extract_file,
+    ARCHIVE: _extract_archive,
+    IMAGE: _extract_layer,
+    MODULE: _extract_module,
 }

@@ -1,4 +1,4 @@
-"""HTTP for downloads: what is tried again, how long is waited, where a redirect may lead, and the tokens of registries."""
+"""HTTP for downloads, with retries, time limits, checked redirects, and the tokens of registries."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ Result = TypeVar("Result")
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
-    """Seconds, and how often.
+    """Time limits in seconds, and the number of attempts.
 
-    `first_answer`: for a host that has not answered yet, name lookup and proxies included. Where there is no network, building begins
-    after this. `stall`: without a byte from a host that has answered. `pause`: before the second attempt, twice as long before the third.
+    `first_answer`: for the first response of a host, with name lookup and proxies; without a network, building begins after this time.
+    `stall`: without a byte from a host that has answered. `pause`: before the second attempt, and twice as long before the third.
     """
 
     first_answer: float = 4.0
@@ -40,7 +40,7 @@ class Limits:
 
 
 class StatusError(ToolchainError):
-    """The server answered, and refuses."""
+    """The server answered with an error."""
 
     def __init__(self, url: str, status: int, reason: str) -> None:
         super().__init__(f"{url}: {status} {reason}", FIX)
@@ -48,15 +48,15 @@ class StatusError(ToolchainError):
 
 
 class StoppedError(ToolchainError):
-    """What was being downloaded is not wanted any more: something that belongs to it failed."""
+    """The download was cancelled, since another download of the same part failed."""
 
 
 class _TransientError(Exception):
-    """What may go well at another attempt."""
+    """An error that another attempt may not have."""
 
 
 class _UnauthorisedError(Exception):
-    """The registry wants a token."""
+    """The registry requires a token."""
 
     def __init__(self, challenge: Challenge) -> None:
         super().__init__(challenge)
@@ -64,7 +64,7 @@ class _UnauthorisedError(Exception):
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
-    """Those of one request: never from TLS to none, and what authorises it goes to no other host. `host` is the last one asked."""
+    """The redirects of one request: never from TLS to no TLS, and no credentials to another host. `host` is the last host."""
 
     def __init__(self, host: str) -> None:
         self.host = host
@@ -80,31 +80,31 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
     ) -> urllib.request.Request | None:
         old, new = urlsplit(req.full_url), urlsplit(newurl)
         if new.scheme != "https" and (old.scheme, new.scheme) != ("http", "http"):
-            raise urllib.error.HTTPError(req.full_url, code, "a redirect to an address without TLS", headers, fp)
+            raise urllib.error.HTTPError(req.full_url, code, "a redirect to a URL without TLS", headers, fp)
         made = super().redirect_request(req, fp, code, msg, headers, newurl)
         if made is not None:
             self.host = new.netloc
             made.method = req.get_method()
-            # `Authorization` is among the headers that urllib does not take along.
+            # `Authorization` is among the headers that urllib does not send after a redirect.
             if (old.scheme, old.netloc) == (new.scheme, new.netloc):
                 made.unredirected_hdrs.update(req.unredirected_hdrs)
         return made
 
 
 class Web:
-    """The requests of one run: what they learn of a host (it answers, it cannot be reached, its tokens) counts for the later ones."""
+    """A client for the requests of one run. It remembers which hosts answer, which cannot be reached, and tokens."""
 
     def __init__(self, limits: Limits | None = None, passwords: Mapping[str, str] | None = None) -> None:
         self._limits = Limits() if limits is None else limits
         self._passwords = {} if passwords is None else passwords
-        # Once: reading the system's certificates takes longer than a request of loopback.
+        # Made once: reading the system's certificates takes longer than a request on loopback.
         self._tls = urllib.request.HTTPSHandler(context=ssl.create_default_context())
         self._answering: set[str] = set()
         self._unreachable: dict[str, ToolchainError] = {}
         self._tokens: dict[Challenge, str] = {}
 
     def text(self, url: str, accept: str = "*/*") -> tuple[bytes, http.client.HTTPMessage]:
-        """A short answer and its headers."""
+        """Return the body of a short response, and its headers. Raises `ToolchainError` if it cannot be read or is too long."""
 
         def read() -> tuple[bytes, http.client.HTTPMessage]:
             with self._open(url, accept=accept) as response:
@@ -114,30 +114,33 @@ class Web:
                 _check_length(url, len(body), _length(response))
                 return body, response.headers
 
-        return self._again(read)
+        return self._with_retries(read)
 
     def size(self, url: str) -> int | None:
-        """In bytes, as far as the server tells without sending it."""
+        """Return the size of a file in bytes, None if the server does not say it. Raises `StatusError` if there is no such file."""
         try:
-            with self._again(lambda: self._open(url, method="HEAD")) as response:
+            with self._with_retries(lambda: self._open(url, method="HEAD")) as response:
                 return _length(response)
         except StatusError as error:
             if error.status == 404:
                 raise
-            return None  # not every server knows this question
+            return None  # some servers do not support HEAD
 
     def save(self, url: str, target: Path, count: Callable[[int], None], stop: threading.Event) -> str:
-        """Into the file `target`; returns its SHA-256. `count` is called with each number of bytes, a negative one for what has to come again."""
+        """Download into the file `target`, and return its SHA-256. Raises `ToolchainError` if that fails, `StoppedError` after `stop`.
+
+        `count` is called with the number of each received bytes, and with a negative number if they must be received again.
+        """
 
         def write() -> str:
             digest, received = hashlib.sha256(), 0
             try:
                 with self._open(url) as response, target.open("wb") as file:
                     if response.headers.get_content_type() == "text/html":
-                        raise ToolchainError(f"{url} is a web page and no file; the network may want a log-in", FIX)
+                        raise ToolchainError(f"{url} is a web page, not a file; the network may require a login", FIX)
                     while piece := self._read(response, url, CHUNK):
                         if stop.is_set():
-                            raise StoppedError(f"{url} is not wanted any more")
+                            raise StoppedError(f"the download of {url} was cancelled")
                         file.write(piece)
                         digest.update(piece)
                         received += len(piece)
@@ -148,9 +151,9 @@ class Web:
                 raise
             return digest.hexdigest()
 
-        return self._again(write, stop)
+        return self._with_retries(write, stop)
 
-    def _again(self, attempt: Callable[[], Result], stop: threading.Event | None = None) -> Result:
+    def _with_retries(self, attempt: Callable[[], Result], stop: threading.Event | None = None) -> Result:
         stop = threading.Event() if stop is None else stop
         for number in range(1, self._limits.attempts):
             try:
@@ -160,30 +163,30 @@ class Web:
         try:
             return attempt()
         except _TransientError as error:
-            raise ToolchainError(f"{error}, {self._limits.attempts} times", FIX) from error
+            raise ToolchainError(f"{error} (in {self._limits.attempts} attempts)", FIX) from error
 
     def _open(self, url: str, method: str = "GET", accept: str = "*/*") -> http.client.HTTPResponse:
-        """The beginning of the answer, with a token where the server wants one."""
+        """Send the request, with a token if the server requires one; return the response, whose body is not read yet."""
         try:
-            return self._ask(url, method, accept, self._passwords.get(urlsplit(url).netloc))
+            return self._request(url, method, accept, self._passwords.get(urlsplit(url).netloc))
         except _UnauthorisedError as refusal:
             challenge = refusal.challenge
         known = self._tokens.get(challenge)
         if known is not None:
             try:
-                return self._ask(url, method, accept, f"Bearer {known}")
+                return self._request(url, method, accept, f"Bearer {known}")
             except _UnauthorisedError:
-                pass  # too old
+                pass  # the token has expired
         self._tokens[challenge] = self._token(url, challenge)
         try:
-            return self._ask(url, method, accept, f"Bearer {self._tokens[challenge]}")
+            return self._request(url, method, accept, f"Bearer {self._tokens[challenge]}")
         except _UnauthorisedError as refusal:
             raise StatusError(url, 401, "Unauthorized, also with a token") from refusal
 
     def _token(self, url: str, challenge: Challenge) -> str:
-        """For anybody: no user, no password."""
+        """Return an anonymous token."""
         if urlsplit(url).scheme == "https" and urlsplit(challenge.realm).scheme != "https":
-            raise ToolchainError(f"{url} wants a token from an address without TLS", FIX)
+            raise ToolchainError(f"{url} requires a token from a URL without TLS", FIX)
         query = urlencode([pair for pair in (("service", challenge.service), ("scope", challenge.scope)) if pair[1]])
         address = f"{challenge.realm}?{query}"
         body, _ = self.text(address)
@@ -191,35 +194,37 @@ class Web:
             answer = json.loads(body)
             token = answer.get("token", answer.get("access_token"))
         except (ValueError, AttributeError) as error:
-            raise ToolchainError(f"{address} gives no token", FIX) from error
+            raise ToolchainError(f"{address} returned no token", FIX) from error
         if not isinstance(token, str) or not token.isascii() or not token.isprintable():
-            raise ToolchainError(f"{address} gives no token", FIX)
+            raise ToolchainError(f"{address} returned no token", FIX)
         return token
 
-    def _ask(self, url: str, method: str, accept: str, authorisation: str | None) -> http.client.HTTPResponse:
+    def _request(self, url: str, method: str, accept: str, authorisation: str | None) -> http.client.HTTPResponse:
         host = urlsplit(url).netloc
         if host in self._unreachable:
             raise self._unreachable[host]
         if urlsplit(url).scheme not in ("https", "http"):
-            raise ToolchainError(f"{url} is no address of a web server", FIX)
+            raise ToolchainError(f"{url} is not an HTTP URL", FIX)
         headers = {"Accept": accept, "User-Agent": "trainform"}
         request = urllib.request.Request(url, method=method, headers=headers)  # noqa: S310  (the scheme is checked)
         if authorisation is not None:
             request.add_unredirected_header("Authorization", authorisation)
         redirects = _Redirects(host)
         try:
-            response = self._in_time(request, redirects, host)
+            response = self._open_within_limit(request, redirects, host)
         except urllib.error.HTTPError as error:
             self._answering.add(host)
-            with error:  # it holds the connection
+            with error:  # to close its connection
                 raise _refusal(url, error) from None
         except (OSError, http.client.HTTPException, ValueError) as error:
             raise self._failure(host, redirects.host, error) from error
         self._answering.add(host)
         return response
 
-    def _in_time(self, request: urllib.request.Request, redirects: _Redirects, host: str) -> http.client.HTTPResponse:
-        """In a thread, because a name lookup cannot be given a time limit."""
+    def _open_within_limit(
+        self, request: urllib.request.Request, redirects: _Redirects, host: str
+    ) -> http.client.HTTPResponse:
+        """Send the request in a thread, because a name lookup has no time limit of its own."""
         seconds = self._limits.stall if host in self._answering else self._limits.first_answer
         opener = urllib.request.build_opener(redirects, self._tls)
         answers: list[http.client.HTTPResponse] = []
@@ -252,7 +257,7 @@ class Web:
         raise TimeoutError(f"no answer within {seconds:g} s")
 
     def _failure(self, host: str, asked: str, error: Exception) -> Exception:
-        """Before any answer. A host that has answered in this run may do so again; any other is given up at once, for all its files."""
+        """Return the error for a request without a response. Only a host that has answered in this run is tried again."""
         cause = error.reason if isinstance(error, urllib.error.URLError) else error
         reason = cause.strerror if isinstance(cause, OSError) and cause.strerror else str(cause)
         message = f"{asked}: {reason}"
@@ -265,7 +270,7 @@ class Web:
         try:
             return response.read(size)
         except TimeoutError as error:
-            raise _TransientError(f"{url}: nothing more within {self._limits.stall:g} s") from error
+            raise _TransientError(f"{url}: no more data within {self._limits.stall:g} s") from error
         except (OSError, http.client.HTTPException) as error:
             raise _TransientError(f"{url}: {error}") from error
 

@@ -1,7 +1,8 @@
-"""Stands where kubectl would, and knows `kubectl exec`: it passes the words on to the relay beside it.
+"""Takes the place of kubectl, and knows `kubectl exec`: it passes the command line on to the relay of its pod.
 
-This file alone is the program: it needs the standard library of any Python 3 and nothing of trainform. Its first argument is
-the relay's socket. Its output, exit code and messages are those of kubectl. Standard input is not passed on, as by kubectl without `--stdin`.
+This file alone is the program: it needs the standard library of any Python 3 and nothing of trainform. Its first
+argument is the relay's socket. Its output, exit code and messages are those of kubectl. Standard input is not passed
+on, as by kubectl without `--stdin`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ USAGE = "it knows `kubectl exec POD [--namespace NAMESPACE] [--container CONTAIN
 
 
 def parsed(words: list[str]) -> dict[str, object]:
-    """The request: `pod` and `command`, and what of `container` and `namespace` is said. SystemExit with what it does not know."""
+    """The request: `pod` and `command`, and `container` and `namespace` where they are given. SystemExit for words that
+    it does not know."""
     if words[:1] != ["exec"]:
         raise SystemExit(
             f"error: kubectl {' '.join(words[:1])}: a rehearsal has no API server but this stand-in; {USAGE}"
@@ -38,7 +40,7 @@ def parsed(words: list[str]) -> dict[str, object]:
 
 
 def main(path: str, words: list[str]) -> int:
-    """Ask the relay at this path, and write what comes back; the exit code of the command."""
+    """Send the request to the relay at this path, write the command's output, and return its exit code."""
     request = parsed(words)
     with socket.socket(socket.AF_UNIX) as relay:
         try:

@@ -1,4 +1,4 @@
-"""In a stage, the init container that brings kubectl becomes the relay."""
+"""Replaces the init container that brings kubectl by the relay to this rehearsal."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from typing import Any
 
 from trainform.plan.model import Agent
 from trainform.rehearsal.kubexec import client, relay
-from trainform.rehearsal.stage import Stage, init_containers, short_name
+from trainform.rehearsal.workload import Workload, init_containers, short_name
 
 
-def with_relays(stage: Stage) -> Stage:
-    """The stage with a relay in each pod that gets kubectl from its operator; its notes say so."""
-    agent = stage.agent
+def with_relays(workload: Workload) -> Workload:
+    """The workload with a relay in each pod that gets kubectl from its operator, and a note for each of these pods."""
+    agent = workload.agent
     if agent is None:
-        return stage
-    calling = [pod for pod in stage.pods if any(each["name"] == agent.delivery for each in init_containers(pod))]
+        return workload
+    calling = [pod for pod in workload.pods if any(each["name"] == agent.delivery for each in init_containers(pod))]
     return dataclasses.replace(
-        stage,
-        pods=tuple(_with_relay(pod, agent) if pod in calling else pod for pod in stage.pods),
-        notes=(*stage.notes, *(_told(pod, agent) for pod in calling)),
+        workload,
+        pods=tuple(_with_relay(pod, agent) if pod in calling else pod for pod in workload.pods),
+        notes=(*workload.notes, *(_relay_note(pod, agent) for pod in calling)),
     )
 
 
 def _with_relay(pod: dict[str, Any], agent: Agent) -> dict[str, Any]:
-    """In the image of the pod's own program, since that has to run the stand-in too."""
+    """The pod with the relay, in the image of the pod's own program, because that image has to run the stand-in too."""
     changed = copy.deepcopy(pod)
     program, stand_in = (Path(str(module.__file__)).read_text(encoding="utf-8") for module in (relay, client))
     for container in init_containers(changed):
@@ -38,7 +38,7 @@ def _with_relay(pod: dict[str, Any], agent: Agent) -> dict[str, Any]:
     return changed
 
 
-def _told(pod: dict[str, Any], agent: Agent) -> str:
+def _relay_note(pod: dict[str, Any], agent: Agent) -> str:
     return (
         f"{short_name(pod)}: `kubectl exec` reaches the pods of this rehearsal by a stand-in at {agent.client}, which needs `python3` in the "
         f"image; the pod starts when those in {agent.hostfile} run, for which nothing waits in the cluster"

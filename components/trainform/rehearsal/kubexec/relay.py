@@ -1,9 +1,10 @@
-"""Runs beside the pod that calls kubectl, in the place of the init container that brings it: passes requests on to the rehearsal.
+"""Runs in the pod that calls kubectl, in the place of the init container that brings it, and passes requests on to the
+rehearsal.
 
-This file alone is the program (`python3 -c`): it needs the standard library of any Python 3 and nothing of trainform. Its arguments are
-the path of kubectl, that of the hostfile, and the text of the stand-in. Both ways, a line of JSON is a message. From standard input:
-answers, with the number of the request in `to`. To standard output: first the hosts of the hostfile, then requests, numbered in `from`.
-It ends with its standard input.
+This file alone is the program (`python3 -c`): it needs the standard library of any Python 3 and nothing of trainform.
+Its arguments are the path of kubectl, that of the hostfile, and the text of the stand-in. Both ways, a line of JSON is
+a message. From standard input: answers, with the number of the request in `to`. To standard output: first the hosts of
+the hostfile, then requests, numbered in `from`. It ends with its standard input.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def _say(message: dict[str, object]) -> None:
 
 
 def _deliver(kubectl: Path, text: str, path: Path) -> None:
-    """The stand-in: isolated from the variables of whoever calls it, which may be those of another Python."""
+    """Write the stand-in. It ignores the caller's variables, which may be meant for another Python."""
     program = kubectl.with_name(kubectl.name + ".py")
     program.write_text(text, encoding="utf-8")
     kubectl.write_text(STUB.format(program=program, socket=path), encoding="utf-8")

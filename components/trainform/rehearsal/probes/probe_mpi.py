@@ -1,7 +1,8 @@
-"""Takes the place of a program under `mpirun`: checks rank, world size and processes per node, and all-reduces through Open MPI.
+"""Takes the place of a program under `mpirun`: checks rank, world size and processes per node, and all-reduces through
+Open MPI.
 
-The MPI library is called without mpi4py, which images of C and Fortran programs do not have. Exit code 0, or 1 and one line that says
-which variable or host is wrong. Open MPI 4 and 5.
+The MPI library is called without mpi4py, which images of C and Fortran programs do not have. Exit code 0, or 1 and one
+line that says which variable or host is wrong. Open MPI 4 and 5.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ LONGEST_MEMBER = 512  # bytes of a process' own words in the gathering
 
 
 def read_member(environ: Mapping[str, str], expected: world.Expected) -> world.Member:
-    """Who this process is, by Open MPI's variables."""
+    """This process, as Open MPI's variables describe it."""
     if RANK not in environ:
         raise world.ProbeError(
             f"{RANK} is not set on {expected.name}: this process was not started by Open MPI's mpirun"
@@ -36,7 +37,8 @@ def read_member(environ: Mapping[str, str], expected: world.Expected) -> world.M
 
 
 class OpenMpi:
-    """The few calls that a probe needs. MPI_COMM_WORLD and its like are addresses of objects in Open MPI's library."""
+    """The few calls that a probe needs. MPI_COMM_WORLD and similar names are addresses of objects in Open MPI's
+    library."""
 
     def __init__(self) -> None:
         self.library = _library()
@@ -44,7 +46,7 @@ class OpenMpi:
         self._check("MPI_Init", self.library.MPI_Init(None, None))
 
     def all_reduce(self, value: int) -> int:
-        """The sum over all processes."""
+        """The sum of this number over all processes."""
         sent, received = ctypes.c_int(value), ctypes.c_int(0)
         code = self.library.MPI_Allreduce(
             ctypes.byref(sent), ctypes.byref(received), 1,
@@ -54,7 +56,7 @@ class OpenMpi:
         return received.value
 
     def gather(self, words: bytes, size: int) -> list[bytes]:
-        """The words of every process, in each of them."""
+        """The texts of all processes, in every process."""
         sent = ctypes.create_string_buffer(words, LONGEST_MEMBER)
         received = ctypes.create_string_buffer(LONGEST_MEMBER * size)
         byte = self._handle("ompi_mpi_byte")
@@ -63,7 +65,7 @@ class OpenMpi:
         return [received.raw[at : at + LONGEST_MEMBER].rstrip(b"\0") for at in range(0, len(received), LONGEST_MEMBER)]
 
     def finish(self) -> None:
-        """mpirun takes a process for failed that ends without it."""
+        """Finish MPI. mpirun counts a process that ends without this call as failed."""
         self._check("MPI_Finalize", self.library.MPI_Finalize())
 
     def _handle(self, name: str) -> ctypes.c_void_p:
@@ -75,7 +77,8 @@ class OpenMpi:
 
 
 def _library() -> ctypes.CDLL:
-    """libmpi of the mpirun that started this process: an image may have several, and they do not understand each other."""
+    """The libmpi of the mpirun that started this process. An image may have several, and they cannot talk to each
+    other."""
     tried = []
     for place in (*_beside_launcher(), "libmpi.so.40", "libmpi.so"):
         try:
@@ -86,7 +89,7 @@ def _library() -> ctypes.CDLL:
 
 
 def _beside_launcher() -> list[str]:
-    """Paths of libmpi by the program that is this process' parent: mpirun, or its daemon on another node."""
+    """The possible paths of libmpi, from the parent of this process: mpirun, or its daemon on another node."""
     try:
         prefix = Path(f"/proc/{os.getppid()}/exe").resolve().parent.parent
     except OSError:
@@ -96,7 +99,7 @@ def _beside_launcher() -> list[str]:
 
 
 def main() -> None:
-    """Check what mpirun says, then form the world."""
+    """Check the variables of mpirun, then form the world."""
     expected = world.read_expected(os.environ)
     member = read_member(os.environ, expected)
     late = (

@@ -1,7 +1,9 @@
-"""Takes the place of a TensorFlow program: checks TF_CONFIG against the plan, starts a server per task and computes on all of them.
+"""Takes the place of a TensorFlow program: checks TF_CONFIG against the plan, starts a server per task and computes on
+all of them.
 
-The coordinator (chief, else worker 0) adds one number of every worker and parameter server over gRPC, waits until each worker has found
-every task, then lets the workers end. Parameter servers stay until the job is over, as real ones do. Exit code 0, or 1 and one line that says which task or address is wrong.
+The coordinator (chief, else worker 0) adds one number of every worker and parameter server over gRPC, waits until each
+worker has found every task, then lets the workers end. Parameter servers stay until the job is over, as real ones do.
+Exit code 0, or 1 and one line that says which task or address is wrong.
 """
 
 from __future__ import annotations
@@ -35,21 +37,22 @@ class Task:
 
     @property
     def name(self) -> str:
-        """`worker 1`."""
+        """The name of the task, such as `worker 1`."""
         return f"{self.kind} {self.index}"
 
     @property
     def coordinates(self) -> bool:
-        """Whether this task is the one that asks the others."""
+        """True if this task is the one that asks the others."""
         return (self.kind, self.index) == ("chief" if self.cluster.get("chief") else "worker", 0)
 
     def tasks(self) -> list[tuple[str, int, str]]:
-        """Every task of the cluster: type, index, address."""
+        """All tasks of the cluster, each with type, index and address."""
         return [(kind, index, address) for kind, all in self.cluster.items() for index, address in enumerate(all)]
 
 
 def read_task(environ: Mapping[str, str]) -> Task | None:
-    """This pod's task, None where the plan has a single replica and so no TF_CONFIG. ProbeError where the two do not fit."""
+    """This pod's task; None where the plan has a single replica, and so no TF_CONFIG. ProbeError where TF_CONFIG is not
+    as the plan expects."""
     planned: dict[str, int] = json.loads(environ.get("TRAINFORM_EXPECT_CLUSTER", "{}"))
     said = ", ".join(f"{count} {kind}" for kind, count in planned.items())
     if not environ.get("TF_CONFIG"):
@@ -88,7 +91,7 @@ def _problems(task: Task, planned: Mapping[str, int], environ: Mapping[str, str]
 
 
 def silent_tasks(task: Task) -> list[str]:
-    """Other tasks at whose address nobody answers, and why."""
+    """The other tasks that do not answer at their address, each with the reason."""
     found = []
     for kind, index, address in task.tasks():
         host, _, port = address.rpartition(":")
@@ -99,7 +102,8 @@ def silent_tasks(task: Task) -> list[str]:
 
 
 def wait_for_tasks(task: Task, deadline: float) -> None:
-    """Until every task answers; ProbeError with those that do not before the deadline (`time.monotonic`)."""
+    """Wait until every task answers; ProbeError with those that do not answer before the deadline
+    (`time.monotonic`)."""
     while True:
         silent = silent_tasks(task)
         if not silent:
@@ -112,7 +116,7 @@ def wait_for_tasks(task: Task, deadline: float) -> None:
 
 
 def join_cluster(task: Task, tf: Any) -> None:
-    """Start this task's server and do its part."""
+    """Start this task's server, and do this task's part."""
     timeout = world.read_timeout(os.environ)
     deadline = time.monotonic() + timeout
     one = tf.compat.v1.ConfigProto(intra_op_parallelism_threads=1, inter_op_parallelism_threads=2)
@@ -140,7 +144,8 @@ def join_cluster(task: Task, tf: Any) -> None:
 
 
 def _compute(task: Task, tf: Any, server: Any, config: Any) -> tuple[int, int]:
-    """Add one number per task, each made on its own device; then let the workers end. Found and expected sum."""
+    """Add a number of each task, made on its own device, and then let the workers end. The found and the expected
+    sum."""
     tasks = task.tasks()
     with tf.Graph().as_default():
         numbers, found_all, may_end = [], [], []
@@ -164,8 +169,8 @@ def _compute(task: Task, tf: Any, server: Any, config: Any) -> tuple[int, int]:
 
 
 def _wait_for_end(task: Task, tf: Any, server: Any, config: Any) -> None:
-    """Tell the coordinator that this task has found every other, and wait for its word. The session looks at this task alone: the
-    coordinator may be gone when it closes."""
+    """Report to the coordinator that this task has found every other one, and wait for its answer. The session watches
+    this task alone, because the coordinator may have ended when the session closes."""
     alone = tf.compat.v1.ConfigProto(device_filters=[f"/job:{task.kind}/task:{task.index}"])
     alone.MergeFrom(config)
     with tf.Graph().as_default():
@@ -183,7 +188,7 @@ def _word(tf: Any, kind: str, index: int, name: str) -> Any:
 
 
 def main() -> None:
-    """Check, then join."""
+    """Check this task, then join the cluster."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")  # seconds of searching for what a rehearsal does not have
     task = read_task(os.environ)

@@ -1,6 +1,7 @@
 """Takes the place of a PyTorch training script: checks rank and world size, forms the world with gloo, and all-reduces.
 
-`python probe_torch.py --with torch|accelerate|deepspeed`. Exit code 0, or 1 and one line that says which variable or host is wrong.
+`python probe_torch.py --with torch|accelerate|deepspeed`. Exit code 0, or 1 and one line that says which variable or
+host is wrong.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ LOCAL_SIZES = ("LOCAL_WORLD_SIZE", "LOCAL_SIZE")  # torchrun and accelerate, dee
 
 
 def read_member(environ: Mapping[str, str], expected: world.Expected) -> world.Member:
-    """Who this process is, by the launcher's variables."""
+    """This process, as the launcher's variables describe it."""
     rank, size = world.number(environ, "RANK"), world.number(environ, "WORLD_SIZE")
     if not 0 <= rank < size:
         raise world.ProbeError(f"RANK is {rank} on {expected.name}, outside of WORLD_SIZE {size}")
@@ -41,15 +42,17 @@ def read_member(environ: Mapping[str, str], expected: world.Expected) -> world.M
 
 
 class RollCall:
-    """Every process signs in at the store of rank 0, or of its agent, before a collective can block; rank 0 judges, all hear it.
+    """Every process signs in at the store of rank 0, or of its agent, before a collective can block. Rank 0 judges the
+    world, and all processes get the result.
 
-    torch.distributed itself only says that a time has run out."""
+    torch.distributed itself only reports that a time is over."""
 
     def __init__(self, store: Any, member: world.Member, expected: world.Expected) -> None:
         self.store, self.member, self.expected = store, member, expected
 
     def run(self, deadline: float) -> None:
-        """ProbeError with the world's problem, the same in every process. deadline: as of `time.monotonic`."""
+        """Wait for all processes; ProbeError with the world's problem, the same in every process. deadline: a time of
+        `time.monotonic`."""
         self._sign_in()
         if self.member.rank == 0:
             self.store.set("verdict", json.dumps(self._judge(deadline)))
@@ -62,7 +65,7 @@ class RollCall:
             raise world.ProbeError(verdict)
 
     def members(self) -> list[world.Member]:
-        """Who has signed in so far, in order of arrival."""
+        """The processes that have signed in so far, in order of arrival."""
         places = range(1, self.store.add("joined", 0) + 1)
         return [world.Member(**json.loads(self.store.get(f"member/{place}"))) for place in places]
 
@@ -71,8 +74,9 @@ class RollCall:
         self.store.set(f"member/{place}", json.dumps(vars(self.member)))
 
     def _judge(self, deadline: float) -> str | None:
-        """Rank 0 alone: what is wrong, None if nothing is. Not more than the plan's processes can come; it waits for them all even
-        where it sees at once what is wrong: who comes later would find nobody, and say that instead."""
+        """The problem of the world, None if there is none; only rank 0 calls this. It waits for all processes of the
+        plan even where it sees a problem at once: a process that arrives later would find no store, and report that
+        instead."""
         size = self.member.world
         awaited = size if self.expected.processes is None else min(size, self.expected.processes)
         while self.store.add("joined", 0) < awaited and time.monotonic() < deadline:
@@ -101,14 +105,15 @@ class RollCall:
         return verdict
 
     def let_all_come(self, where: str, count: int) -> None:
-        """The store may live in this process, or in another that ends with it: end after the others."""
+        """End after the other processes, because the store may be in this process or in one that ends with it."""
         end = time.monotonic() + LINGER
         while self.store.add(where, 0) < count and time.monotonic() < end:
             time.sleep(0.05)
 
 
 def open_store(member: world.Member, expected: world.Expected, deadline: float) -> Any:
-    """A store for the roll call: rank 0's at MASTER_ADDR:MASTER_PORT, or the agent's where torchrun says that there is one."""
+    """The store at which the processes sign in: rank 0's at MASTER_ADDR:MASTER_PORT, or the agent's where torchrun has
+    one."""
     dist = import_module("torch.distributed")
 
     agent = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
@@ -133,7 +138,7 @@ def open_store(member: world.Member, expected: world.Expected, deadline: float) 
 
 
 def _not_ours(host: str, port: int, deadline: float) -> str | None:
-    """Why rank 0 cannot serve at its address, None where it can."""
+    """The reason why rank 0 cannot serve at its address; None where it can."""
     address, reason = world.resolve(host)
     while address is None and time.monotonic() < deadline:
         time.sleep(0.5)
@@ -202,7 +207,8 @@ FRAMEWORKS: dict[str, Callable[[world.Member, float], AllReduce]] = {
 
 
 def check_sum(member: world.Member, all_reduce: AllReduce) -> tuple[int, int]:
-    """Sum of all ranks, found and expected. ProbeError where they differ, or where a rank takes part twice or not at all."""
+    """The sum of all ranks, found and expected. ProbeError where they differ, or where a rank takes part twice or not
+    at all."""
     torch = import_module("torch")
 
     # first the rank itself, then a place for each rank that only its process fills
@@ -218,7 +224,7 @@ def check_sum(member: world.Member, all_reduce: AllReduce) -> tuple[int, int]:
 
 
 def main(framework: str) -> None:
-    """Form the world as this framework's users do."""
+    """Form the world in the way of this framework's users."""
     world.mark_start(os.environ)
     expected = world.read_expected(os.environ)
     member = read_member(os.environ, expected)

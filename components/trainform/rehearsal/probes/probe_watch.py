@@ -1,7 +1,8 @@
-"""Starts a pod's own command and says who is missing where the launcher never gets as far as the probe.
+"""Starts a pod's own command, and names the nodes that are missing where the launcher never starts the probe.
 
-`python probe_watch.py COMMAND ARG...`. The agents of torchrun and accelerate meet before they start any script, so a script cannot
-say who did not come: the agent would only tell of a time-out, after ten minutes. The exit code is the command's; 1 after the time-out.
+`python probe_watch.py COMMAND ARG...`. The agents of torchrun and accelerate meet before they start any script, so a
+script cannot say who did not come: the agent would only tell of a time-out, after ten minutes. The exit code is the
+command's; 1 after the time-out.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ OWN_PORTS = ("TRAINFORM_RENDEZVOUS_PORT", "MASTER_PORT")
 
 
 def main(command: list[str]) -> int:
-    """Run the command; its exit code as a shell gives it."""
+    """Run the command, and return its exit code as a shell does."""
     with tempfile.TemporaryDirectory() as folder:
         started = Path(folder) / "started"
         child = start(command, {**os.environ, world.STARTED: str(started)})
@@ -48,7 +49,8 @@ def main(command: list[str]) -> int:
 
 
 def start(command: list[str], environ: dict[str, str]) -> subprocess.Popen[bytes]:
-    """The command in a group of its own, which hears what this process is told. The handlers stand first: a signal may come at once."""
+    """Start the command in a process group of its own, and pass signals on to it. The handlers are set first, because a
+    signal may come at once."""
     early: list[int] = []
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda number, frame: early.append(number))
@@ -61,7 +63,8 @@ def start(command: list[str], environ: dict[str, str]) -> subprocess.Popen[bytes
 
 
 def diagnosis(expected: world.Expected, environ: Mapping[str, str]) -> str:
-    """Why the launchers did not meet, as far as this pod can see: the node of rank 0 sees who has connected to it."""
+    """Why the launchers did not meet, as far as this pod can see. The node of rank 0 sees which nodes have connected to
+    it."""
     late = f"the world did not form within {expected.timeout:g} s"
     first = expected.hosts[0]
     if expected.name == world.short(first):
@@ -93,14 +96,14 @@ def _at_rank_0(expected: world.Expected, port: int) -> str:
 
 
 def connected_to(sockets: str, port: int) -> set[str]:
-    """Addresses with a connection to a local port, from the text of /proc/net/tcp and tcp6."""
+    """The addresses with a connection to a local port, from the text of /proc/net/tcp and tcp6."""
     return {
         _address(remote) for local, remote, state in _rows(sockets) if state == ESTABLISHED and _port(local) == port
     }
 
 
 def listens(sockets: str, port: int) -> bool:
-    """Whether a program of this pod holds the port."""
+    """True if a program of this pod has opened the port."""
     return any(_port(local) == port for local, _, _ in _rows(sockets))
 
 
@@ -114,7 +117,8 @@ def _port(end: str) -> int:
 
 
 def _address(end: str) -> str:
-    """`0100007F:7530` is 127.0.0.1: words of four bytes, each in the machine's own order."""
+    """The address in such a text: `0100007F:7530` is 127.0.0.1. It consists of words of four bytes, each in the
+    machine's byte order."""
     digits = end.rpartition(":")[0]
     packed = b"".join(
         int(digits[start : start + 8], 16).to_bytes(4, sys.byteorder) for start in range(0, len(digits), 8)

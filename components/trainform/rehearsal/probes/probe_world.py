@@ -1,6 +1,8 @@
-"""What the plan says of the training world, and what is wrong with the one that formed. The other probes import it from their folder.
+"""The world that the plan expects, and the problems of the one that formed. The other probes import it from their
+folder.
 
-The probes run in the user's image: Python 3.8 or later, nothing but its standard library and the launcher's own framework.
+The probes run in the user's image: Python 3.8 or later, nothing but its standard library and the launcher's own
+framework.
 """
 
 from __future__ import annotations
@@ -27,13 +29,17 @@ STARTED = "TRAINFORM_PROBE_STARTED"
 
 
 class ProbeError(Exception):
-    """What is wrong, in one line."""
+    """A problem, in one line."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Expected:
-    """The plan's words. name: this pod. hosts: addresses of the nodes, in order of rank where the plan gives the ranks (`ordered`).
-    slots: processes on each node, by pod. processes: over all nodes, None in an elastic job, which `nodes` bounds. timeout: seconds."""
+    """The world that the plan expects.
+
+    name: this pod. hosts: the addresses of the nodes, in order of rank where the plan decides the ranks (`ordered`).
+    slots: the processes on each node, by pod. processes: the number over all nodes, None in an elastic job, whose
+    bounds are in `nodes`. timeout: the seconds in which the world has to form.
+    """
 
     name: str
     hosts: tuple[str, ...]
@@ -44,7 +50,7 @@ class Expected:
     timeout: float
 
     def host_of(self, rank: int) -> str | None:
-        """Address of the node that holds the rank, None where the plan does not say."""
+        """The address of the node with this rank; None where the plan does not decide it."""
         first = 0
         for host in self.hosts if self.ordered else ():
             first += self.slots.get(short(host), 0)
@@ -55,7 +61,8 @@ class Expected:
 
 @dataclasses.dataclass(frozen=True)
 class Member:
-    """One process, as it sees itself. local_world: processes on its node, None where the launcher does not say."""
+    """One process, as it sees itself. local_world: the processes on its node, None where the launcher does not set
+    it."""
 
     host: str
     rank: int
@@ -65,7 +72,7 @@ class Member:
 
 
 def read_expected(environ: Mapping[str, str]) -> Expected:
-    """The expectations that the rehearsal put into the pod. ProbeError where there are none."""
+    """The expectations in the variables of this pod; ProbeError where there are none."""
     if "TRAINFORM_EXPECT_SLOTS" not in environ:
         raise ProbeError(
             f"TRAINFORM_EXPECT_SLOTS is not set on {socket.gethostname()}: the launcher did not hand on the pod's variables"
@@ -87,17 +94,17 @@ def read_expected(environ: Mapping[str, str]) -> Expected:
 
 
 def own_name(environ: Mapping[str, str]) -> str:
-    """Name of this pod; on the host network its hostname is the node's."""
+    """The name of this pod. On the host network its hostname is the node's."""
     return environ.get("TRAINFORM_EXPECT_NAME", socket.gethostname())
 
 
 def read_timeout(environ: Mapping[str, str]) -> float:
-    """Seconds within which the world must form."""
+    """The seconds in which the world has to form."""
     return float(environ.get("TRAINFORM_PROBE_TIMEOUT", DEFAULT_TIMEOUT))
 
 
 def number(environ: Mapping[str, str], name: str) -> int:
-    """A variable that must be a whole number."""
+    """The value of a variable that has to be a whole number; ProbeError where it is none."""
     if name not in environ:
         raise ProbeError(f"{name} is not set")
     try:
@@ -107,13 +114,13 @@ def number(environ: Mapping[str, str], name: str) -> int:
 
 
 def short(address: str) -> str:
-    """Name of the pod in an address."""
+    """The name of the pod in an address."""
     return address.split(".")[0]
 
 
 def world_problems(members: Sequence[Member], expected: Expected, size_variable: str) -> list[str]:
-    """What is wrong with a world of which every process has been heard. A wrong size comes first, with the hosts that explain it;
-    what only follows from wrong numbers of processes is left out."""
+    """The problems of a world whose processes have all signed in. A wrong size comes first, with the hosts that explain
+    it. Problems that only follow from a wrong number of processes are left out."""
     counts: dict[str, int] = {}
     for member in members:
         counts[member.host] = counts.get(member.host, 0) + 1
@@ -129,7 +136,7 @@ def world_problems(members: Sequence[Member], expected: Expected, size_variable:
 
 
 def rank_clashes(members: Sequence[Member], rank_variable: str) -> list[str]:
-    """Ranks that more than one process has, with their hosts."""
+    """The ranks that more than one process has, with their hosts."""
     hosts: dict[int, list[str]] = {}
     for member in members:
         hosts.setdefault(member.rank, []).append(member.host)
@@ -141,7 +148,7 @@ def rank_clashes(members: Sequence[Member], rank_variable: str) -> list[str]:
 
 
 def _count_problems(counts: Mapping[str, int], expected: Expected) -> list[str]:
-    """Hosts with another number of processes than the plan's. In an elastic job a host may be out of the world."""
+    """The hosts with another number of processes than in the plan. In an elastic job, hosts may be missing."""
     problems = []
     for host in [*expected.slots, *sorted(counts.keys() - expected.slots.keys())]:
         found, said = counts.get(host, 0), expected.slots.get(host)
@@ -190,7 +197,7 @@ def _order_problems(members: Sequence[Member], expected: Expected) -> list[str]:
 
 
 def in_one_line(problems: Sequence[str]) -> str | None:
-    """The first few and how many more there are, None where nothing is wrong."""
+    """The first few problems and the number of the others; None where there is no problem."""
     if not problems:
         return None
     more = len(problems) - MOST_TOLD
@@ -198,7 +205,7 @@ def in_one_line(problems: Sequence[str]) -> str | None:
 
 
 def missing_ranks(joined: Sequence[int], world: int, expected: Expected) -> str:
-    """Who did not join, by rank, with what can be seen of their hosts from here."""
+    """The processes that did not join, by rank, each with what this pod can see of its host."""
     words = []
     for rank in sorted(set(range(world)) - set(joined)):
         host = expected.host_of(rank)
@@ -207,13 +214,13 @@ def missing_ranks(joined: Sequence[int], world: int, expected: Expected) -> str:
 
 
 def why_absent(host: str) -> str:
-    """What can be said of a host that did not join: no name, or a name and no word from it."""
+    """Why a host did not join, as far as this pod can see: its name does not resolve, or it did not answer."""
     address, reason = resolve(host)
     return reason if address is None else f"{address} did not join"
 
 
 def resolve(host: str) -> tuple[str | None, str]:
-    """The address of a name, or None and what is wrong with the name."""
+    """The address of a name, or None and the problem with the name."""
     try:
         return str(socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)[0][4][0]), ""
     except OSError:
@@ -221,7 +228,7 @@ def resolve(host: str) -> tuple[str | None, str]:
 
 
 def why_silent(host: str, port: int) -> str | None:
-    """Why nobody answers at an address, None where somebody does."""
+    """The reason why nothing answers at an address; None where something does."""
     address, reason = resolve(host)
     if address is None:
         return reason
@@ -235,7 +242,8 @@ def why_silent(host: str, port: int) -> str | None:
 
 
 def wait_for(host: str, port: int, deadline: float) -> str | None:
-    """Wait until somebody answers; why not, where nobody did before the deadline (`time.monotonic`)."""
+    """Wait until something answers at the address; the reason where nothing did before the deadline (`time.monotonic`),
+    else None."""
     while True:
         reason = why_silent(host, port)
         if reason is None or time.monotonic() >= deadline:
@@ -244,20 +252,20 @@ def wait_for(host: str, port: int, deadline: float) -> str | None:
 
 
 def say(text: str) -> None:
-    """One line of the probe's; in one piece, since all processes of a pod share its output."""
+    """Print one line of the probe, in one piece, because all processes of a pod share its output."""
     sys.stdout.write(f"probe: {' '.join(text.split())}\n")
     sys.stdout.flush()
 
 
 def fail(text: str) -> NoReturn:
-    """Say what is wrong and end, whatever other threads hang in."""
+    """Print the problem and end the process, also where other threads hang."""
     say(text)
     sys.stderr.flush()
     os._exit(1)
 
 
 def run(main: Callable[[], Result]) -> Result:
-    """A probe's work; whatever goes wrong becomes one line. A framework's traceback says less."""
+    """Run a probe. Every error becomes one line, which says more than a framework's traceback."""
     try:
         return main()
     except ProbeError as error:
@@ -268,7 +276,7 @@ def run(main: Callable[[], Result]) -> Result:
 
 
 def fail_after(seconds: float, text: str) -> threading.Timer:
-    """End with this line unless the timer is cancelled: calls into frameworks may block for as long as they like."""
+    """End with this line unless the timer is cancelled, because calls into frameworks may block without a limit."""
     timer = threading.Timer(seconds, fail, (text,))
     timer.daemon = True
     timer.start()
@@ -276,7 +284,7 @@ def fail_after(seconds: float, text: str) -> threading.Timer:
 
 
 def mark_start(environ: Mapping[str, str]) -> None:
-    """Tell `probe_watch`, where it runs, that the launcher got as far as this program."""
+    """Report to `probe_watch`, where it runs, that the launcher has started this program."""
     if STARTED in environ:
         try:
             Path(environ[STARTED]).touch()
@@ -285,10 +293,10 @@ def mark_start(environ: Mapping[str, str]) -> None:
 
 
 def processes(count: int) -> str:
-    """`1 process`, `3 processes`, `no process`."""
+    """A number of processes in words: `1 process`, `3 processes`, `no process`."""
     return "no process" if count == 0 else f"{count} process{'' if count == 1 else 'es'}"
 
 
 def nodes(count: int) -> str:
-    """`1 node`, `3 nodes`."""
+    """A number of nodes in words: `1 node`, `3 nodes`."""
     return f"{count} node{'' if count == 1 else 's'}"

@@ -1,9 +1,25 @@
-"""Add-ons: other operators in the sandbox, real as the rest of it and only for those who ask for them by name."""
+"""Add-ons: other operators that a sandbox can run, each only if the user names it."""
 
 from __future__ import annotations
 
-from trainform.sandbox.addons.installation import Installed
+from trainform.sandbox.addons.installation import InstalledAddOn
 from trainform.sandbox.addons.model import AddOn
-from trainform.sandbox.addons.table import ADDONS, chosen_addons, installed, parts_of, together, with_needed
+from trainform.sandbox.addons.table import (
+    ADDONS,
+    chosen_addons,
+    in_table_order,
+    installed_addons,
+    required_parts,
+    with_dependencies,
+)
 
-__all__ = ["ADDONS", "AddOn", "Installed", "chosen_addons", "installed", "parts_of", "together", "with_needed"]
+__all__ = [
+    "ADDONS",
+    "AddOn",
+    "InstalledAddOn",
+    "chosen_addons",
+    "in_table_order",
+    "installed_addons",
+    "required_parts",
+    "with_dependencies",
+]

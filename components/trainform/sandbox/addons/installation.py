@@ -1,7 +1,6 @@
-"""What an add-on finds in the cluster when it starts: CRDs, objects that it insists on, and its webhooks.
+"""The installation of an add-on: its CRDs, the objects that it requires, and its webhooks.
 
-CRDs and the rules of the webhooks are those that its own module ships. Only the way to the webhooks is ours: an address on
-loopback where the module's installation names a Service.
+CRDs and webhook rules come from the add-on's own module. Only the address of the webhooks differs: loopback instead of a Service.
 """
 
 from __future__ import annotations
@@ -30,35 +29,35 @@ _ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 
 
 @dataclasses.dataclass(frozen=True)
-class Installed:
-    """An add-on whose part is built."""
+class InstalledAddOn:
+    """An add-on whose executable is built."""
 
     addon: AddOn
     part: BuiltPart
 
     @property
     def program(self) -> Program:
-        """What runs."""
+        """The add-on's component and its executable."""
         return Program(self.addon.component, self.part.binary(self.addon.component.binary))
 
     @property
     def crds(self) -> tuple[Path, ...]:
-        """The files of its CRDs."""
+        """The files with its CRDs."""
         return self.part.files(f"{self.addon.name}-crds")
 
     @property
     def webhook_manifests(self) -> tuple[Path, ...]:
-        """The files that say its webhooks."""
+        """The files with its webhook configurations."""
         return self.part.files(f"{self.addon.name}-webhooks")
 
     def configure(self, context: Context) -> None:
-        """Write the file that its arguments name. JSON is YAML."""
+        """Write the configuration file that its arguments name, as JSON, which is also YAML."""
         if self.addon.configuration is not None:
             content = json.dumps(self.addon.configuration(context), indent=2)
             write_private(config_file(context.layout, self.addon.name), content.encode())
 
     def prepare(self, api: Api, ports: Mapping[str, int], certificates: WebhookCertificates) -> None:
-        """Make what it expects to find, after its CRDs."""
+        """Create the objects that the add-on requires, after its CRDs: its own objects, conversions, and webhooks."""
         for path, manifest in self.addon.objects(certificates).items():
             api.apply(path, manifest)
         port = ports[self.addon.ports[0]]
@@ -71,7 +70,7 @@ class Installed:
                     api.apply(f"{_ADMISSION}/{kind}s/{name}", manifest)
 
     def readiness(self, api: Api, ports: Mapping[str, int]) -> Condition:
-        """When it works."""
+        """Return the condition that is met when the add-on works."""
         addon = self.addon
         return Condition(f"the add-on {addon.name} answers", addon.component.name, lambda: addon.ready(api, ports))
 
@@ -79,7 +78,7 @@ class Installed:
 def webhook_configurations(
     webhooks: Webhooks, manifests: str, port: int, certificates: WebhookCertificates
 ) -> Iterator[dict[str, Any]]:
-    """The configurations in a module's manifests, with what the sandbox serves of them called on loopback."""
+    """Yield the configurations of a module's manifests with an address on loopback, without webhooks that the sandbox does not serve."""
     for document in yaml.safe_load_all(manifests):
         if document is None:
             continue

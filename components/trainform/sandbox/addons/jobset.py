@@ -1,17 +1,24 @@
-"""JobSet: its controller, which Trainer builds upon, with the webhooks that set its defaults."""
+"""JobSet (jobset.x-k8s.io/v1alpha2), which Trainer uses: its controller and its webhooks."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from trainform.sandbox.addons.model import AddOn, Webhooks, admits, configuration, health, reads_file
+from trainform.sandbox.addons.model import (
+    AddOn,
+    Webhooks,
+    config_file_arguments,
+    configuration,
+    health_port,
+    webhooks_admit,
+)
 from trainform.sandbox.certificates import WebhookCertificates
 from trainform.sandbox.components import LAST_WAVE, Component, Context
 from trainform.toolchain.addons import TRAINER
 
 NAME = "jobset-controller-manager"
-HEALTH = health(NAME)
-# Its webhooks for pods are for pods of JobSets alone.
+HEALTH = health_port(NAME)
+# The webhooks for pods are called for pods of JobSets only.
 _PODS = {"matchExpressions": [{"key": "jobset.sigs.k8s.io/jobset-name", "operator": "Exists"}]}
 _POD = {"spec": {"containers": [{"name": "probe", "image": "probe"}]}}
 _PROBE = {
@@ -33,10 +40,10 @@ def _configuration(context: Context) -> dict[str, Any]:
 JOBSET = AddOn(
     name="jobset",
     part=TRAINER,
-    component=Component(NAME, "jobset", LAST_WAVE, reads_file("jobset"), NAME),
+    component=Component(NAME, "jobset", LAST_WAVE, config_file_arguments("jobset"), NAME),
     ports=(NAME, HEALTH),
     needs=("kube-scheduler",),
-    ready=admits("/apis/jobset.x-k8s.io/v1alpha2/namespaces/default/jobsets", _PROBE),
+    ready=webhooks_admit("/apis/jobset.x-k8s.io/v1alpha2/namespaces/default/jobsets", _PROBE),
     webhooks=Webhooks(
         names={
             "MutatingWebhookConfiguration": "jobset-mutating-webhook-configuration",

@@ -1,4 +1,4 @@
-"""KubeDL (training.kubedl.io/v1alpha1): its jobs, with Volcano's gangs. It has no webhooks."""
+"""KubeDL (training.kubedl.io/v1alpha1): jobs with gang scheduling by Volcano. It has no webhooks."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ NAME = "kubedl"
 
 
 def _arguments(context: Context) -> list[str]:
-    # Every kind that the API server knows. With all of them it waits for one of OpenKruise, and ends after two minutes (0.5).
+    # auto: every kind that the API server serves. With all kinds KubeDL (0.5) waits for a CRD of OpenKruise, and ends after two minutes.
     arguments = ["--enable-leader-election=false", "--workloads=auto", "--gang-scheduler-name=volcano"]
-    # Its job queue ends the process: the API server refuses the status of a waiting job (a map that is null), and the job's first
-    # change then finds nobody to tell (0.5).
+    # KubeDL's job queue makes the process crash (0.5): the API server refuses the status of a waiting job (a map that is null), and the
+    # first change of the job then has no receiver.
     arguments += ["--feature-gates=JobCoordinator=false"]
     arguments += [f"--controller-metrics-addr={LOOPBACK}:{context.ports[NAME]}"]
-    # Its second server for the same numbers listens on every interface; with no port it says so in the log and goes on (0.5).
+    # A second server for the same metrics would listen on all interfaces; without a port KubeDL (0.5) logs an error and continues.
     return [*arguments, "--metrics-addr=-1"]
 
 
 def _environment(context: Context) -> dict[str, str]:
-    # It asks the API server before it reads its options.
+    # KubeDL connects to the API server before it reads its options.
     return {"KUBECONFIG": str(context.layout.kubeconfig)}
 
 

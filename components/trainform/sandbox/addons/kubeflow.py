@@ -1,16 +1,16 @@
-"""The training operator (kubeflow.org/v1): PyTorchJob, TFJob and MPIJob, with Volcano's gangs."""
+"""The training operator (kubeflow.org/v1): PyTorchJob, TFJob and MPIJob with gang scheduling by Volcano."""
 
 from __future__ import annotations
 
-from trainform.sandbox.addons.model import AddOn, Webhooks, admits, health
+from trainform.sandbox.addons.model import AddOn, Webhooks, health_port, webhooks_admit
 from trainform.sandbox.certificates import WebhookCertificates
 from trainform.sandbox.components import LAST_WAVE, Component, Context
 from trainform.sandbox.ports import LOOPBACK
 from trainform.toolchain.addons import TRAINING_OPERATOR
 
 NAME = "training-operator"
-HEALTH = health(NAME)
-# In this order: MPIJob has no webhook (1.9), and who can make the last one can make them all.
+HEALTH = health_port(NAME)
+# TFJob last: MPIJob has no webhook (1.9), and when the webhook of the last kind answers, all answer.
 KINDS = ("mpijob", "pytorchjob", "tfjob")
 _CONTAINER = {"name": "tensorflow", "image": "probe"}
 _PROBE = {
@@ -33,7 +33,7 @@ KUBEFLOW = AddOn(
     part=TRAINING_OPERATOR,
     component=Component(NAME, "training-operator", LAST_WAVE, _arguments, NAME),
     ports=(NAME, HEALTH),
-    ready=admits("/apis/kubeflow.org/v1/namespaces/default/tfjobs", _PROBE),
+    ready=webhooks_admit("/apis/kubeflow.org/v1/namespaces/default/tfjobs", _PROBE),
     webhooks=Webhooks(
         names={"ValidatingWebhookConfiguration": "validator.training-operator.kubeflow.org"},
         resources=frozenset({"pytorchjobs", "tfjobs"}),

@@ -1,17 +1,25 @@
-"""Kueue: admits Jobs, JobSets and TrainJobs that name a queue. Pods and everything made of single pods are left alone."""
+"""Kueue: admits Jobs, JobSets and TrainJobs that name a queue. It does not manage single pods."""
 
 from __future__ import annotations
 
 import base64
 from typing import Any
 
-from trainform.sandbox.addons.model import AddOn, Manifest, Webhooks, admits, configuration, health, reads_file
+from trainform.sandbox.addons.model import (
+    AddOn,
+    Manifest,
+    Webhooks,
+    config_file_arguments,
+    configuration,
+    health_port,
+    webhooks_admit,
+)
 from trainform.sandbox.certificates import WebhookCertificates
 from trainform.sandbox.components import LAST_WAVE, Component, Context
 from trainform.toolchain.addons import KUEUE as PART
 
 NAME = "kueue-controller-manager"
-HEALTH = health(NAME)
+HEALTH = health_port(NAME)
 NAMESPACE = "kueue-system"
 CERTIFICATES = "kueue-webhook-server-cert"
 FRAMEWORKS = ("batch/job", "jobset.x-k8s.io/jobset", "trainer.kubeflow.org/trainjob")
@@ -24,9 +32,9 @@ def _configuration(context: Context) -> dict[str, Any]:
         **configuration("config.kueue.x-k8s.io/v1beta2", context, NAME, certificates),
         "namespace": NAMESPACE,
         "leaderElection": {"leaderElect": False},
-        # Without it Kueue (0.19) wants files below /etc; with it it takes the certificates that it finds in its Secret.
+        # If it is disabled, Kueue (0.19) reads files below /etc; if it is enabled, it uses the certificates of its Secret.
         "internalCertManagement": {"enable": True, "webhookSecretName": CERTIFICATES},
-        # It serves its API of pending workloads on all interfaces, and wants to write certificates below the root folder.
+        # Its API of pending workloads would listen on all interfaces, and would write certificates below the root folder.
         "featureGates": {"VisibilityOnDemand": False},
         "clientConnection": {"qps": 300, "burst": 500},
         "integrations": {"frameworks": list(FRAMEWORKS)},
@@ -56,10 +64,10 @@ def _objects(certificates: WebhookCertificates) -> dict[str, Manifest]:
 KUEUE = AddOn(
     name="kueue",
     part=PART,
-    component=Component(NAME, "kueue", LAST_WAVE, reads_file("kueue"), NAME),
+    component=Component(NAME, "kueue", LAST_WAVE, config_file_arguments("kueue"), NAME),
     ports=(NAME, HEALTH),
     needs=("kube-scheduler",),
-    ready=admits("/apis/kueue.x-k8s.io/v1beta2/resourceflavors", _PROBE),
+    ready=webhooks_admit("/apis/kueue.x-k8s.io/v1beta2/resourceflavors", _PROBE),
     webhooks=Webhooks(
         names={
             "MutatingWebhookConfiguration": "kueue-mutating-webhook-configuration",
@@ -71,7 +79,7 @@ KUEUE = AddOn(
     ),
     configuration=_configuration,
     objects=_objects,
-    # It waits until it has put its authority into the conversion of each of these.
+    # Kueue waits until it has set its certificate authority in the conversion of each of these CRDs.
     conversions=tuple(
         f"{plural}.kueue.x-k8s.io"
         for plural in ("clusterqueues", "cohorts", "localqueues", "multikueueclusters", "workloads")

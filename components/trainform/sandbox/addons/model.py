@@ -19,10 +19,10 @@ Manifest = Mapping[str, Any]
 
 @dataclasses.dataclass(frozen=True)
 class Webhooks:
-    """Which of the webhooks that the module's manifests name are registered, and how.
+    """Which webhooks of the module's manifests are registered, and how.
 
-    `names`: kind -> name of the configuration, as the project's own installation calls it. `resources`: those whose webhooks the
-    component serves. `selectors`: name of a webhook -> objects that it is called for, where the installation adds that.
+    `names`: kind -> name of the configuration in the project's own installation. `resources`: the resources whose webhooks the
+    component serves. `selectors`: name of a webhook -> its object selector, where the project's installation adds one.
     """
 
     names: Mapping[str, str]
@@ -36,10 +36,10 @@ def _no_objects(certificates: WebhookCertificates) -> dict[str, Manifest]:
 
 @dataclasses.dataclass(frozen=True)
 class AddOn:
-    """One operator: what it is built from, what the cluster must hold for it, the process, and when it is ready.
+    """One operator: what it is built from, the objects that it requires, its process, and when it is ready.
 
-    `needs`: add-ons that come with it. `configuration`: content of `config_file`. `objects`: path in the API -> object that
-    must be there before it starts. `conversions`: CRDs of which it serves several versions. `ready` is asked until it is true.
+    `needs`: add-ons that it depends on. `configuration`: the content of `config_file`. `objects`: API path -> object that must exist
+    before it starts. `conversions`: CRDs with several versions, which it converts. `ready` is called until it returns true.
     """
 
     name: str
@@ -54,26 +54,28 @@ class AddOn:
     conversions: tuple[str, ...] = ()
 
 
-def health(name: str) -> str:
-    """The name of the port where a component says that it lives."""
+def health_port(name: str) -> str:
+    """Return the name of a component's port for health checks."""
     return f"{name}-health"
 
 
 def configuration(api_version: str, context: Context, name: str, certificates: Path | None = None) -> dict[str, Any]:
-    """What the controllers that read a file call alike: health and webhooks on loopback, no metrics. `certificates`: folder of those that
-    its webhooks show."""
+    """Return the settings that all controllers with a configuration file share: health and webhooks on loopback, no metrics.
+
+    `certificates`: the folder of the webhooks' certificates.
+    """
     folder = {} if certificates is None else {"certDir": str(certificates)}
     return {
         "apiVersion": api_version,
         "kind": "Configuration",
-        "health": {"healthProbeBindAddress": f"{LOOPBACK}:{context.ports[health(name)]}"},
+        "health": {"healthProbeBindAddress": f"{LOOPBACK}:{context.ports[health_port(name)]}"},
         "metrics": {"bindAddress": "0"},
         "webhook": {"host": LOOPBACK, "port": context.ports[name], **folder},
     }
 
 
-def reads_file(addon: str) -> Callable[[Context], list[str]]:
-    """The options of a controller whose settings are the add-on's `configuration`."""
+def config_file_arguments(addon: str) -> Callable[[Context], list[str]]:
+    """Return the function for the arguments of a controller that reads the add-on's configuration file."""
     return lambda context: [
         f"--config={config_file(context.layout, addon)}",
         f"--kubeconfig={context.layout.kubeconfig}",
@@ -81,11 +83,11 @@ def reads_file(addon: str) -> Callable[[Context], list[str]]:
 
 
 def config_file(layout: Layout, addon: str) -> Path:
-    """Where the `configuration` of an add-on lies."""
+    """Return the path of an add-on's configuration file."""
     return layout.config / f"{addon}.yaml"
 
 
-def admits(path: str, manifest: Manifest) -> Callable[[Api, Mapping[str, int]], bool]:
-    """Whether an object gets through the webhooks (nothing is stored); `path` is that of its collection."""
+def webhooks_admit(path: str, manifest: Manifest) -> Callable[[Api, Mapping[str, int]], bool]:
+    """Return a check that is true if the webhooks admit an object (a dry run: nothing is stored); `path` is that of its collection."""
     probe = {**manifest, "metadata": {"name": "trainform-probe"}}
     return lambda api, ports: bool(api.create(f"{path}?dryRun=All", probe)["metadata"]["name"])

@@ -1,4 +1,4 @@
-"""Kubernetes' own scheduler, for pods that name no other: those of JobSets and of what Kueue admits. Volcano places its own only."""
+"""The scheduler of Kubernetes, for pods that name no scheduler (JobSets, and jobs that Kueue admits): Volcano does not place them."""
 
 from __future__ import annotations
 

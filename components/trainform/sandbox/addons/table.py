@@ -1,4 +1,4 @@
-"""The add-ons by name, and which of them a sandbox gets."""
+"""The add-ons by name, and how those of a sandbox are chosen."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Mapping
 
 from trainform.errors import InputError, Problem
-from trainform.sandbox.addons.installation import Installed
+from trainform.sandbox.addons.installation import InstalledAddOn
 from trainform.sandbox.addons.jobset import JOBSET
 from trainform.sandbox.addons.kubedl import KUBEDL
 from trainform.sandbox.addons.kubeflow import KUBEFLOW
@@ -16,38 +16,38 @@ from trainform.sandbox.addons.trainer import TRAINER
 from trainform.toolchain.model import BuiltPart
 from trainform.toolchain.parts import Part
 
-# In the order in which they are waited for: Kueue is asked about every JobSet, and is then to blame.
+# In the order in which `up` waits for them: Kueue's webhooks are called for every JobSet, so JobSet works only after Kueue.
 ADDONS = {addon.name: addon for addon in (KUBEFLOW, KUEUE, JOBSET, TRAINER, KUBEDL, SCHEDULER)}
 
 
 def chosen_addons(text: Iterable[str]) -> tuple[str, ...]:
-    """The names in words like `kubeflow,trainer`, each once; `InputError` with the known ones for any other."""
+    """Return the names in texts such as `kubeflow,trainer`, each once. Raises `InputError` with the known names for any other name."""
     names = [name.strip() for word in text for name in word.split(",") if name.strip()]
     unknown = [name for name in dict.fromkeys(names) if name not in ADDONS]
     if unknown:
         reason = "is no add-on of the sandbox" if len(unknown) == 1 else "are no add-ons of the sandbox"
         raise InputError([Problem("--with", ", ".join(unknown), reason, f"choose from {', '.join(ADDONS)}")])
-    return together(names)
+    return in_table_order(names)
 
 
-def together(*names: Iterable[str]) -> tuple[str, ...]:
-    """All of them, each once and in the table's order."""
+def in_table_order(*names: Iterable[str]) -> tuple[str, ...]:
+    """Return all these names, each once and in the order of the table."""
     wanted = set(itertools.chain(*names))
     return tuple(name for name in ADDONS if name in wanted)
 
 
-def with_needed(names: Iterable[str]) -> tuple[str, ...]:
-    """Those and what they need."""
-    found = together(names)
-    needed = together(found, *(ADDONS[name].needs for name in found))
-    return found if needed == found else with_needed(needed)
+def with_dependencies(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the names and those of the add-ons that they depend on."""
+    found = in_table_order(names)
+    needed = in_table_order(found, *(ADDONS[name].needs for name in found))
+    return found if needed == found else with_dependencies(needed)
 
 
-def parts_of(names: Iterable[str]) -> tuple[Part, ...]:
-    """What has to be built for them."""
+def required_parts(names: Iterable[str]) -> tuple[Part, ...]:
+    """Return the parts that must be built for these add-ons."""
     return tuple(dict.fromkeys(ADDONS[name].part for name in names))
 
 
-def installed(names: Iterable[str], built: Mapping[str, BuiltPart]) -> tuple[Installed, ...]:
-    """The add-ons with their finished parts."""
-    return tuple(Installed(ADDONS[name], built[ADDONS[name].part.folder]) for name in names)
+def installed_addons(names: Iterable[str], built: Mapping[str, BuiltPart]) -> tuple[InstalledAddOn, ...]:
+    """Return the add-ons with their parts, which are built."""
+    return tuple(InstalledAddOn(ADDONS[name], built[ADDONS[name].part.folder]) for name in names)

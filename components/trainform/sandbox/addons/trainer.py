@@ -1,16 +1,23 @@
-"""Kubeflow Trainer (trainer.kubeflow.org/v1alpha1): TrainJobs from runtimes, run as JobSets."""
+"""Kubeflow Trainer (trainer.kubeflow.org/v1alpha1): TrainJobs, which run as JobSets made from runtimes."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from trainform.sandbox.addons.model import AddOn, Webhooks, admits, configuration, health, reads_file
+from trainform.sandbox.addons.model import (
+    AddOn,
+    Webhooks,
+    config_file_arguments,
+    configuration,
+    health_port,
+    webhooks_admit,
+)
 from trainform.sandbox.components import LAST_WAVE, Component, Context
 from trainform.toolchain.addons import TRAINER as PART
 
 NAME = "trainer-controller-manager"
-HEALTH = health(NAME)
-# As its installation has it: who labels a runtime so wants no validation.
+HEALTH = health_port(NAME)
+# As in the project's installation: a runtime with this label is not validated.
 _VALIDATED = {
     "matchExpressions": [
         {"key": "trainer.kubeflow.org/webhook-validation", "operator": "NotIn", "values": ["disabled"]}
@@ -31,7 +38,7 @@ _PROBE = {
 
 
 def _environment(context: Context) -> dict[str, str]:
-    # No option names the folder of its webhooks' certificates (2.3): it is looked for below the one for temporary files.
+    # Trainer (2.3) has no option for the folder of its webhooks' certificates: it is looked for below the folder for temporary files.
     return {"TMPDIR": str(context.layout.pki)}
 
 
@@ -43,10 +50,12 @@ def _configuration(context: Context) -> dict[str, Any]:
 TRAINER = AddOn(
     name="trainer",
     part=PART,
-    component=Component(NAME, "trainer-controller-manager", LAST_WAVE, reads_file("trainer"), NAME, _environment),
+    component=Component(
+        NAME, "trainer-controller-manager", LAST_WAVE, config_file_arguments("trainer"), NAME, _environment
+    ),
     ports=(NAME, HEALTH),
-    ready=admits("/apis/trainer.kubeflow.org/v1alpha1/namespaces/default/trainingruntimes", _PROBE),
-    # It watches JobSets and ends where their CRD is not served.
+    ready=webhooks_admit("/apis/trainer.kubeflow.org/v1alpha1/namespaces/default/trainingruntimes", _PROBE),
+    # Trainer watches JobSets, and ends if their CRD is not served.
     needs=("jobset",),
     webhooks=Webhooks(
         names={

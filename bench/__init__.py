@@ -1,0 +1,1 @@
+"""Benchmarks: `make bench` measures and prints them, `docs/reference/benchmarks.md` has the results."""

@@ -1,0 +1,38 @@
+"""Aims for measurements, and if they are met."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from bench.samples import Ratio
+from bench.spelling import spell_ratio, spell_seconds
+
+
+@dataclasses.dataclass(frozen=True)
+class Judged:
+    """An aim and its measurement."""
+
+    what: str
+    measured: str
+    aim: str
+    met: bool
+
+    @property
+    def verdict(self) -> str:
+        """`met` or `missed`."""
+        return "met" if self.met else "missed"
+
+
+def judge_seconds(what: str, seconds: float, below: float) -> Judged:
+    """Judge a time, which must be below its aim."""
+    return Judged(what, spell_seconds(seconds), f"below {spell_seconds(below)}", seconds < below)
+
+
+def judge_at_most(ratio: Ratio, limit: float, when: str = "") -> Judged:
+    """Judge a ratio, whose median must not exceed the limit. `when` is a prefix of its name."""
+    return Judged(f"{when}{ratio.name}", spell_ratio(ratio), f"at most {limit:.2f}", ratio.median <= limit)
+
+
+def judge_at_least(ratio: Ratio, limit: float) -> Judged:
+    """Judge a ratio, whose median must reach the limit."""
+    return Judged(ratio.name, spell_ratio(ratio), f"at least {limit:.2f}", ratio.median >= limit)

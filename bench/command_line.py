@@ -1,0 +1,33 @@
+"""Times of `trainform` commands as whole processes, compared with Python alone and with the import of pydantic."""
+
+from __future__ import annotations
+
+import sys
+
+from bench.aims import judge_at_most
+from bench.commands import REPOSITORY, Command, trainform
+from bench.rounds import commands_in_turn
+from bench.samples import compare
+from bench.sections import Section
+from bench.shapes import ENVIRONMENT, EXPERIMENT
+from bench.workplace import Workplace
+
+TIMES_PYDANTIC = 3.0
+
+
+def measure(workplace: Workplace) -> list[Section]:
+    """Measure whole processes."""
+    check = trainform("`trainform check sdxl-lora -e dev`", REPOSITORY, "check", EXPERIMENT, "-e", ENVIRONMENT)
+    pydantic = Command('`python -c "import pydantic"`', (sys.executable, "-c", "import pydantic"), REPOSITORY)
+    models = '`python -c "import trainform.spec"` (the models)'
+    commands = [
+        Command('`python -c ""`', (sys.executable, "-c", ""), REPOSITORY),
+        pydantic,
+        Command(models, (sys.executable, "-c", "import trainform.spec"), REPOSITORY),
+        trainform("`trainform --help`", REPOSITORY, "--help"),
+        check,
+    ]
+    series = commands_in_turn("command line", commands, workplace.runs, workplace.progress)
+    by_name = {one.name: one for one in series}
+    ratio = compare(by_name[check.name], by_name[pydantic.name])
+    return [Section("Command line, whole processes", series, (ratio,), (judge_at_most(ratio, TIMES_PYDANTIC),))]

@@ -1,0 +1,71 @@
+"""The report in the terminal and in the document, from the same tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import rich.table
+from rich import box
+from rich.console import Console
+
+from bench.sections import Section, Table, aims, tables
+from trainform.errors import TrainformError
+
+BEGIN = "<!-- begin of what `make bench` writes -->"
+END = "<!-- end of what `make bench` writes -->"
+PIPED_WIDTH = 160
+
+
+def show(machine: str, sections: Sequence[Section]) -> None:
+    """Print the report."""
+    console = Console(highlight=False, markup=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, markup=False, width=PIPED_WIDTH)
+    console.print(f"\n{machine}\n")
+    for section in sections:
+        for table in tables(section):
+            console.print(_rich(table))
+        for note in section.notes:
+            console.print(note, soft_wrap=True)
+    console.print(_rich(aims(sections)))
+
+
+def _rich(table: Table) -> rich.table.Table:
+    drawn = rich.table.Table(
+        title=table.title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False
+    )
+    for number, column in enumerate(table.columns):
+        drawn.add_column(column, overflow="fold", justify="left" if number == 0 else "right")
+    for row in table.rows:
+        drawn.add_row(*row)
+    return drawn
+
+
+def to_markdown(machine: str, sections: Sequence[Section]) -> str:
+    """Return the report as Markdown."""
+    blocks = [machine, "### Aims", _markdown(aims(sections))]
+    for section in sections:
+        blocks.append(f"### {section.title}")
+        blocks += map(_markdown, tables(section))
+        blocks += section.notes
+    return "\n\n".join(blocks)
+
+
+def _markdown(table: Table) -> str:
+    rule = ["---", *["---:"] * (len(table.columns) - 1)]
+    return "\n".join(_line(cells) for cells in (table.columns, rule, *table.rows))
+
+
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |"
+
+
+def between_markers(document: str, text: str) -> str:
+    """Return the document with `text` between the markers. Raises `TrainformError` if there is not exactly one pair of markers."""
+    if document.count(BEGIN) != 1 or document.count(END) != 1 or document.index(BEGIN) > document.index(END):
+        raise TrainformError(
+            "the document does not have exactly one place for the measurements", f"write two lines: {BEGIN} and {END}"
+        )
+    before, _, rest = document.partition(BEGIN)
+    after = rest.partition(END)[2]
+    return f"{before}{BEGIN}\n\n{text}\n\n{END}{after}"

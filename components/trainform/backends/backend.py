@@ -1,0 +1,169 @@
+"""The contract of a backend: what is needed of an operator to render, check and rehearse jobs for it."""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, ClassVar
+
+from trainform import defaults
+from trainform.backends.job_fields import Kinds
+from trainform.backends.planned import changes
+from trainform.backends.support import Fields
+from trainform.backends.workloads import Finder
+from trainform.errors import Problem
+from trainform.manifests.env import PodConventions
+from trainform.manifests.manifest import Manifest
+from trainform.manifests.templates import Template
+from trainform.plan.model import Ending, Naming, Plan
+from trainform.spec.experiment import Experiment
+
+Decided = Mapping[str, tuple[str, ...]]
+"""Paths (`backends.paths`) by the key of an object."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Existing:
+    """An object that a job refers to and that somebody else owns.
+
+    namespace: None for a cluster-scoped kind. fix: what to do if the object is missing, besides a correction of the name. problems: given the
+    object of the cluster, the reason and the fix of everything in it that keeps the job from running as planned.
+    """
+
+    api_version: str
+    kind: str
+    plural: str
+    name: str
+    namespace: str | None
+    fix: str
+    problems: Callable[[dict[str, Any]], Iterable[tuple[str, str]]]
+
+
+class Backend(abc.ABC):
+    """One operator. Every operator must define the abstract methods; the others have defaults that suit most operators.
+
+    The job object is the manifest with the key `job`.
+    """
+
+    # --- the operator in a cluster
+
+    PROJECT: ClassVar[str]
+    """The name of the operator's project, for a message that asks to install it."""
+
+    DOMAIN: ClassVar[str]
+    """The end of the names of the operator's custom resource definitions."""
+
+    API_VERSION: ClassVar[str]
+    """API group and version of the objects that are rendered for it."""
+
+    PLURALS: ClassVar[tuple[str, ...]]
+    """Resources of that API group that `pulumi up` of an experiment may create."""
+
+    CONTROLLER_IMAGE: ClassVar[str]
+    """The last part of the name of its controller's image, which is the same in every registry."""
+
+    MAKES_GANGS: ClassVar[bool] = False
+    """True if trainform renders the PodGroup of a job, because the operator does not make it."""
+
+    PODS: ClassVar[Mapping[str, tuple[Finder, ...]]] = {}
+    """How the pods of its objects are found, by `GROUP/KIND`, in objects that anybody may have written (`backends.workloads`)."""
+
+    # --- for the documentation
+
+    MAKES: ClassVar[str]
+    """The objects that are rendered for it, for the comparison of backends."""
+
+    ENDS: ClassVar[str]
+    """What ends a job while other pods still run, for the comparison of backends."""
+
+    ADDS: ClassVar[str]
+    """What its controller adds to pods, for the launch contract."""
+
+    # --- its jobs
+
+    INDEX_LABEL: ClassVar[str]
+    """The label in which its controller gives every pod its index in its group."""
+
+    LOOKUP_CONTAINERS: ClassVar[frozenset[str]] = frozenset()
+    """Init containers that its controller adds and that resolve names with the `nslookup` of their own image."""
+
+    ADMISSIONS: ClassVar[tuple[str, ...]] = (defaults.VOLCANO,)
+    """The values of the environment's `admission` that its jobs support: a job waits until all of its pods fit."""
+
+    IN_PLACE: ClassVar[tuple[str, ...]] = ()
+    """Paths of the job object that can change while the job runs (`immutable_part`). The hash of everything else is the revision."""
+
+    DECIDED: ClassVar[Decided] = {}
+    """Paths that the plan decides, by the key of an object: a merge patch must not change them."""
+
+    FIELDS: ClassVar[Fields] = {}
+    """The experiment's fields that the operator handles in its own way, or does not support."""
+
+    JOB_FIELDS: ClassVar[Kinds] = {}
+    """Where the operator's kinds name queues, priority classes and the time after which they are deleted, for the environment's rules."""
+
+    LACKS: ClassVar[frozenset[str]] = frozenset()
+    """What the operator cannot do beyond single fields (`backends.refusals`); the fix for such a need does not name this backend."""
+
+    def groups(self, experiment: Experiment) -> dict[str, str]:
+        """The operator's name for each role, which is part of the names of its pods. Default: the role's name."""
+        return {name: name for name in experiment.roles}
+
+    @abc.abstractmethod
+    def naming(self, experiment: Experiment) -> Naming:
+        """The names of the experiment's pods, and the addresses by which peers reach them."""
+
+    @abc.abstractmethod
+    def crds(self, plan: Plan) -> tuple[str, ...]:
+        """Names of the custom resource definitions that the cluster must have: `<plural>.<group>`."""
+
+    def problems(self, plan: Plan) -> Iterable[Problem]:
+        """Problems with what the operator cannot do, beyond single fields. Default: none."""
+        return ()
+
+    def existing(self, plan: Plan) -> tuple[Existing, ...]:
+        """Objects of other owners that the job refers to, besides those that jobs of every backend refer to. Default: none."""
+        return ()
+
+    # --- its objects
+
+    def conventions(self, plan: Plan) -> PodConventions:
+        """What pod templates depend on in the operator. Default: the label of the index alone; nothing is added to pods."""
+        return PodConventions(self.INDEX_LABEL)
+
+    def files(self, plan: Plan) -> dict[str, str]:
+        """Launch files that its pod templates need besides the plan's own, by name. Default: none."""
+        return {}
+
+    def prerequisites(self, plan: Plan) -> list[Manifest]:
+        """Objects that must be in the cluster before the job object. Default: none."""
+        return []
+
+    @abc.abstractmethod
+    def job(self, plan: Plan) -> Manifest:
+        """The job object."""
+
+    @abc.abstractmethod
+    def templates(self, plan: Plan, manifests: Sequence[Manifest]) -> list[Template]:
+        """The pod template of each role, from the rendered objects."""
+
+    @abc.abstractmethod
+    def pods(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
+        """The pods that the operator's controller makes from the rendered objects, and the data of the ConfigMaps that it makes, by name."""
+
+    def endings(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
+        """The pods whose success ends the rendered job while other pods still run. Default: none, so every pod must end by itself."""
+        return ()
+
+    # --- merge patches of the user's
+
+    @abc.abstractmethod
+    def schemas(self, plan: Plan) -> dict[str, Any]:
+        """The schemas (`manifests.schema`) of the objects in which the plan decides something, after a merge patch, by key."""
+
+    def override_conflicts(
+        self, key: str, rendered: dict[str, Any], patched: dict[str, Any]
+    ) -> Iterable[tuple[str, str]]:
+        """Path and reason of each change that a merge patch makes to what the plan decides in an object of `schemas`. Default: `DECIDED`."""
+        return changes(self.DECIDED.get(key, ()), rendered, patched)

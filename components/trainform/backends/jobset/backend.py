@@ -1,0 +1,130 @@
+"""JobSet: `jobset.x-k8s.io/v1alpha2`, one replicated job for each group of pods, with trainform's own rendezvous and SSH.
+
+Only suspend and ttl can change in place. Ranks are computed from the completion index, which each pod of an Indexed Job has as a label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
+
+from trainform import defaults
+from trainform.backends.backend import Backend, Decided
+from trainform.backends.gangs import QUEUE_LABEL, admission_crds, gang_problems, pod_group, queue_labels
+from trainform.backends.job_fields import JobFields, Kinds
+from trainform.backends.jobset.controller import controller_pods
+from trainform.backends.jobset.pods import PODS
+from trainform.backends.jobset.spec import (
+    DECIDED,
+    INDEX_VARIABLE,
+    NAMING,
+    OWN_KEYS,
+    SCHEMA,
+    SUFFIX,
+    labelled_role,
+    replicated_jobs_spec,
+)
+from trainform.backends.jobset.spec import INDEX_LABEL as INDEX
+from trainform.backends.jobset.spec import endings as replicated_endings
+from trainform.backends.jobset.spec import templates as replicated_templates
+from trainform.backends.planned import overwritten
+from trainform.backends.support import NO_RUNTIME, Fields, done_by, no_policies, noted
+from trainform.errors import Problem
+from trainform.manifests.env import PodConventions
+from trainform.manifests.manifest import Manifest, job_body
+from trainform.manifests.objects import job_manifest
+from trainform.manifests.schema import METADATA
+from trainform.manifests.templates import Template
+from trainform.plan.model import Ending, Naming, Plan
+from trainform.spec.experiment import Experiment
+from trainform.spec.names import LABEL_MAX
+
+
+class JobSet(Backend):
+    """JobSet: one replicated job for each group of pods."""
+
+    PROJECT = "JobSet"
+    DOMAIN = "jobset.x-k8s.io"
+    API_VERSION = "jobset.x-k8s.io/v1alpha2"
+    PLURALS = ("jobsets",)
+    CONTROLLER_IMAGE = "jobset"
+    PODS = PODS
+    MAKES_GANGS = True
+
+    MAKES = f"JobSet (`{API_VERSION}`), with Volcano's admission a PodGroup"
+    ENDS = "`successPolicy` with the replicated jobs of the role, all of them where each replica has one (`ports: per-replica`)"
+    ADDS = f"`{INDEX_VARIABLE}`; hostname and subdomain of every pod, as planned"
+
+    INDEX_LABEL = INDEX
+    ADMISSIONS = (defaults.VOLCANO, defaults.KUEUE)
+    IN_PLACE = ("spec.suspend", "spec.ttlSecondsAfterFinished")
+    FIELDS: ClassVar[Fields] = {
+        **NO_RUNTIME,
+        "queue": done_by("Volcano: `queue` of a PodGroup; Kueue: the label `kueue.x-k8s.io/queue-name`, a LocalQueue"),
+        "restart": done_by(
+            "never: `backoffLimit: 0`; on-failure, N times: `restartPolicy: OnFailure` with a `backoffLimit`; all-when-evicted: `failurePolicy.maxRestarts`"
+        ),
+        "max_retry": done_by("`failurePolicy.maxRestarts`, one less: Volcano counts the last failure too"),
+        "ttl": done_by("`ttlSecondsAfterFinished`; updates in place"),
+        **no_policies("JobSet"),
+        "network.topology": done_by("Volcano: `networkTopology` of the PodGroup"),
+        "roles.*.min_available": done_by("Volcano: counts for `minMember` of the PodGroup, over all roles"),
+        "launcher.torchrun.elastic": noted(
+            "JobSet has a fixed number of pods: another number of replicas is a new revision here"
+        ),
+    }
+    JOB_FIELDS: ClassVar[Kinds] = {("jobset.x-k8s.io", "JobSet"): JobFields(ttl="spec.ttlSecondsAfterFinished")}
+    DECIDED: ClassVar[Decided] = {
+        "job": (f"metadata.labels.{QUEUE_LABEL}", *(f"spec.{path}" for path in DECIDED)),
+        "pod-group": ("spec.minMember", "spec.queue"),
+    }
+
+    LACKS = frozenset(["launcher.torchrun.elastic"])  # in place
+
+    def naming(self, experiment: Experiment) -> Naming:
+        return NAMING
+
+    def crds(self, plan: Plan) -> tuple[str, ...]:
+        return ("jobsets.jobset.x-k8s.io", *admission_crds(plan))
+
+    def schemas(self, plan: Plan) -> dict[str, Any]:
+        group = {"metadata!": METADATA, "spec!": {"minMember!": int, "queue!": str}}
+        return {"job": {"metadata!": METADATA, "spec!": SCHEMA}, "pod-group": group}
+
+    def problems(self, plan: Plan) -> Iterator[Problem]:
+        """Problems with admission, with labels that JobSet sets itself, and with names: its webhook counts the random end of pod names too."""
+        yield from gang_problems(plan)
+        yield from overwritten(plan, "JobSet", OWN_KEYS)
+        for role in plan.roles:
+            group = list(role.groups())[-1]
+            longest = plan.naming.pod_name(plan.job, group.name, max(group.replicas - 1, 0))
+            over = len(longest) + SUFFIX - LABEL_MAX
+            if 0 < over <= SUFFIX:  # the rules report longer names
+                yield Problem(
+                    f"roles.{role.name}",
+                    None,
+                    f"the name of its pod {longest} has {len(longest)} characters, and JobSet allows {LABEL_MAX - SUFFIX}",
+                    f"shorten the experiment's or the role's name by {over}",
+                )
+
+    def conventions(self, plan: Plan) -> PodConventions:
+        """The index by the label of Indexed Jobs, whose controller also sets a variable with it."""
+        return PodConventions(self.INDEX_LABEL, appended=frozenset([INDEX_VARIABLE]))
+
+    def prerequisites(self, plan: Plan) -> list[Manifest]:
+        """The PodGroup, if Volcano admits the job."""
+        return pod_group(plan)
+
+    def job(self, plan: Plan) -> Manifest:
+        spec = replicated_jobs_spec(plan, self.conventions(plan))
+        return job_manifest(plan, self.API_VERSION, "JobSet", spec, labels=queue_labels(plan))
+
+    def templates(self, plan: Plan, manifests: Sequence[Manifest]) -> list[Template]:
+        return replicated_templates(job_body(manifests)["spec"])
+
+    def pods(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
+        body = job_body(manifests)
+        return controller_pods(body["metadata"], body["spec"]), {}
+
+    def endings(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
+        return replicated_endings(job_body(manifests)["spec"], labelled_role)

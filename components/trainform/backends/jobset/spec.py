@@ -1,0 +1,129 @@
+"""A JobSet's spec: one Indexed Job for each group of pods. Trainer's runtimes contain such a spec too.
+
+Source: JobSet 0.12.0, `api/jobset/v1alpha2` and its webhooks. The defaults of the webhooks are set here: the controller reads `network` and
+`successPolicy` without a check that they exist, and the specs of Trainer's runtimes pass no such webhook.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from trainform import defaults
+from trainform.backends.endings import Part, all_of, any_of
+from trainform.backends.gangs import in_gang
+from trainform.backends.planned import labels_of
+from trainform.manifests.env import PodConventions
+from trainform.manifests.manifest import without_empty
+from trainform.manifests.pods import is_valid, pod_template
+from trainform.manifests.schema import POD_TEMPLATE
+from trainform.manifests.templates import Template
+from trainform.plan.model import Ending, Group, Naming, Plan, RolePlan
+
+INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
+INDEX_VARIABLE = "JOB_COMPLETION_INDEX"
+# Names of an Indexed Job's pods have a random end; peers use the hostname (replicated job, its only job's index, the pod's index).
+NAMING = Naming(pod="{job}-{group}-0-{index}", address="{pod}.{service}", own_service=True)
+SUFFIX = 6  # characters that Kubernetes puts after the name of a Job's pod: `-x7k2p`
+# Labels and annotations of pods that JobSet overwrites, or for which the API server refuses a Job unless the values are its own, so that
+# no pod is ever made. https://kubernetes.io/docs/reference/labels-annotations-taints/
+OWN_KEYS = ("job-name", "controller-uid", "batch.kubernetes.io/", "jobset.sigs.k8s.io/")
+ENDLESS = 2**31 - 1  # the limit of restarts for pods that must never fail the job
+
+JOB_SCHEMA = {
+    "name!": str,
+    "replicas": int,
+    "template!": {
+        "metadata": {"labels": {"*": str}},
+        "spec!": {"parallelism!": int, "completions!": int, "template!": POD_TEMPLATE},
+    },
+}
+# Paths in the spec that the plan decides (`Backend.DECIDED`).
+DECIDED = (
+    "network.subdomain",
+    "replicatedJobs.*.replicas",
+    "replicatedJobs.*.template.spec.parallelism",
+    "replicatedJobs.*.template.spec.completions",
+    *labels_of("replicatedJobs.*.template.spec.template"),
+)
+SUCCESS = {"operator": str, "targetReplicatedJobs": [str]}
+SCHEMA = {"network!": {"subdomain": str}, "successPolicy": SUCCESS, "replicatedJobs!": [JOB_SCHEMA]}
+
+
+def replicated_jobs_spec(plan: Plan, conventions: PodConventions) -> dict[str, Any]:
+    """The spec of a JobSet."""
+    return without_empty(
+        {
+            "network": {
+                "enableDNSHostnames": True,
+                "subdomain": plan.rendezvous.service,
+                "publishNotReadyAddresses": True,
+            },
+            "successPolicy": without_empty({"operator": "All", "targetReplicatedJobs": _ending_groups(plan)}),
+            "failurePolicy": _failure_policy(plan),
+            "startupPolicy": {"startupPolicyOrder": "AnyOrder"},
+            "ttlSecondsAfterFinished": plan.ttl_seconds,
+            "replicatedJobs": [
+                _replicated_job(plan, role, group, conventions) for role in plan.roles for group in role.groups()
+            ],
+        }
+    )
+
+
+def templates(spec: dict[str, Any]) -> list[Template]:
+    """The pod template of each replicated job. All pods of it are in the gang, since a Job cannot start with fewer."""
+    found = []
+    for job in spec["replicatedJobs"]:
+        pods = job["template"]["spec"]
+        run_time = pods.get("activeDeadlineSeconds")
+        found.append(Template(pods["parallelism"], pods["parallelism"], pods["template"], run_time=run_time))
+    return found
+
+
+def endings(spec: dict[str, Any], role_of: Callable[[dict[str, Any]], str]) -> tuple[Ending, ...]:
+    """What ends a JobSet with this spec while some of its pods still run. `role_of` returns the role of a replicated job."""
+    policy = spec.get("successPolicy", {})
+    parts = [Part(job["name"], role_of(job)) for job in spec["replicatedJobs"]]
+    targets = {*policy.get("targetReplicatedJobs", [])}
+    chosen = [part for part in parts if not targets or part.name in targets]
+    return any_of(parts, chosen) if policy.get("operator", "All") == "Any" else all_of(parts, chosen)
+
+
+def labelled_role(job: dict[str, Any]) -> str:
+    """The role of a replicated job that trainform has rendered, by its label."""
+    return str(job["template"]["spec"]["template"]["metadata"]["labels"][defaults.ROLE_LABEL])
+
+
+def _replicated_job(plan: Plan, role: RolePlan, group: Group, conventions: PodConventions) -> dict[str, Any]:
+    """The Indexed Job of a group. Pod i has completion index i, so a lost pod is replaced by one with the same hostname."""
+    template = pod_template(plan, role, group, conventions)
+    job = {
+        "parallelism": group.replicas,
+        "completions": group.replicas,
+        "completionMode": "Indexed",
+        "backoffLimit": _backoff(plan, role),
+        "template": in_gang(plan, template) if is_valid(role, template) else template,
+    }
+    return {"name": group.name, "replicas": 1, "groupName": "default", "template": {"spec": job}}
+
+
+def _backoff(plan: Plan, role: RolePlan) -> int:
+    """The number of failures after which the Job fails, and with it the JobSet. Pods without a launch script never fail the JobSet."""
+    if not role.launched:
+        return ENDLESS
+    return role.max_retry - 1 if role.restart == "on-failure" else 0
+
+
+def _ending_groups(plan: Plan) -> list[str]:
+    """The groups whose success together ends the job; empty if all groups must succeed. The rules report a missing role."""
+    return [group.name for role in plan.roles if role.name == plan.ending_role for group in role.groups()]
+
+
+def _failure_policy(plan: Plan) -> dict[str, Any]:
+    """The failure policy: a failed Job restarts the whole JobSet if the plan says so for its role; otherwise the JobSet fails."""
+    restarting = {role.name for role in plan.roles if role.restarts_job}
+    final = [group.name for role in plan.roles if role.name not in restarting for group in role.groups()]
+    if not restarting:
+        return {"maxRestarts": 0, "restartStrategy": "Recreate"}
+    rules = [{"name": "final", "action": "FailJobSet", "targetReplicatedJobs": final}] if final else []
+    return without_empty({"maxRestarts": plan.max_retry - 1, "restartStrategy": "Recreate", "rules": rules})

@@ -1,0 +1,262 @@
+"""KubeDL: `training.kubedl.io/v1alpha1` TFJob and PyTorchJob.
+
+On the host network KubeDL draws a port for each pod when it makes the pod, and sets it in MASTER_PORT or in the pod's own entry of TF_CONFIG. Peers
+connect to the constant port of a Service. So the plan leaves these values to KubeDL. KubeDL makes a PodGroup for each role, and it makes
+workers only when the pods of the Master, or of all parameter servers, run.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar
+
+from trainform.backends.backend import Backend, Decided
+from trainform.backends.gangs import GROUP_ANNOTATION, PODGROUP_CRDS
+from trainform.backends.job_fields import JobFields, Kinds
+from trainform.backends.kubedl.controller import HOST, NETWORK_ANNOTATION, OWN_LABELS, appended, controller_pods
+from trainform.backends.kubedl.controller import INDEX_LABEL as INDEX
+from trainform.backends.kubedl.fields import RELEASE, dropped
+from trainform.backends.kubedl.pods import PODS
+from trainform.backends.planned import follows
+from trainform.backends.refusals import EVALUATORS, EXTRA_ROLES, JOB_RESTARTS, another_backend
+from trainform.backends.replica_specs.kinds import kind_of, rendered_kind, rendered_specs
+from trainform.backends.replica_specs.naming import NAMING, replica_groups
+from trainform.backends.replica_specs.pods import REPLICA_KINDS
+from trainform.backends.replica_specs.specs import (
+    ALL_WORKERS,
+    Maker,
+    backoff_limit,
+    replica_changes,
+    replica_problems,
+    replica_specs,
+    replica_types,
+    schema,
+    type_endings,
+    worker_endings,
+)
+from trainform.backends.replica_specs.specs import templates as replica_templates
+from trainform.backends.support import NO_RUNTIME, Fields, done_by, no_policies, noted, refused
+from trainform.errors import Problem
+from trainform.manifests.env import PodConventions
+from trainform.manifests.manifest import Manifest, job_body, without_empty
+from trainform.manifests.objects import job_manifest
+from trainform.manifests.pods import pod_template
+from trainform.manifests.templates import Template
+from trainform.plan.model import Ending, Naming, Plan
+from trainform.spec.experiment import Experiment
+
+UNKNOWN = (
+    f"the field is newer than Kubernetes {RELEASE}, whose pods KubeDL's CRDs have, so the API server would drop it"
+)
+MAKER = Maker("KubeDL", frozenset([*OWN_LABELS, GROUP_ANNOTATION]))
+_NO_NAMES = refused(
+    "the field needs a DNS name for every pod, and KubeDL gives one only to the Master of a PyTorchJob, and to a TFJob's pods for one port",
+    elsewhere=True,
+)
+
+# KubeDL makes an init container, and a pod with a Service and an Ingress, of the images that these annotations name: no rule would see them.
+POD_ANNOTATIONS = ("kubedl.io/git-sync-config", "kubedl.io/tensorboard-config")
+
+
+class KubeDL(Backend):
+    """KubeDL: a PyTorchJob or TFJob of replica specs."""
+
+    PROJECT = "KubeDL"
+    DOMAIN = "training.kubedl.io"
+    API_VERSION = "training.kubedl.io/v1alpha1"
+    PLURALS = ("pytorchjobs", "tfjobs")
+    CONTROLLER_IMAGE = "kubedl"
+    PODS = PODS
+
+    MAKES = f"PyTorchJob or TFJob (`{API_VERSION}`)"
+    ENDS = "PyTorchJob: the Master and all workers. TFJob: the Chief; without one all workers (`successPolicy: AllWorkers`)"
+    ADDS = (
+        "PyTorchJob: `PYTHONUNBUFFERED`, and `MASTER_ADDR`, `MASTER_PORT`, `WORLD_SIZE` and `RANK`, in which a process sees the plan's values; on the host "
+        "network the first two are KubeDL's, with the port that it draws. TFJob: `TF_CONFIG`, which the plan's own replaces, but not on the host network"
+    )
+
+    INDEX_LABEL = INDEX
+    IN_PLACE = ("spec.ttlSecondsAfterFinished",)  # KubeDL never updates PodGroups and pods
+    FIELDS: ClassVar[Fields] = {
+        **NO_RUNTIME,
+        "roles": done_by(
+            "replica types. PyTorchJob: a first ranked role of one replica is Master, another ranked role is Worker, and the end of all ends the job. "
+            "TFJob: by task type, without an evaluator. Extras are refused"
+        ),
+        "launcher.deepspeed": _NO_NAMES,
+        "launcher.mpi": _NO_NAMES,
+        "launcher.torchrun.elastic": refused(
+            "an elastic job of KubeDL needs a Master, an AIMaster and OpenKruise", "remove it", elsewhere=True
+        ),
+        "ssh": _NO_NAMES,
+        "queue": done_by("`schedulingPolicy.queue`; KubeDL makes a PodGroup for each role, and places them one after the other"),
+        "priority_class": done_by("of the pods, and `schedulingPolicy.priorityClassName`"),
+        "restart": done_by(
+            "never: `restartPolicy: Never`; on-failure, N times: `OnFailure` with `backoffLimit`; all-when-evicted is refused. KubeDL's ExitCode (a pod that "
+            "was killed or evicted is made anew, any other failure ends the job) by `pod_overrides: {spec: {restartPolicy: ExitCode}}`"
+        ),
+        "max_retry": noted("has no effect: KubeDL never starts a whole job anew"),
+        "roles.*.max_retry": done_by("`backoffLimit`: one number for the job, counted over all pods that start their containers again"),
+        "ttl": done_by("`ttlSecondsAfterFinished`; updates in place"),
+        **no_policies("KubeDL"),
+        "roles.*.min_available": refused(
+            "the value lets a part of the role's pods start, and KubeDL's PodGroup of a role always has all its pods",
+            "remove it",
+            elsewhere=True,
+        ),
+        "network.host": noted(
+            f"by the annotation `{NETWORK_ANNOTATION}: {HOST}` KubeDL draws a host port for each pod when it makes it, out of a range of its own, and a new "
+            "one when the pod fails over; peers call the constant port of its Service. MASTER_ADDR and MASTER_PORT, or TF_CONFIG, come from KubeDL"
+        ),
+        "network.port": done_by("on the host network: the constant port of KubeDL's Services"),
+        "network.ports": done_by("per-replica or not: KubeDL draws a port for each pod"),
+        "network.addresses": refused("KubeDL decides the addresses: it makes the Services itself, with constant ports", "remove it"),
+        "roles.*.pod_overrides": done_by(f"as far as the pods of Kubernetes {RELEASE} have the fields, which are those of KubeDL's CRDs; newer ones are refused"),
+        "network.topology": refused(
+            "KubeDL makes the PodGroup itself, without a topology", "remove it", elsewhere=True
+        ),
+    }  # fmt: skip
+    JOB_FIELDS: ClassVar[Kinds] = dict.fromkeys(
+        [("training.kubedl.io", kind) for kind in REPLICA_KINDS],
+        JobFields(
+            queue="spec.schedulingPolicy.queue",
+            priority_class="spec.schedulingPolicy.priorityClassName",
+            ttl="spec.ttlSecondsAfterFinished",
+        ),
+    )
+    DECIDED: ClassVar[Decided] = {
+        "job": (
+            f"metadata.annotations.{NETWORK_ANNOTATION}",
+            *(f"metadata.annotations.{key}" for key in POD_ANNOTATIONS),
+            "spec.schedulingPolicy.queue",
+            "spec.schedulingPolicy.minAvailable",
+        )
+    }
+    LACKS = frozenset([EXTRA_ROLES, EVALUATORS, JOB_RESTARTS])
+
+    def naming(self, experiment: Experiment) -> Naming:
+        """The address of a pod is that of the Service that KubeDL makes for it; on the host network KubeDL draws the ports."""
+        return dataclasses.replace(NAMING, draws_ports=experiment.network.host)
+
+    def groups(self, experiment: Experiment) -> dict[str, str]:
+        return replica_groups(experiment)
+
+    def crds(self, plan: Plan) -> tuple[str, ...]:
+        """The job's kind, and the PodGroup that KubeDL makes."""
+        return (f"{kind_of(plan).plural}.training.kubedl.io", *PODGROUP_CRDS)
+
+    def schemas(self, plan: Plan) -> dict[str, Any]:
+        return {"job": schema(plan, {"schedulingPolicy!": {"minAvailable!": int, "queue!": str}})}
+
+    def problems(self, plan: Plan) -> Iterator[Problem]:
+        """Problems with roles without a replica type, with a PyTorchJob without a Master, on which KubeDL crashes, with an evaluator, for which it
+        never makes pods, and with fields that the API server would drop."""
+        yield from replica_problems(plan, MAKER)
+        yield from follows(plan, "annotations", NETWORK_ANNOTATION, "`network: {host: true}`")
+        for key in (key for key in POD_ANNOTATIONS if key in plan.annotations):
+            reason = "KubeDL makes a container of an image that this names, which no limit of the environment sees"
+            yield Problem(
+                f"annotations.{key}", plan.annotations[key], reason, "use `init` for steps before the command"
+            )
+        static = plan.launches is None and plan.world.bounds is None  # other jobs are refused anyway
+        if static and "master" in kind_of(plan).types and plan.ranked[0].group != "master":
+            reason = "the first role is the Master of KubeDL's PyTorchJob, which must have 1 replica"
+            fix = (
+                "begin with a role of one replica, `master: {replicas: 1}`, and put the other replicas in a second role"
+            )
+            yield Problem(f"roles.{plan.ranked[0].name}.replicas", plan.ranked[0].replicas, reason, fix)
+        conventions = self.conventions(plan)
+        for role in plan.roles:
+            if not role.overrides:
+                continue
+            for where in dropped(pod_template(plan, role, next(role.groups()), conventions).get("spec")):
+                yield Problem(
+                    f"roles.{role.name}.pod_overrides.spec.{where}", None, UNKNOWN, "remove it, or use another backend"
+                )
+        for role in plan.ranked:
+            if plan.launcher == "tensorflow" and role.group == "evaluator":
+                reason = "the role is an evaluator, for which KubeDL never makes pods"
+                yield Problem(f"roles.{role.name}", None, reason, f"remove it, or {another_backend(EVALUATORS)}")
+
+    def conventions(self, plan: Plan) -> PodConventions:
+        """The index by KubeDL's label, and the variables that KubeDL appends. If KubeDL draws the ports, its TF_CONFIG is kept."""
+        kind = kind_of(plan)
+        names = appended(kind.kind, plan.totals.pods)
+        drawn = plan.naming.draws_ports
+        return PodConventions(
+            self.INDEX_LABEL,
+            appended=names,
+            computed=frozenset() if drawn else names & {"TF_CONFIG"},
+            container=kind.container,
+            ports=kind.ports,
+            draws_ports=drawn,
+        )
+
+    def job(self, plan: Plan) -> Manifest:
+        """The job of the launcher's kind; the fields of the run policy are in the spec itself. KubeDL makes the PodGroups."""
+        kind = kind_of(plan)
+        scheduling = {
+            "minAvailable": plan.min_available,
+            "queue": plan.queue.name,
+            "priorityClassName": plan.priority_class,
+        }
+        spec = {
+            "cleanPodPolicy": "Running",
+            "ttlSecondsAfterFinished": plan.ttl_seconds,
+            "backoffLimit": backoff_limit(plan),
+            "schedulingPolicy": without_empty(scheduling),
+            "successPolicy": _success(plan),
+            kind.field: replica_specs(plan, self.conventions(plan)),
+        }
+        annotations = {NETWORK_ANNOTATION: HOST} if plan.host_network else {}
+        return job_manifest(plan, self.API_VERSION, kind.kind, without_empty(spec), annotations=annotations)
+
+    def templates(self, plan: Plan, manifests: Sequence[Manifest]) -> list[Template]:
+        body = job_body(manifests)
+        return replica_templates(plan, body, body["spec"])
+
+    def pods(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
+        return controller_pods(job_body(manifests)), {}
+
+    def endings(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
+        body = job_body(manifests)
+        return _ENDINGS[body["kind"]](body)
+
+    def override_conflicts(
+        self, key: str, rendered: dict[str, Any], patched: dict[str, Any]
+    ) -> Iterator[tuple[str, str]]:
+        """The changes of `DECIDED` and of numbers of pods, and fields that the API server would drop."""
+        yield from super().override_conflicts(key, rendered, patched)
+        yield from replica_changes(rendered, patched)
+        before = {*_dropped(rendered)}
+        yield from ((where, UNKNOWN) for where in _dropped(patched) if where not in before)
+
+
+def _dropped(job: dict[str, Any]) -> Iterator[str]:
+    field = rendered_kind(job).field
+    for name, replicas in rendered_specs(job).items():
+        for where in dropped(replicas["template"].get("spec")):
+            yield f"spec.{field}.{name}.template.spec.{where}"
+
+
+def _success(plan: Plan) -> str | None:
+    """The success policy of a TFJob without a chief: all workers must complete, and not only the first of them. Otherwise None."""
+    workers = plan.launcher == "tensorflow" and all(role.group != "chief" for role in plan.roles)
+    return ALL_WORKERS if workers else None
+
+
+def _tensorflow_endings(job: dict[str, Any]) -> tuple[Ending, ...]:
+    """Source: KubeDL 0.5.0, controllers/tensorflow/status.go. With a chief `AllWorkers` waits for both."""
+    types = replica_types(job)
+    if "Chief" not in types:
+        return worker_endings(job)
+    both = job["spec"].get("successPolicy") == ALL_WORKERS and "Worker" in types
+    return type_endings(job, "Chief", *(["Worker"] if both else []))
+
+
+# A PyTorchJob is complete when its Master and all workers are (controllers/pytorch/status.go), so no other pod is left then.
+_ENDINGS: dict[str, Callable[[dict[str, Any]], tuple[Ending, ...]]] = {
+    "PyTorchJob": lambda job: (),
+    "TFJob": _tensorflow_endings,
+}

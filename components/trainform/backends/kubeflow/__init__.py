@@ -1,0 +1,1 @@
+"""The backend Kubeflow: its training-operator v1."""

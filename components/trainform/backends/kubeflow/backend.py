@@ -1,0 +1,326 @@
+"""Kubeflow's training-operator v1: `kubeflow.org/v1` PyTorchJob, TFJob and MPIJob.
+
+The operator computes ranks and addresses itself and appends them to the `env` of containers. Its WORLD_SIZE counts processes if `nprocPerNode`
+is a number; the plan's values win (`manifests.env`). It makes the PodGroup and a Service for each pod. It never replaces a pod whose template
+has changed, so a changed template is a new revision.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar
+
+from trainform.backends.backend import Backend, Decided
+from trainform.backends.endings import first_pod
+from trainform.backends.gangs import GROUP_ANNOTATION, PODGROUP_CRDS, QUEUE_ANNOTATION
+from trainform.backends.job_fields import JobFields, Kinds
+from trainform.backends.kubeflow.controller import (
+    GPU,
+    INIT_CONTAINERS,
+    KUBEXEC,
+    OWN_LABELS,
+    VOLUMES,
+    WAITING,
+    appended,
+    controller_objects,
+)
+from trainform.backends.kubeflow.controller import INDEX_LABEL as INDEX
+from trainform.backends.planned import follows
+from trainform.backends.refusals import EXTRA_ROLES, JOB_RESTARTS
+from trainform.backends.replica_specs.kinds import JobKind, kind_of, rendered_specs
+from trainform.backends.replica_specs.naming import NAMING, replica_groups
+from trainform.backends.replica_specs.pods import REPLICA_KINDS, replica_spec_pods
+from trainform.backends.replica_specs.specs import (
+    ALL_WORKERS,
+    Maker,
+    backoff_limit,
+    common_number,
+    processes_per_node,
+    replica_changes,
+    replica_problems,
+    replica_specs,
+    replica_types,
+    schema,
+    type_endings,
+    worker_endings,
+)
+from trainform.backends.replica_specs.specs import templates as replica_templates
+from trainform.backends.support import NO_RUNTIME, Fields, done_by, no_policies, noted, refused
+from trainform.errors import Problem
+from trainform.manifests.env import PodConventions
+from trainform.manifests.manifest import Manifest, job_body, without_empty
+from trainform.manifests.objects import job_manifest
+from trainform.manifests.schema import is_pod_template
+from trainform.manifests.templates import Template
+from trainform.plan.model import Ending, Naming, Plan, RolePlan
+from trainform.spec.experiment import Experiment
+
+MAKER = Maker(
+    "training-operator",
+    frozenset([*OWN_LABELS, GROUP_ANNOTATION, "volcano.sh/task-spec"]),
+    frozenset([*INIT_CONTAINERS, *VOLUMES]),
+)
+
+
+class Kubeflow(Backend):
+    """Kubeflow's training-operator: a job of replica specs, by the launcher's kind."""
+
+    PROJECT = "Kubeflow's training-operator"
+    DOMAIN = "kubeflow.org"
+    API_VERSION = "kubeflow.org/v1"
+    PLURALS = ("pytorchjobs", "tfjobs", "mpijobs")
+    CONTROLLER_IMAGE = "training-operator"
+    PODS = replica_spec_pods("kubeflow.org")
+
+    MAKES = f"PyTorchJob, TFJob or MPIJob (`{API_VERSION}`)"
+    ENDS = (
+        "PyTorchJob: the Master; without one all workers, or any of an elastic job. TFJob: the Chief; without one all workers (`successPolicy: AllWorkers`). "
+        "MPIJob: the Launcher"
+    )
+    ADDS = (
+        "PyTorchJob: `PYTHONUNBUFFERED`, `PET_NNODES`, `PET_NPROC_PER_NODE`; with a Master `MASTER_ADDR`, `MASTER_PORT`, `WORLD_SIZE` and `RANK`, in which "
+        "a process sees the plan's values, and `PET_MASTER_ADDR`, `PET_MASTER_PORT`, `PET_NODE_RANK`; an elastic one `PET_RDZV_ENDPOINT`, "
+        "`PET_RDZV_BACKEND`, `PET_MAX_RESTARTS`. Its workers get the init container `init-pytorch` (`alpine:3.10`), which gives the Master's name 100 tries "
+        "of 2 s. TFJob: `TF_CONFIG`, which the plan's own replaces. MPIJob, in the launcher: `OMPI_MCA_plm_rsh_agent`, `OMPI_MCA_orte_default_hostfile`, "
+        "`I_MPI_HYDRA_BOOTSTRAP`, `I_MPI_HYDRA_BOOTSTRAP_EXEC`, without accelerators empty `NVIDIA_VISIBLE_DEVICES` and `NVIDIA_DRIVER_CAPABILITIES`, "
+        "and the init container `kubectl-delivery`; `/etc/mpi` with hostfile and agent"
+    )
+
+    INDEX_LABEL = INDEX
+    # The CRD refuses a change of the queue, and a change of a template would not reach pods that run.
+    IN_PLACE = (
+        "spec.runPolicy.suspend",
+        "spec.runPolicy.ttlSecondsAfterFinished",
+        "spec.runPolicy.schedulingPolicy.minAvailable",
+        "spec.pytorchReplicaSpecs.*.replicas",
+    )
+    FIELDS: ClassVar[Fields] = {
+        **NO_RUNTIME,
+        "roles": done_by(
+            "replica types. PyTorchJob: the pod that launches, else a first ranked role of one replica, is Master, whose end ends the job, and another "
+            "ranked role is Worker; one role of several replicas is Worker alone. TFJob: by task type. MPIJob: Launcher and Worker. Extras are refused"
+        ),
+        "launcher.mpi": noted(
+            "training-operator starts the processes by `kubectl exec` and with a hostfile of its own: there is no SSH and nothing waits for it; pods "
+            "have no names in DNS, so MASTER_ADDR and MASTER_PORT are not set"
+        ),
+        "launcher.torchrun.elastic": noted("the job is complete when one of its pods is: training-operator then removes the others"),
+        "queue": done_by(f"`runPolicy.schedulingPolicy.queue`, and the annotation `{QUEUE_ANNOTATION}`"),
+        "priority_class": done_by("of the pods, and `runPolicy.schedulingPolicy.priorityClass`"),
+        "restart": done_by(
+            "never: `restartPolicy: Never`; on-failure, N times: `OnFailure` with `runPolicy.backoffLimit`; all-when-evicted is refused"
+        ),
+        "max_retry": noted("has no effect: training-operator never starts a whole job anew"),
+        "roles.*.max_retry": done_by("`runPolicy.backoffLimit`: one number for the job, counted over all pods that start their containers again"),
+        "ttl": done_by("`runPolicy.ttlSecondsAfterFinished`; updates in place"),
+        **no_policies("training-operator"),
+        "roles.*.min_available": done_by("counts for `runPolicy.schedulingPolicy.minAvailable`, over all roles"),
+        "network.host": noted(
+            "every pod of a PyTorchJob or TFJob declares the main port, so each needs its own node: training-operator would else declare 23456 or 2222, "
+            "the same in every job"
+        ),
+        "network.ports": refused(
+            "the value gives each replica its own pod template, and a job of training-operator has one for all replicas of a type",
+            "remove it; pods with the same host port then need nodes of their own",
+        ),
+        "network.wait": done_by("as described; workers beside a Master wait first, 200 s, in an init container of training-operator's"),
+        "prepare.*.roles": noted(
+            "workers of a PyTorchJob wait 200 s at most for the name of the Master, which is in DNS when its steps are done (the Service of "
+            "training-operator publishes ready pods alone): where a step of the Master alone takes longer, they fail"
+        ),
+        "network.topology": refused(
+            "training-operator makes the PodGroup itself, without a topology", "remove it", elsewhere=True
+        ),
+    }  # fmt: skip
+    JOB_FIELDS: ClassVar[Kinds] = dict.fromkeys(
+        [("kubeflow.org", kind) for kind in REPLICA_KINDS],
+        JobFields(
+            queue="spec.runPolicy.schedulingPolicy.queue",
+            priority_class="spec.runPolicy.schedulingPolicy.priorityClass",
+            ttl="spec.runPolicy.ttlSecondsAfterFinished",
+        ),
+    )
+    DECIDED: ClassVar[Decided] = {
+        "job": (
+            f"metadata.annotations.{QUEUE_ANNOTATION}",
+            "spec.runPolicy.schedulingPolicy.queue",
+            "spec.runPolicy.schedulingPolicy.minAvailable",
+        )
+    }
+    LOOKUP_CONTAINERS = frozenset([WAITING])
+    LACKS = frozenset([EXTRA_ROLES, JOB_RESTARTS])
+
+    def naming(self, experiment: Experiment) -> Naming:
+        """The address of a pod is that of the Service that the operator makes for it. The pods of an MPIJob have none: its launcher is one pod,
+        and it starts processes by `kubectl exec`."""
+        if experiment.launcher.mpi is None:
+            return NAMING
+        return dataclasses.replace(NAMING, single=("launcher",), agent=KUBEXEC)
+
+    def groups(self, experiment: Experiment) -> dict[str, str]:
+        return replica_groups(experiment)
+
+    def crds(self, plan: Plan) -> tuple[str, ...]:
+        """The job's kind, and the PodGroup that the operator makes."""
+        return (f"{kind_of(plan).plural}.kubeflow.org", *PODGROUP_CRDS)
+
+    def schemas(self, plan: Plan) -> dict[str, Any]:
+        policy = {"runPolicy!": {"schedulingPolicy!": {"minAvailable!": int, "queue!": str}}}
+        return {"job": schema(plan, policy)}
+
+    def problems(self, plan: Plan) -> Iterator[Problem]:
+        """Problems with roles without a replica type, with restarts that the job cannot express, and with what an MPIJob cannot do."""
+        yield from replica_problems(plan, MAKER)
+        yield from follows(plan, "annotations", QUEUE_ANNOTATION, "`queue`")
+        if plan.naming.agent is not None:
+            yield from _mpi_problems(plan)
+
+    def conventions(self, plan: Plan) -> PodConventions:
+        """The index by the operator's label, and the variables that the operator appends in this kind of job."""
+        kind = kind_of(plan)
+        types = [kind.types.get(role.group, role.name) for role in plan.roles]
+        names = appended(kind.kind, plan.totals.pods, types, plan.world.bounds is not None)
+        return PodConventions(
+            self.INDEX_LABEL,
+            appended=names,
+            computed=names & {"TF_CONFIG"},
+            container=kind.container,
+            ports=kind.ports,
+        )
+
+    def job(self, plan: Plan) -> Manifest:
+        """The job of the launcher's kind. The operator makes the PodGroup."""
+        kind = kind_of(plan)
+        specs = replica_specs(plan, self.conventions(plan))
+        if plan.host_network:
+            specs = {name: {**spec, "template": _listening(plan, spec["template"])} for name, spec in specs.items()}
+        spec = {**_OWN_FIELDS[kind.kind](plan), "runPolicy": _run_policy(plan), kind.field: specs}
+        annotations = {QUEUE_ANNOTATION: plan.queue.name}
+        return job_manifest(plan, self.API_VERSION, kind.kind, without_empty(spec), annotations=annotations)
+
+    def templates(self, plan: Plan, manifests: Sequence[Manifest]) -> list[Template]:
+        body = job_body(manifests)
+        return replica_templates(plan, body, body["spec"]["runPolicy"])
+
+    def pods(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
+        return controller_objects(job_body(manifests))
+
+    def endings(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
+        body = job_body(manifests)
+        return _ENDINGS[body["kind"]](body)
+
+    def override_conflicts(
+        self, key: str, rendered: dict[str, Any], patched: dict[str, Any]
+    ) -> Iterator[tuple[str, str]]:
+        """The changes of `DECIDED` and of numbers of pods."""
+        yield from super().override_conflicts(key, rendered, patched)
+        yield from replica_changes(rendered, patched)
+
+
+def _run_policy(plan: Plan) -> dict[str, Any]:
+    """The run policy. When the job ends, pods that still run are deleted; completed pods stay, with their logs."""
+    scheduling = {
+        "minAvailable": plan.min_available,
+        "queue": plan.queue.name,
+        "priorityClass": plan.priority_class,
+    }
+    return without_empty(
+        {
+            "cleanPodPolicy": "Running",
+            "ttlSecondsAfterFinished": plan.ttl_seconds,
+            "backoffLimit": backoff_limit(plan),
+            "schedulingPolicy": without_empty(scheduling),
+        }
+    )
+
+
+def _pytorch(plan: Plan) -> dict[str, Any]:
+    """A PyTorchJob's own fields: processes per node if all roles have the same number (then the operator's WORLD_SIZE counts processes), and
+    the bounds of an elastic job."""
+    number = processes_per_node(plan)
+    fields: dict[str, Any] = {"nprocPerNode": None if number is None else str(number)}
+    if plan.world.bounds is not None:
+        least, most = plan.world.bounds
+        restarts = common_number(plan, "MAX_RESTARTS")
+        policy = {"minReplicas": least, "maxReplicas": most, "rdzvBackend": "c10d", "maxRestarts": restarts}
+        fields["elasticPolicy"] = without_empty(policy)
+    return fields
+
+
+def _mpi(plan: Plan) -> dict[str, Any]:
+    return {"slotsPerWorker": processes_per_node(plan), "mainContainer": kind_of(plan).container}
+
+
+_OWN_FIELDS = {"PyTorchJob": _pytorch, "TFJob": lambda plan: {"successPolicy": ALL_WORKERS}, "MPIJob": _mpi}
+
+
+def _pytorch_endings(job: dict[str, Any]) -> tuple[Ending, ...]:
+    """Source: training-operator 1.9.3, pkg/controller.v1 (`UpdateJobStatus`), as for the other kinds."""
+    types = replica_types(job)
+    if "Master" in types:
+        return type_endings(job, "Master")
+    elastic = "elasticPolicy" in job["spec"] and rendered_specs(job)["Worker"]["replicas"] > 1
+    return first_pod(types["Worker"]) if elastic else type_endings(job, "Worker")
+
+
+def _tensorflow_endings(job: dict[str, Any]) -> tuple[Ending, ...]:
+    return type_endings(job, "Chief") if "Chief" in replica_types(job) else worker_endings(job)
+
+
+_ENDINGS: dict[str, Callable[[dict[str, Any]], tuple[Ending, ...]]] = {
+    "PyTorchJob": _pytorch_endings,
+    "TFJob": _tensorflow_endings,
+    "MPIJob": lambda job: type_endings(job, "Launcher"),
+}
+
+
+def _listening(plan: Plan, template: dict[str, Any]) -> dict[str, Any]:
+    """The template with the port that the operator needs. Without it the operator declares a constant number, which on the host network is
+    a host port, the same in every job."""
+    kind = kind_of(plan)
+    if plan.overrides and not is_pod_template(template):
+        return template
+    spec = template["spec"]
+    containers = [_with_ports(each, kind, plan.rendezvous.own_port) for each in spec["containers"]]
+    return {**template, "spec": {**spec, "containers": containers}}
+
+
+def _with_ports(container: dict[str, Any], kind: JobKind, number: int) -> dict[str, Any]:
+    if container["name"] != kind.container:
+        return container
+    ports = container.get("ports", [])
+    missing = [name for name in kind.ports.values() if name not in [port.get("name") for port in ports]]
+    added = [{"name": name, "containerPort": number, "hostPort": number, "protocol": "TCP"} for name in missing]
+    return {**container, "ports": [*ports, *added]} if added else container
+
+
+def _mpi_problems(plan: Plan) -> Iterator[Problem]:
+    """Problems with an MPIJob. training-operator writes its hostfile: the workers, and the launcher if it requests a GPU, all with the same
+    number of slots."""
+    if plan.ssh is not None:
+        reason = "an MPIJob does not use SSH: its pods have no DNS names, and `kubectl exec` starts the processes"
+        yield Problem("ssh", None, reason, "remove it")
+    if plan.services:
+        reason = "an MPIJob does not use Services: its processes find each other by MPI"
+        yield Problem("network.addresses", "service", reason, "remove it")
+    if processes_per_node(plan) is None:
+        reason = "the roles have different numbers of processes, and an MPIJob has one `slotsPerWorker`"
+        yield Problem("roles", None, reason, "give them the same accelerators, or write `processes_per_node`")
+    for role in plan.roles:
+        counted = any(GPU in resource for resource in role.resources)
+        if role.name == plan.launches and counted != role.ranked:
+            yield _not_a_node(role) if role.ranked else _a_node(role)
+
+
+def _not_a_node(role: RolePlan) -> Problem:
+    reason = f"the launcher is ranked, and training-operator counts it as a node only if it requests a resource with `{GPU}` in the name"
+    fix = "launch from a role of its own: `launcher: {ranked: false}`, and `role: launcher` in `launcher.mpi`"
+    return Problem(f"roles.{role.name}", None, reason, fix)
+
+
+def _a_node(role: RolePlan) -> Problem:
+    reason = (
+        f"the unranked launcher requests a resource with `{GPU}` in the name, so training-operator counts it as a node"
+    )
+    return Problem(f"roles.{role.name}", None, reason, "remove it, or leave `ranked` out and put the role first")

@@ -1,0 +1,101 @@
+"""The kinds of jobs that consist of replica specs. They are training-operator v1's, and KubeDL has the same API: both controllers read the
+replica types and their names in the same way."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from trainform.plan.model import Plan
+from trainform.plan.ports import RENDEZVOUS, TENSORFLOW
+
+
+@dataclasses.dataclass(frozen=True)
+class JobKind:
+    """A kind of job.
+
+    field: the field of the spec with the replica specs. types: the replica type for each group of a plan, in the order of the API. container,
+    ports: the names that the operator needs for the main container and its ports, by purpose. port: the number that the operator assumes if
+    no container declares the port; 0 if the kind has no port.
+    """
+
+    kind: str
+    plural: str
+    field: str
+    types: Mapping[str, str]
+    container: str
+    ports: Mapping[str, str]
+    port: int
+
+    @property
+    def port_name(self) -> str | None:
+        """The operator's name for the port; None if the kind has no port."""
+        return next(iter(self.ports.values()), None)
+
+
+_PYTORCH = JobKind(
+    "PyTorchJob",
+    "pytorchjobs",
+    "pytorchReplicaSpecs",
+    {"master": "Master", "worker": "Worker"},
+    "pytorch",
+    {RENDEZVOUS: "pytorchjob-port"},
+    23456,
+)
+_TENSORFLOW = JobKind(
+    "TFJob",
+    "tfjobs",
+    "tfReplicaSpecs",
+    {"chief": "Chief", "ps": "PS", "worker": "Worker", "evaluator": "Evaluator"},
+    "tensorflow",
+    {TENSORFLOW: "tfjob-port"},
+    2222,
+)
+_MPI = JobKind("MPIJob", "mpijobs", "mpiReplicaSpecs", {"launcher": "Launcher", "worker": "Worker"}, "mpi", {}, 0)
+KINDS = {kind.kind: kind for kind in (_PYTORCH, _TENSORFLOW, _MPI)}
+_BY_LAUNCHER = {"tensorflow": _TENSORFLOW, "mpi": _MPI}
+
+
+def kind_of(plan: Plan) -> JobKind:
+    """The kind of job that the plan's launcher needs."""
+    return _BY_LAUNCHER.get(plan.launcher, _PYTORCH)
+
+
+def rendered_kind(job: Mapping[str, Any]) -> JobKind:
+    """The kind of a rendered job."""
+    return KINDS[job["kind"]]
+
+
+def rendered_specs(job: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The replica specs of a rendered job, by type."""
+    specs: dict[str, dict[str, Any]] = job["spec"][rendered_kind(job).field]
+    return specs
+
+
+def declared_port(job: Mapping[str, Any], name: str) -> int:
+    """The port number in the template of a replica type, which its Services have too."""
+    kind = rendered_kind(job)
+    containers = rendered_specs(job)[name]["template"]["spec"]["containers"]
+    main = (container for container in containers if container["name"] == kind.container)
+    ports = [port for container in main for port in container.get("ports", [])]
+    declared = (int(port["containerPort"]) for port in ports if port.get("name") == kind.port_name)
+    return next(declared, kind.port)
+
+
+def tf_config(job: Mapping[str, Any], task: tuple[str, int], port: Callable[[str, int], int]) -> str | None:
+    """TF_CONFIG of a task (replica type and index) with all types in the cluster, also the evaluator; None for a job of a single pod.
+    `port` returns the port of a task."""
+    specs, metadata = rendered_specs(job), job["metadata"]
+    if sum(spec["replicas"] for spec in specs.values()) == 1:
+        return None
+    cluster = {
+        name.lower(): [
+            f"{metadata['name']}-{name.lower()}-{index}.{metadata['namespace']}.svc:{port(name, index)}"
+            for index in range(specs[name]["replicas"])
+        ]
+        for name in sorted(specs, key=str.lower)
+    }
+    config = {"cluster": cluster, "task": {"type": task[0].lower(), "index": task[1]}, "environment": "cloud"}
+    return json.dumps(config, separators=(",", ":"))

@@ -1,0 +1,70 @@
+"""Where the pods of any job of replica specs are, whoever wrote it: of kinds too that trainform does not render."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from trainform.backends.replica_specs.kinds import KINDS
+from trainform.backends.workloads import DEADLINE, Finder, Pods, PodsAt, value_at
+
+_OTHERS = {
+    "XGBoostJob": "xgbReplicaSpecs",
+    "PaddleJob": "paddleReplicaSpecs",
+    "JAXJob": "jaxReplicaSpecs",
+    "XDLJob": "xdlReplicaSpecs",
+    "MarsJob": "marsReplicaSpecs",
+    "ElasticDLJob": "elasticdlReplicaSpecs",
+}
+_FIELDS = {**{kind.kind: kind.field for kind in KINDS.values()}, **_OTHERS}
+REPLICA_KINDS = tuple(_FIELDS)
+"""Every kind of a job of replica specs, also those that trainform does not render."""
+# Where the number of pods that start together stands: training-operator v1's place, and KubeDL's.
+_LEAST = ("spec.runPolicy.schedulingPolicy.minAvailable", "spec.schedulingPolicy.minAvailable")
+# And the time after which the job ends.
+_RUN_TIME = (f"spec.runPolicy.{DEADLINE}", f"spec.{DEADLINE}")
+
+
+_SCALED = "pytorchReplicaSpecs"
+
+
+def most_workers(body: dict[str, Any]) -> int | None:
+    """To how many workers the operator's HorizontalPodAutoscaler may scale a PyTorchJob; None if it makes none, since the job has no metrics."""
+    most = value_at(body, "spec.elasticPolicy.maxReplicas")
+    return most if value_at(body, "spec.elasticPolicy.metrics") is not None and isinstance(most, int) else None
+
+
+def _grown(pods: Pods, most: int) -> Pods:
+    template = pods.template
+    return dataclasses.replace(pods, template=dataclasses.replace(template, replicas=max(template.replicas, most)))
+
+
+@dataclasses.dataclass(frozen=True)
+class _ReplicaSpecs:
+    """The pods of the replica specs in a field of the spec."""
+
+    field: str
+
+    def __call__(self, body: dict[str, Any]) -> Iterator[Pods]:
+        found = [*PodsAt(f"spec.{self.field}.*", gang=True)(body)]
+        most = most_workers(body)
+        if self.field == _SCALED and most is not None:
+            found = [_grown(pods, most) if f"{_SCALED}.Worker." in pods.template.place else pods for pods in found]
+        total = sum(pods.template.replicas for pods in found)
+        least = next((number for path in _LEAST if isinstance(number := value_at(body, path), int)), total)
+        slack = max(0, total - least)
+        run_time = next((seconds for path in _RUN_TIME if (seconds := value_at(body, path)) is not None), None)
+        # The job says how many of all its pods start together, and not of which type: the largest type is the one that may be smaller.
+        largest = max(range(len(found)), key=lambda index: found[index].template.replicas, default=0)
+        for index, pods in enumerate(found):
+            missing = min(slack, pods.template.replicas) if index == largest else 0
+            template = dataclasses.replace(
+                pods.template, min_available=pods.template.replicas - missing, run_time=run_time
+            )
+            yield dataclasses.replace(pods, template=template)
+
+
+def replica_spec_pods(group: str) -> Mapping[str, tuple[Finder, ...]]:
+    """How the pods of each kind of the API group are found."""
+    return {f"{group}/{kind}": (_ReplicaSpecs(field),) for kind, field in _FIELDS.items()}

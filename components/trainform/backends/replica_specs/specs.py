@@ -1,0 +1,215 @@
+"""Replica specs, of which the jobs of training-operator v1 and of KubeDL consist.
+
+A job has fixed replica types, one pod template for each type, and one run policy for all. This module also finds what both operators refuse
+or would silently overwrite.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from trainform import defaults
+from trainform.backends.endings import Part, all_of
+from trainform.backends.gangs import SCHEDULER
+from trainform.backends.planned import changes, labels_of, overwritten
+from trainform.backends.refusals import EXTRA_ROLES, JOB_RESTARTS, another_backend
+from trainform.backends.replica_specs.kinds import KINDS, JobKind, kind_of, rendered_kind, rendered_specs
+from trainform.backends.replica_specs.pods import most_workers
+from trainform.errors import Problem
+from trainform.manifests.env import PodConventions
+from trainform.manifests.pods import RESTART_POLICIES, is_valid, pod_template
+from trainform.manifests.schema import METADATA, POD_TEMPLATE, is_pod_template
+from trainform.manifests.templates import Template
+from trainform.plan.model import Ending, Plan, RolePlan
+
+ON_FAILURE = "on-failure"
+ALL_WORKERS = "AllWorkers"  # the success policy of a TFJob without a chief, which otherwise completes with worker 0
+
+
+@dataclasses.dataclass(frozen=True)
+class Maker:
+    """An operator: its name, the labels and annotations of pods that it overwrites, and the init containers and volumes that it adds to pods."""
+
+    name: str
+    own_keys: frozenset[str]
+    adds: frozenset[str] = frozenset()
+
+
+def replica_specs(plan: Plan, conventions: PodConventions) -> dict[str, Any]:
+    """The replica specs by type. A role for which the job has no type keeps its name, and is refused."""
+    types = kind_of(plan).types
+    return {types.get(role.group, role.name): _replica_spec(plan, role, conventions) for role in plan.roles}
+
+
+def schema(plan: Plan, run_policy: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema of the job after a merge patch; `run_policy`: the schema of the spec's other fields."""
+    kind = kind_of(plan)
+    types = [f"{kind.types.get(role.group, role.name)}!" for role in plan.roles]
+    spec = {"replicas!": int, "restartPolicy!": str, "template!": POD_TEMPLATE}
+    success = {"successPolicy": str} if kind.kind == "TFJob" else {}
+    replicas = dict.fromkeys(types, spec) | {"*": {"template!": {"spec!": dict}}}  # types that a patch adds
+    return {"metadata!": METADATA, "spec!": {**success, **run_policy, f"{kind.field}!": replicas}}
+
+
+def templates(plan: Plan, job: dict[str, Any], run_policy: Mapping[str, Any]) -> list[Template]:
+    """The pod template of each replica type. run_policy: the part of the job with the time after which it ends."""
+    least = {role.name: role.min_available for role in plan.roles}
+    run_time = run_policy.get("activeDeadlineSeconds")
+    most = most_workers(job)
+    found = [
+        Template(
+            max(spec["replicas"], most) if most is not None and kind == "Worker" else spec["replicas"],
+            spec["replicas"],
+            spec["template"],
+            run_time=run_time,
+        )
+        for kind, spec in rendered_specs(job).items()
+    ]
+    return [dataclasses.replace(template, min_available=least[template.role]) for template in found]
+
+
+def replica_types(job: dict[str, Any]) -> dict[str, Part]:
+    """The replica types of a rendered job, each with its role."""
+    specs = rendered_specs(job)
+    return {
+        name: Part(name, str(spec["template"]["metadata"]["labels"][defaults.ROLE_LABEL]))
+        for name, spec in specs.items()
+    }
+
+
+def type_endings(job: dict[str, Any], *names: str) -> tuple[Ending, ...]:
+    """The ending of a job by the success of all replicas of these types together."""
+    parts = replica_types(job)
+    return all_of([*parts.values()], [parts[name] for name in names])
+
+
+def worker_endings(job: dict[str, Any]) -> tuple[Ending, ...]:
+    """The ending of a TFJob without a chief: by all workers, or by worker 0 alone, which then acts as the chief."""
+    worker = replica_types(job)["Worker"]
+    if job["spec"].get("successPolicy") == ALL_WORKERS or rendered_specs(job)["Worker"]["replicas"] == 1:
+        return type_endings(job, "Worker")
+    return (Ending(f"replica 0 of the role {worker.role}", (worker.role,)),)
+
+
+def backoff_limit(plan: Plan) -> int | None:
+    """The number of container restarts, over all pods with `on-failure`, at which the job fails; None if no pod restarts containers."""
+    return max((role.max_retry for role in plan.roles if role.restart == ON_FAILURE), default=None)
+
+
+def processes_per_node(plan: Plan) -> int | None:
+    """The number of processes of each ranked pod; None if the pods differ, or if the plan does not know the number."""
+    return common_number(plan, "NPROC_PER_NODE")
+
+
+def common_number(plan: Plan, name: str) -> int | None:
+    """The number that the variable has in all ranked pods; None if they differ or if it is not a number."""
+    values = {variable.value for role in plan.ranked for variable in role.env if variable.name == name}
+    only = values.pop() if len(values) == 1 else None
+    return int(only) if isinstance(only, str) and only.isascii() and only.isdecimal() else None
+
+
+def replica_problems(plan: Plan, maker: Maker) -> Iterator[Problem]:
+    """Problems with what a job of replica specs cannot express, and with what the operator would overwrite."""
+    yield from _type_problems(plan)
+    yield from _restart_problems(plan)
+    yield from overwritten(plan, maker.name, maker.own_keys)
+    for role in plan.roles:
+        yield from _name_conflicts(role, maker)
+
+
+def replica_changes(rendered: dict[str, Any], patched: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Path and reason of each change by a merge patch that the plan does not allow: of types, of numbers of pods and of labels."""
+    kind = rendered_kind(rendered)
+    field = kind.field
+    old, new = rendered_specs(rendered), rendered_specs(patched)
+    if list(old) != list(new):
+        yield f"spec.{field}", f"the patch makes them {', '.join(new)}, and the plan needs {', '.join(old)}"
+        return
+    yield from changes([f"spec.{field}.*.replicas", *labels_of(f"spec.{field}.*.template")], rendered, patched)
+    for name, spec in new.items():
+        before, after = (_containers(each["template"]) for each in (old[name], spec))
+        if kind.container in before and kind.container not in after:
+            reason = f"the patch removes the container {kind.container}, which the job needs"
+            yield f"spec.{field}.{name}.template.spec.containers", reason
+
+
+def _replica_spec(plan: Plan, role: RolePlan, conventions: PodConventions) -> dict[str, Any]:
+    """The replica spec of a role. The restart policy is moved out of the template: beside it the operator's own value `ExitCode` is allowed too,
+    and the operator would overwrite the one in the template, with a warning."""
+    template = pod_template(plan, role, next(role.groups()), conventions)
+    restart = RESTART_POLICIES[role.restart]
+    if is_valid(role, template):
+        spec = template["spec"]
+        restart = spec.get("restartPolicy", restart)
+        template = {**template, "spec": {"schedulerName": SCHEDULER, **spec}}
+        template["spec"].pop("restartPolicy", None)
+    return {"replicas": role.replicas, "restartPolicy": restart, "template": template}
+
+
+def _type_problems(plan: Plan) -> Iterator[Problem]:
+    """Problems with roles that have no replica type of their own. The launcher's rules check TensorFlow's types."""
+    kind = kind_of(plan)
+    names = " and ".join(kind.types.values())
+    owners: dict[str, str] = {}
+    for role in plan.roles:
+        path, other = f"roles.{role.name}", owners.get(role.group)
+        if not role.ranked and role.name != plan.launches:
+            reason = f"a {kind.kind} has no unranked roles: its replica types are {names}"
+            yield Problem(f"{path}.ranked", False, reason, f"remove the role, or {another_backend(EXTRA_ROLES)}")
+        elif other is not None and kind.kind != "TFJob":
+            reason = f"the role would be the {kind.types[role.group]} of the {kind.kind}, and the role {other} is that already: the replica types are {names}"
+            alone = (
+                " or begin with a role of one replica,"
+                if kind.kind == "PyTorchJob" and plan.world.bounds is None
+                else ""
+            )
+            yield Problem(path, None, reason, f"make the two one role,{alone} or {another_backend(EXTRA_ROLES)}")
+        else:
+            owners[role.group] = role.name
+        for where, name in _init_names(role):
+            if name == kind.container:
+                yield Problem(where, name, f"the main container of a {kind.kind} has this name", "rename it")
+        if role.overrides and kind.container not in _containers(_patched(plan, role, kind)):
+            reason = f"the patch removes the container `{defaults.MAIN_CONTAINER}`, which a {kind.kind} needs as `{kind.container}`"
+            yield Problem(f"{path}.pod_overrides.spec.containers", None, reason, "patch the container by its name")
+
+
+def _patched(plan: Plan, role: RolePlan, kind: JobKind) -> dict[str, Any]:
+    return pod_template(plan, role, next(role.groups()), PodConventions("", container=kind.container))
+
+
+def _containers(template: dict[str, Any]) -> list[str]:
+    """Names of the containers; every kind's name of its main container if a patch has left the template malformed."""
+    if not is_pod_template(template):
+        return [kind.container for kind in KINDS.values()]
+    return [container["name"] for container in template["spec"]["containers"]]
+
+
+def _restart_problems(plan: Plan) -> Iterator[Problem]:
+    """Problems with restarts: the run policy has one limit for all pods, and it cannot restart the whole job."""
+    restarting = [role for role in plan.roles if role.restart == ON_FAILURE]
+    if len({role.max_retry for role in restarting}) > 1:
+        counts = ", ".join(f"{role.name} {role.max_retry}" for role in restarting)
+        reason = f"the roles have different limits of container restarts ({counts}), and the job has one `backoffLimit`"
+        yield Problem("roles", None, reason, "write the same number for all of them")
+    names = [role.name for role in plan.roles if role.restarts_job]
+    everywhere = names == [role.name for role in plan.roles if role.launched]
+    for path in ["restart"] if names and everywhere else [f"roles.{name}.restart" for name in names]:
+        reason = f"the value restarts the whole job, and a {kind_of(plan).kind} cannot do that"
+        yield Problem(path, "all-when-evicted", reason, f"write on-failure, or {another_backend(JOB_RESTARTS)}")
+
+
+def _name_conflicts(role: RolePlan, maker: Maker) -> Iterator[Problem]:
+    """Problems with init containers and volumes that have the name of one that the operator adds."""
+    for where, name in _init_names(role):
+        if name in maker.adds:
+            yield Problem(where, name, f"{maker.name} adds an init container of this name", "rename it")
+    for volume in [mount.volume for mount in role.mounts if mount.volume in maker.adds]:
+        yield Problem(f"storage.{volume}", None, f"{maker.name} adds a volume of this name", "rename it")
+
+
+def _init_names(role: RolePlan) -> Iterator[tuple[str, str]]:
+    """Field and name of each init container."""
+    yield from ((f"{role.init_path(index)}.name", init.name) for index, init in enumerate(role.init))

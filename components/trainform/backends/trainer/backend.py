@@ -1,0 +1,343 @@
+"""Kubeflow Trainer: `trainer.kubeflow.org/v1alpha1`, a TrainingRuntime and the TrainJob that runs it, both for one job alone.
+
+A TrainJob can change little of its runtime, so the runtime defines the pods, and the TrainJob sets the numbers of nodes and processes. Only
+its `suspend` can change in place. Ranks are computed from the completion index, with the plan's own launch script, rendezvous and SSH.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
+
+from trainform import defaults
+from trainform.backends.backend import Backend, Decided, Existing
+from trainform.backends.gangs import QUEUE_ANNOTATION, QUEUE_LABEL, queue_labels
+from trainform.backends.job_fields import JobFields, Kinds
+from trainform.backends.jobset.backend import JobSet
+from trainform.backends.jobset.spec import DECIDED, NAMING, SCHEMA, labelled_role
+from trainform.backends.jobset.spec import INDEX_LABEL as INDEX
+from trainform.backends.jobset.spec import endings as replicated_endings
+from trainform.backends.jobset.spec import templates as replicated_templates
+from trainform.backends.planned import labels_of
+from trainform.backends.support import Fields, done_by, no_policies, noted, refused
+from trainform.backends.trainer.controller import controller_objects
+from trainform.backends.trainer.existing_runtime import counted, named_endings, named_spec, named_templates
+from trainform.backends.trainer.existing_runtime_rules import check_runtime, named_problems
+from trainform.backends.trainer.pods import PODS, changed
+from trainform.backends.trainer.runtime import (
+    HOSTFILE_MOUNT,
+    LAUNCHER,
+    MPI,
+    MPI_VARIABLES,
+    MPI_VOLUMES,
+    NODE,
+    TORCH_VARIABLES,
+    TRAINER,
+    conventions_of,
+    num_nodes,
+    policy,
+    processes_per_node,
+    runtime_spec,
+)
+from trainform.backends.trainer.runtime_rules import (
+    ML_POLICY,
+    POD_GROUP_POLICY,
+    Wanted,
+    ancestor,
+    replicated_jobs,
+    runtime_findings,
+)
+from trainform.errors import InputError, Problem
+from trainform.manifests.env import PodConventions
+from trainform.manifests.manifest import Manifest, job_body, without_empty
+from trainform.manifests.objects import experiment_labels, job_manifest
+from trainform.manifests.schema import METADATA
+from trainform.manifests.templates import Template
+from trainform.plan.model import Ending, Naming, Plan
+from trainform.plan.world import launching_role
+from trainform.spec.experiment import Experiment
+
+GROUP = "trainer.kubeflow.org"
+RUNTIME_KIND = "TrainingRuntime"
+_JOBSET = JobSet()  # Trainer makes a JobSet from a TrainJob
+_PATCHED = "spec.runtimePatches.*.trainingRuntimeSpec.template"
+JOB_SCHEMA = {"runtimeRef!": {"name!": str, "kind!": str}, "trainer!": {"numNodes!": int, "numProcPerNode": int}}
+
+_LATE_REFUSALS = (("untime", "not found"),)  # Trainer's webhook and Kueue's read the runtime from their own caches
+
+
+class Trainer(Backend):
+    """Kubeflow Trainer: a TrainJob and the runtime that it names."""
+
+    PROJECT = "Kubeflow Trainer"
+    DOMAIN = GROUP
+    API_VERSION = f"{GROUP}/v1alpha1"
+    PLURALS = ("trainjobs", "trainingruntimes")
+    CONTROLLER_IMAGE = "trainer-controller-manager"
+    PODS = PODS
+
+    MAKES = f"TrainingRuntime and TrainJob (`{API_VERSION}`)"
+    ENDS = "`successPolicy` of the runtime's JobSet, as with jobset; on a runtime that is named, what that says"
+    ADDS = (
+        "`JOB_COMPLETION_INDEX`; hostname and subdomain of every pod, as planned. With one ranked role on the pod network (torch policy) "
+        f"{', '.join(f'`{name}`' for name in TORCH_VARIABLES)}: the process sees the plan's rendezvous in the last two. With mpi (mpi policy) in "
+        f"the pod that launches {', '.join(f'`{name}`' for name in MPI_VARIABLES)}, where the plan's values win, and Trainer's own hostfile at "
+        f"`{MPI_VOLUMES['mpi-hostfile']}` and key at `{MPI_VOLUMES['mpi-ssh-auth']}`, which the launch script does not need"
+    )
+
+    INDEX_LABEL = INDEX
+    ADMISSIONS = (defaults.VOLCANO, defaults.KUEUE)
+    IN_PLACE = ("spec.suspend",)
+    FIELDS: ClassVar[Fields] = {
+        "queue": done_by(
+            "Volcano: the annotation `scheduling.volcano.sh/queue-name` of the runtime's template, from which Trainer makes a PodGroup; "
+            "Kueue: the label `kueue.x-k8s.io/queue-name`, a LocalQueue"
+        ),
+        "restart": JobSet.FIELDS["restart"],
+        "max_retry": JobSet.FIELDS["max_retry"],
+        "ttl": done_by("`ttlSecondsAfterFinished` of the JobSet: the pods go, the TrainJob stays"),
+        **no_policies("Trainer"),
+        "roles": done_by(
+            "a replicated job each: `node` is the first ranked one, which `numNodes` of the TrainJob counts; with mpi `launcher` and `node`, and no further ranked one"
+        ),
+        "roles.*.replicas": done_by("a change is a new revision; a role with 0 is left out"),
+        "roles.*.min_available": done_by("Volcano: refused unless it is all of the role's pods"),
+        "network.ports": done_by("a replicated job for each replica; refused with mpi"),
+        "network.topology": done_by("Volcano: `podGroupPolicy.volcano.networkTopology`"),
+        "network.topology.highest_tier_name": refused(
+            "a TrainingRuntime has tiers by number only", "write `highest_tier` with its number"
+        ),
+        "runtime": noted("its pods are the runtime's, checked where `file` has it, and again at `up`; the TrainJob brings image, command, variables, resources and volumes"),
+        "launcher.mpi": done_by("the mpi policy; `runLauncherAsNode` where the role that launches is ranked"),
+        "launcher.mpi.processes_per_node": done_by("`numProcPerNode`"),
+        "launcher.torchrun.elastic": noted(
+            "Trainer has a fixed number of pods: another number of replicas is a new revision here"
+        ),
+    }  # fmt: skip
+
+    # A TrainJob says nothing of the end: the JobSet that the runtime describes is deleted.
+    JOB_FIELDS: ClassVar[Kinds] = {
+        (GROUP, "TrainJob"): JobFields(more_queues=(f"{_PATCHED}.metadata.annotations.{QUEUE_ANNOTATION}",)),
+        **dict.fromkeys(
+            [(GROUP, kind) for kind in (RUNTIME_KIND, f"Cluster{RUNTIME_KIND}")],
+            JobFields(
+                queue=f"spec.template.metadata.annotations.{QUEUE_ANNOTATION}",
+                ttl="spec.template.spec.ttlSecondsAfterFinished",
+            ),
+        ),
+    }
+    DECIDED: ClassVar[Decided] = {
+        "job": (
+            f"metadata.labels.{QUEUE_LABEL}",
+            "spec.runtimeRef.kind",
+            "spec.runtimeRef.name",
+            "spec.trainer.numNodes",
+            "spec.trainer.numProcPerNode",
+            f"{_PATCHED}.metadata.annotations.{QUEUE_ANNOTATION}",
+            *labels_of(f"{_PATCHED}.spec.replicatedJobs.*.template.spec.template"),
+        ),
+        "runtime": (
+            f"spec.template.metadata.annotations.{QUEUE_ANNOTATION}",
+            *(f"spec.template.spec.{path}" for path in DECIDED),
+        ),
+    }
+    # The gang of a TrainJob always has all of its pods, and their number is fixed.
+    LACKS = frozenset(["roles.*.min_available", "launcher.torchrun.elastic"])
+
+    def naming(self, experiment: Experiment) -> Naming:
+        """The names of a JobSet. With an existing runtime the subdomain is the name of the TrainJob, and Trainer writes the hostfile."""
+        if experiment.runtime is None:
+            return NAMING
+        hostfile = f"{HOSTFILE_MOUNT}/hostfile"
+        return Naming(pod=NAMING.pod, address="{pod}.{job}", own_service=False, hostfile=hostfile)
+
+    def groups(self, experiment: Experiment) -> dict[str, str]:
+        """With MPI `launcher` for the launching role, and `node` for the first other ranked role, whose pods the policies count. Every other role
+        keeps its name."""
+        launching = launching_role(experiment) if experiment.launcher.mpi is not None else None
+        node = next((name for name, role in experiment.roles.items() if role.ranked and name != launching), None)
+        words = {launching: LAUNCHER, node: NODE}
+        return {name: words.get(name, name) for name in experiment.roles}
+
+    def crds(self, plan: Plan) -> tuple[str, ...]:
+        """The definitions of the TrainJob, its runtime, and the JobSet that Trainer makes from them."""
+        kind = RUNTIME_KIND if plan.runtime is None else plan.runtime.kind
+        return (f"trainjobs.{GROUP}", f"{kind.lower()}s.{GROUP}", *_JOBSET.crds(plan))
+
+    def schemas(self, plan: Plan) -> dict[str, Any]:
+        template = {"metadata": {"annotations": {"*": str}}, "spec!": SCHEMA}
+        runtime = {"mlPolicy!": ML_POLICY, "podGroupPolicy": POD_GROUP_POLICY, "template!": template}
+        own = {} if plan.runtime is not None else {"runtime": {"metadata!": METADATA, "spec!": runtime}}
+        return {"job": {"metadata!": METADATA, "spec!": JOB_SCHEMA}, **own}
+
+    def problems(self, plan: Plan) -> Iterator[Problem]:
+        """Problems with names, policies and gangs that Trainer does not support, and with an existing runtime."""
+        yield from _JOBSET.problems(plan)
+        yield from _group_problems(plan)
+        yield from _gang_problems(plan)
+        if plan.runtime is not None:
+            yield from named_problems(plan, plan.runtime)
+        elif policy(plan) == MPI:
+            yield from _mpi_problems(plan)
+
+    def existing(self, plan: Plan) -> tuple[Existing, ...]:
+        """The existing runtime that the experiment names, since its file may be older than the object in the cluster."""
+        runtime = plan.runtime
+        if runtime is None:
+            return ()
+        namespace = plan.namespace if runtime.kind == RUNTIME_KIND else None
+        plural = f"{runtime.kind.lower()}s"
+
+        def problems(content: dict[str, Any]) -> Iterator[tuple[str, str]]:
+            for finding in check_runtime(content, plan, runtime):
+                yield f"{finding.path} {finding.reason}", finding.fix
+
+        fix = "leave `runtime` out"
+        return (Existing(self.API_VERSION, runtime.kind, plural, runtime.name, namespace, fix, problems),)
+
+    def conventions(self, plan: Plan) -> PodConventions:
+        return conventions_of(plan)
+
+    def prerequisites(self, plan: Plan) -> list[Manifest]:
+        """The runtime, if the experiment names none. Trainer makes the PodGroup."""
+        if plan.runtime is not None:
+            return []
+        metadata = {"name": plan.job, "namespace": plan.namespace, "labels": experiment_labels(plan)}
+        body = {"apiVersion": self.API_VERSION, "kind": RUNTIME_KIND, "metadata": metadata, "spec": runtime_spec(plan)}
+        return [Manifest("runtime", body, revision=plan.revision)]
+
+    def job(self, plan: Plan) -> Manifest:
+        own = {
+            "runtimeRef": {"apiGroup": GROUP, "kind": RUNTIME_KIND, "name": plan.job},
+            # this field is always set: without it Trainer adds none of its variables
+            "trainer": without_empty({"numNodes": num_nodes(plan), "numProcPerNode": processes_per_node(plan)}),
+        }
+        spec = own if plan.runtime is None else named_spec(plan, plan.runtime)
+        return job_manifest(
+            plan, self.API_VERSION, "TrainJob", spec, labels=queue_labels(plan), late_refusals=_LATE_REFUSALS
+        )
+
+    def templates(self, plan: Plan, manifests: Sequence[Manifest]) -> list[Template]:
+        """The pods of the runtime's replicated jobs; for an existing runtime, the pods as the experiment describes them. What a merge patch of the
+        TrainJob changes in them is applied."""
+        job = job_body(manifests)
+        run_time = job["spec"].get("activeDeadlineSeconds")
+        runtime = None if plan.runtime is not None else _runtime(manifests)["spec"]
+        found = named_templates(plan) if runtime is None else replicated_templates(runtime["template"]["spec"])
+        if "job" in plan.manifest_overrides:
+            jobs = [] if runtime is None else replicated_jobs(runtime)
+            names = [each["name"] for each in jobs] if jobs else [role.group for role in plan.roles]
+            trained = next((each["name"] for each in jobs if ancestor(each) == TRAINER), counted(plan).group)
+            found = [changed(template, name, trained, job) for template, name in zip(found, names, strict=True)]
+        return [
+            template if run_time is None else dataclasses.replace(template, run_time=run_time) for template in found
+        ]
+
+    def pods(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
+        """The pods of the JobSet that Trainer makes, and its hostfile. Raises InputError if the content of an existing runtime is not known."""
+        if plan.runtime is None:
+            return controller_objects(_runtime(manifests), job_body(manifests))
+        if plan.runtime.content is None:
+            fix = "write `file:` with the runtime, or rehearse --from-cluster"
+            raise InputError(
+                [
+                    Problem(
+                        "runtime", plan.runtime.name, "only the cluster has the runtime, so its pods are not known", fix
+                    )
+                ]
+            )
+        return controller_objects(plan.runtime.content, job_body(manifests))
+
+    def endings(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
+        if plan.runtime is not None:
+            return named_endings(plan, plan.runtime)
+        return replicated_endings(_runtime(manifests)["spec"]["template"]["spec"], labelled_role)
+
+    def override_conflicts(
+        self, key: str, rendered: dict[str, Any], patched: dict[str, Any]
+    ) -> Iterator[tuple[str, str]]:
+        """The changes of `DECIDED`, and in the runtime also what the controller would refuse or silently ignore."""
+        yield from super().override_conflicts(key, rendered, patched)
+        if key == "job":
+            return
+        wanted = Wanted(rendered_nodes(rendered["spec"]))
+        before = {*runtime_findings(rendered["spec"], wanted)}
+        found = [finding for finding in runtime_findings(patched["spec"], wanted) if finding not in before]
+        yield from ((f"spec.{finding.path}", f"the patched field {finding.text}") for finding in found)
+
+
+def rendered_nodes(spec: dict[str, Any]) -> int:
+    """The number of nodes for which the runtime is rendered."""
+    counted = {NODE, LAUNCHER} if spec["mlPolicy"].get(MPI, {}).get("runLauncherAsNode") else {NODE}
+    jobs = spec["template"]["spec"]["replicatedJobs"]
+    return sum(job["template"]["spec"]["parallelism"] for job in jobs if job["name"] in counted)
+
+
+def _runtime(manifests: Sequence[Manifest]) -> dict[str, Any]:
+    return next(manifest.body for manifest in manifests if manifest.key == "runtime")
+
+
+def _group_problems(plan: Plan) -> Iterator[Problem]:
+    """Problems with names that have a meaning of their own in Trainer."""
+    reserved = {LAUNCHER, NODE} if policy(plan) == MPI else {NODE}
+    for role in plan.roles:
+        called = role.name == role.group and role.group in reserved  # so it is no more than two roles
+        others = (
+            [other.name for other in plan.roles if other.group == role.group and other.name != role.name]
+            if called
+            else []
+        )
+        if called and (others or not role.launched):
+            reason = f"Trainer gives this name to {f'the pods of {others[0]}' if others else 'pods with a rank'}"
+            yield Problem(f"roles.{role.name}", None, reason, "rename it")
+        for index, init in enumerate(role.init):
+            if init.name == NODE:
+                path = f"{role.init_path(index)}.name"
+                yield Problem(path, init.name, "Trainer gives this name to the main container", "rename it")
+
+
+def _gang_problems(plan: Plan) -> Iterator[Problem]:
+    """Problems with roles of which a part may start: Trainer's PodGroup always has all pods."""
+    if plan.admission == defaults.KUEUE:
+        return
+    reason = "the value lets a part of the pods start, and Trainer's gang always has all of them"
+    for role in plan.roles:
+        if role.min_available == role.replicas:
+            continue
+        if role.ranked and plan.world.bounds is not None:
+            fix = f"write {plan.world.nodes}, or use another backend"
+            yield Problem("launcher.torchrun.elastic.min_nodes", plan.world.bounds[0], reason, fix)
+            return
+        fix = "remove it, or use another backend"
+        yield Problem(f"roles.{role.name}.min_available", role.min_available, reason, fix)
+
+
+def _mpi_problems(plan: Plan) -> Iterator[Problem]:
+    """Problems with Trainer's MPI policy, which has one role of nodes besides the launcher, one number of processes for all, and mounts of its
+    own."""
+    nodes = [role.name for role in plan.ranked if role.name != plan.launches]
+    if len(nodes) > 1:
+        reason = (
+            f"Trainer's MPI policy has one ranked role besides the launcher, and the role {nodes[0]} is that already"
+        )
+        yield Problem(f"roles.{nodes[1]}", None, reason, f"make {' and '.join(nodes)} one role")
+    slots = {host.slots for host in plan.hosts}
+    if len(slots) > 1:
+        counts = ", ".join(map(str, sorted(slots)))
+        reason = f"the nodes run different numbers of processes ({counts}), and Trainer has one number for all nodes"
+        yield Problem("roles", None, reason, "give them the same accelerators, or write `processes_per_node`")
+    for role in plan.roles:
+        if role.per_replica:
+            reason = (
+                "the value gives each replica its own pod template, and the nodes of Trainer's MPI policy share one"
+            )
+            yield Problem("network.ports", "per-replica", reason, "remove it; every pod then has a node of its own")
+            return
+        for mount in role.mounts if role.group in (NODE, LAUNCHER) else ():
+            if mount.path.rstrip("/") in MPI_VOLUMES.values():
+                reason = "Trainer mounts its own files at this path"
+                yield Problem(f"storage.{mount.volume}.mount", mount.path, reason, "choose another path")
+            if mount.volume in MPI_VOLUMES:
+                reason = "Trainer adds a volume of this name"
+                yield Problem(f"storage.{mount.volume}", None, reason, "choose another name")

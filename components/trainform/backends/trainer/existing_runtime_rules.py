@@ -1,0 +1,246 @@
+"""Rules for an existing runtime of Kubeflow Trainer: the plan must run on it. They check its file, if there is one, and the cluster's object.
+
+Source: Kubeflow Trainer 2.3.0, `pkg/runtime`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from trainform import defaults
+from trainform.backends.endings import ends_by
+from trainform.backends.gangs import SCHEDULER
+from trainform.backends.jobset.spec import SUCCESS
+from trainform.backends.trainer.existing_runtime import counted, expected, patch, runtime_endings
+from trainform.backends.trainer.runtime import MPI, MPI_VOLUMES, NODE, TORCH, TRAINER, num_nodes
+from trainform.backends.trainer.runtime_rules import (
+    ML_POLICY,
+    POD_GROUP_POLICY,
+    Finding,
+    Wanted,
+    ancestor,
+    containers,
+    launcher_is_node,
+    replicated_jobs,
+    runtime_findings,
+)
+from trainform.errors import Problem
+from trainform.manifests.schema import CONTAINER, violations
+from trainform.plan.model import Plan, RolePlan, RuntimePlan
+from trainform.spec.quantities import amount
+
+LAUNCHERS = ("torchrun", "accelerate", "command", MPI)
+PULL_POLICY = "IfNotPresent"
+
+_POD = {
+    "metadata": {"labels": {"*": str}, "annotations": {"*": str}},
+    "spec!": {
+        "containers!": [{**{key: schema for key, schema in CONTAINER.items() if key != "image!"}, "image": str}],
+        "volumes": [{"name!": str}],
+        "hostNetwork": bool,
+    },
+}
+_JOB = {
+    "name!": str,
+    "replicas": int,
+    "template!": {"metadata": {"labels": {"*": str}}, "spec!": {"parallelism": int, "template!": _POD}},
+}
+SCHEMA = {
+    "kind!": str,
+    "metadata!": {"name!": str},
+    "spec!": {
+        "mlPolicy": ML_POLICY,
+        "podGroupPolicy": POD_GROUP_POLICY,
+        "template!": {"spec!": {"network": {"subdomain": str}, "successPolicy": SUCCESS, "replicatedJobs!": [_JOB]}},
+    },
+}
+
+
+def named_problems(plan: Plan, runtime: RuntimePlan) -> Iterator[Problem]:
+    """Problems with fields that a TrainJob cannot set on an existing runtime, and with the runtime's file."""
+    ours = "leave `runtime` out, so that trainform makes a runtime for the job"
+    if plan.launcher not in LAUNCHERS:
+        reason = f"Trainer has no policy for the launcher; an existing runtime runs {', '.join(LAUNCHERS)}"
+        yield Problem("launcher", plan.launcher, reason, ours)
+        return
+    roles = expected(plan)
+    for role in plan.roles:
+        if role.name not in roles:
+            reason = f"an existing runtime has no pods for the role, only for {' and '.join(roles.values())}"
+            yield Problem(f"roles.{role.name}", None, reason, f"remove it, or {ours}")
+            continue
+        for part, path in (("overrides", "pod_overrides"), ("init", "init")):
+            if getattr(role, part):
+                yield Problem(f"roles.{role.name}.{path}", None, _FIXED, f"remove it, or {ours}")
+        usual = "on-failure" if plan.world.bounds is not None else "never"
+        if role.restarts_job or (role.ranked and role.restart != usual):
+            yield Problem(
+                "restart", role.restart, "the existing runtime decides about restarts", f"remove it, or {ours}"
+            )
+    for path, is_set in _NOT_SETTABLE.items():
+        if is_set(plan):
+            yield Problem(path, None, _FIXED, f"remove it, or {ours}")
+    if runtime.content is not None:
+        for finding in check_runtime(runtime.content, plan, runtime):
+            yield Problem("runtime.file", None, f"{finding.path} {finding.reason}", finding.fix)
+
+
+_FIXED = "a TrainJob cannot set this field on an existing runtime"
+# Fields that a TrainJob does not have, each with a function that returns whether the plan sets it.
+_NOT_SETTABLE: dict[str, Callable[[Plan], bool]] = {
+    "network.host": lambda plan: plan.host_network,
+    "network.topology": lambda plan: plan.topology is not None,
+    "priority_class": lambda plan: plan.priority_class is not None,
+    "image_pull_policy": lambda plan: plan.image_pull_policy != PULL_POLICY,
+    "ttl": lambda plan: plan.ttl_seconds is not None,
+}
+
+
+def check_runtime(content: Mapping[str, Any], plan: Plan, runtime: RuntimePlan) -> Iterator[Finding]:
+    """Everything in the runtime, from its file or from the cluster, that keeps the job from running as planned."""
+    malformed = [*violations(dict(content), SCHEMA)]
+    yield from (Finding(where, reason, "write it as Trainer's API has it") for where, reason in malformed)
+    if malformed:
+        return
+    for path, found, named in (
+        ("kind", content["kind"], runtime.kind),
+        ("metadata.name", content["metadata"]["name"], runtime.name),
+    ):
+        if found != named:
+            yield Finding(path, f"is {found}, and the experiment names {named}", "name the right runtime")
+    spec = content["spec"]
+    yield from runtime_findings(spec, Wanted(num_nodes(plan)))
+    for rule in _RULES:
+        yield from rule(spec, plan)
+
+
+def _policy(spec: Mapping[str, Any], plan: Plan) -> Iterator[Finding]:
+    policies = spec.get("mlPolicy", {})
+    found = [name for name in policies if name != "numNodes"]
+    fitting = ([MPI],) if plan.launcher == MPI else ([TORCH], [])
+    if found not in fitting:
+        policy = f"is {', '.join(found)}" if found else "has no policy"
+        yield Finding(
+            "mlPolicy",
+            f"{policy}, and the launcher is {plan.launcher}",
+            f"name a runtime with the policy {', '.join(fitting[0])}",
+        )
+    if plan.launcher != MPI or MPI not in policies:
+        return
+    ranked = any(role.name == plan.launches and role.ranked for role in plan.roles)
+    if launcher_is_node(spec) != ranked:
+        rank = "ranked" if ranked else "unranked"
+        yield Finding(
+            "mlPolicy.mpi.runLauncherAsNode",
+            f"is {str(launcher_is_node(spec)).lower()}, and the role {plan.launches} is {rank}",
+            f"write `roles.{plan.launches}.ranked: {str(not ranked).lower()}`, or name another runtime",
+        )
+    keys = policies[MPI].get("sshAuthMountPath", defaults.SSH_FOLDER)
+    home = None if plan.run_as is None else f"{plan.run_as.home.rstrip('/')}/.ssh"
+    if home is not None and keys != home:
+        reason = f"is {keys}, and ssh of the pods' user reads its files from {home}"
+        yield Finding("mlPolicy.mpi.sshAuthMountPath", reason, "change `run_as`, or remove it")
+
+
+def _jobs(spec: Mapping[str, Any], plan: Plan) -> Iterator[Finding]:
+    """Findings about replicated jobs: addresses and the hostfile depend on their names, and no others are allowed."""
+    names = {*expected(plan).values()}
+    path = "template.spec.replicatedJobs"
+    for job in replicated_jobs(spec):
+        if job["name"] not in names:
+            reason = f"has {job['name']}, whose pods are in no role of the experiment"
+            yield Finding(path, reason, "name a runtime without it")
+        elif ancestor(job) == TRAINER and job["name"] != counted(plan).group:
+            reason = f"has Trainer's label `{TRAINER}` on {job['name']}, not on {counted(plan).group}"
+            yield Finding(path, reason, "name a runtime with Trainer's own names")
+    if plan.launcher != MPI and NODE not in {job["name"] for job in replicated_jobs(spec)}:
+        reason = "has no `node`, the name that Trainer uses for the address of rank 0"
+        yield Finding(path, reason, "name a runtime with Trainer's own names")
+    subdomain = spec["template"]["spec"].get("network", {}).get("subdomain")
+    if subdomain is not None:
+        reason = f"is {subdomain}, and Trainer's own addresses contain the job's name instead"
+        yield Finding("template.spec.network.subdomain", reason, "remove it there, or name another runtime")
+
+
+def _admission(spec: Mapping[str, Any], plan: Plan) -> Iterator[Finding]:
+    gang = SCHEDULER in spec.get("podGroupPolicy", {})
+    if gang == (plan.admission == defaults.VOLCANO):
+        return
+    policy = "has `volcano`" if gang else "has no `volcano`"
+    reason = f"{policy}, and in this environment {plan.admission.capitalize()} admits jobs"
+    yield Finding("podGroupPolicy", reason, "name another runtime")
+
+
+def _pods(spec: Mapping[str, Any], plan: Plan) -> Iterator[Finding]:
+    """Findings about what the runtime sets for its pods and what contradicts the experiment."""
+    for job in replicated_jobs(spec):
+        role = next((role for role in plan.roles if role.group == job["name"]), None)
+        main = next((container for container in containers(job) if container["name"] == NODE), None)
+        if role is None or main is None:
+            continue
+        path = f"template.spec.replicatedJobs.{job['name']}"
+        pod = job["template"]["spec"]["template"]["spec"]
+        if pod.get("hostNetwork", False):
+            reason = "uses the host network, and the plan's ports are for the pod network"
+            yield Finding(path, reason, "name another runtime")
+        changed = patch(plan, role).get("spec", {})
+        taken = {volume["name"] for volume in pod.get("volumes", [])} | (
+            {*MPI_VOLUMES} if plan.launcher == MPI else set()
+        )
+        for volume in changed.get("volumes", []):
+            if volume["name"] in taken:
+                reason = f"has its own volume {volume['name']}"
+                yield Finding(path, reason, "choose another name in `storage`, or name another runtime")
+        mounted = {mount["mountPath"] for mount in main.get("volumeMounts", [])}
+        for mount in (
+            mount for container in changed.get("containers", []) for mount in container.get("volumeMounts", [])
+        ):
+            if mount["mountPath"] in mounted:
+                yield Finding(path, f"has its own mount at {mount['mountPath']}", "choose another path in `storage`")
+        yield from _container(path, main, role, spec, plan)
+
+
+def _container(
+    path: str, main: Mapping[str, Any], role: RolePlan, spec: Mapping[str, Any], plan: Plan
+) -> Iterator[Finding]:
+    """Findings about the resources of the container, its variables and its image. The TrainJob replaces resources of the same name."""
+    resources = main.get("resources", {})
+    gets = {name: quantity for field in ("requests", "limits") for name, quantity in resources.get(field, {}).items()}
+    if role.launched or launcher_is_node(spec):
+        gets |= counted(plan).resources
+    for name in sorted(gets.keys() | role.resources.keys()):
+        got, says = gets.get(name, "0"), role.resources.get(name, "0")
+        if amount(str(got)) != amount(says):
+            reason = (
+                f"gives each pod {name}: {got}, which a TrainJob cannot change, and the role {role.name} has {says}"
+            )
+            yield Finding(path, reason, f"write {got} at `roles.{role.name}`, or name another runtime")
+    reached = counted(plan).env if launcher_is_node(spec) else ()
+    lost = (
+        []
+        if role.launched
+        else [
+            variable.name
+            for variable in role.env
+            if (variable.name, variable.value) not in {(one.name, one.value) for one in reached}
+        ]
+    )
+    if lost:
+        reason = f"does not get these variables of the role {role.name} from a TrainJob: {', '.join(lost)}"
+        yield Finding(path, reason, f"write them in the runtime, or at `roles.{plan.launches}.env` with mpirun's `-x`")
+    if not role.launched and main.get("image") != role.image:
+        reason = f"runs {main.get('image', 'no image')}, and a TrainJob changes only the launcher's image (kubeflow/trainer#4030)"
+        yield Finding(path, reason, f"write it as `roles.{role.name}.image`, or name another runtime")
+
+
+def _end(spec: Mapping[str, Any], plan: Plan) -> Iterator[Finding]:
+    """A finding if the runtime does not end the job: nodes that serve SSH never end by themselves. `_jobs` reports missing jobs."""
+    names = {job["name"] for job in replicated_jobs(spec)}
+    group = next((role.group for role in plan.roles if role.name == plan.ending_role), None)
+    if group in names and len(names) > 1 and not ends_by(plan.ending_role, runtime_endings(plan, spec)):
+        reason = f"does not end the job when `{group}` has succeeded, so the other pods would keep running and hold their resources"
+        yield Finding("template.spec.successPolicy", reason, f"name a runtime with `targetReplicatedJobs: [{group}]`")
+
+
+_RULES: tuple[Callable[[Mapping[str, Any], Plan], Iterator[Finding]], ...] = (_policy, _jobs, _admission, _pods, _end)

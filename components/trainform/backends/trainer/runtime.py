@@ -1,0 +1,159 @@
+"""The TrainingRuntime of a job: its template is a JobSet's spec, one replicated job for each group of pods, and a policy.
+
+Source: Kubeflow Trainer 2.3.0, `pkg/runtime` (core and the plugins torch, mpi, plainml, jobset, volcano).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from trainform import defaults
+from trainform.backends.gangs import QUEUE_ANNOTATION, SCHEDULER, topology
+from trainform.backends.jobset.spec import INDEX_LABEL, INDEX_VARIABLE, replicated_jobs_spec
+from trainform.manifests.env import PodConventions
+from trainform.manifests.manifest import without_empty
+from trainform.manifests.schema import is_pod_template
+from trainform.plan.model import Group, Plan
+
+ANCESTOR_LABEL = "trainer.kubeflow.org/trainjob-ancestor-step"
+TRAINER = "trainer"  # value of the label on the replicated job that `spec.trainer` of the TrainJob configures
+NODE, LAUNCHER = "node", "launcher"  # names of replicated jobs; `node` is the name of the main container of both
+
+TORCH, MPI, PLAIN = "torch", "mpi", "plain"
+TORCH_PORT = 29500
+# Trainer overwrites these variables in the container `node`.
+TORCH_VARIABLES = ("PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT")
+MPI_VARIABLES = (
+    "OMPI_MCA_orte_default_hostfile",
+    "OMPI_MCA_orte_keep_fqdn_hostnames",
+    "OMPI_MCA_orte_set_default_slots",
+    "OMPI_MCA_plm_rsh_args",
+)
+VARIABLES = {TORCH: TORCH_VARIABLES, MPI: MPI_VARIABLES, PLAIN: ()}
+# Trainer's values contain the TrainJob's name, which has the revision in it, and Trainer's own port. These are replaced by the plan's or the
+# user's values.
+RENDEZVOUS = {"PET_MASTER_ADDR": "MASTER_ADDR", "PET_MASTER_PORT": "MASTER_PORT"}
+
+HOSTFILE_MOUNT = "/etc/mpi"
+# Not ~/.ssh, where the plan's own identity is: Trainer's Secret has no host key, no known hosts and no port. Its private key is readable for the
+# group (0640), and OpenSSH refuses such a key if the user owns it, as root does in a container.
+SSH_MOUNT = "/etc/mpi-ssh"
+MPI_VOLUMES = {"mpi-ssh-auth": SSH_MOUNT, "mpi-hostfile": HOSTFILE_MOUNT}
+
+_OF_TORCH = frozenset({"torchrun", "accelerate", "command"})
+
+
+def policy(plan: Plan) -> str:
+    """The policy of Trainer for the plan. The torch policy is for one ranked role on the pod network: on the host network it would use port
+    29500 of every node besides the planned port. A job without a policy gets all its variables from the plan."""
+    if plan.launcher == "mpi":
+        return MPI
+    return TORCH if plan.launcher in _OF_TORCH and len(plan.ranked) == 1 and not plan.host_network else PLAIN
+
+
+def conventions_of(plan: Plan) -> PodConventions:
+    """The index by the label of Indexed Jobs. The main container of every role has the name that Trainer needs for its own."""
+    appended = frozenset([INDEX_VARIABLE, *VARIABLES[policy(plan)]])
+    return PodConventions(INDEX_LABEL, appended=appended, container=NODE)
+
+
+def runtime_spec(plan: Plan) -> dict[str, Any]:
+    """The spec of the TrainingRuntime: everything that a TrainJob cannot set."""
+    return without_empty(
+        {
+            "mlPolicy": ml_policy(plan),
+            "podGroupPolicy": _pod_group_policy(plan),
+            "template": without_empty({"metadata": _template_metadata(plan), "spec": _jobset_spec(plan)}),
+        }
+    )
+
+
+def num_nodes(plan: Plan) -> int:
+    """`numNodes` of the TrainJob: the pods of the labelled replicated job. With MPI it is all hosts; the controller subtracts one if the launcher
+    is a host too."""
+    return plan.world.nodes if policy(plan) == MPI else _counted(plan).replicas
+
+
+def processes_per_node(plan: Plan) -> int | None:
+    """`numProcPerNode` of the TrainJob; None if no policy reads it."""
+    # the rules report a world without nodes
+    return None if policy(plan) == PLAIN else plan.world.processes // max(plan.world.nodes, 1)
+
+
+def launcher_is_node(plan: Plan) -> bool:
+    """True if the launching pod is ranked."""
+    return any(role.name == plan.launches and role.ranked for role in plan.roles)
+
+
+def ml_policy(plan: Plan) -> dict[str, Any]:
+    """`mlPolicy` of the runtime. With MPI its `numNodes` is 1, since it counts the labelled launcher; the TrainJob's `numNodes` counts the nodes."""
+    kind = policy(plan)
+    if kind == PLAIN:
+        return {"numNodes": num_nodes(plan)}
+    if kind == TORCH:
+        return {"numNodes": num_nodes(plan), "torch": {}}
+    mpi = {
+        "numProcPerNode": processes_per_node(plan),
+        "mpiImplementation": "OpenMPI",
+        "sshAuthMountPath": SSH_MOUNT,
+        "runLauncherAsNode": launcher_is_node(plan),
+    }
+    return {"numNodes": 1, "mpi": mpi}
+
+
+def _pod_group_policy(plan: Plan) -> dict[str, Any]:
+    if plan.admission == defaults.KUEUE:
+        return {}
+    return {SCHEDULER: without_empty({"networkTopology": topology(plan)})}
+
+
+def _template_metadata(plan: Plan) -> dict[str, Any]:
+    """Metadata with the queue of the PodGroup that Trainer makes; empty with Kueue."""
+    return {} if plan.admission == defaults.KUEUE else {"annotations": {QUEUE_ANNOTATION: plan.queue.name}}
+
+
+def _jobset_spec(plan: Plan) -> dict[str, Any]:
+    """The JobSet's spec of the runtime. Roles without replicas are left out, since the controller makes at least one pod for each replicated job.
+    The launcher has no `dependsOn` for the nodes: the gang has all pods and would wait for the launcher, which would wait for the gang. The launch
+    script waits instead."""
+    present = tuple(role for role in plan.roles if role.replicas > 0)
+    # the rules report a job without pods
+    spec = replicated_jobs_spec(
+        dataclasses.replace(plan, roles=present if present else plan.roles), conventions_of(plan)
+    )
+    labelled = LAUNCHER if policy(plan) == MPI else _counted(plan).name
+    return {**spec, "replicatedJobs": [_labelled(plan, job, labelled) for job in spec["replicatedJobs"]]}
+
+
+def _counted(plan: Plan) -> Group:
+    """The pods that the TrainJob counts: those of `node`, or its first pod if each replica has its own template."""
+    return next(plan.ranked[0].groups())
+
+
+def _labelled(plan: Plan, job: dict[str, Any], labelled: str) -> dict[str, Any]:
+    if job["name"] != labelled:
+        return job
+    template = {"metadata": {"labels": {ANCESTOR_LABEL: TRAINER}}, **job["template"]}
+    if policy(plan) == TORCH:
+        template["spec"] = _with_rendezvous(plan, template["spec"])
+    return {**job, "template": template}
+
+
+def rendezvous_words() -> list[str]:
+    """The `env` command that sets Trainer's variables to the plan's rendezvous; variables that the user's command sets after it win."""
+    return ["env", *(f"{name}=$({source})" for name, source in RENDEZVOUS.items())]
+
+
+def _with_rendezvous(plan: Plan, spec: dict[str, Any]) -> dict[str, Any]:
+    """The Job with the plan's rendezvous in its nodes."""
+    if plan.overrides and not is_pod_template(spec["template"]):
+        return spec
+    pod = spec["template"]["spec"]
+    containers = [
+        {**container, "command": [*rendezvous_words(), *container["command"]]}
+        if container["name"] == NODE and "command" in container
+        else container
+        for container in pod["containers"]
+    ]
+    return {**spec, "template": {**spec["template"], "spec": {**pod, "containers": containers}}}

@@ -1,0 +1,227 @@
+"""Volcano: `batch.volcano.sh/v1alpha1` Job and `scheduling.volcano.sh/v1beta1` Queue.
+
+Volcano's webhook compares an updated Job literally with the old one and accepts changes of replicas, minAvailable and priority class only. So
+every default that the webhook would set at creation is set here (maxRetry, minAvailable, schedulerName, dnsPolicy): an object without them
+could never be updated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
+
+from trainform.backends.backend import Backend, Decided
+from trainform.backends.gangs import GROUP_ANNOTATION, SCHEDULER, topology
+from trainform.backends.job_fields import JobFields, Kinds
+from trainform.backends.planned import labels_of, overwritten
+from trainform.backends.support import NO_RUNTIME, Fields, done_by
+from trainform.backends.volcano.controller import HOSTS_MOUNT, controller_objects, host_variables
+from trainform.backends.volcano.ends import (
+    ENDS,
+    POLICY,
+    ending_problems,
+    min_success,
+    rendered_policies,
+    task_policies,
+)
+from trainform.backends.volcano.ends import endings as job_endings
+from trainform.backends.volcano.pods import JOBS, PODS
+from trainform.errors import Problem
+from trainform.manifests.env import PodConventions
+from trainform.manifests.manifest import Manifest, job_body, without_empty
+from trainform.manifests.objects import job_manifest
+from trainform.manifests.pods import pod_template
+from trainform.manifests.schema import METADATA, POD_TEMPLATE
+from trainform.manifests.templates import Template
+from trainform.plan.model import Ending, Group, Naming, Plan, RolePlan
+from trainform.spec.experiment import Experiment
+from trainform.spec.roles import Policy
+
+# Only Volcano's plugin svc is used, for the pods' hostnames, without which they have no names in DNS; the subdomain is trainform's own Service.
+# The plugin's NetworkPolicy is disabled, since it would allow traffic of the job's own pods only.
+PLUGINS = {"svc": ["--disable-network-policy=true", "--publish-not-ready-addresses=true"]}
+
+SCHEMA = {
+    "metadata!": METADATA,
+    "spec!": {
+        "queue!": str,
+        "minAvailable!": int,
+        "minSuccess": int,
+        "policies": [POLICY],
+        "tasks!": [
+            {"name!": str, "replicas!": int, "minAvailable!": int, "policies": [POLICY], "template!": POD_TEMPLATE}
+        ],
+    },
+}
+
+# Labels and annotations that the controller overwrites on every pod.
+OWN_KEYS = frozenset(
+    [
+        *(f"volcano.sh/{name}" for name in ("task-index", "task-spec", "job-name", "job-namespace", "job-version")),
+        *(f"volcano.sh/{name}" for name in ("job-retry-count", "queue-name", "template-uid")),
+        GROUP_ANNOTATION,
+    ]
+)
+
+# The webhook reads the job's queue from its own cache, which may be late.
+_LATE_REFUSALS = (("unable to find job queue",), ("can only submit job to queue with state `Open`",))
+
+
+class Volcano(Backend):
+    """Volcano: a Job of tasks, which its controller and scheduler run as a gang."""
+
+    PROJECT = "Volcano (its Helm chart)"
+    DOMAIN = "volcano.sh"
+    API_VERSION = "batch.volcano.sh/v1alpha1"
+    PLURALS = ("jobs",)
+    CONTROLLER_IMAGE = "vc-controller-manager"
+    PODS = PODS
+
+    MAKES = f"Job (`{API_VERSION}`)"
+    ENDS = ENDS
+    ADDS = (
+        "`VC_<ROLE>_HOSTS` (comma between them), `VC_<ROLE>_NUM` and `/etc/volcano/<role>.host` (a line each), with `-` as `_`; where replicas have "
+        "templates of their own (`ports: per-replica`), for each `<role>_<index>`. `VC_TASK_INDEX` is rendered, and for roles with such replicas the "
+        "variables of the whole role too, but no file"
+    )
+
+    INDEX_LABEL = "volcano.sh/task-index"
+    IN_PLACE = ("spec.minAvailable", "spec.priorityClassName", "spec.tasks.*.replicas", "spec.tasks.*.minAvailable")
+    FIELDS: ClassVar[Fields] = {
+        **NO_RUNTIME,
+        "max_retry": done_by(
+            "`maxRetry`: restarts of the job as a whole and, under on-failure and `3 times`, of a pod that was evicted"
+        ),
+        "network.topology.highest_tier_name": done_by("since Volcano 1.14"),
+        "network.ports": done_by(
+            "a task for each replica; policies for `TaskCompleted` and `*`, which would act upon the end of a single one, are refused"
+        ),
+    }
+    JOB_FIELDS: ClassVar[Kinds] = {
+        (kind.partition("/")[0], kind.partition("/")[2]): JobFields(
+            queue=f"{spec}.queue", priority_class=f"{spec}.priorityClassName", ttl=f"{spec}.ttlSecondsAfterFinished"
+        )
+        for kind, spec in JOBS.items()
+    }
+    DECIDED: ClassVar[Decided] = {
+        "job": (
+            "spec.queue",
+            "spec.minAvailable",
+            "spec.tasks.*.replicas",
+            "spec.tasks.*.minAvailable",
+            *labels_of("spec.tasks.*.template"),
+        )
+    }
+
+    def naming(self, experiment: Experiment) -> Naming:
+        """Pods are addressed by their own names, below trainform's headless Service."""
+        return Naming(pod="{job}-{group}-{index}", address="{pod}.{service}", own_service=True, ends_by_number=True)
+
+    def problems(self, plan: Plan) -> Iterator[Problem]:
+        """Problems with lifecycle policies that Volcano's webhook would deny (one event or exit code twice, or `*` besides others), and with
+        what its controller would silently overwrite."""
+        yield from _policy_problems("policies", plan.policies)
+        for role in plan.roles:
+            yield from _policy_problems(f"roles.{role.name}.policies", role.policies)
+            yield from _mounted_over(role)
+        yield from ending_problems(plan)
+        yield from overwritten(plan, "Volcano", OWN_KEYS)
+
+    def crds(self, plan: Plan) -> tuple[str, ...]:
+        return ("jobs.batch.volcano.sh",)
+
+    def schemas(self, plan: Plan) -> dict[str, Any]:
+        return {"job": SCHEMA}
+
+    def job(self, plan: Plan) -> Manifest:
+        """The Job, with a task for each group of pods. Volcano makes the PodGroup."""
+        conventions = self.conventions(plan)
+        spec = {
+            "schedulerName": SCHEDULER,
+            "queue": plan.queue.name,
+            "minAvailable": plan.min_available,
+            "minSuccess": min_success(plan),
+            "maxRetry": plan.max_retry,
+            "priorityClassName": plan.priority_class,
+            "ttlSecondsAfterFinished": plan.ttl_seconds,
+            "networkTopology": topology(plan),
+            "plugins": PLUGINS,
+            "policies": rendered_policies(plan.policies),
+            "tasks": [_task(plan, role, group, conventions) for role in plan.roles for group in role.groups()],
+        }
+        return job_manifest(plan, self.API_VERSION, "Job", without_empty(spec), late_refusals=_LATE_REFUSALS)
+
+    def templates(self, plan: Plan, manifests: Sequence[Manifest]) -> list[Template]:
+        spec = job_body(manifests)["spec"]
+        return [
+            Template(task["replicas"], task["minAvailable"], task["template"], scheduler=spec.get("schedulerName"))
+            for task in spec["tasks"]
+        ]
+
+    def pods(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
+        return controller_objects(job_body(manifests))
+
+    def endings(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
+        return job_endings(job_body(manifests))
+
+    def conventions(self, plan: Plan) -> PodConventions:
+        """The index by Volcano's label, and VC_TASK_INDEX as its `env` plugin would set it. The svc plugin appends its lists of hosts to the `env`
+        of every container, where the last value of a variable wins."""
+        groups = [group for role in plan.roles for group in role.groups()]
+        appended = frozenset(variable for group in groups for variable in host_variables(group.name))
+        expected = {name: {"configMapKeyRef": {"name": plan.launch_files, "key": name}} for name in self.files(plan)}
+        return PodConventions(self.INDEX_LABEL, "VC_TASK_INDEX", appended, expected)
+
+    def files(self, plan: Plan) -> dict[str, str]:
+        """The hosts, and their number, of each role whose replicas are separate tasks: the plugin lists hosts by task, not by role. They are in
+        a ConfigMap, since in the templates they would take space with the square of the replicas."""
+        values: dict[str, str] = {}
+        for role in plan.roles:
+            if role.per_replica:
+                hosts = [pod.address for pod in plan.pods_of(role)]
+                values |= dict(zip(host_variables(role.name), (",".join(hosts), str(len(hosts))), strict=True))
+        return values
+
+
+def _task(plan: Plan, role: RolePlan, group: Group, conventions: PodConventions) -> dict[str, Any]:
+    return without_empty(
+        {
+            "name": group.name,
+            "replicas": group.replicas,
+            "minAvailable": group.min_available,
+            "maxRetry": role.max_retry,
+            "policies": task_policies(role),
+            "template": pod_template(plan, role, group, conventions),
+        }
+    )
+
+
+def _mounted_over(role: RolePlan) -> Iterator[Problem]:
+    for mount in role.mounts:
+        if mount.path.rstrip("/") == HOSTS_MOUNT:
+            yield Problem(
+                f"storage.{mount.volume}.mount",
+                mount.path,
+                "Volcano mounts its own files at this path",
+                "choose another path",
+            )
+
+
+def _policy_problems(path: str, policies: tuple[Policy, ...]) -> Iterator[Problem]:
+    events = [policy.event for policy in policies if policy.event is not None]
+    if "*" in events and len(set(events)) > 1:
+        yield Problem(path, "*", "Volcano refuses `*` besides other events", "keep `*` alone, or name each event")
+    seen: set[str | int] = set()
+    for index, policy in enumerate(policies):
+        if policy.event is not None and policy.event in seen:
+            yield Problem(
+                f"{path}[{index}].event", policy.event, "the event has a policy already", "keep one policy per event"
+            )
+        if policy.exit_code is not None and policy.exit_code in seen:
+            yield Problem(
+                f"{path}[{index}].exit_code",
+                policy.exit_code,
+                "the exit code has a policy already",
+                "keep one policy per exit code",
+            )
+        seen.update(trigger for trigger in (policy.event, policy.exit_code) if trigger is not None)

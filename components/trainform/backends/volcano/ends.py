@@ -1,0 +1,134 @@
+"""How a Volcano Job ends: the lifecycle policies of its tasks, or the number of pods that have succeeded.
+
+Source: Volcano 1.14.1, pkg/controllers/job (`applyPolicies`, state/running.go) and pkg/controllers/cache
+(`TaskCompleted`). The controller checks the policies of the pod's task before those of the job, and takes the first
+that matches; `*` matches every event. TaskCompleted is raised when all pods of one task have succeeded. If replicas
+have their own templates (`ports: per-replica`), each is a separate task, and no policy covers several tasks: then
+`minSuccess` ends the job by the number of pods that have succeeded, whichever they are. So no pod of another role may
+succeed before them: such pods keep running (`RolePlan.stays`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from trainform import defaults
+from trainform.backends.endings import Part, all_of, any_of
+from trainform.errors import Problem
+from trainform.manifests.manifest import without_empty
+from trainform.plan.launch.launch import STAY_SCRIPT
+from trainform.plan.model import Ending, Plan, RolePlan
+from trainform.plan.restart import ANY_EVENT, COMPLETED
+from trainform.spec.quantities import seconds
+from trainform.spec.roles import Policy
+
+POLICY = {"action!": str, "event": str, "events": [str], "exitCode": int}
+ENDS = (
+    "the policy `TaskCompleted: CompleteJob` of the task; where its replicas have templates of their own (`ports: per-replica`) `minSuccess`, the number "
+    "of them: a pod of another role that succeeds then stays up until the job ends, since Volcano counts every pod"
+)
+_END_ACTIONS = ("CompleteJob", "TerminateJob", "AbortJob")
+_EACH = "the policy would act when a single replica has succeeded: with `ports: per-replica` each replica of a ranked role is a separate task"
+_NEVER = "the policy would never act: with `ports: per-replica` the pods of this role keep running until the job ends"
+_NO_SHELL = (
+    "the image may have no /bin/sh: with `ports: per-replica` a script starts the role's pods and keeps them running until the job ends, since "
+    "Volcano counts all pods that succeed"
+)
+
+
+def rendered_policies(policies: tuple[Policy, ...]) -> list[dict[str, Any]]:
+    """Lifecycle policies as fields of Volcano's API."""
+    return [
+        without_empty(
+            {
+                "action": policy.action,
+                "event": policy.event,
+                "exitCode": policy.exit_code,
+                "timeout": None if policy.timeout is None else f"{seconds(policy.timeout)}s",
+            }
+        )
+        for policy in policies
+    ]
+
+
+def task_policies(role: RolePlan) -> list[dict[str, Any]]:
+    """The policies of the role's tasks, without the one that `minSuccess` replaces."""
+    return rendered_policies(tuple(policy for policy in role.policies if not _is_min_success(role, policy)))
+
+
+def min_success(plan: Plan) -> int | None:
+    """The number of pods whose success ends the job; None if a policy ends it."""
+    return next((role.replicas for role in plan.roles if role.counted), None)
+
+
+def ending_problems(plan: Plan) -> Iterator[Problem]:
+    """Problems in jobs with a task for each replica: policies for the end of a task, and images that may have no shell for trainform's script."""
+    shells = {role.image for role in plan.roles if role.launched}
+    for role in plan.roles:
+        path = f"roles.{role.name}"
+        if role.stays:
+            yield from _completion_policies(f"{path}.policies", role.policies, _NEVER)
+        elif role.per_replica and role.replicas > 1:
+            policies = [None if _is_min_success(role, policy) else policy for policy in role.policies]
+            yield from _completion_policies(f"{path}.policies", policies, _EACH)
+        if role.stays and role.image not in shells:
+            fix = "remove it, let one pod end the job (a first role of one replica, or TensorFlow's chief), or write `ports: shared`"
+            yield Problem(f"{path}.image", role.image, _NO_SHELL, fix)
+    if any(role.per_replica and role.replicas > 1 for role in plan.roles):
+        yield from _completion_policies("policies", plan.policies, _EACH)
+
+
+def endings(job: dict[str, Any]) -> tuple[Ending, ...]:
+    """What ends the rendered Job while some of its pods still run."""
+    spec = job["spec"]
+    tasks = {Part(task["name"], _role(task)): task for task in spec["tasks"]}
+    ending = [
+        part
+        for part, task in tasks.items()
+        if task["replicas"] > 0
+        and _action_upon(COMPLETED.event, task.get("policies", []), spec.get("policies", [])) in _END_ACTIONS
+    ]
+    return (*any_of([*tasks], ending), *_min_success_endings(spec, tasks))
+
+
+def _is_min_success(role: RolePlan, policy: Policy) -> bool:
+    """True if `minSuccess` replaces the policy."""
+    return role.counted and policy == COMPLETED
+
+
+def _completion_policies(path: str, policies: Sequence[Policy | None], reason: str) -> Iterator[Problem]:
+    for index, policy in enumerate(policies):
+        if policy is not None and policy.event in (COMPLETED.event, ANY_EVENT):
+            fix = "remove it, name other events, or write `ports: shared`"
+            yield Problem(f"{path}[{index}].event", policy.event, reason, fix)
+
+
+def _role(task: dict[str, Any]) -> str:
+    return str(task["template"]["metadata"]["labels"][defaults.ROLE_LABEL])
+
+
+def _action_upon(event: str | None, *lists: list[dict[str, Any]]) -> str | None:
+    for policy in (policy for policies in lists for policy in policies):
+        if {event, ANY_EVENT} & {policy.get("event"), *policy.get("events", [])}:
+            return str(policy["action"])
+    return None
+
+
+def _min_success_endings(spec: dict[str, Any], tasks: dict[Part, dict[str, Any]]) -> tuple[Ending, ...]:
+    number = spec.get("minSuccess")
+    if number is None or number >= sum(task["replicas"] for task in tasks.values()):
+        return ()
+    counted = [part for part, task in tasks.items() if task["replicas"] > 0 and not _stays_up(task)]
+    pods: dict[str, int] = {}
+    for part in counted:
+        pods[part.role] = pods.get(part.role, 0) + tasks[part]["replicas"]
+    if [*pods.values()] == [number]:
+        return all_of([*tasks], counted)
+    return (Ending(f"the first {number} pods that succeed", tuple(role for role in pods if pods[role] >= number)),)
+
+
+def _stays_up(task: dict[str, Any]) -> bool:
+    containers = task["template"]["spec"]["containers"]
+    commands = [made.get("command", []) for made in containers if made["name"] == defaults.MAIN_CONTAINER]
+    return any(word.endswith(f"/{STAY_SCRIPT}") for command in commands for word in command)

@@ -1,1 +1,0 @@
-"""Tables without logic: defaults, and the words other systems use."""

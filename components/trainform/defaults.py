@@ -1,0 +1,81 @@
+"""All defaults and fixed names, each defined once. `tests/test_defaults.py` compares them with expected values."""
+
+from __future__ import annotations
+
+from typing import Final
+
+# The operators that jobs can be rendered for, a row each: the name in files, and the class that `backends.table` imports when it is asked for.
+BACKENDS = {
+    "volcano": "trainform.backends.volcano.backend:Volcano",
+    "jobset": "trainform.backends.jobset.backend:JobSet",
+    "trainer": "trainform.backends.trainer.backend:Trainer",
+    "kubeflow": "trainform.backends.kubeflow.backend:Kubeflow",
+    "kubedl": "trainform.backends.kubedl.backend:KubeDL",
+}
+BACKEND: Final = "volcano"
+VOLCANO, KUEUE = "volcano", "kueue"  # the queue systems that admit jobs
+# What a sandbox can run beside the default backend: the other operators, and Kueue.
+ADD_ONS = (*(name for name in BACKENDS if name != BACKEND), KUEUE)
+QUEUE = "default"  # Volcano's scheduler creates this queue when it starts
+ROOT_QUEUE = "root"  # and this one, the parent of all others
+
+PLACEHOLDER_IMAGE = "change-me"  # the image's name in a file of `trainform new` without --image
+
+# torchrun's default. On the host network the plan uses a port of the environment's range instead.
+RENDEZVOUS_PORT = 29500
+# As in KubeDL: below the node ports of Services (30000) and the ephemeral ports of Linux (32768).
+HOST_PORTS = "20000-30000"
+
+# Ports below 1024 are for root only, and on the host network port 22 belongs to the node's own sshd.
+SSH_PORT, SSH_PORT_OF_USERS = 22, 2022  # not 2222, which TensorFlow uses
+TENSORFLOW_PORT = 2222
+WAIT = "10m"
+
+SHARED_MEMORY_MOUNT = "/dev/shm"  # noqa: S108 - POSIX shared memory, not a temporary file
+SHARED_MEMORY_VOLUME = "shared-memory"
+LAUNCH_VOLUME = "launch"
+MAIN_CONTAINER = "main"
+LAUNCH_MOUNT = "/etc/trainform"
+LAUNCH_SCRIPT = "launch.sh"
+SSH_VOLUME = "ssh"
+HOME = "/root"
+SSH_FOLDER = f"{HOME}/.ssh"
+HOSTFILE = "hostfile"
+DEEPSPEED_MOUNT = "/job"  # DeepSpeed reads /job/hostfile by default
+
+MOST_ROLES = 64  # each role is a component of every preview
+MAX_RETRY = 3  # as Volcano's webhook sets it for 0; explicit, since its check of updates compares literally
+QUEUE_OPEN_SECONDS = 40  # a Queue opens in about a second; after this time its controller is taken to be missing
+CONNECT_SECONDS = 5
+
+# Limits for one object, in bytes. etcd accepts requests of 1.5 MiB, which include managed fields and status; the API server accepts
+# 1 MiB for all values of a ConfigMap or Secret.
+LARGEST_OBJECT = 1024 * 1024
+LARGEST_ANNOTATIONS = 256 * 1024  # all keys and values together
+ROOM_FOR_ANNOTATIONS = 8 * 1024  # of these for what Pulumi, trainform and the operators add to those of a user
+LARGEST_RECORD = 1000 * 1024  # all values but trainform's version, for which the rest of a ConfigMap has room
+REVISION_DIGITS = 6
+LAST_RUN = 999_999_999  # the largest `run` in a stack's config and `--run`
+
+# Files by users have a few KiB. With these limits a wrong file (a checkpoint, an alias bomb) cannot block an editor or CI.
+LARGEST_FILE = 1 << 20
+LARGEST_KUBECONFIG = 16 << 20  # larger, since tools write certificates into it
+DEEPEST = 40
+MOST_VALUES = 50_000
+MOST_ALIASES = 100
+
+NODE_CPU = "128"
+NODE_MEMORY = "1Ti"
+
+# Labels and annotations. Selectors of Services use only these, since they must not change between revisions.
+LABEL_PREFIX = "trainform.dev/"
+MANAGED_BY = {"app.kubernetes.io/managed-by": "trainform"}
+NAME_LABEL = "app.kubernetes.io/name"
+ROLE_LABEL = "app.kubernetes.io/component"
+EXPERIMENT_LABEL = f"{LABEL_PREFIX}experiment"
+ENVIRONMENT_LABEL = f"{LABEL_PREFIX}environment"
+REPLICA_LABEL = f"{LABEL_PREFIX}replica"
+REVISION_LABEL = f"{LABEL_PREFIX}revision"
+OVERRIDES_ANNOTATION = f"{LABEL_PREFIX}overrides"
+WAIVERS_ANNOTATION = f"{LABEL_PREFIX}waivers"
+SANDBOX_CONTEXT = "trainform-sandbox"  # the context that the sandbox's kubeconfig always has

@@ -1,0 +1,101 @@
+"""Pod templates of the roles as they are rendered, with the user's merge patches applied."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+from trainform import defaults
+from trainform.manifests.shapes import mapping, mappings, quantity
+
+RESOURCE_FIELDS = ("requests", "limits")
+CONTAINER_FIELDS = ("initContainers", "containers", "ephemeralContainers")
+
+
+@dataclasses.dataclass(frozen=True)
+class Template:
+    """The pod template of one role, or of one replica that has a template of its own. `body`: metadata and spec. `place`: the template's path in
+    an object of somebody else (`spec.tasks[0].template`). scheduler, run_time: what the object around the template says for pods that say nothing
+    themselves: the name of a scheduler, and the seconds after which they end. each_node: True if every node
+    gets a pod, however many there are."""
+
+    replicas: int
+    min_available: int
+    body: dict[str, Any]
+    place: str = ""
+    scheduler: str | None = None
+    run_time: object = None
+    each_node: bool = False
+
+    @property
+    def role(self) -> str:
+        """The name of the role, from a label that merge patches must not change; the place of a template of somebody else."""
+        return str(self.labels.get(defaults.ROLE_LABEL, self.place))
+
+    @property
+    def labels(self) -> dict[str, Any]:
+        """The labels of the pods."""
+        return mapping(mapping(self.body.get("metadata")).get("labels"))
+
+    @property
+    def annotations(self) -> dict[str, str]:
+        """The annotations of the pods."""
+        return mapping(mapping(self.body.get("metadata")).get("annotations"))
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """The spec of the pods."""
+        return mapping(self.body.get("spec"))
+
+    @property
+    def path(self) -> str:
+        """The path of the user's field that patches this template."""
+        return f"roles.{self.role}.pod_overrides"
+
+    def containers(self) -> Iterator[tuple[int | None, dict[str, Any]]]:
+        """Each init container with its index, then each other container with None."""
+        yield from enumerate(mappings(self.spec.get("initContainers")))
+        yield from ((None, container) for container in mappings(self.spec.get("containers")))
+
+    def named_containers(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Each container of the pods with its path: `spec.containers.main`."""
+        for field in CONTAINER_FIELDS:
+            for index, container in enumerate(mappings(self.spec.get(field))):
+                yield f"spec.{field}.{container.get('name', index)}", container
+
+    def volumes(self) -> list[dict[str, Any]]:
+        """The volumes of the pods."""
+        return mappings(self.spec.get("volumes"))
+
+    def resources(self) -> set[str]:
+        """The names of all resources that the pods or their containers request."""
+        holders = [self.spec, *(container for _, container in self.containers())]
+        return {name for holder in holders for field in RESOURCE_FIELDS for name in resource_amounts(holder, field)}
+
+    def pod_request(self, resource: str) -> Decimal:
+        """The amount of the resource that the scheduler counts for each pod: all containers together, or an init container if it requests
+        more. A sidecar, an init container that always restarts, runs beside all containers after it. What the pod asks for as a whole counts
+        if it is more. An amount that cannot be read counts as 0."""
+        sidecars = highest = containers = Decimal(0)
+        for index, container in self.containers():
+            requested = _request(container, resource)
+            if index is None:
+                containers += requested
+            elif container.get("restartPolicy") == "Always":
+                sidecars += requested
+                highest = max(highest, sidecars)
+            else:
+                highest = max(highest, sidecars + requested)
+        return max(highest, sidecars + containers, _request(self.spec, resource))
+
+
+def resource_amounts(holder: dict[str, Any], field: str) -> dict[str, Any]:
+    """The requests or limits (`field`) of a container or of a pod as a whole."""
+    return mapping(mapping(holder.get("resources")).get(field))
+
+
+def _request(holder: dict[str, Any], resource: str) -> Decimal:
+    given = (resource_amounts(holder, field).get(resource) for field in RESOURCE_FIELDS)
+    return max((read for value in given if (read := quantity(value)) is not None), default=Decimal(0))

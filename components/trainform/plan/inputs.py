@@ -1,0 +1,134 @@
+"""What the user set, by the component of the job that it belongs to: the engine keeps it and names what has changed.
+
+What follows from it (ranks, addresses, the revision, the cost) is no input, so that a preview names a change where it was made and
+nowhere else. A new price, or another node of the same kind, changes nothing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from trainform.plan.model import Plan
+from trainform.plan.record import Record
+from trainform.spec.environment import Environment
+from trainform.spec.experiment import Experiment
+from trainform.spec.queues import QueueRequest
+from trainform.spec.storage import OF_NEW_CLAIMS
+
+# What of the environment reaches no object of a job. Of its kinds, classes and so on only those that the job uses do.
+_WITHOUT_EFFECT: Mapping[str, Any] = {
+    "queues": True,
+    "priority_classes": True,
+    "claims": True,
+    "limits": True,
+    "namespace": {"create"},
+    "accelerators": {"__all__": {"per_node", "nodes", "cpu", "memory", "price_per_hour"}},
+    "rdma": {"per_node"},
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class JobInputs:
+    """Plain data under the names of the files, without what has its default. None: the job has no such component."""
+
+    job: dict[str, Any]
+    roles: dict[str, dict[str, Any]]
+    rendezvous: dict[str, Any]
+    storage: dict[str, Any] | None
+    ssh: dict[str, Any] | None
+    queue: dict[str, Any] | None
+
+
+def job_inputs(experiment: Experiment, environment: Environment, plan: Plan) -> JobInputs:
+    """The inputs of each component. A field whose component the job has not (`ssh` with a Secret that exists, `queue` by name) is the job's.
+    What the environment sets for a kind of accelerator is an input of the roles that have it, and for a storage class of the storage."""
+    rest = _without_null(experiment.user_set())
+    written = rest.pop("roles")
+    network, volumes = rest.pop("network", {}), rest.pop("storage", None)
+    ssh = rest.pop("ssh", {}) if plan.ssh is not None and plan.ssh.made else None
+    offered = environment_part(experiment, environment, plan)
+    kinds, classes = offered.pop("accelerators", {}), offered.pop("storage_classes", {})
+    fabric = {"environment": {"rdma": offered.pop("rdma")}} if "rdma" in offered else {}
+    queue = None
+    if plan.queue.request is not None:
+        queue = {**rest.pop("queue"), **_beside("accelerators", _used(kinds, _kinds_of(plan.queue.request)))}
+    roles = {
+        role.name: {
+            **written[role.name],
+            **_beside("accelerators", _used(kinds, () if role.accelerators is None else role.accelerators[:1])),
+        }
+        for role in plan.roles
+    }
+    job = {
+        **rest,
+        "roles": list(experiment.roles),  # their order is that of the ranks
+        "environment": offered,
+        **({} if plan.run == 1 else {"run": plan.run}),
+    }
+    storage = None if volumes is None else {"volumes": volumes, **_beside("storage_classes", classes)}
+    return JobInputs(job=job, roles=roles, rendezvous={**network, **fabric}, storage=storage, ssh=ssh, queue=queue)
+
+
+def _without_null(value: Any) -> Any:
+    """The value with a text in place of each null: merge patches have them, and the engine leaves a null out of what it keeps, so that
+    a preview would show no cause of a change of one."""
+    if isinstance(value, dict):
+        return {key: _without_null(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_without_null(item) for item in value]
+    return "null" if value is None else value
+
+
+def environment_part(
+    experiment: Experiment, environment: Environment, plan: Plan, *, exclude_defaults: bool = True
+) -> dict[str, Any]:
+    """What of the environment reaches an object of the job, or says where the job is made, under the names of the environment's file."""
+    offered = environment.model_dump(
+        mode="json", by_alias=True, exclude_defaults=exclude_defaults, exclude=dict(_WITHOUT_EFFECT)
+    )
+    kinds = [role.accelerators[0] for role in plan.roles if role.accelerators is not None]
+    classes = [claim.request.storage_class for claim in plan.claims]
+    if plan.queue.request is not None:
+        kinds += _kinds_of(plan.queue.request)
+    for field, names in (("accelerators", kinds), ("storage_classes", classes)):
+        offered[field] = _used(offered.get(field, {}), names)
+    for field, unused in (("backend", experiment.backend is not None), ("rdma", not experiment.network.rdma)):
+        if unused:
+            offered.pop(field, None)
+    if plan.restricted:  # the other levels change no object
+        offered["limits"] = {"pod_security": environment.limits.pod_security}
+    return {name: value for name, value in offered.items() if value != {}}
+
+
+def job_record(experiment: Experiment, environment: Environment, plan: Plan) -> Record | None:
+    """The record of what is deployed, with every default; None if no ConfigMap has room for it. The context of a kubeconfig is a name on
+    somebody's machine, and not in it."""
+    resolved = experiment.model_dump(mode="json", by_alias=True, exclude=_without_value(experiment))
+    part = environment_part(experiment, environment, plan, exclude_defaults=False)
+    del part["cluster"]
+    record = Record(plan.revision, plan.job, plan.run, resolved, part)
+    return record if record.fits() else None
+
+
+def _without_value(experiment: Experiment) -> dict[str, Any]:
+    """The fields that mean nothing beside others, where a file must not set them, and the file of a runtime, a name on somebody's machine."""
+    existing = [name for name, volume in experiment.storage.items() if volume.claim is not None]
+    found: dict[str, Any] = {"runtime": {"file"}, "storage": {name: set(OF_NEW_CLAIMS) for name in existing}}
+    return found | ({"ssh": {"rotation"}} if experiment.ssh is not None and experiment.ssh.secret is not None else {})
+
+
+def _used(offered: Mapping[str, Any], names: Iterable[str | None]) -> dict[str, Any]:
+    """What the environment says of those that are used, where it says anything that reaches an object."""
+    return {name: offered[name] for name in dict.fromkeys(names) if name is not None and offered.get(name)}
+
+
+def _kinds_of(request: QueueRequest) -> list[str]:
+    """The kinds of accelerators, and the resources, of which a queue has amounts."""
+    return [*request.capability, *request.deserved, *request.guarantee]
+
+
+def _beside(field: str, used: Mapping[str, Any]) -> dict[str, Any]:
+    """An input of a component for what the environment says of what the component uses."""
+    return {"environment": {field: dict(used)}} if used else {}

@@ -1,0 +1,237 @@
+"""The launch files: a short, readable script for each way of starting, the same for all roles that start in this way.
+
+Static values are in the pod's environment, and the user's words in the container's arguments, where a preview shows
+each change by itself. A script adds what a pod template cannot hold (the rank) and names each variable that the
+launcher reads, so that a value of the user's wins here too. The shell is in `scripts/*.sh`; this module chooses which
+parts of it a job needs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+from trainform import defaults
+from trainform.plan.launch.checkout import CHECKOUT_SCRIPT
+from trainform.plan.launch.scripts import script
+from trainform.plan.launch.sshd import SESSION_SCRIPT, SSHD_CONFIG, SSHD_SCRIPT, ssh_files
+from trainform.plan.layout import Layout
+from trainform.plan.ports import TENSORFLOW
+from trainform.plan.world import in_world, task_type
+from trainform.spec.experiment import Experiment
+from trainform.spec.launchers import Accelerate, Launcher
+
+COMMAND_SCRIPT, SERVE_SCRIPT, STAY_SCRIPT, WAIT_SCRIPT = "command.sh", "serve.sh", "stay.sh", "wait.sh"
+TF_CONFIG = "tf_config.json"
+
+_ACCELERATE_MODES = frozenset(
+    f"__{mode}" for mode in ("multi_gpu", "cpu", "tpu", "use_deepspeed", "use_fsdp", "use_megatron_lm", "config_file")
+)
+
+_RANKED = {
+    "RANK": "offset + index; rank of the pod",
+    "MASTER_ADDR, MASTER_PORT": "in rank 0 behind a Service of its own: what it opens itself",
+}
+SCRIPT_VARIABLES: dict[str, dict[str, str]] = {
+    "torchrun": _RANKED
+    | {"RANK": "static: offset + index, as --node-rank; elastic: not set, torchrun numbers the pods"},
+    "accelerate": _RANKED | {"RANK": "offset + index, as --machine_rank"},
+    "deepspeed": {},
+    "mpi": {},
+    "tensorflow": {
+        "TF_CONFIG": "cluster of all chief, worker and ps replicas, and the own task; not for a single replica. Behind Services the own entry "
+        "has the port that the replica opens, the others their Services' constant ones"
+    },
+    "command": _RANKED,
+}
+"""The variables that the scripts add to the environment, by launcher, with their meaning."""
+
+FILES = {
+    defaults.LAUNCH_SCRIPT: "starts the launcher",
+    COMMAND_SCRIPT: "starts a ranked role's own command, with its rank",
+    SERVE_SCRIPT: "deepspeed, mpi: serves SSH to the pod that launches, or waits for the operator's own agent",
+    WAIT_SCRIPT: "waits for peers: their names, and over SSH their sshd; then says who is missing and why",
+    defaults.HOSTFILE: "`<host> slots=<processes>` for every node in order of rank: deepspeed, mpi, tensorflow, and wherever there is SSH",
+    TF_CONFIG: "tensorflow: the cluster",
+    SSHD_SCRIPT: "starts sshd, and keeps the container's variables for its sessions",
+    SSHD_CONFIG: "sshd's configuration",
+    SESSION_SCRIPT: "what a session over SSH runs: it sees the container's variables",
+    CHECKOUT_SCRIPT: "`prepare` with git: checks out the commit",
+    STAY_SCRIPT: "`ports: per-replica`, where the operator counts the pods that succeed: keeps a pod that does not end the job until the job ends",
+}
+"""The files that the launch volume may hold, with their purpose."""
+
+
+def launch_files(layout: Layout) -> dict[str, str]:
+    """The files in the launch volume of ranked roles and of the role that launches, by file name."""
+    experiment = layout.experiment
+    scripts = dict.fromkeys(script_name(layout, name) for name in experiment.roles if name in layout.launched)
+    files = {name: _SCRIPTS[name](layout) for name in scripts}
+    if any(step.git is not None for step in experiment.prepare):
+        files[CHECKOUT_SCRIPT] = script(CHECKOUT_SCRIPT)
+    if layout.ssh_roles:
+        files |= ssh_files(ssh_folder(experiment))
+    if _waits(layout) is not None:
+        files[WAIT_SCRIPT] = script(WAIT_SCRIPT)
+    if needs_hosts(layout):
+        files[defaults.HOSTFILE] = "".join(f"{host.address} slots={host.slots}\n" for host in layout.hosts())
+    if layout.tf_config:
+        files[TF_CONFIG] = _tf_config(layout)
+    if layout.ends_by_number:
+        files[STAY_SCRIPT] = script(STAY_SCRIPT)
+    return files
+
+
+def needs_hosts(layout: Layout) -> bool:
+    """True if the pods get a list of all hosts: a static world with SSH, or TensorFlow on several nodes."""
+    experiment = layout.experiment
+    if experiment.elastic:
+        return False
+    return bool(layout.ssh_roles) or (experiment.launcher.tensorflow is not None and layout.world.nodes > 1)
+
+
+def ssh_folder(experiment: Experiment) -> str:
+    """The folder in which SSH looks for its files: `~/.ssh` of the user that runs in the pods."""
+    return f"{defaults.HOME if experiment.run_as is None else experiment.run_as.home.rstrip('/')}/.ssh"
+
+
+def chooses_mode(launcher: Accelerate) -> bool:
+    """True if the user's own options choose how accelerate distributes the training; it accepts only one such
+    option."""
+    options = {word.partition("=")[0].replace("-", "_") for word in launcher.launcher_args if word.startswith("--")}
+    return not options.isdisjoint(_ACCELERATE_MODES)
+
+
+def script_name(layout: Layout, name: str) -> str:
+    """The name of the script that starts a launched role.
+
+    Where one pod launches over SSH, the other pods serve. A role with a command of its own gets its rank, and not the
+    launcher."""
+    if layout.launching is not None:
+        return defaults.LAUNCH_SCRIPT if name == layout.launching else SERVE_SCRIPT
+    return defaults.LAUNCH_SCRIPT if layout.experiment.roles[name].command is None else COMMAND_SCRIPT
+
+
+def container_command(layout: Layout, name: str) -> tuple[str, ...]:
+    """The container's command: the script for launched roles, the role's own command for the others, () for the image's
+    own command."""
+    stay = ("/bin/sh", f"{defaults.LAUNCH_MOUNT}/{STAY_SCRIPT}") if layout.stays(name) else ()
+    if name in layout.launched:
+        return (*stay, "/bin/sh", f"{defaults.LAUNCH_MOUNT}/{script_name(layout, name)}")
+    command = layout.experiment.roles[name].command
+    return () if command is None else (*stay, *command)
+
+
+def container_args(layout: Layout, name: str) -> tuple[str, ...]:
+    """The container's arguments: the words of the user that the script passes to the program that it starts."""
+    launcher, role = layout.experiment.launcher, layout.experiment.roles[name]
+    if layout.launching is not None:
+        return _words(launcher) if name == layout.launching else ()
+    if not role.ranked:
+        return ()
+    return _words(launcher) if role.command is None else tuple(role.command)
+
+
+def _words(launcher: Launcher) -> tuple[str, ...]:
+    if launcher.script is not None:
+        return (*launcher.script.launcher_args, launcher.script.script, *launcher.script.args)
+    if launcher.mpi is not None:
+        return (*launcher.mpi.launcher_args, *launcher.mpi.command)
+    command = launcher.command if launcher.tensorflow is None else launcher.tensorflow.command
+    return () if command is None else tuple(command)
+
+
+def _launch_script(layout: Layout) -> str:
+    launcher = layout.experiment.launcher
+    name = "torchrun_elastic.sh" if launcher.elastic is not None else _STARTS[launcher.kind]
+    return _start(layout, _waits(layout)) + script(name, without=_left_out(layout))
+
+
+def _command_script(layout: Layout) -> str:
+    return _start(layout) + script("command.sh")
+
+
+def _serve_script(layout: Layout) -> str:
+    return script("start.sh") + script("serve.sh" if layout.naming.agent is None else "keep_up.sh")
+
+
+_SCRIPTS: dict[str, Callable[[Layout], str]] = {
+    defaults.LAUNCH_SCRIPT: _launch_script,
+    COMMAND_SCRIPT: _command_script,
+    SERVE_SCRIPT: _serve_script,
+}
+# The file with the line that starts, by launcher; an elastic torchrun has its own.
+_STARTS = {
+    "torchrun": "torchrun.sh",
+    "accelerate": "accelerate.sh",
+    "deepspeed": "deepspeed.sh",
+    "mpi": "mpirun.sh",
+    "tensorflow": "command.sh",
+    "command": "command.sh",
+}
+
+
+def _start(layout: Layout, waits: str | None = None) -> str:
+    """The beginning of a script: who this pod is, its SSH server, and what it waits for (a section of start.sh, or
+    nothing)."""
+    sections = _world(layout)
+    if layout.ssh_roles:
+        sections.add("sshd")
+    if waits is not None:
+        sections.add(waits)
+    return script("start.sh", sections)
+
+
+def _world(layout: Layout) -> set[str]:
+    """The sections of start.sh that tell a pod its place in the world."""
+    launcher = layout.experiment.launcher
+    if launcher.tensorflow is not None:
+        sections, behind = ({"tf-config"} if layout.tf_config else set()), "tf-config-own-port"
+    elif launcher.over_ssh is None and launcher.elastic is None:  # an elastic world numbers its own ranks
+        sections, behind = {"rank"}, "own-address"
+    else:
+        return set()
+    return sections | {behind} if sections and layout.behind_services else sections
+
+
+def _waits(layout: Layout) -> str | None:
+    """The section of start.sh that waits for other pods; None where there are none, or where the operator waits for
+    them."""
+    experiment = layout.experiment
+    if experiment.launcher.over_ssh is not None:
+        return "wait-for-sshd" if layout.ssh_roles and layout.naming.agent is None else None
+    if layout.world.nodes == 1 and not experiment.elastic:
+        return None
+    return "wait-for-rank-0" if experiment.launcher.tensorflow is None else "wait-for-names"
+
+
+def _left_out(layout: Layout) -> tuple[str, ...]:
+    """The words of the launcher's file that this job must not have; the file says why."""
+    experiment = layout.experiment
+    accelerate = experiment.launcher.accelerate
+    if accelerate is not None:
+        return () if layout.world.processes > 1 and not chooses_mode(accelerate) else ("--multi_gpu",)
+    if experiment.launcher.kind == "deepspeed":
+        launching = layout.launching
+        return ("--force_multi",) if launching is None or experiment.roles[launching].ranked else ()
+    return ()
+
+
+def _tf_config(layout: Layout) -> str:
+    """The TF_CONFIG of every pod, with marks for its own task. Peers have their stable addresses; the evaluator is not
+    part of the cluster."""
+    experiment = layout.experiment
+    cluster = {
+        str(task_type(experiment, name)): [
+            f"{layout.address(name, index)}:{layout.peer_port(name, index, TENSORFLOW)}"
+            for index in range(role.replicas)
+        ]
+        for name, role in experiment.roles.items()
+        if in_world(experiment, name)
+    }
+    return (
+        json.dumps({"cluster": cluster, "task": {"type": "@TYPE@", "index": 0}}).replace(
+            '"index": 0', '"index": @INDEX@'
+        )
+        + "\n"
+    )

@@ -1,0 +1,49 @@
+#!/bin/sh
+## The beginning of every launch script: who this pod is, its SSH server, and waiting for the other pods. The line that
+## starts the launcher follows from torchrun.sh, accelerate.sh, deepspeed.sh, mpirun.sh or command.sh.
+##
+## What differs between pods and jobs comes in as variables of the container; docs/launch-contract.md lists them. A line
+## `#: NAME` begins a section: its lines are in the script of jobs that need NAME (launch.py decides), and a preview
+## shows these alone.
+# Rendered by trainform. Each pod of a role has the same template; what differs is its index, which Kubernetes hands in as
+# TRAINFORM_REPLICA_INDEX. A value that is already set is kept.
+set -eu
+
+#: rank
+## `:?` because shell arithmetic takes a variable that is not set for 0, and then every pod would be rank 0.
+export RANK="${RANK-$((${TRAINFORM_RANK_OFFSET:?} + ${TRAINFORM_REPLICA_INDEX:?}))}"
+
+#: own-address
+## Behind a Service of its own, rank 0 opens another address and port than the ones that its peers call.
+if [ "$RANK" = 0 ] && [ -n "${TRAINFORM_OWN_ADDR:-}" ]; then
+  export MASTER_ADDR="$TRAINFORM_OWN_ADDR" MASTER_PORT="${TRAINFORM_RENDEZVOUS_PORT:?}"
+fi
+
+#: tf-config
+## TensorFlow's description of the cluster, with this pod's own task. It is worked out in a variable of its own, because
+## `export` would hide that a command within `$()` failed.
+config=$(sed -e "s/@TYPE@/${TRAINFORM_TASK_TYPE:?}/" -e "s/@INDEX@/${TRAINFORM_REPLICA_INDEX:?}/" /etc/trainform/tf_config.json)
+#: tf-config-own-port
+## Behind Services of their own, a replica needs the port that it opens itself, and the constant ports of the others.
+## The quotes of JSON around the own entry keep `worker-1` from matching `worker-10`.
+own="$TRAINFORM_SERVICE-$TRAINFORM_REPLICA_INDEX"
+config=$(printf '%s' "$config" | sed "s/\"$own:[0-9]*\"/\"$own:${TRAINFORM_TENSORFLOW_PORT:-}\"/")
+#: tf-config
+export TF_CONFIG="${TF_CONFIG-$config}"
+
+#: sshd
+## It returns at once, and sshd ends with the pod. A pod without an sshd's port (TRAINFORM_SSH_PORT) starts none.
+/bin/sh /etc/trainform/sshd.sh background
+
+#: wait-for-sshd wait-for-rank-0 wait-for-names
+## As process 1, a shell without a trap ignores SIGTERM, and a shell with a trap acts on it only between two commands.
+## With wait.sh in the background and `wait`, a pod that waits for others ends at once when Kubernetes asks it to.
+trap 'exit 143' TERM
+#: wait-for-sshd
+/bin/sh /etc/trainform/wait.sh ssh /etc/trainform/hostfile &
+#: wait-for-rank-0
+/bin/sh /etc/trainform/wait.sh names "$MASTER_ADDR" &
+#: wait-for-names
+/bin/sh /etc/trainform/wait.sh names /etc/trainform/hostfile &
+#: wait-for-sshd wait-for-rank-0 wait-for-names
+wait $!

@@ -1,0 +1,111 @@
+"""What is deployed, as the last `pulumi up` that succeeded has recorded it in a ConfigMap beside the job object.
+
+After an `up` that failed, Pulumi's state holds what was wanted, and the record what was deployed before.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from trainform import defaults
+from trainform.errors import ClusterError
+
+
+@dataclasses.dataclass(frozen=True)
+class Record:
+    """Plain data, since another version of trainform may have written it.
+
+    revision, job: those of the job object. If another job object runs, the last `up` has failed half way. run: counts repetitions of an
+    unchanged experiment. experiment: every field with its value, defaults included, under the names of the file and in its order.
+    environment: what of the environment reaches an object of the job, defaults included. version: of the trainform that ran the last `up`;
+    None if no Pulumi program has made the ConfigMap.
+    """
+
+    revision: str
+    job: str
+    run: int
+    experiment: dict[str, Any]
+    environment: dict[str, Any]
+    version: str | None = None
+
+    def data(self) -> dict[str, str]:
+        """The data of the ConfigMap."""
+        texts = {"revision": self.revision, "job": self.job, "run": str(self.run)}
+        texts |= {"experiment": _json(self.experiment), "environment": _json(self.environment)}
+        return texts if self.version is None else texts | {"version": self.version}
+
+    def fits(self) -> bool:
+        """True if a ConfigMap has room for it."""
+        return sum(len(text.encode()) for text in self.data().values()) <= defaults.LARGEST_RECORD
+
+
+def record_name(experiment: str) -> str:
+    """The name of the ConfigMap. It contains no revision, since the ConfigMap is updated in place."""
+    return f"{experiment}-deployed"
+
+
+def record_notes(record: Record | None, experiment: str) -> list[str]:
+    """A note if the job of the experiment has no record, otherwise an empty list."""
+    if record is not None:
+        return []
+    limit = f"more than {defaults.LARGEST_RECORD} bytes, for which a ConfigMap has no room"
+    return [f"the ConfigMap {record_name(experiment)} is left out: the record of what is deployed has {limit}"]
+
+
+def read_record(config_map: Mapping[str, Any] | None) -> Record | None:
+    """The record in a ConfigMap as the cluster has it, None if there is no ConfigMap; ClusterError if the record is malformed."""
+    if config_map is None:
+        return None
+    data: Mapping[str, str] = config_map.get("data", {})
+    try:
+        return Record(
+            revision=_entry(data, "revision"),
+            job=_entry(data, "job"),
+            run=_run(data),
+            experiment=_mapping(data, "experiment"),
+            environment=_mapping(data, "environment"),
+            version=data.get("version"),
+        )
+    except ValueError as error:
+        raise ClusterError(
+            f"the record of what is deployed in the ConfigMap {config_map['metadata']['name']} cannot be read: {error}",
+            "delete the ConfigMap, then run `pulumi up --refresh`, which creates it again",
+        ) from None
+
+
+def _json(value: dict[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _entry(data: Mapping[str, str], key: str) -> str:
+    """The text of the entry; ValueError, whose text is the reason, if there is none."""
+    if not data.get(key):
+        raise ValueError(f"it has no entry `{key}`")
+    return data[key]
+
+
+def _run(data: Mapping[str, str]) -> int:
+    text = _entry(data, "run")
+    if not re.fullmatch("[1-9][0-9]{0,8}", text):
+        raise ValueError("its entry `run` is not a whole number of at least 1")
+    return int(text)
+
+
+def _mapping(data: Mapping[str, str], key: str) -> dict[str, Any]:
+    text = _entry(data, key)
+    try:
+        value = json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        raise ValueError(f"its entry `{key}` is not JSON") from None
+    if not isinstance(value, dict):
+        raise ValueError(f"its entry `{key}` is not a mapping")
+    return value
+
+
+def _refuse_constant(name: str) -> None:
+    """NaN and Infinity are read by Python, but are not JSON."""
+    raise ValueError(name)

@@ -1,0 +1,224 @@
+"""The variables of a role's containers: those that the launcher needs, then the user's, which win. Each knows its origin."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+from trainform import defaults
+from trainform.plan.layout import Layout, service_name
+from trainform.plan.model import Agent, EnvVar
+from trainform.plan.ports import RENDEZVOUS
+from trainform.plan.world import processes_per_node, task_type
+from trainform.spec.quantities import seconds
+
+RESERVED_PREFIX = "TRAINFORM_"
+RANK_OFFSET = "TRAINFORM_RANK_OFFSET"
+REPLICA_INDEX = "TRAINFORM_REPLICA_INDEX"  # from the downward API; which label it is, the backend knows
+WAIT_SECONDS = "TRAINFORM_WAIT_SECONDS"
+OWN_ADDRESS = "TRAINFORM_OWN_ADDR"
+TASK_TYPE, SERVICE = "TRAINFORM_TASK_TYPE", "TRAINFORM_SERVICE"
+
+
+@dataclasses.dataclass(frozen=True)
+class Variable:
+    """One variable that the plan computes: its value for a role, None where the role has none, and a text for the launch contract."""
+
+    name: str
+    text: str
+    value: Callable[[Layout, str], str | None]
+
+
+def _static(value: Callable[[Layout, str], str]) -> Callable[[Layout, str], str | None]:
+    """The value in a static job, None in an elastic one, whose pod template must not depend on the current number of replicas."""
+    return lambda layout, role: value(layout, role) if layout.experiment.launcher.elastic is None else None
+
+
+def _elastic(value: Callable[[Layout, str], str]) -> Callable[[Layout, str], str | None]:
+    return lambda layout, role: None if layout.experiment.launcher.elastic is None else value(layout, role)
+
+
+def _own_address(layout: Layout, role: str) -> str | None:
+    opens = layout.listens_on(role, 0, RENDEZVOUS)
+    return layout.pod_address(role, 0) if opens is not None and layout.behind_services else None
+
+
+def _nodes(layout: Layout, role: str) -> str:
+    elastic = layout.experiment.launcher.elastic
+    return str(layout.world.nodes) if elastic is None else f"{elastic.min_nodes}:{elastic.max_nodes}"
+
+
+def _max_restarts(layout: Layout, role: str) -> str | None:
+    torchrun = layout.experiment.launcher.torchrun
+    return None if torchrun is None else str(torchrun.max_restarts)
+
+
+def _rdzv_backend(layout: Layout, role: str) -> str | None:
+    accelerate = layout.experiment.launcher.accelerate
+    return None if accelerate is None else accelerate.rdzv_backend
+
+
+def _first(layout: Layout) -> tuple[str, int]:
+    return layout.first_ranked, 0
+
+
+def _master(value: Callable[[Layout], str]) -> Callable[[Layout, str], str | None]:
+    """The value, but None if the operator draws the ports and sets this variable itself, or if pods have no names in DNS."""
+    return lambda layout, role: None if layout.naming.draws_ports or layout.naming.agent is not None else value(layout)
+
+
+_MASTER = (
+    Variable(
+        "MASTER_ADDR",
+        "name of rank 0's pod, or of its Service",
+        _master(lambda layout: layout.address(*_first(layout))),
+    ),
+    Variable(
+        "MASTER_PORT",
+        "`network.port`, else 29500, on the host network a planned port",
+        _master(lambda layout: str(layout.rendezvous_port)),
+    ),
+)
+_PROCESSES = (
+    Variable(
+        "NUM_PROCESSES",
+        "processes over all nodes",
+        _static(lambda layout, role: str(layout.world.processes)),
+    ),
+    Variable(
+        "NPROC_PER_NODE",
+        "`processes_per_node`, else the pod's accelerators, else 1",
+        lambda layout, role: str(processes_per_node(layout.experiment.launcher, layout.experiment.roles[role])),
+    ),
+)
+_OF_EVERY_POD = (
+    *_MASTER,
+    Variable("WORLD_SIZE", "nodes: pods of ranked roles", _static(_nodes)),
+    *_PROCESSES,
+    Variable(
+        RANK_OFFSET,
+        "rank of the role's first pod",
+        _static(lambda layout, role: str(layout.rank_offsets[role])),
+    ),
+    Variable(
+        OWN_ADDRESS,
+        "behind a Service of its own: the name by which rank 0 knows itself",
+        _own_address,
+    ),
+)
+_WAIT = Variable(
+    WAIT_SECONDS,
+    "`network.wait`: how long to wait for peers",
+    lambda layout, role: str(seconds(layout.experiment.network.wait)),
+)
+_HOSTFILE = f"{defaults.LAUNCH_MOUNT}/{defaults.HOSTFILE}"
+
+
+def _hostfile(layout: Layout, role: str) -> str | None:
+    """The hostfile of the pod that launches: the operator's if it writes one, otherwise ours."""
+    if role != layout.launching:
+        return None
+    return _HOSTFILE if layout.naming.hostfile is None else layout.naming.hostfile
+
+
+def _by_agent(
+    of_ours: Callable[[Layout, str], str | None], of_agent: Callable[[Agent], str | None]
+) -> Callable[[Layout, str], str | None]:
+    """In the launching pod `of_agent` if the operator has an agent of its own in the place of SSH; everywhere else `of_ours`."""
+
+    def value(layout: Layout, role: str) -> str | None:
+        agent = layout.naming.agent
+        if agent is None or role != layout.launching:
+            return of_ours(layout, role)
+        return of_agent(agent)
+
+    return value
+
+
+def _nothing(layout: Layout, role: str) -> str | None:
+    return None
+
+
+def _in_launching_pod(value: str) -> Callable[[Layout, str], str | None]:
+    """The value in the launching pod, None in the others."""
+    return lambda layout, role: value if role == layout.launching else None
+
+
+# Open MPI 4 reads OMPI_MCA_orte_*, Open MPI 5 (PRRTE) only PRTE_MCA_* and would run everything on one node without them
+# (open-mpi/ompi; kubeflow/trainer#4028). Each version ignores what is the other's.
+_MPI = (
+    Variable(
+        "OMPI_MCA_orte_default_hostfile",
+        "hostfile, for Open MPI 4; an operator with an agent of its own says both",
+        _by_agent(_hostfile, lambda agent: None),
+    ),
+    Variable(
+        "PRTE_MCA_prte_default_hostfile",
+        "hostfile, for Open MPI 5",
+        _by_agent(_hostfile, lambda agent: agent.hostfile),
+    ),
+    Variable(
+        "PRTE_MCA_plm_ssh_agent",
+        "the operator's agent in the place of SSH, for Open MPI 5",
+        _by_agent(_nothing, lambda agent: agent.program),
+    ),
+    # With more nodes than a launcher's tree has branches (64) Open MPI lets nodes start nodes, and the agent works in no other pod
+    Variable(
+        "OMPI_MCA_plm_rsh_no_tree_spawn",
+        "where the operator has an agent: every node is started by the pod that launches, for Open MPI 4",
+        _by_agent(_nothing, lambda agent: "1"),
+    ),
+    Variable("PRTE_MCA_plm_ssh_no_tree_spawn", "the same, for Open MPI 5", _by_agent(_nothing, lambda agent: "1")),
+    Variable(
+        "PRTE_MCA_prte_keep_fqdn_hostnames",
+        "5 must not: it would take its own host for another",
+        _in_launching_pod("false"),
+    ),
+    Variable("OMPI_MCA_orte_keep_fqdn_hostnames", "full names, as they stand in DNS", _in_launching_pod("true")),
+    Variable("OMPI_ALLOW_RUN_AS_ROOT", "containers usually run as root", _in_launching_pod("1")),
+    Variable("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "the same", _in_launching_pod("1")),
+)
+_TENSORFLOW = (
+    Variable(TASK_TYPE, "TensorFlow's task type of the role", lambda layout, role: task_type(layout.experiment, role)),
+    Variable(
+        SERVICE,
+        "behind Services of their own: stem of the role's Services",
+        lambda layout, role: service_name(layout.experiment.name, role) if layout.behind_services else None,
+    ),
+)
+
+
+VARIABLES: dict[str, tuple[Variable, ...]] = {
+    "torchrun": (
+        *_OF_EVERY_POD,
+        Variable("NNODES", "elastic: `min_nodes:max_nodes`", _elastic(_nodes)),
+        Variable(
+            "RDZV_ID", "elastic: name of the first pod", _elastic(lambda layout, role: layout.pod(*_first(layout)))
+        ),
+        Variable("MAX_RESTARTS", "`max_restarts`", _max_restarts),
+        _WAIT,
+    ),
+    "accelerate": (*_OF_EVERY_POD, Variable("RDZV_BACKEND", "`rdzv_backend`", _rdzv_backend), _WAIT),
+    "deepspeed": (*_MASTER, *_PROCESSES, _WAIT),
+    "mpi": (*_MASTER, *_PROCESSES, *_MPI, _WAIT),
+    "tensorflow": (*_TENSORFLOW, _WAIT),
+    "command": (*_OF_EVERY_POD, _WAIT),
+}
+"""What the plan puts into the environment of the pods that a launcher starts, by the launcher's name."""
+
+
+def role_env(layout: Layout, role_name: str) -> tuple[EnvVar, ...]:
+    """Every variable once, in the order launcher, experiment, role; a later value replaces an earlier one of the same name."""
+    experiment = layout.experiment
+    role = experiment.roles[role_name]
+    merged: dict[str, EnvVar] = {}
+    for variable in VARIABLES[experiment.launcher.kind] if role_name in layout.launched else ():
+        value = variable.value(layout, role_name)
+        if value is not None:
+            merged[variable.name] = EnvVar(variable.name, value, f"launcher.{experiment.launcher.kind}")
+    user_set = experiment.env.keys() | role.env.keys()
+    if {"MASTER_ADDR", "MASTER_PORT"} & user_set:
+        merged.pop(OWN_ADDRESS, None)  # rank 0 meets its peers at the user's address too
+    merged |= {name: EnvVar(name, value, f"env.{name}") for name, value in experiment.env.items()}
+    merged |= {name: EnvVar(name, value, f"roles.{role_name}.env.{name}") for name, value in role.env.items()}
+    return tuple(merged.values())

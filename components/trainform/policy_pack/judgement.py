@@ -1,0 +1,241 @@
+"""One object of anybody's program, judged by one rule of the environment."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from trainform import defaults
+from trainform.backends.judged import judged_object
+from trainform.backends.pods import described_kinds, group_and_kind, pods_of
+from trainform.backends.workloads import Pods, value_at
+from trainform.errors import MASK, shorten
+from trainform.manifests.templates import Template
+from trainform.policy_pack.unknown import NotKnownError
+from trainform.rules.limits.judged import Judged
+from trainform.rules.limits.rule import Finding, Judgement, Rule
+from trainform.rules.limits.waivers import waived
+from trainform.secret_text import masked
+from trainform.spec.environment import Environment
+from trainform.spec.waivers import Waiver
+
+COMPONENT = "trainform:index:"
+"""In the URNs of trainform's components."""
+
+OF_QUEUES = "TF-QUE-1"
+READ_NAMES = {OF_QUEUES, "TF-QUE-3", "TF-PLC-2", "TF-PRI-1", "TF-RUN-1"}
+"""The rules that read `Judged.names` or `Judged.queue`."""
+OF_JOBS = ("spec.activeDeadlineSeconds", "metadata.labels.kueue.x-k8s.io/queue-name")
+"""Where rules look for what a job may say for all its pods."""
+
+WAIVERS: TypeAdapter[list[Waiver]] = TypeAdapter(list[Waiver])
+
+
+@dataclasses.dataclass(frozen=True)
+class Resource:
+    """A resource of Kubernetes. name: that of the resource in the program. body: the object; it may be only a part of one (`is_patch`). parent: the
+    URN of the component that made it; empty if none did."""
+
+    name: str
+    body: dict[str, Any]
+    parent: str = ""
+    is_patch: bool = False
+
+    @property
+    def is_ours(self) -> bool:
+        """True if a component of trainform made it: then no value in it is secret but those of Secrets."""
+        return COMPONENT in self.parent
+
+    @property
+    def key(self) -> str:
+        """The key of an object that trainform rendered (`Manifest.key`), from the name of its resource; otherwise that name."""
+        return key_of_resource(self.name, self.parent) if self.is_ours else self.name
+
+    @property
+    def owner(self) -> str:
+        """The name of the experiment that the object belongs to; if it belongs to none, that of the resource."""
+        experiment = self.label(defaults.NAME_LABEL) if self.is_ours else None
+        return self.name if experiment is None else experiment
+
+    def label(self, name: str) -> str | None:
+        """The value of a label of the object; None if it has no such label."""
+        labels = value_at(self.body, "metadata.labels")
+        found = labels.get(name) if isinstance(labels, dict) else None
+        return found if isinstance(found, str) else None
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """What a rule finds in one object.
+
+    found: the findings that count, each as a message. not_known: what the rule could not judge because the value is not known yet. elsewhere: what
+    the rule could not judge because another object decides it.
+    """
+
+    found: tuple[str, ...] = ()
+    not_known: tuple[str, ...] = ()
+    elsewhere: tuple[str, ...] = ()
+
+
+def verdict(rule: Rule, resource: Resource, environment: Environment, today: datetime.date) -> Verdict:
+    """Judge the object by the rule. An object that the rule cannot read is a finding, since it may hold anything."""
+    found: list[str] = []
+    not_known: list[str] = []
+    others: list[str] = []
+    try:
+        found_pods = pods_of(resource.body)
+        judged = _judged(rule, resource, [pods.template for pods in found_pods], environment)
+        accepted = waived(_waivers(resource), environment, today)
+        for finding in rule.find(judged, environment):
+            fingerprint = Judgement(rule, "error", finding).fingerprint(resource.owner)
+            other = _other_object(rule, finding, found_pods, resource, environment)
+            if other:
+                others.append(f"{_place(finding)}: {other}")
+            elif (rule.code, fingerprint) not in accepted:
+                found.append(message(rule, finding, fingerprint, show_value=resource.is_ours))
+    except NotKnownError as error:
+        not_known.append(f"{error.place} is known only at `pulumi up`")
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
+        found.append(
+            f"the rule cannot read this object ({type(error).__name__}), and what it cannot read may break it: correct the types of its fields"
+        )
+    return Verdict(tuple(dict.fromkeys(found)), tuple(not_known), tuple(dict.fromkeys(others)))
+
+
+def _judged(rule: Rule, resource: Resource, templates: Sequence[Template], environment: Environment) -> Judged:
+    """What the rule judges. A queue that is not known yet stops the rules alone that read what objects name beside their pods."""
+    try:
+        return judged_object(resource.key, resource.body, templates, environment)
+    except NotKnownError:
+        if rule.code in READ_NAMES:
+            raise
+        return Judged({resource.key: resource.body}, tuple(templates))
+
+
+def message(rule: Rule, finding: Finding, fingerprint: str, *, show_value: bool) -> str:
+    """Path, value, reason and fix. show_value: False where the value may be a secret of somebody else's program."""
+    value = f" = {finding.value}" if show_value and finding.value is not None else ""
+    reason = finding.reason if show_value else _without_values(finding)
+    return masked(f"{_place(finding)}{value}: {reason}. {finding.fix} ({rule.code}, finding {fingerprint})", MASK)
+
+
+def _without_values(finding: Finding) -> str:
+    """The reason with the mask in the place of the values that it shows."""
+    reason = finding.reason
+    for value in finding.value if isinstance(finding.value, list) else [finding.value]:
+        if isinstance(value, str) and value:
+            reason = re.sub(rf"(= |have ){re.escape(shorten(value))}(?=[,)]|$)", rf"\g<1>{MASK}", reason)
+    return reason
+
+
+def key_of_resource(name: str, parent: str) -> str:
+    """The key of an object from the name of its resource, of which `manifests.manifest.resource_name` made it. parent: the URN of the component
+    whose child it is."""
+    owner = parent.rpartition("::")[2]
+    if f"{COMPONENT}TrainingJob${COMPONENT}" in parent:  # a part of a job, whose name is the job's with one more word
+        owner = owner.rpartition("-")[0]
+    key = name.removeprefix(f"{owner}-")
+    stem, _, end = key.rpartition("-")
+    is_revision = len(end) == defaults.REVISION_DIGITS and set(end) <= set("0123456789abcdef")
+    return stem if stem and is_revision else key
+
+
+def _other_object(
+    rule: Rule, finding: Finding, found: Sequence[Pods], resource: Resource, environment: Environment
+) -> str:
+    """Why a finding may be wrong, because another object of the program decides it; empty if it is right."""
+    named_elsewhere = finding.value not in (
+        *environment.queues,
+        defaults.QUEUE,
+    )  # an experiment's own queue has none of these names
+    if rule.code == OF_QUEUES and resource.is_ours and environment.limits.own_queues and named_elsewhere:
+        return "the experiment may bring this queue itself"
+    if resource.is_patch:
+        holder = resource.body if finding.template is None else finding.template.body
+        return "" if _is_there(holder, finding.where) else "the object that it changes may have it"
+    pods = next((pods for pods in found if pods.template is finding.template), None)
+    if pods is None or _is_there(pods.template.body, finding.where):
+        return ""
+    other = pods.job if pods.job and finding.where in OF_JOBS else pods.elsewhere
+    return f"{other} may have it" if other else ""
+
+
+def _is_there(value: Any, where: str) -> bool:
+    """True if the path leads to a value; True too if it is no path in the object."""
+    if not where:
+        return True
+    if isinstance(value, dict):
+        inside = [key for key in value if where == key or where.startswith(f"{key}.")]
+        return any(_is_there(value[key], where[len(key) + 1 :]) for key in inside)
+    if isinstance(value, list):
+        named = [
+            (str(item.get("name", index)) if isinstance(item, dict) else str(index), item)
+            for index, item in enumerate(value)
+        ]
+        inside_list = [(name, item) for name, item in named if where == name or where.startswith(f"{name}.")]
+        if inside_list:
+            return any(_is_there(item, where[len(name) + 1 :]) for name, item in inside_list)
+        return any(_is_there(item, where) for item in value if isinstance(item, dict))
+    return False
+
+
+def _place(finding: Finding) -> str:
+    """The path in the object."""
+    place = "" if finding.template is None else finding.template.place
+    if not place:
+        return finding.where
+    return f"{place}.{finding.where}" if finding.where.startswith(("spec", "metadata")) else f"{place}, {finding.where}"
+
+
+def _waivers(resource: Resource) -> Sequence[Waiver]:
+    """The waivers that trainform rendered into the object. Text that is none counts as none."""
+    annotations = value_at(resource.body, "metadata.annotations")
+    text = annotations.get(defaults.WAIVERS_ANNOTATION) if isinstance(annotations, dict) else None
+    if not isinstance(text, str):
+        return ()
+    try:
+        return WAIVERS.validate_json(text)
+    except ValidationError:
+        return ()
+
+
+def unseen(resource: Resource) -> Iterator[str]:
+    """What no rule sees of the pods of an object of somebody else, because another object has it: a rule on amounts or images then finds nothing."""
+    kind = group_and_kind(resource.body)
+    if resource.is_ours or kind not in described_kinds():
+        return
+    pods = pods_of(resource.body)
+    others = dict.fromkeys(each.elsewhere for each in pods if each.elsewhere)
+    if not pods and not resource.is_patch:
+        others = {"another object": None}
+    yield from (f"the pods are held to no rule as far as {other} has them" for other in others)
+    if resource.is_patch:
+        yield "the pods are held to no rule as far as the object that it changes has them"
+
+
+def environment_verdict(resource: Resource, environment: Environment) -> Verdict:
+    """What is wrong if the object belongs to another environment than the one by which it is judged."""
+    try:
+        return Verdict(tuple(_wrong_environment(resource, environment)))
+    except NotKnownError as error:
+        return Verdict(not_known=(f"{error.place} is known only at `pulumi up`",))
+
+
+def _wrong_environment(resource: Resource, environment: Environment) -> Iterator[str]:
+    name = resource.label(defaults.ENVIRONMENT_LABEL)
+    if name is not None and name != environment.name:
+        yield (
+            f"trainform rendered the object for the environment {name}, and this stack belongs to {environment.name}: "
+            "use a stack for each environment"
+        )
+    namespace = value_at(resource.body, "metadata.namespace")
+    if isinstance(namespace, str) and namespace != environment.namespace.name:
+        yield (
+            f"the object is in the namespace {namespace}, and the environment {environment.name} has "
+            f"{environment.namespace.name}: its limits are made for the jobs there. Use that namespace, or the stack of another environment"
+        )

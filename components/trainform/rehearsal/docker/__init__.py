@@ -1,0 +1,1 @@
+"""Containers, images and networks of a Docker daemon."""

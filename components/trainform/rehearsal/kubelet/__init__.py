@@ -1,0 +1,1 @@
+"""What a kubelet would do with a pod, as pure functions."""

@@ -1,0 +1,1 @@
+"""One rehearsal, from its first container to its report."""

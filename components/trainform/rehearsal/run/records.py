@@ -1,0 +1,93 @@
+"""The state of each pod of a rehearsal."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+PENDING, PREPARING, RUNNING = "Pending", "Init", "Running"
+SUCCEEDED, FAILED, STOPPED = "Succeeded", "Failed", "Stopped"
+ENDED = frozenset({SUCCEEDED, FAILED, STOPPED})
+
+
+@dataclasses.dataclass(frozen=True)
+class PodRecord:
+    """The state of a pod.
+
+    exit_code: the exit code of its main container, None while that runs. reason: why the pod is in this phase, "" where
+    the phase says enough. restarts: the number of restarts of its containers. last_line: the last line that it wrote.
+    """
+
+    pod: str
+    phase: str = PENDING
+    exit_code: int | None = None
+    reason: str = ""
+    restarts: int = 0
+    last_line: str = ""
+    began: float | None = None
+    ended: float | None = None
+
+    @property
+    def seconds(self) -> float:
+        """How long the pod has run so far, or until its end; 0 before it was started."""
+        if self.began is None:
+            return 0.0
+        return (time.monotonic() if self.ended is None else self.ended) - self.began
+
+
+class Records:
+    """The records of all pods: the pods' threads write them, the display and waiting callers read them."""
+
+    def __init__(self, pods: Iterable[str]) -> None:
+        self._records = {pod: PodRecord(pod) for pod in pods}
+        self._changed = threading.Condition()
+        self._error: BaseException | None = None
+
+    def all(self) -> tuple[PodRecord, ...]:
+        """The record of every pod, in the order of the workload."""
+        with self._changed:
+            return tuple(self._records.values())
+
+    def get(self, pod: str) -> PodRecord:
+        """The record of one pod."""
+        with self._changed:
+            return self._records[pod]
+
+    def change(self, pod: str, **fields: Any) -> None:
+        """Set fields of a pod's record."""
+        with self._changed:
+            self._records[pod] = dataclasses.replace(self._records[pod], **fields)
+            self._changed.notify_all()
+
+    def begin(self, pod: str) -> None:
+        """Record that a pod starts, for the first time or again."""
+        with self._changed:
+            self._records[pod] = PodRecord(pod, began=time.monotonic())
+            self._changed.notify_all()
+
+    def end(self, pod: str, phase: str, exit_code: int | None, reason: str = "") -> None:
+        """Record that a pod has ended, in one of the phases `ENDED`."""
+        self.change(pod, phase=phase, exit_code=exit_code, reason=reason, ended=time.monotonic())
+
+    def fail(self, error: BaseException) -> None:
+        """Record an error of this program in a thread; `wait` raises it."""
+        with self._changed:
+            self._error = error
+            self._changed.notify_all()
+
+    def wait(self, met: Callable[[tuple[PodRecord, ...]], bool], end: float) -> bool:
+        """Wait until the condition `met` holds, or until the monotonic time `end`; return whether it holds. An error
+        from `fail` is raised."""
+        with self._changed:
+            while not met(tuple(self._records.values())):
+                if self._error is not None:
+                    raise self._error
+                left = end - time.monotonic()
+                if left <= 0:
+                    return False
+                # a short time, so that a signal is handled soon
+                self._changed.wait(min(left, 0.2))
+            return True

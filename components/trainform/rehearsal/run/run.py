@@ -1,0 +1,228 @@
+"""A rehearsal, from its first container to its outcome."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from trainform.errors import TrainformError
+from trainform.escaping import escaped, without_sequences
+from trainform.locking import hold
+from trainform.progress import SILENT, Progress
+from trainform.rehearsal.docker.engine import Engine
+from trainform.rehearsal.docker.images import ready_images
+from trainform.rehearsal.kubelet.volumes import host_paths
+from trainform.rehearsal.kubexec.bridge import Bridge
+from trainform.rehearsal.kubexec.delivery import with_relays
+from trainform.rehearsal.name_lookups import with_getent
+from trainform.rehearsal.run.display import Display
+from trainform.rehearsal.run.interrupts import endings_as_interrupts, uninterrupted
+from trainform.rehearsal.run.masking import Masker
+from trainform.rehearsal.run.pod_infrastructure import PodInfrastructure
+from trainform.rehearsal.run.pod_runner import PodRunner, RunContext
+from trainform.rehearsal.run.records import ENDED, FAILED, RUNNING, SUCCEEDED, PodRecord, Records
+from trainform.rehearsal.workload import Workload, containers, pod_name, short_name
+
+TIMEOUT_SECONDS = 600.0
+# how long the other pods go on when one has failed: what they write about it often names the cause
+GRACE_SECONDS = 3.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """How to rehearse.
+
+    image: the image that replaces all others, None to keep them. timeout: the seconds from the start of the first pod
+    to the end of the last one. claims: the folders of this machine that take the place of claims, by the claim's name.
+    grace: the seconds that the other pods go on after one has failed.
+    """
+
+    image: str | None = None
+    timeout: float = TIMEOUT_SECONDS
+    claims: Mapping[str, Path] = dataclasses.field(default_factory=dict)
+    grace: float = GRACE_SECONDS
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """How a rehearsal ended: the record of each pod, and in `problem` what went wrong, "" where nothing did."""
+
+    pods: tuple[PodRecord, ...]
+    problem: str = ""
+
+    @property
+    def succeeded(self) -> bool:
+        """True if every pod has ended with exit code 0, or was stopped because the job was complete."""
+        return not self.problem
+
+
+def rehearse(workload: Workload, options: Options, display: Display, progress: Progress = SILENT) -> Outcome:
+    """Run the pods to their end, and remove everything that was made. InputError or TrainformError where the pods
+    cannot be started."""
+    with rehearsal(workload, options, display, progress) as running:
+        return running.wait()
+
+
+@contextlib.contextmanager
+def rehearsal(
+    workload: Workload, options: Options, display: Display, progress: Progress = SILENT
+) -> Iterator[Rehearsal]:
+    """Run the pods while the block runs. Everything that was made is removed when the block is left, however it is
+    left.
+
+    A lock allows one rehearsal of an experiment at a time, so that objects with the experiment's label are those of a
+    killed one.
+    """
+    import platformdirs
+
+    workload = with_relays(workload if options.image is None else with_getent(workload))
+    if not workload.pods:
+        raise TrainformError("there is no pod to rehearse", "give a role at least one replica")
+    lock = platformdirs.user_state_path("trainform") / "rehearsals" / workload.experiment / "lock"
+    engine = Engine(workload.experiment, lock)
+    try:
+        with endings_as_interrupts(), hold(lock, f"rehearsal of {workload.experiment}", progress):
+            left = engine.remove_leftovers()
+            if left:
+                progress.note(f"removed {left} objects of a rehearsal of {workload.experiment} that was killed")
+            infrastructure = PodInfrastructure(engine, workload, options.claims)
+            images = ready_images(engine, workload, options.image, progress)
+            running = Rehearsal(workload, options, display, engine, infrastructure)
+            try:
+                with progress.step(f"making the network, volumes and names of {len(workload.pods)} pods"):
+                    infrastructure.create(images)
+                with display.watch(running.names, running.rows):
+                    running.begin()
+                    yield running
+            finally:
+                with uninterrupted():
+                    running.stop()
+    finally:
+        engine.close()
+
+
+class Rehearsal:
+    """A rehearsal whose pods run; `rehearsal` makes it."""
+
+    def __init__(
+        self, workload: Workload, options: Options, display: Display, engine: Engine, infrastructure: PodInfrastructure
+    ) -> None:
+        self.workload = workload
+        self.names = [(pod_name(pod), short_name(pod)) for pod in workload.pods]
+        self.records = Records(name for name, _ in self.names)
+        self._options = options
+        self._display = display
+        self._engine = engine
+        self._infrastructure = infrastructure
+        self._masked = Masker(workload.secrets)
+        self._bridge = Bridge(engine, self.records, workload, self._write_line)
+        self._context = RunContext(
+            engine, infrastructure, self.records, workload.restarts, self._write_line, self._bridge
+        )
+        self._runners: dict[str, PodRunner] = {}
+        self._deadline = 0.0
+
+    def begin(self) -> None:
+        """Start every pod."""
+        for note in (*self.workload.notes, *_replaced(self.workload)):
+            self._display.note(self._masked(note))
+        self._deadline = time.monotonic() + self._options.timeout
+        for pod in self.workload.pods:
+            self._start(pod_name(pod))
+
+    def rows(self) -> tuple[PodRecord, ...]:
+        """The record of every pod with secrets masked: a reason may repeat a word of the pod's command."""
+        return tuple(dataclasses.replace(record, reason=self._masked(record.reason)) for record in self.records.all())
+
+    def recreate(self, name: str) -> None:
+        """Delete a pod and create it again, with the same name and another address; on a shared node it keeps the
+        node's address."""
+        self._runners[name].end()
+        self._infrastructure.recreate_sandbox(name)
+        self._start(name)
+
+    def kill(self, name: str) -> None:
+        """Send SIGKILL to the pod's main container; its `restartPolicy` decides what follows."""
+        self._runners[name].kill()
+
+    def wait(self) -> Outcome:
+        """Wait until the job is complete, a pod has failed, or the time is up; stop what still runs, and return the
+        outcome."""
+        self.records.wait(lambda records: self._is_complete(records) or _failed(records) != [], self._deadline)
+        records = self.records.all()
+        # asked first, because pods of a complete job may fail when their peers have left
+        if self._is_complete(records):
+            return self._finish("stopped with the job", "")
+        if _failed(records):
+            self.records.wait(_all_ended, min(self._deadline, time.monotonic() + self._options.grace))
+            return self._finish(
+                "stopped since another pod failed",
+                self._shown(map(self._describe_failure, _failed(self.records.all()))),
+            )
+        late = [record for record in records if record.phase not in ENDED]
+        problem = self._shown(map(self._describe_late, late))
+        return self._finish("stopped when time was up", problem)
+
+    def stop(self) -> None:
+        """End all pods, and remove everything that was made."""
+        for runner in self._runners.values():
+            runner.cancel()
+        self._engine.remove_all()
+        for runner in self._runners.values():
+            runner.join()
+        self._bridge.join()
+
+    def _start(self, name: str) -> None:
+        runner = PodRunner(self._context, self.workload.pod(name))
+        runner.start()
+        self._runners[name] = runner
+
+    def _is_complete(self, records: Sequence[PodRecord]) -> bool:
+        needed = self.workload.ends_with if self.workload.ends_with else {record.pod for record in records}
+        return all(record.phase == SUCCEEDED for record in records if record.pod in needed)
+
+    def _finish(self, reason: str, problem: str) -> Outcome:
+        running = [record.pod for record in self.records.all() if record.phase not in ENDED]
+        self._engine.each(lambda name: self._runners[name].end(reason), running)
+        return Outcome(self.rows(), problem)
+
+    def _describe_failure(self, record: PodRecord) -> str:
+        last = f": {record.last_line}" if record.last_line else ""
+        return f"{dict(self.names)[record.pod]} failed, {record.reason}{last}"
+
+    def _describe_late(self, record: PodRecord) -> str:
+        last = f"its last line: {record.last_line}" if record.last_line else "it wrote nothing"
+        state = "runs" if record.phase == RUNNING else f"is in phase {record.phase}"
+        return f"{dict(self.names)[record.pod]} still {state} after {self._options.timeout:.0f} s; {last}"
+
+    def _shown(self, found: Iterable[str]) -> str:
+        """The descriptions as lines, masked and escaped, whatever the pods wrote."""
+        return "\n".join(escaped(self._masked(line)) for line in found)
+
+    def _write_line(self, pod: str, line: str) -> None:
+        line = self._masked(line)
+        words = without_sequences(line).strip()
+        if words:
+            self.records.change(pod, last_line=words)
+        self._display.line(pod, line)
+
+
+def _failed(records: Sequence[PodRecord]) -> list[PodRecord]:
+    return [record for record in records if record.phase == FAILED]
+
+
+def _all_ended(records: Sequence[PodRecord]) -> bool:
+    return all(record.phase in ENDED for record in records)
+
+
+def _replaced(workload: Workload) -> Iterator[str]:
+    """A note for each thing that the pods get in place of what they ask for."""
+    for path in host_paths(workload.pods):
+        yield f"hostPath {path}: an empty folder takes its place, and never the folder of this machine"
+    for pod in workload.pods:
+        for container in containers(pod):
+            if container.get("securityContext", {}).get("privileged"):
+                yield f"{short_name(pod)}, container {container['name']}: runs without `privileged` here"

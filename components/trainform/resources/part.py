@@ -1,0 +1,69 @@
+"""The base class of the components that a job is made of. Users can make each of them alone in their own programs too."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import pulumi
+
+from trainform.manifests.manifest import Manifest
+from trainform.resources.apply import output_after, register
+
+
+class Part(pulumi.ComponentResource):
+    """A component with Kubernetes objects as its children. A subclass returns its outputs from `_outputs`."""
+
+    objects: dict[str, pulumi.CustomResource]
+    """The objects that are registered as its children, by the keys of their manifests."""
+
+    @classmethod
+    def of_job(
+        cls,
+        job: pulumi.ComponentResource,
+        name: str,
+        inputs: Mapping[str, Any],
+        manifests: Sequence[Manifest],
+        provider: pulumi.ProviderResource | None,
+        outputs: Mapping[str, Any] | None = None,
+        secrets: Mapping[str, pulumi.Input[Any]] | None = None,
+    ) -> Self:
+        """The component as a child of a job: `sdxl-lora-worker` of `sdxl-lora`. The job has planned and checked it already.
+
+        The names of its objects begin with the job's name. `outputs` are added to the component's own outputs.
+        """
+        part = cls.__new__(cls)
+        part._register(f"{job._name}-{name}", inputs, pulumi.ResourceOptions(parent=job))
+        names = part._register_objects(manifests, provider, job._name, secrets)
+        part._set_outputs({**part._outputs(names), **({} if outputs is None else outputs)})
+        return part
+
+    def _register(self, name: str, inputs: Mapping[str, Any], opts: pulumi.ResourceOptions | None) -> None:
+        """Register the component itself. inputs: what the user set, as plain data; the engine stores it and shows changes of it."""
+        super().__init__(f"trainform:index:{type(self).__name__}", name, dict(inputs), opts)
+
+    def _register_objects(
+        self,
+        manifests: Sequence[Manifest],
+        provider: pulumi.ProviderResource | None,
+        owner: str,
+        secrets: Mapping[str, pulumi.Input[Any]] | None = None,
+    ) -> dict[str, pulumi.Output[str]]:
+        """Register the objects, and return their names in the cluster by the keys of their manifests. A name is known when its object exists."""
+        self.objects = {
+            manifest.key: register(manifest, self, provider, owner, secrets=secrets) for manifest in manifests
+        }
+        return {
+            manifest.key: output_after(self.objects[manifest.key], manifest.body["metadata"]["name"])
+            for manifest in manifests
+        }
+
+    def _outputs(self, names: Mapping[str, pulumi.Output[str]]) -> dict[str, Any]:
+        """The component's outputs, from the names that `_register_objects` returns."""
+        return {}
+
+    def _set_outputs(self, outputs: Mapping[str, Any]) -> None:
+        """Register the outputs, and set each as an attribute of the component."""
+        for key, value in outputs.items():
+            setattr(self, key, pulumi.Output.from_input(value))
+        self.register_outputs(dict(outputs))

@@ -1,0 +1,71 @@
+"""Which change makes a new revision: any change of a job's objects that its backend does not make in place. No other module decides this."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from trainform import defaults
+from trainform.backends.paths import places
+from trainform.manifests.manifest import Manifest
+from trainform.plan import Plan
+from trainform.spec.experiment import Experiment
+from trainform.spec.metadata import OnChange, on_change, set_fields
+
+# The fields that only some backends change in place, each with its key in the job object.
+_KEYS = {"ttl": "ttlSecondsAfterFinished", "min_available": "minAvailable", "replicas": "replicas"}
+
+
+def revision(manifests: Iterable[Manifest], plan: Plan, in_place: Iterable[str]) -> str:
+    """The hash of everything that cannot change while the job runs.
+
+    manifests: every object of the job, rendered from `plan`. The plan's own revision must be the same in every call (a draft), since names and
+    addresses contain it. in_place: the paths in the job object that its backend changes in place.
+    """
+    revisioned = {manifest.key: manifest.body for manifest in manifests if manifest.revision is not None}
+    job = revisioned.pop("job")
+    # ranks depend on the number of replicas, also if the backend could change that number while the job runs
+    static_world = None if plan.world.bounds is not None else {role.name: role.replicas for role in plan.ranked}
+    hashed = [
+        immutable_part(job, in_place),
+        [body.get("data", body.get("spec")) for body in revisioned.values()],
+        plan.run,
+        static_world,
+    ]
+    digest = hashlib.sha256(json.dumps(hashed, sort_keys=True).encode()).hexdigest()
+    return digest[: defaults.REVISION_DIGITS]
+
+
+def immutable_part(job: dict[str, Any], paths: Iterable[str]) -> Any:
+    """The spec of a job object without the fields that change in place; their paths are such as `spec.tasks.*.replicas`."""
+    body = {"spec": copy.deepcopy(job["spec"])}
+    for path in paths:
+        for holder, key, _ in [*places(body, path)]:
+            del holder[key]
+    return body["spec"]
+
+
+def changes(
+    experiment: Experiment, plan: Plan, manifests: Iterable[Manifest], in_place: Iterable[str]
+) -> dict[str, OnChange]:
+    """What a change of each field that the experiment sets does, by the field's path.
+
+    If that depends on the backend, the value is the one for this job. Only for a merge patch it stays open (`IN_PLACE_BY_PATCH`).
+    """
+    job = next(manifest.body for manifest in manifests if manifest.key == "job")
+    keys = {path.rpartition(".")[2] for path in in_place if any(True for _ in places(job, path))}
+    return {path: _change_in_job(path, on_change(field), plan, keys) for path, field in set_fields(experiment)}
+
+
+def _change_in_job(path: str, change: OnChange, plan: Plan, keys: Collection[str]) -> OnChange:
+    """The change for this job; `keys` are the keys of its object that the backend changes in place."""
+    if change not in (OnChange.IN_PLACE_BY_BACKEND, OnChange.IN_PLACE_WITHOUT_RANKS):
+        return change
+    *above, name = path.split(".")
+    in_place = _KEYS[name] in keys
+    if change is OnChange.IN_PLACE_WITHOUT_RANKS:
+        in_place = in_place and plan.by_name[above[-1]].scales_in_place
+    return OnChange.IN_PLACE if in_place else OnChange.NEW_REVISION

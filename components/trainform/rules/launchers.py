@@ -1,0 +1,170 @@
+"""What a launcher asks of roles: who launches, what a role may run by itself, TensorFlow's task types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trainform.errors import Problem, list_names
+from trainform.plan.launch.launch import chooses_mode
+from trainform.plan.model import Plan
+from trainform.plan.restart import ALL_WHEN_EVICTED, FAILED_OR_EVICTED, action_upon, restart_words, times
+from trainform.plan.world import EVALUATOR, TASK_TYPES, first_ranked, task_type
+from trainform.spec.environment import Environment
+from trainform.spec.experiment import Experiment
+
+
+def accelerate_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
+    launcher = experiment.launcher.accelerate
+    if launcher is None:
+        return
+    counts = {role.accelerators[1] if role.accelerators is not None else 1 for role in plan.ranked}
+    if len(counts) > 1 and launcher.processes_per_node is None:
+        yield Problem(
+            "roles",
+            None,
+            "the roles have different numbers of accelerators, and accelerate gives every machine the same number of processes",
+            "make them equal, or use torchrun",
+        )
+    started = [role for role in plan.ranked if experiment.roles[role.name].command is None]
+    without = [role.name for role in started if role.accelerators is None]
+    if without and plan.world.processes > 1 and not chooses_mode(launcher):
+        yield Problem(
+            "launcher.accelerate",
+            None,
+            f"the launcher starts {plan.world.processes} processes, and without accelerators (role {', '.join(without)}) accelerate joins them by MPI only",
+            "use torchrun: write `launcher: {torchrun: {script: …}}`",
+        )
+
+
+def ssh_launcher_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
+    """One pod launches over SSH: it must be one, and the ranked others must serve and do nothing else."""
+    launching = plan.launches
+    if launching is None:
+        return
+    path = f"launcher.{plan.launcher}.role"
+    role = experiment.roles.get(launching)
+    if role is None:
+        yield Problem(
+            path, launching, "the experiment has no role of this name", f"known: {list_names(experiment.roles)}"
+        )
+        return
+    if role.replicas != 1:
+        yield Problem(
+            f"roles.{launching}.replicas",
+            role.replicas,
+            "the launching role must have 1 replica: the end of its pod ends the job",
+            "give the launching pod a role of its own: `master: {replicas: 1}` before `worker`",
+        )
+    if role.ranked and launching != first_ranked(experiment):
+        yield Problem(
+            path,
+            launching,
+            f"the launching role is ranked, but rank 0 is in {first_ranked(experiment)}",
+            "put it first in `roles`, or make it `ranked: false`",
+        )
+    for name, other in experiment.roles.items():
+        if other.command is not None and (other.ranked or name == launching):
+            yield Problem(
+                f"roles.{name}.command",
+                None,
+                f"the command has no place: {plan.launcher} starts the processes of ranked roles over SSH",
+                "remove it, or make the role `ranked: false`",
+            )
+
+
+def tensorflow_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
+    tensorflow = experiment.launcher.tensorflow
+    if tensorflow is None:
+        return
+    path = "launcher.tensorflow.task_types"
+    ranked = [role.name for role in plan.ranked]
+    for name in tensorflow.task_types:
+        if name not in experiment.roles or not experiment.roles[name].ranked:
+            yield Problem(
+                f"{path}.{name}", None, "the experiment has no ranked role of this name", f"known: {list_names(ranked)}"
+            )
+    owners: dict[str, str] = {}
+    for role in plan.ranked:
+        kind = task_type(experiment, role.name)
+        if kind is None:
+            yield Problem(
+                f"roles.{role.name}",
+                None,
+                "the name is not one of TensorFlow's task types",
+                f"call it {', '.join(TASK_TYPES)}, or write `task_types: {{{role.name}: worker}}`",
+            )
+        elif kind in owners:
+            yield Problem(
+                f"roles.{role.name}",
+                None,
+                f"the role has the task type {kind}, as {owners[kind]} has",
+                "make the two one role",
+            )
+        elif kind in ("chief", EVALUATOR) and role.replicas > 1:
+            yield Problem(
+                f"roles.{role.name}.replicas",
+                role.replicas,
+                f"the number must be 1: TensorFlow has one {kind}",
+                "write 1",
+            )
+        if kind is not None:
+            owners.setdefault(kind, role.name)
+    if owners.keys() & TASK_TYPES and not owners.keys() & {"chief", "worker"}:
+        yield Problem(
+            "roles", None, "the roles have neither a chief nor a worker, so nothing trains", "add a role `worker`"
+        )
+    if task_type(experiment, first_ranked(experiment)) == EVALUATOR and len(plan.ranked) > 1:
+        yield Problem(
+            f"roles.{first_ranked(experiment)}",
+            None,
+            "the role is the evaluator, which is outside of the cluster",
+            "put it last",
+        )
+
+
+def restart_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
+    if experiment.restart == ALL_WHEN_EVICTED and experiment.elastic:
+        yield Problem(
+            "restart", experiment.restart, "the job is elastic and goes on without the evicted pod", "remove it"
+        )
+    for planned in plan.roles:
+        name, role = planned.name, experiment.roles[planned.name]
+        words = restart_words(experiment, name)
+        if role.restart == ALL_WHEN_EVICTED and (not planned.launched or experiment.elastic):
+            whole = (
+                "an elastic job goes on without the evicted pod"
+                if role.ranked
+                else "the end of an extra never ends the training"
+            )
+            yield Problem(
+                f"roles.{name}.restart",
+                role.restart,
+                f"the value has no meaning here: {whole}",
+                "write on-failure, or remove it",
+            )
+        if times(words) is not None and role.max_retry is not None:
+            yield Problem(
+                f"roles.{name}.max_retry", role.max_retry, f"the role has `restart: {words}` too, which sets the same number", "keep one of the two"
+            )  # fmt: skip
+    yield from _without_effect(experiment, plan)
+
+
+def _without_effect(experiment: Experiment, plan: Plan) -> Iterator[Problem]:
+    """A failure or an eviction restarts the job by defaults, in whose place the user's policies may have put something
+    else."""
+    events = [(policy.action, str(policy.event)) for policy in reversed(FAILED_OR_EVICTED)]
+    job = {event: action_upon(plan.policies, event) for _, event in events}
+    found: dict[str, str] = {}
+    for role in plan.roles:
+        path = "restart" if experiment.roles[role.name].restart is None else f"roles.{role.name}.restart"
+        for wanted, event in events if role.restarts_job else ():
+            own = action_upon(role.policies, event)
+            action = job[event] if own is None else own
+            if action != wanted:
+                upon = "nothing" if action is None else action
+                found[path] = (
+                    f"the value has no effect beside `policies`, which put {upon} in the place of {wanted} upon {event}"
+                )
+    for path, reason in found.items():
+        fix = "change `policies`, or write never or on-failure here"
+        yield Problem(path, ALL_WHEN_EVICTED, reason, fix)

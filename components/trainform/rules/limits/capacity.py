@@ -1,0 +1,100 @@
+"""What the nodes of the environment, its limit and the queue can hold, against what is rendered."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from trainform.rules.limits.demands import Demand, by_kind, demands, with_demands
+from trainform.rules.limits.judged import Judged
+from trainform.rules.limits.resources import readable
+from trainform.rules.limits.rule import Finding
+from trainform.spec.environment import Environment
+from trainform.spec.quantities import amount, spell
+
+
+def per_node(judged: Judged, environment: Environment) -> Iterator[Finding]:
+    """Pods that no node can hold, and amounts that cannot be read."""
+    yield from readable(judged)
+    for template, asked_for in with_demands(judged, environment):
+        for demand in asked_for:
+            node = environment.accelerators[demand.kind]
+            if demand.each > node.per_node:
+                yield Finding(
+                    f"accelerators.{demand.kind}",
+                    demand.each,
+                    f"the number is more than a node has ({node.per_node} {demand.kind})",
+                    f"ask for at most {node.per_node} on each pod and for more replicas",
+                    template,
+                )
+            for resource, most in (("cpu", node.cpu), ("memory", node.memory)):
+                asked = template.pod_request(resource)
+                if asked > amount(most):
+                    yield Finding(
+                        resource,
+                        spell(asked, binary=most.endswith("i")),
+                        f"the amount is more {resource} than a node with {demand.kind} has ({most})",
+                        f"ask for {most} or less",
+                        template,
+                    )
+
+
+def accelerators(judged: Judged, environment: Environment) -> Iterator[Finding]:
+    """More accelerators over all pods than the environment allows."""
+    limit = environment.limits.max_accelerators
+    asked = sum(demand.total for demand in demands(judged, environment))
+    if limit is not None and asked > limit:
+        yield _all_roles(f"the roles ask for {asked} accelerators together; the environment allows {limit}", FEWER)
+
+
+def nodes(judged: Judged, environment: Environment) -> Iterator[Finding]:
+    """More than the nodes of a kind hold, of pods that start together and, without a limit of the environment, of all pods."""
+    for kind, of_kind in by_kind(judged, environment).items():
+        node = environment.accelerators[kind]
+        held = node.nodes * node.per_node
+        needed = _gang_nodes(of_kind, node.per_node)
+        gang, total = _gang(of_kind), sum(demand.total for demand in of_kind)
+        if any(demand.each > node.per_node for demand in of_kind):
+            continue  # `per_node` reports it
+        if needed > node.nodes:
+            reason = f"the roles need {needed} nodes with {kind} at once; the environment has {node.nodes}"
+            yield _all_roles(reason, FEWER_AT_ONCE)
+        elif gang > held:
+            yield _all_roles(f"the roles need {gang} {kind} at once; the environment has {held}", FEWER_AT_ONCE)
+        elif environment.limits.max_accelerators is None and total > held:
+            yield _all_roles(f"the roles ask for {total} {kind} together; the environment has {held}", FEWER)
+
+
+def queue(judged: Judged, environment: Environment) -> Iterator[Finding]:
+    """A gang that is larger than the capability of its queue."""
+    listed = None if judged.queue is None else environment.queues.get(judged.queue)
+    request = judged.own_queue if judged.own_queue is not None else listed
+    capability = {} if request is None else request.capability
+    for kind, of_kind in by_kind(judged, environment).items():
+        most = capability.get(kind, capability.get(environment.accelerators[kind].resource))
+        if most is not None and _gang(of_kind) > amount(most):
+            reason = f"the queue has a capability of {most} {kind}, and the gang needs {_gang(of_kind)} at once"
+            bound = [judged.queue, reason]
+            yield Finding("queue", judged.queue, reason, "use another queue, or ask for less", bound=bound)
+
+
+FEWER = "ask for fewer replicas or accelerators"
+FEWER_AT_ONCE = "ask for fewer replicas, or set min_available"
+
+
+def _all_roles(reason: str, fix: str) -> Finding:
+    return Finding("roles", None, reason, fix)
+
+
+def _gang(demands: list[Demand]) -> int:
+    return sum(demand.each * demand.min_available for demand in demands)
+
+
+def _gang_nodes(demands: list[Demand], per_node: int) -> int:
+    """Fewest nodes that hold the gang's pods of one kind: pods of a role share a node as far as its accelerators go."""
+
+    def nodes(demand: Demand) -> int:
+        return math.ceil(demand.min_available / (1 if demand.spread else max(1, per_node // demand.each)))
+
+    whole = [demand for demand in demands if demand.each * 2 > per_node]
+    return max(sum(nodes(demand) for demand in whole), max((nodes(demand) for demand in demands), default=0))

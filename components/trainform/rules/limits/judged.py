@@ -1,0 +1,58 @@
+"""What the rules judge: objects as they are applied, and the pods that they make."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+from trainform.manifests.templates import Template
+from trainform.spec.queues import QueueRequest
+
+
+@dataclasses.dataclass(frozen=True)
+class Named:
+    """Something that an object, or the metadata of its pods, names in the way of its operator.
+
+    what: `queue`, `priority_class`, or `ttl` (the seconds until a job is deleted after its end). admission: what reads it; None for the operator.
+    value: None if the object could name it and does not. key: of the object; template: the pods whose metadata name it.
+    """
+
+    what: str
+    admission: str | None
+    where: str
+    value: object
+    key: str | None = None
+    template: Template | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Judged:
+    """Objects that belong together: those of an experiment or of an environment, or one object of somebody else.
+
+    objects: each by its key (`Manifest.key`). templates: the pods that the objects make, with merge patches applied. written: what the
+    user wrote, as plain data: inputs of components keep all of it in state, also a patch that another one undoes. queue: the name of the queue in which
+    the pods wait. own_queue: the queue that the experiment brings. names: what the objects name beside their pods' specs. kept: the keys of objects
+    that `destroy` leaves. ranked: the roles whose pods have a rank; None if all may. admitted: False if the backend does not know the environment's
+    admission, which is a problem of its own.
+    """
+
+    objects: dict[str, dict[str, Any]]
+    templates: tuple[Template, ...]
+    written: dict[str, Any] = dataclasses.field(default_factory=dict)
+    queue: str | None = None
+    own_queue: QueueRequest | None = None
+    names: tuple[Named, ...] = ()
+    kept: frozenset[str] = frozenset()
+    ranked: frozenset[str] | None = None
+    admitted: bool = True
+
+    def containers(self) -> Iterator[tuple[Template, str, dict[str, Any]]]:
+        """Every container with its template and its path in it."""
+        for template in self.templates:
+            for where, container in template.named_containers():
+                yield template, where, container
+
+    def of_kind(self, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The objects of the kind, each with its key."""
+        return ((key, body) for key, body in self.objects.items() if body.get("kind") == kind)

@@ -1,0 +1,48 @@
+"""How pods are reached: the node's network, Services, and addresses from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trainform.errors import list_names
+from trainform.manifests.shapes import mapping
+from trainform.rules.limits.judged import Judged
+from trainform.rules.limits.places import places
+from trainform.rules.limits.rule import Finding
+from trainform.spec.environment import Environment
+
+# Fields of a Service with an address outside the cluster, and the type that the environment must allow for each.
+OUTSIDE = {"externalIPs": "LoadBalancer", "loadBalancerIP": "LoadBalancer", "externalName": "ExternalName"}
+
+
+def host_network(judged: Judged, environment: Environment) -> Iterator[Finding]:
+    """Pods in the node's network, or with ports of the node, where the environment does not allow it."""
+    if environment.limits.host_network:
+        return
+    reason = f"the job uses the host network, which the environment {environment.name} forbids"
+    fix = "remove it, or ask the platform team for limits.host_network"
+    for template in judged.templates:
+        (on_node,) = places(template.body, "spec.hostNetwork")
+        if on_node.value not in (None, False):
+            yield Finding(on_node.where, on_node.value, reason, fix, template)
+            continue
+        for port in places(template.body, "spec.*.ports[].hostPort"):
+            if port.value not in (None, 0):
+                yield Finding(port.where, port.value, reason, fix, template)
+
+
+def services(judged: Judged, environment: Environment) -> Iterator[Finding]:
+    """Services that the environment does not allow: their type, and addresses outside the cluster."""
+    allowed = environment.limits.service_types
+    fix = "remove it, or ask the platform team for limits.service_types"
+    for key, body in judged.of_kind("Service"):
+        spec = mapping(body.get("spec"))
+        kind = spec["type"] if spec.get("type") else "ClusterIP"
+        if kind not in allowed:
+            listed = list_names(allowed) if allowed else "none"
+            reason = f"the environment {environment.name} does not allow this type of Service (allowed: {listed})"
+            yield Finding("spec.type", kind, reason, fix, key=key)
+        for field, needed in OUTSIDE.items():
+            if spec.get(field) and needed not in allowed:
+                reason = f"the Service has an address outside the cluster, which needs the type {needed} in the environment {environment.name}"
+                yield Finding(f"spec.{field}", spec[field], reason, fix, key=key)

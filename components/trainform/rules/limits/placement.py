@@ -1,0 +1,147 @@
+"""Where pods run and what places them: the scheduler of the admission, the node selectors and tolerations of the environment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from trainform import defaults
+from trainform.errors import list_names
+from trainform.manifests.shapes import mapping, mappings
+from trainform.rules.limits.demands import Demand, with_demands
+from trainform.rules.limits.judged import Judged
+from trainform.rules.limits.rule import Finding
+from trainform.spec.environment import Environment
+from trainform.spec.roles import Toleration
+
+DEFAULT_SCHEDULER = "default-scheduler"
+
+
+def node_name(judged: Judged, environment: Environment) -> Iterator[Finding]:
+    """Pods that name their node, so that no scheduler and no queue places them."""
+    for template in judged.templates:
+        name = template.spec.get("nodeName")
+        if name not in (None, ""):
+            reason = "the pods name their node, so no scheduler and no queue places them"
+            yield Finding("spec.nodeName", name, reason, "remove it; choose nodes by `node_selector`", template)
+
+
+def scheduler(judged: Judged, environment: Environment) -> Iterator[Finding]:
+    """Pods that the environment's admission does not hold back: another scheduler, or no queue of the admission."""
+    if not judged.admitted:
+        return
+    needed = DEFAULT_SCHEDULER if environment.admission == defaults.KUEUE else environment.admission
+    for template in judged.templates:
+        own = template.spec.get("schedulerName")
+        chosen = own if own else template.scheduler if template.scheduler else DEFAULT_SCHEDULER
+        if chosen != needed:
+            reason = (
+                f"the scheduler is not {needed}, so the pods bypass the queues of the environment {environment.name}"
+            )
+            yield Finding("spec.schedulerName", chosen, reason, f"write `schedulerName: {needed}`", template)
+    if environment.admission == defaults.KUEUE and judged.templates and not _in_queue(judged):
+        reason = f"no label gives the pods to a queue of {environment.admission.capitalize()}, so they bypass the queues of the environment {environment.name}"
+        fix = f"add the label with a LocalQueue of the namespace {environment.namespace.name}"
+        yield Finding("metadata.labels.kueue.x-k8s.io/queue-name", None, reason, fix, judged.templates[0])
+
+
+def node_selectors(judged: Judged, environment: Environment) -> Iterator[Finding]:
+    """Pods without a label of a node that the environment, or the accelerator kind that they ask for, gives to them."""
+    for template, asked in with_demands(judged, environment):
+        selected = mapping(template.spec.get("nodeSelector"))
+        for owner, labels in _selectors(asked, environment):
+            for key, value in labels.items():
+                if selected.get(key) != value:
+                    reason = f"the node selector of {owner} is {value}, and the pods have {selected.get(key, 'none')}"
+                    fix = f"remove your own value of {key}, or write {value}"
+                    yield Finding(f"spec.nodeSelector.{key}", selected.get(key), reason, fix, template)
+
+
+def missing_tolerations(judged: Judged, environment: Environment) -> Iterator[Finding]:
+    """Pods without a toleration that the environment, or the accelerator kind that they ask for, gives to them."""
+    for template, asked in with_demands(judged, environment):
+        given = mappings(template.spec.get("tolerations"))
+        for owner, toleration in _tolerations(asked, environment):
+            if not any(_covers(each, toleration) for each in given):
+                reason = f"the pods lack the toleration of {owner} ({_shown(toleration)})"
+                fix = "keep it in your patch: a list in a merge patch replaces the whole list"
+                yield Finding("spec.tolerations", None, reason, fix, template)
+
+
+def tolerations(judged: Judged, environment: Environment) -> Iterator[Finding]:
+    """Tolerations of every taint, or of taints that the environment does not open."""
+    own = [*environment.tolerations, *(each for kind in environment.accelerators.values() for each in kind.tolerations)]
+    allowed = environment.limits.tolerations
+    for template in judged.templates:
+        for index, given in enumerate(mappings(template.spec.get("tolerations"))):
+            where, key = f"spec.tolerations[{index}]", given.get("key")
+            if any(_within(given, each) for each in own):
+                continue
+            if key in (None, ""):
+                reason = "the toleration has no key, so the pods may land on every node, also on those that are taken out of use"
+                yield Finding(where, given.get("operator"), reason, "name the key of one taint", template, bound=given)
+            elif allowed is not None and str(key) not in allowed:
+                names = list_names(sorted({*allowed, *(_shown(each) for each in own)}))
+                reason = f"the environment {environment.name} does not let pods tolerate this taint (allowed: {names if names else 'none'})"
+                fix = "remove it, or ask the platform team for limits.tolerations"
+                yield Finding(where, key, reason, fix, template, bound=given)
+
+
+def _in_queue(judged: Judged) -> bool:
+    """True if an object has the label. Kueue admits a job by the label of the job, not by that of its pods."""
+    return any(
+        named.template is None and named.what == "queue" and named.admission == defaults.KUEUE for named in judged.names
+    )
+
+
+def _selectors(asked: list[Demand], environment: Environment) -> Iterator[tuple[str, Mapping[str, str]]]:
+    kinds = {demand.kind: environment.accelerators[demand.kind].node_selector for demand in asked}
+    own = {key for labels in kinds.values() for key in labels}  # a kind may narrow the environment's label
+    yield (
+        f"the environment {environment.name}",
+        {key: value for key, value in environment.node_selector.items() if key not in own},
+    )
+    yield from ((f"the accelerator {kind}", labels) for kind, labels in kinds.items())
+
+
+def _tolerations(asked: list[Demand], environment: Environment) -> Iterator[tuple[str, Toleration]]:
+    yield from ((f"the environment {environment.name}", each) for each in environment.tolerations)
+    for demand in asked:
+        kind = environment.accelerators[demand.kind]
+        yield from ((f"the accelerator {demand.kind}", each) for each in kind.tolerations)
+
+
+def _within(given: dict[str, Any], toleration: Toleration) -> bool:
+    """Whether the given one tolerates no taint that the other one does not."""
+    key, operator, value, effect = _normal(given)
+    return (
+        toleration.key in (None, key)
+        and toleration.effect in (None, effect)
+        and (toleration.operator == "Exists" or (operator == toleration.operator and value == toleration.value))
+    )
+
+
+def _covers(given: dict[str, Any], toleration: Toleration) -> bool:
+    """Whether the given one tolerates every taint that the other one does."""
+    key, operator, value, effect = _normal(given)
+    return (
+        key in (None, toleration.key)
+        and effect in (None, toleration.effect)
+        and (operator == "Exists" or (operator == toleration.operator and value == toleration.value))
+    )
+
+
+def _normal(given: dict[str, Any]) -> tuple[object, object, object, object]:
+    key, operator, value, effect = (given.get(field) for field in ("key", "operator", "value", "effect"))
+    empty = (None, "")
+    return (
+        None if key in empty else key,
+        "Equal" if operator in empty else operator,
+        None if value in empty else value,
+        None if effect in empty else effect,
+    )
+
+
+def _shown(toleration: Toleration) -> str:
+    parts = (toleration.key, toleration.operator, toleration.value, toleration.effect)
+    return ", ".join(str(part) for part in parts if part is not None)

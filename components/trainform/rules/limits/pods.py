@@ -1,0 +1,60 @@
+"""Pods beyond the Pod Security Standards: the types of their volumes, and containers that may run as root."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trainform.manifests.shapes import mapping
+from trainform.rules.limits.judged import Judged
+from trainform.rules.limits.places import Place, places, volume_sources, volume_type
+from trainform.rules.limits.pod_security import RUN_AS, below_a_folder, finding_of, host_paths
+from trainform.rules.limits.rule import Finding
+from trainform.spec.environment import Environment
+
+HOST_PATH = "hostPath"
+
+
+def volumes(judged: Judged, environment: Environment) -> Iterator[Finding]:
+    """Volumes of other types than the environment allows, a finding for each. Paths of the node are judged here where
+    no level of the standards does it."""
+    limits = environment.limits
+    forbidden = f"which the environment {environment.name} does not allow"
+    for template in judged.templates:
+        for place in volume_sources(template.body):
+            if volume_type(place) not in (*limits.volume_types, HOST_PATH):
+                reason = f"the type of a volume is {volume_type(place)}"
+                fix = "use a claim, or ask the platform team for limits.volume_types"
+                yield finding_of([place], reason, forbidden, fix, template)
+        for place in host_paths(template.body) if limits.pod_security == "privileged" else ():
+            if not below_a_folder(place.value, tuple(limits.host_paths)):
+                fix = "use a claim, or ask the platform team for limits.host_paths"
+                yield finding_of([place], "a volume is a path of the node", forbidden, fix, template)
+    for key, body in judged.of_kind("PersistentVolume"):
+        for kind in (HOST_PATH, "local"):
+            path = mapping(mapping(body.get("spec")).get(kind)).get("path")
+            if path is not None and not below_a_folder(path, tuple(limits.host_paths)):
+                reason = f"the volume is a path of the node, {forbidden}"
+                yield Finding(f"spec.{kind}.path", path, reason, "ask the platform team for limits.host_paths", key=key)
+
+
+def root(judged: Judged, environment: Environment) -> Iterator[Finding]:
+    """Containers that run as root, or whose image decides it."""
+    forbidden = f"which the environment {environment.name} forbids"
+    for template in judged.templates:
+        found = list(_as_root(template.body))
+        if found:
+            yield finding_of(found, "a container may run as root", forbidden, RUN_AS, template)
+
+
+def _as_root(body: object) -> Iterator[Place]:
+    for user, non_root in zip(_of_containers(body, "runAsUser"), _of_containers(body, "runAsNonRoot"), strict=True):
+        if user.value is None and non_root.value is not True:
+            yield non_root
+        elif user.value == 0:
+            yield user
+
+
+def _of_containers(body: object, field: str) -> list[Place]:
+    """The field of each container's security context, which takes precedence over that of the pod."""
+    (of_pod,) = places(body, f"spec.securityContext.{field}")
+    return [of_pod if own.value is None else own for own in places(body, f"spec.*.securityContext.{field}")]

@@ -1,0 +1,125 @@
+"""What containers ask for: only what the environment offers, memory of the node within bounds, and requests that the scheduler can count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+from trainform import defaults
+from trainform.errors import list_names
+from trainform.manifests.shapes import mapping, quantity
+from trainform.manifests.templates import RESOURCE_FIELDS, Template, resource_amounts
+from trainform.rules.limits.demands import Demand, with_demands
+from trainform.rules.limits.judged import Judged
+from trainform.rules.limits.rule import Finding
+from trainform.spec.environment import Environment
+from trainform.spec.quantities import amount, spell
+
+COUNTED = ("cpu", "memory")
+MEBIBYTE = 2**20
+
+
+def extended(judged: Judged, environment: Environment) -> Iterator[Finding]:
+    """Extended resources that the environment does not offer, and devices by dynamic resource allocation, which no limit counts."""
+    offered = _offered(environment)
+    names = list_names(offered) if offered else "none"
+    for template in judged.templates:
+        for where, holder in [("spec", template.spec), *template.named_containers()]:
+            for resource, (field, asked) in _extended(holder).items():
+                if resource not in offered:
+                    reason = f"the environment {environment.name} does not offer the resource {resource} (it offers: {names})"
+                    fix = "ask for `accelerators` of the environment, or ask the platform team for limits.resources"
+                    yield Finding(f"{where}.resources.{field}.{resource}", asked, reason, fix, template)
+        yield from _claims(template, environment)
+
+
+def readable(judged: Judged) -> Iterator[Finding]:
+    """Amounts that trainform cannot read, so that no other rule can count them."""
+    for template in judged.templates:
+        for where, holder in [("spec", template.spec), *template.named_containers()]:
+            for field in RESOURCE_FIELDS:
+                for resource, asked in resource_amounts(holder, field).items():
+                    if quantity(asked) is None:
+                        reason = "the amount is not a quantity that trainform reads, so it is held against no limit"
+                        fix = "write a number with an optional suffix: 500m, 8, 20G, 64Gi"
+                        yield Finding(f"{where}.resources.{field}.{resource}", asked, reason, fix, template)
+
+
+def shared_memory(judged: Judged, environment: Environment) -> Iterator[Finding]:
+    """More shared memory than its share of the node, over all volumes in memory of a pod."""
+    share = environment.limits.shared_memory_share
+    if share is None:
+        return
+    for template, asked in with_demands(judged, environment):
+        sizes = [*_sizes(template)]
+        node = _node_memory(asked, environment)
+        most = node * Decimal(str(share))
+        if sum((node if size is None else size for size in sizes), Decimal(0)) > most:
+            known = [size for size in sizes if size is not None]
+            given = spell(sum(known, Decimal(0)), binary=True) if len(known) == len(sizes) else "no sizeLimit"
+            allowed = spell(most // MEBIBYTE * MEBIBYTE, binary=True)
+            reason = f"the shared memory is more than {share:g} of the node's memory ({allowed} of {spell(node, binary=True)})"
+            yield Finding("shared_memory", given, reason, f"write `shared_memory: {allowed}` or less", template)
+
+
+def requests(judged: Judged, environment: Environment) -> Iterator[Finding]:
+    """Containers without an amount of CPU or memory, which the scheduler counts as nothing."""
+    for template, where, container in judged.containers():
+        for resource in COUNTED:
+            holders = (container, template.spec)
+            if not any(resource in resource_amounts(holder, field) for holder in holders for field in RESOURCE_FIELDS):
+                reason = f"the container asks for no {resource}, which the environment {environment.name} requires"
+                fix = f"write `{resource}` on the role, or requests in `pod_overrides` for other containers"
+                yield Finding(f"{where}.resources.requests.{resource}", None, reason, fix, template)
+
+
+def is_extended(resource: object) -> bool:
+    """Whether a device or a plugin of the nodes gives the resource: it has a domain. Kubernetes' own domain is one of them: the scheduler counts
+    such resources too, and `deviceclass.resource.kubernetes.io/NAME` claims devices."""
+    return "/" in str(resource)
+
+
+def _extended(holder: dict[str, Any]) -> dict[str, tuple[str, object]]:
+    """The extended resources that a container or pod asks for, each with the first field that has more than none of it, and the amount."""
+    found: dict[str, tuple[str, object]] = {}
+    for field in RESOURCE_FIELDS:
+        for resource, asked in resource_amounts(holder, field).items():
+            if is_extended(resource) and quantity(asked) != 0:
+                found.setdefault(resource, (field, asked))
+    return found
+
+
+def _offered(environment: Environment) -> dict[str, None]:
+    kinds = (kind.resource for kind in environment.accelerators.values())
+    fabric = () if environment.rdma is None else (environment.rdma.resource,)
+    return dict.fromkeys([*kinds, *fabric, *environment.limits.resources])
+
+
+def _claims(template: Template, environment: Environment) -> Iterator[Finding]:
+    reason = f"the pods claim devices by dynamic resource allocation, which the environment {environment.name} does not count"
+    fix = "remove it; ask for `accelerators` of the environment"
+    claims = template.spec.get("resourceClaims")
+    if claims:
+        yield Finding("spec.resourceClaims", None, reason, fix, template, bound=claims)
+    for where, holder in [("spec", template.spec), *template.named_containers()]:
+        claims = mapping(holder.get("resources")).get("claims")
+        if claims:
+            yield Finding(f"{where}.resources.claims", None, reason, fix, template, bound=claims)
+
+
+def _sizes(template: Template) -> Iterator[Decimal | None]:
+    """The size of each volume in memory; None without a limit. To Kubernetes a limit of 0 is none."""
+    for volume in template.volumes():
+        folder = mapping(volume.get("emptyDir"))
+        if folder.get("medium") == "Memory":
+            size = quantity(folder.get("sizeLimit"))
+            yield size if size else None
+
+
+def _node_memory(asked: list[Demand], environment: Environment) -> Decimal:
+    """The memory of the node on which the pods land; pods without accelerators may land on the smallest."""
+    kinds = [demand.kind for demand in asked]
+    names = kinds if kinds else list(environment.accelerators)
+    memories = [amount(environment.accelerators[name].memory) for name in names]
+    return min(memories, default=amount(defaults.NODE_MEMORY))

@@ -1,0 +1,73 @@
+"""What a rule is, and what it finds."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+
+from trainform.manifests.templates import Template
+from trainform.rules.limits.judged import Judged
+from trainform.spec.environment import Environment
+from trainform.spec.limits import Severity
+
+FINGERPRINT_DIGITS = 16  # of 8, two findings with the same can be searched for in a second
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """One thing that breaks a rule.
+
+    where: the path in the pod template, with containers and volumes by their names (`spec.containers.main.image`), or else in the object. value:
+    what stands there; None where it is not shown. template: the pods; None if the finding is about an object, or about all pods together.
+    key: the key of the object (`Manifest.key`); None for pods. bound: what a waiver is bound to where the value is not all of it.
+    """
+
+    where: str
+    value: object
+    reason: str
+    fix: str
+    template: Template | None = None
+    key: str | None = None
+    bound: object = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Rule:
+    """A rule: a pure function of rendered objects and the environment.
+
+    code: its name for ever (`TF-IMG-1`). title: what holds, as a sentence. limits: the fields of the environment that it reads. severity: what a
+    finding is if the environment says nothing. fixed: True if the environment cannot lower the severity.
+    """
+
+    code: str
+    title: str
+    limits: tuple[str, ...]
+    severity: Severity
+    find: Callable[[Judged, Environment], Iterator[Finding]]
+    fixed: bool = False
+
+    def severity_in(self, environment: Environment) -> Severity:
+        """The severity of its findings in the environment."""
+        return self.severity if self.fixed else environment.limits.severity.get(self.code, self.severity)
+
+
+@dataclasses.dataclass(frozen=True)
+class Judgement:
+    """A finding with its rule and its severity in the environment."""
+
+    rule: Rule
+    severity: Severity
+    finding: Finding
+
+    def fingerprint(self, owner: str) -> str:
+        """What a waiver is bound to: it changes with the rule, the place or the value, and not with the revision of the job. Where no value is
+        shown, the reason stands for it, and `bound` for both. owner: the name of the experiment or of the object."""
+        finding = self.finding
+        part = finding.key if finding.template is None else finding.template.role
+        shown = finding.reason if finding.value is None else finding.value
+        found = shown if finding.bound is None else finding.bound
+        identity = [self.rule.code, owner, part, finding.where, found]
+        text = json.dumps(identity, sort_keys=True, default=str)
+        return hashlib.sha256(text.encode()).hexdigest()[:FINGERPRINT_DIGITS]

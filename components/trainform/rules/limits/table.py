@@ -1,0 +1,144 @@
+"""The table of rules, and the judgement of objects by it."""
+
+from __future__ import annotations
+
+from trainform.rules.limits import (
+    accounts,
+    capacity,
+    cost,
+    data,
+    images,
+    network,
+    placement,
+    pod_security,
+    pods,
+    priorities,
+    queues,
+    resources,
+    run,
+    secrets,
+)
+from trainform.rules.limits.judged import Judged
+from trainform.rules.limits.rule import Judgement, Rule
+from trainform.spec.environment import Environment
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        "TF-IMG-1", "Images come from the registries of the environment.", ("registries",), "error", images.registries
+    ),
+    Rule("TF-IMG-2", "Images are pinned by digest.", (), "off", images.digests),
+    Rule(
+        "TF-IMG-3", "Images are not the placeholder of `trainform new`.", (), "error", images.placeholders, fixed=True
+    ),
+    Rule(
+        "TF-POD-1",
+        "Pods meet the environment's level of the Pod Security Standards.",
+        ("pod_security", "host_network", "host_paths"),
+        "error",
+        pod_security.pod_security,
+    ),
+    Rule(
+        "TF-POD-2",
+        "Volumes are of the types, and of the folders of the node, that the environment allows.",
+        ("volume_types", "host_paths"),
+        "error",
+        pods.volumes,
+    ),
+    Rule("TF-POD-3", "Containers do not run as root.", (), "off", pods.root),
+    Rule("TF-NET-1", "Pods do not use the node's network.", ("host_network",), "error", network.host_network),
+    Rule(
+        "TF-NET-2",
+        "Services are of the environment's types and have no address outside the cluster without one of them.",
+        ("service_types",),
+        "error",
+        network.services,
+    ),
+    Rule("TF-RES-1", "A pod asks for no more than its node has.", (), "error", capacity.per_node),
+    Rule(
+        "TF-RES-2",
+        "All pods together ask for no more accelerators than the environment allows.",
+        ("max_accelerators",),
+        "error",
+        capacity.accelerators,
+    ),
+    Rule(
+        "TF-RES-3",
+        "Containers ask for extended resources that the environment offers, and claim no devices.",
+        ("resources",),
+        "error",
+        resources.extended,
+    ),
+    Rule(
+        "TF-RES-4",
+        "The shared memory of a pod is a part of its node's memory.",
+        ("shared_memory_share",),
+        "error",
+        resources.shared_memory,
+    ),
+    Rule("TF-RES-5", "Every container asks for CPU and memory.", (), "off", resources.requests),
+    Rule("TF-RES-6", "The nodes hold the pods that run together.", ("max_accelerators",), "error", capacity.nodes),
+    Rule("TF-PLC-1", "A scheduler chooses the nodes of pods.", (), "error", placement.node_name),
+    Rule("TF-PLC-2", "Pods wait for the environment's admission.", (), "error", placement.scheduler),
+    Rule("TF-PLC-3", "Pods have the environment's node selectors.", (), "error", placement.node_selectors),
+    Rule("TF-PLC-4", "Pods have the environment's tolerations.", (), "error", placement.missing_tolerations),
+    Rule(
+        "TF-PLC-5",
+        "Pods tolerate taints that the environment opens, and never all of them.",
+        ("tolerations",),
+        "error",
+        placement.tolerations,
+    ),
+    Rule(
+        "TF-PRI-1",
+        "Jobs and pods have a priority class that the environment allows.",
+        ("priority_classes",),
+        "error",
+        priorities.priority_classes,
+    ),
+    Rule(
+        "TF-ACC-1",
+        "Pods have a service account that the environment allows.",
+        ("service_accounts",),
+        "error",
+        accounts.service_accounts,
+    ),
+    Rule(
+        "TF-QUE-1",
+        "Jobs wait in queues that experiments may name.",
+        ("queues", "own_queues"),
+        "error",
+        queues.allowed_queues,
+    ),
+    Rule(
+        "TF-QUE-2",
+        "Experiments bring queues within the environment's limits and change none of its own.",
+        ("own_queues", "max_queue_weight"),
+        "error",
+        queues.own_queues,
+    ),
+    Rule("TF-QUE-3", "The capability of a queue holds a gang.", (), "error", capacity.queue),
+    Rule("TF-QUE-4", "The queue of an experiment takes nothing from its neighbours.", (), "warning", queues.neighbours),
+    Rule(
+        "TF-COST-1",
+        "All pods together cost no more in an hour than the environment allows.",
+        ("max_cost_per_hour",),
+        "error",
+        cost.per_hour,
+    ),
+    Rule("TF-DATA-1", "A claim that ranked pods write to is kept by `pulumi destroy`.", (), "off", data.kept_claims),
+    Rule("TF-RUN-1", "A job is deleted some time after its end.", (), "off", run.deleted_after_end),
+    Rule("TF-RUN-2", "Pods end within the environment's longest time.", ("max_run_time",), "error", run.run_time),
+    Rule("TF-SEC-1", "Secrets stand nowhere as plain text.", (), "error", secrets.plain_secrets, fixed=True),
+)
+
+BY_CODE = {rule.code: rule for rule in RULES}
+
+
+def judge(judged: Judged, environment: Environment) -> list[Judgement]:
+    """What the rules find, in the order of the table."""
+    found = []
+    for rule in RULES:
+        severity = rule.severity_in(environment)
+        if severity != "off":
+            found += [Judgement(rule, severity, finding) for finding in rule.find(judged, environment)]
+    return found

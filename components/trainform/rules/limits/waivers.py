@@ -1,0 +1,163 @@
+"""Waivers of an experiment against the findings of the environment's rules."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from trainform.errors import MASK, Problem, list_names
+from trainform.rules.limits.table import BY_CODE
+from trainform.rules.references import Known
+from trainform.secret_text import masked
+from trainform.spec.environment import Environment
+from trainform.spec.limits import Severity
+from trainform.spec.waivers import Waiver
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """What the findings of the rules come to: problems, and notes on warnings and waivers."""
+
+    problems: tuple[Problem, ...]
+    notes: tuple[str, ...]
+
+
+def verdict(
+    found: Iterable[tuple[Problem, Severity]],
+    waivers: Sequence[Waiver],
+    environment: Environment,
+    today: datetime.date | None,
+) -> Verdict:
+    """Hold the findings against the waivers. today: the day on which waivers must hold; None: no waiver holds.
+
+    Equal problems are one: the replicas of a role that have templates of their own break a rule together.
+    """
+    severities = dict(found)
+    accepted = waived(waivers, environment, today)
+    problems: list[Problem] = []
+    notes: list[str] = []
+    for problem, severity in severities.items():
+        if identity(problem) in accepted:
+            continue
+        if severity == "warning":
+            notes.append(f"{_place(problem)}: {problem.reason} (a warning of the rule {problem.code}): {problem.fix}")
+        else:
+            problems.append(_with_waiver(problem, waivers, environment, today))
+    notes += _notes(waivers, {identity(problem): problem for problem in severities}, accepted, today)
+    return Verdict((*problems, *waiver_problems(waivers, environment)), tuple(masked(note, MASK) for note in notes))
+
+
+def identity(problem: Problem) -> tuple[str, str]:
+    """What a waiver names of a finding: the code of its rule, and the fingerprint."""
+    return problem.code, problem.fingerprint
+
+
+def waived(waivers: Iterable[Waiver], environment: Environment, today: datetime.date | None) -> set[tuple[str, str]]:
+    """Code and fingerprint of each finding that is waived: the environment allows the waiver, and its last day is not over. today: None if no
+    waiver holds."""
+    return {
+        (waiver.rule, waiver.finding)
+        for waiver in waivers
+        if today is not None and today <= waiver.until and waiver.owner in owners(waiver.rule, environment)
+    }
+
+
+def owners(code: str, environment: Environment) -> Sequence[str]:
+    """Those who may own a waiver of the rule in the environment; none where it always holds."""
+    if code not in BY_CODE or BY_CODE[code].fixed:
+        return ()
+    return environment.limits.waivable.get(code, ())
+
+
+def waiver_problems(waivers: Iterable[Waiver], environment: Environment) -> Iterator[Problem]:
+    """Waivers that the environment does not allow."""
+    known = Known(BY_CODE)
+    for index, waiver in enumerate(waivers):
+        where, allowed = f"waivers[{index}]", owners(waiver.rule, environment)
+        if waiver.rule not in BY_CODE:
+            yield Problem(f"{where}.rule", waiver.rule, *unknown_code(waiver.rule, known))
+        elif BY_CODE[waiver.rule].fixed:
+            yield Problem(f"{where}.rule", waiver.rule, ALWAYS_HOLDS, "remove the waiver, and what the rule finds")
+        elif not allowed:
+            yield Problem(
+                f"{where}.rule",
+                waiver.rule,
+                f"the environment {environment.name} does not allow waivers of this rule",
+                f"remove the waiver, or ask the platform team for limits.waivable.{waiver.rule}",
+            )
+        elif waiver.owner not in allowed:
+            yield Problem(
+                f"{where}.owner",
+                waiver.owner,
+                f"the environment {environment.name} does not allow waivers of {waiver.rule} with this owner",
+                f"name the one who answers for it, of {list_names(allowed)}",
+            )
+
+
+ALWAYS_HOLDS = "the rule holds in every environment: it can neither be waived nor made a warning"
+
+
+def unknown_code(code: str, known: Known) -> tuple[str, str]:
+    """Reason and fix for a code that no rule has."""
+    near = known.nearest(code)
+    return "no rule has this code", f"known: {list_names(known.names)}" if near is None else f"did you mean {near}?"
+
+
+def _with_waiver(
+    problem: Problem, waivers: Iterable[Waiver], environment: Environment, today: datetime.date | None
+) -> Problem:
+    """The problem with what waivers mean for it: the end of one that has expired, or a waiver that the environment would allow."""
+    allowed = owners(problem.code, environment)
+    if not allowed or not problem.fingerprint:
+        return problem
+    expired = [
+        (index, waiver)
+        for index, waiver in enumerate(waivers)
+        if identity(problem) == (waiver.rule, waiver.finding) and today is not None and today > waiver.until
+    ]
+    if expired:
+        index, last = max(expired, key=lambda entry: entry[1].until)
+        return dataclasses.replace(
+            problem,
+            reason=f"{problem.reason}; its waiver expired on {last.until}",
+            fix=f"{problem.fix}; or, if {list_names(allowed)} agrees, set a later day in waivers[{index}].until",
+        )
+    return dataclasses.replace(
+        problem,
+        fix=f"{problem.fix}; or, if {' or '.join(allowed)} agrees, complete this under `waivers`: {line(problem, allowed[0])}",
+    )
+
+
+def line(problem: Problem, owner: str) -> str:
+    """The waiver of the finding as a line of YAML, in which reason and last day are still to be written."""
+    return (
+        f'- {{rule: {problem.code}, finding: "{problem.fingerprint}", reason: "…", '
+        f"owner: {json.dumps(owner, ensure_ascii=False)}, until: YYYY-MM-DD}}"
+    )
+
+
+def _notes(
+    waivers: Iterable[Waiver],
+    found: Mapping[tuple[str, str], Problem],
+    accepted: set[tuple[str, str]],
+    today: datetime.date | None,
+) -> Iterator[str]:
+    """Notes on waivers that hold, that are over, or that name a finding which is not there (any more)."""
+    for index, waiver in enumerate(waivers):
+        name, problem = (waiver.rule, waiver.finding), found.get((waiver.rule, waiver.finding))
+        if problem is None:
+            yield f"waivers[{index}]: {waiver.rule} has no finding {waiver.finding} here: remove the waiver"
+        elif today is not None and today > waiver.until and name in accepted:
+            yield f"waivers[{index}]: this waiver of {waiver.rule} expired on {waiver.until}: remove it, another one holds"
+        elif name in accepted:
+            yield (
+                f"{_place(problem)}: {problem.reason}. {waiver.owner} waives this until {waiver.until}: {waiver.reason} "
+                f"({waiver.rule}, finding {waiver.finding})"
+            )
+
+
+def _place(problem: Problem) -> str:
+    shown = problem.shown_value
+    return problem.path if shown is None else f"{problem.path} = {shown}"

@@ -1,0 +1,46 @@
+"""Rules on labels and annotations: the user may not set those that trainform sets itself, nor those that Kubernetes reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trainform import defaults
+from trainform.errors import Problem
+from trainform.plan.model import Plan
+from trainform.spec.environment import Environment
+from trainform.spec.experiment import Experiment
+
+OWN_LABELS = (*defaults.MANAGED_BY, defaults.NAME_LABEL, defaults.ROLE_LABEL)
+
+# Annotations of pods whose values the API server parses; each has a field nowadays.
+PARSED_ANNOTATIONS = (
+    "container.apparmor.security.beta.kubernetes.io/",
+    "container.seccomp.security.alpha.kubernetes.io/",
+    "controller.kubernetes.io/pod-deletion-cost",
+    "kubernetes.io/config.mirror",
+    "scheduler.alpha.kubernetes.io/tolerations",
+    "seccomp.security.alpha.kubernetes.io/pod",
+)
+
+
+def metadata_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
+    written = [("", experiment.labels, experiment.annotations)]
+    written += [(f"roles.{name}.", role.labels, role.annotations) for name, role in experiment.roles.items()]
+    for path, labels, noted in written:
+        for field, keys in (("labels", labels), ("annotations", noted)):
+            for key in keys:
+                if key in OWN_LABELS or key.startswith(defaults.LABEL_PREFIX):
+                    yield Problem(
+                        f"{path}{field}.{key}", keys[key], "the key is set by trainform itself", "choose another key"
+                    )
+        size = sum(len(key.encode()) + len(value.encode()) for key, value in noted.items())
+        if size > defaults.LARGEST_ANNOTATIONS - defaults.ROOM_FOR_ANNOTATIONS:
+            yield Problem(
+                f"{path}annotations", None, f"the annotations have {size} bytes together; Kubernetes keeps at most {defaults.LARGEST_ANNOTATIONS}, of which {defaults.ROOM_FOR_ANNOTATIONS} are for trainform and the operator", "put large values into a ConfigMap"
+            )  # fmt: skip
+    for name, role in experiment.roles.items():
+        for key, value in role.annotations.items():
+            if key.startswith(PARSED_ANNOTATIONS):
+                yield Problem(
+                    f"roles.{name}.annotations.{key}", value, "the annotation is one that Kubernetes itself reads", "use the field that replaced it, by `pod_overrides`"
+                )  # fmt: skip

@@ -1,0 +1,195 @@
+"""What the platform team allows experiments to ask for. `trainform.rules.limits` holds rendered objects against it."""
+
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field, StringConstraints
+
+from trainform.spec.metadata import OnChange
+from trainform.spec.model import Model, NonEmpty
+from trainform.spec.names import (
+    ABSOLUTE_PATH,
+    CURRENCY,
+    REGISTRY,
+    RULE,
+    ExtendedResource,
+    LabelKey,
+    QueueName,
+    Subdomain,
+)
+from trainform.spec.quantities import Duration
+
+
+def _as_written(value: object) -> object:
+    """YAML reads `off` without quotes as false."""
+    return "off" if value is False else value
+
+
+Severity = Annotated[Literal["off", "warning", "error"], BeforeValidator(_as_written)]
+"""What a finding of a rule is: not looked for, a note, or a problem that stops `check` and `up`."""
+
+PodSecurity = Literal["privileged", "baseline", "restricted"]
+"""The levels of Kubernetes' Pod Security Standards."""
+
+VolumeType = Literal[
+    "awsElasticBlockStore",
+    "azureDisk",
+    "azureFile",
+    "cephfs",
+    "cinder",
+    "configMap",
+    "csi",
+    "downwardAPI",
+    "emptyDir",
+    "ephemeral",
+    "fc",
+    "flexVolume",
+    "flocker",
+    "gcePersistentDisk",
+    "gitRepo",
+    "glusterfs",
+    "image",
+    "iscsi",
+    "nfs",
+    "persistentVolumeClaim",
+    "photonPersistentDisk",
+    "portworxVolume",
+    "projected",
+    "quobyte",
+    "rbd",
+    "scaleIO",
+    "secret",
+    "storageos",
+    "vsphereVolume",
+]
+"""The types of volumes of Kubernetes but `hostPath`, which `host_paths` opens."""
+
+USUAL_VOLUMES: list[VolumeType] = [
+    "configMap",
+    "downwardAPI",
+    "emptyDir",
+    "ephemeral",
+    "image",
+    "persistentVolumeClaim",
+    "projected",
+    "secret",
+]
+
+RuleCode = Annotated[str, StringConstraints(pattern=RULE)]
+
+
+class Cost(Model):
+    """An amount of money for an hour."""
+
+    amount: float = Field(ge=0, json_schema_extra=OnChange.NO_OBJECT, description="Amount in `currency` for one hour.")
+    currency: Annotated[str, StringConstraints(pattern=CURRENCY)] = Field(
+        json_schema_extra=OnChange.NO_OBJECT, description="ISO 4217 code (USD); prices in another one are not compared."
+    )
+
+
+class Limits(Model):
+    """What experiments may ask for here. docs/reference/limits.md has the rules."""
+
+    severity: dict[RuleCode, Severity] = Field(
+        default={},
+        examples=[{"TF-IMG-2": "error"}],
+        json_schema_extra=OnChange.NO_OBJECT,
+        description="Severity of a rule by its code: off, warning (a note) or error. Empty: as docs/reference/limits.md has it.",
+    )
+    waivable: dict[RuleCode, list[NonEmpty]] = Field(
+        default={},
+        examples=[{"TF-COST-1": ["team-lead"]}],
+        json_schema_extra=OnChange.NO_OBJECT,
+        description="Codes whose findings an experiment may waive, each with those who may own such a waiver. Empty: none.",
+    )
+    pod_security: PodSecurity = Field(
+        default="baseline",
+        json_schema_extra=OnChange.NEW_REVISIONS,
+        description="Level of Kubernetes' Pod Security Standards that all pods must meet; `host_network`, `host_paths` and `rdma.capabilities` "
+        "open single parts of it. Under `restricted`, trainform sets what the level asks for in the containers that it makes, and experiments need "
+        "`run_as`. `privileged` and `baseline` make the same objects.",
+    )
+    host_network: bool = Field(
+        default=False, json_schema_extra=OnChange.NO_OBJECT, description="Whether pods may use the node's network."
+    )
+    host_paths: list[Annotated[str, StringConstraints(pattern=ABSOLUTE_PATH)]] = Field(
+        default=[],
+        json_schema_extra=OnChange.NO_OBJECT,
+        description="Folders of the node that pods may mount, with all below them. Empty: none.",
+    )
+    volume_types: list[VolumeType] = Field(
+        default=USUAL_VOLUMES,
+        json_schema_extra=OnChange.NO_OBJECT,
+        description="Types of volumes that pods may have, besides `hostPath`.",
+    )
+    registries: list[Annotated[str, StringConstraints(pattern=REGISTRY)]] = Field(
+        default=[],
+        json_schema_extra=OnChange.NO_OBJECT,
+        description="Registries (and paths in them) that images may come from. Empty: any.",
+    )
+    max_accelerators: int | None = Field(
+        default=None,
+        ge=0,
+        json_schema_extra=OnChange.NO_OBJECT,
+        description="Most accelerators of one experiment. Empty: what the nodes hold.",
+    )
+    resources: list[ExtendedResource] = Field(
+        default=[],
+        examples=[["smarter-devices/fuse"]],
+        json_schema_extra=OnChange.NO_OBJECT,
+        description="Extended resources that pods may ask for, besides `accelerators` and `rdma`. Empty: none.",
+    )
+    shared_memory_share: float | None = Field(
+        default=None,
+        gt=0,
+        le=1,
+        json_schema_extra=OnChange.NO_OBJECT,
+        description="Most shared memory of a pod, as a share of the memory of its node (0.5); a volume in memory "
+        "without a `sizeLimit` counts as the whole node. Empty: no limit.",
+    )
+    max_cost_per_hour: Cost | None = Field(
+        default=None,
+        examples=[{"amount": 500, "currency": "USD"}],
+        json_schema_extra=OnChange.NO_OBJECT,
+        description="Most that one experiment may cost per hour, by the prices of `accelerators`. Empty: no limit.",
+    )
+    max_run_time: Duration | None = Field(
+        default=None,
+        json_schema_extra=OnChange.NO_OBJECT,
+        description="Longest time that a pod may run (72h): pods must have an `activeDeadlineSeconds` of at most this. Empty: no limit.",
+    )
+    queues: list[QueueName] | None = Field(
+        default=None,
+        json_schema_extra=OnChange.NO_OBJECT,
+        description="Queues that experiments may name. Empty: all of the environment.",
+    )
+    own_queues: bool = Field(
+        default=True,
+        json_schema_extra=OnChange.NO_OBJECT,
+        description="Whether an experiment may bring a queue of its own.",
+    )
+    max_queue_weight: int | None = Field(
+        default=None,
+        ge=1,
+        json_schema_extra=OnChange.NO_OBJECT,
+        description="Largest `weight` of an experiment's own queue. Empty: no limit.",
+    )
+    priority_classes: list[Subdomain] | None = Field(
+        default=None,
+        json_schema_extra=OnChange.NO_OBJECT,
+        description="Priority classes that pods may name. Empty: those of the environment, or where it has none, any but `system-…`.",
+    )
+    service_accounts: list[Subdomain] | None = Field(
+        default=None,
+        json_schema_extra=OnChange.NO_OBJECT,
+        description="Service accounts that pods may have; `default` is that of pods that name none. Empty: any.",
+    )
+    tolerations: list[LabelKey] | None = Field(
+        default=None,
+        json_schema_extra=OnChange.NO_OBJECT,
+        description="Keys of taints that pods may tolerate, besides those of the environment. Empty: any, but never every taint at once.",
+    )
+    service_types: list[Literal["ClusterIP", "NodePort", "LoadBalancer", "ExternalName"]] = Field(
+        default=["ClusterIP"],
+        json_schema_extra=OnChange.NO_OBJECT,
+        description="Types of Services. External addresses of a Service need LoadBalancer.",
+    )

@@ -1,0 +1,99 @@
+"""What a field's text says besides its meaning: its default, and what a change of it does to what runs."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+
+class OnChange(enum.Enum):
+    """What a change of a field does.
+
+    A field has it as its `json_schema_extra`, so that pydantic calls it for the JSON Schema. The value is the sentence for people.
+    `trainform.revision` finds the answer for one job, and tests compare the two by rendering. The record of what is deployed (an
+    annotation of the job object) follows every change of an experiment and does not count here.
+    """
+
+    NEW_REVISION = "A change makes a new revision."
+    NEW_REVISIONS = "A change makes a new revision of each job that uses it."
+    MOVED_PORTS = "A change makes a new revision of each job whose ports it moves."
+    NEW_OBJECTS = "A change makes new objects."
+    IN_PLACE = "A change updates the object in place."
+    IN_PLACE_BY_BACKEND = "A change updates the job in place where its backend can; elsewhere it makes a new revision."
+    IN_PLACE_WITHOUT_RANKS = (
+        "A change updates the job in place where no process knows the number (an unranked role, or an elastic job within its bounds) "
+        "and its backend can; elsewhere it makes a new revision."
+    )
+    IN_PLACE_BY_PATCH = "A change does what a change of the patched field does."
+    GROWS = "Growing it updates the claim in place; Kubernetes refuses to shrink a claim."
+    CLAIM_REPLACED = "A change is refused where the claim exists: it would replace the claim and delete its data."
+    CLAIMS_REPLACED = (
+        "A change is refused where a claim of the class exists: it would replace the claim and delete its data."
+    )
+    REPLACED = "A change replaces the object."
+    ALL_REPLACED = "A change replaces every object."
+    NAMESPACE_REPLACED = "A change replaces every object of the namespace."
+    MADE_OR_REMOVED = "A change makes the object, or removes it."
+    NO_OBJECT = "A change leaves what runs as it is."
+    BY_PART = ""  # the fields of a section say it one by one
+
+    def __call__(self, schema: dict[str, Any]) -> None:
+        """Complete the description in the field's JSON Schema."""
+        default = schema.get("default", PydanticUndefined)
+        schema["description"] = _sentences(schema.get("description"), default, self)
+
+
+def on_change(field: FieldInfo) -> OnChange:
+    """What a change of the field does; TypeError for a field that does not say it."""
+    if not isinstance(field.json_schema_extra, OnChange):
+        raise TypeError(f"the field has no OnChange: {field.description}")
+    return field.json_schema_extra
+
+
+def field_text(field: FieldInfo) -> str:
+    """The whole text of a field: its meaning, its default, and what a change of it does."""
+    return _sentences(field.description, field.get_default(), on_change(field))
+
+
+def set_fields(model: BaseModel, path: str = "") -> Iterator[tuple[str, FieldInfo]]:
+    """Path and field of everything that has another value than its default; in place of a section, the fields in it."""
+    for name, field in type(model).model_fields.items():
+        value = getattr(model, name)
+        if value != field.get_default():
+            where = name if field.alias is None else field.alias
+            yield from _set_fields(value, f"{path}.{where}" if path else where, field)
+
+
+def _set_fields(value: Any, path: str, field: FieldInfo) -> Iterator[tuple[str, FieldInfo]]:
+    parts = {path: value}
+    if isinstance(value, dict):
+        parts = {f"{path}.{key}": item for key, item in value.items()}
+    elif isinstance(value, list):
+        parts = {f"{path}[{index}]": item for index, item in enumerate(value)}
+    sections = [(where, part) for where, part in parts.items() if isinstance(part, BaseModel)]
+    if len(sections) < len(parts) or not parts:
+        yield path, field
+    for where, section in sections:
+        yield from set_fields(section, where)
+
+
+def _sentences(meaning: str | None, default: Any, change: OnChange) -> str:
+    meaning = "" if meaning is None else meaning
+    return " ".join(text for text in (meaning, _default_sentence(meaning, default), change.value) if text)
+
+
+def _default_sentence(meaning: str, default: Any) -> str:
+    """Empty for a required field, for a section, whose fields have defaults, and where the meaning says what an empty field does."""
+    section = isinstance(default, BaseModel) or (isinstance(default, dict) and default)
+    if default is PydanticUndefined or section or (default in (None, [], {}) and "Empty: " in meaning):
+        return ""
+    if default in (None, [], {}):
+        return "Default: none."
+    if isinstance(default, list):
+        return f"Default: {', '.join(f'`{item}`' for item in default)}."
+    return f"Default: `{str(default).lower() if isinstance(default, bool) else default}`."

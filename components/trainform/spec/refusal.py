@@ -1,0 +1,13 @@
+"""What the validators of the models raise: the reason and the fix that a message shows."""
+
+from __future__ import annotations
+
+from pydantic_core import PydanticCustomError
+
+REFUSED = "refused"
+"""The type of these errors. `explain` makes a `Problem` of each."""
+
+
+def refusal(reason: str, fix: str) -> PydanticCustomError:
+    """The error of a wrong value, which is a ValueError. `reason` is a sentence about the value, `fix` says what to write instead."""
+    return PydanticCustomError(REFUSED, "{reason}; {fix}", {"reason": reason, "fix": fix})

@@ -1,0 +1,41 @@
+"""Waivers: findings of the environment's rules that an experiment may have, for a time and with a reason."""
+
+import datetime
+from typing import Annotated
+
+from pydantic import AfterValidator, Field, StringConstraints
+
+from trainform.spec.limits import RuleCode
+from trainform.spec.metadata import OnChange
+from trainform.spec.model import Model, NonEmpty
+from trainform.spec.names import FINGERPRINT
+from trainform.spec.refusal import refusal
+
+
+def _written(reason: str) -> str:
+    """Refuse the ellipsis of the waiver that `trainform check` offers."""
+    if not reason.strip(" \t\r\n.…"):
+        raise refusal("the waiver gives no reason", "write why the finding is accepted")
+    return reason
+
+
+class Waiver(Model):
+    """One finding that is accepted. It ends when the finding changes, or after its last day."""
+
+    rule: RuleCode = Field(
+        json_schema_extra=OnChange.NO_OBJECT,
+        description="Code of the rule; the environment's `limits.waivable` must have it.",
+    )
+    finding: Annotated[str, StringConstraints(pattern=FINGERPRINT)] = Field(
+        json_schema_extra=OnChange.NO_OBJECT, description="Fingerprint of the finding, as `trainform check` prints it."
+    )
+    reason: Annotated[NonEmpty, AfterValidator(_written)] = Field(
+        json_schema_extra=OnChange.NO_OBJECT, description="Why the finding is accepted."
+    )
+    owner: NonEmpty = Field(
+        json_schema_extra=OnChange.NO_OBJECT,
+        description="Who answers for it; one of those that the environment's `limits.waivable` has for the rule.",
+    )
+    until: datetime.date = Field(
+        json_schema_extra=OnChange.NO_OBJECT, description="Last day on which it holds (2026-12-31)."
+    )

@@ -1,0 +1,197 @@
+"""JobSets: groups of pods as replicated jobs, and the words of `restart` as policies of Jobs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.samples import WITH_EXTRAS, environment, job, plan, reasons
+from trainform.backends.jobset.spec import ENDLESS
+from trainform.backends.table import BACKENDS
+from trainform.plan import Plan
+from trainform.render import job_manifests
+
+JOBSET: dict[str, Any] = {"backend": "jobset"}
+KUEUE = environment(admission="kueue", queues={})
+TENSORFLOW: dict[str, Any] = {
+    **JOBSET,
+    "launcher": {"tensorflow": {"command": ["python", "/app/mnist.py"]}},
+    "roles": {"ps": {"replicas": 2}, "worker": {"replicas": 3}},
+}
+
+
+def replicated(made: Plan) -> dict[str, dict[str, Any]]:
+    """The specs of the Jobs by group."""
+    return {each["name"]: each["template"]["spec"] for each in job(made)["spec"]["replicatedJobs"]}
+
+
+def test_a_job_for_each_role() -> None:
+    made = plan(**JOBSET, roles=WITH_EXTRAS)
+    found = replicated(made)
+    assert {name: (spec["parallelism"], spec["completions"]) for name, spec in found.items()} == {
+        "master": (1, 1), "worker": (3, 3), "evaluation-watcher": (4, 4),
+    }  # fmt: skip
+    assert {spec["completionMode"] for spec in found.values()} == {"Indexed"}
+
+
+def test_defaults_that_webhook_and_controller_need_are_rendered() -> None:
+    """The controller reads both without a look whether they are there."""
+    spec = job(plan(**JOBSET))["spec"]
+    assert spec["network"] == {
+        "enableDNSHostnames": True, "subdomain": "sdxl-lora", "publishNotReadyAddresses": True,
+    }  # fmt: skip
+    assert spec["successPolicy"] == {"operator": "All"}
+
+
+def test_names_are_those_of_indexed_jobs() -> None:
+    made = plan(**JOBSET, roles={"worker": {"replicas": 2}})
+    found, further = BACKENDS["jobset"].pods(made, job_manifests(made))
+    planned = [pod.name for pod in made.pods()]
+    assert planned == [f"{made.job}-worker-0-0", f"{made.job}-worker-0-1"]
+    assert [pod["spec"]["hostname"] for pod in found] == planned
+    assert [f"{pod['spec']['hostname']}.{pod['spec']['subdomain']}" for pod in found] == [
+        pod.address for pod in made.pods()
+    ]
+    assert made.rendezvous.address == f"{planned[0]}.sdxl-lora"
+    assert further == {}
+
+
+def test_ranks_come_from_the_completion_index() -> None:
+    made = plan(**JOBSET, roles={"master": {"replicas": 1}, "worker": {"replicas": 2}})
+    found, _ = BACKENDS["jobset"].pods(made, job_manifests(made))
+    label = "batch.kubernetes.io/job-completion-index"
+    for pod, index in zip(found, ("0", "0", "1"), strict=True):
+        entry = next(
+            entry for entry in pod["spec"]["containers"][0]["env"] if entry["name"] == "TRAINFORM_REPLICA_INDEX"
+        )
+        assert entry["valueFrom"]["fieldRef"]["fieldPath"] == f"metadata.labels['{label}']"
+        assert pod["metadata"]["labels"][label] == index
+
+
+def test_a_value_of_the_user_for_the_index_wins() -> None:
+    made = plan(**JOBSET, env={"JOB_COMPLETION_INDEX": "7"})
+    container = replicated(made)["worker"]["template"]["spec"]["containers"][0]
+    assert container["command"][:2] == ["env", "JOB_COMPLETION_INDEX=$(TRAINFORM_KEPT_JOB_COMPLETION_INDEX)"]
+
+
+RESTARTS: list[tuple[dict[str, Any], str, int, dict[str, Any]]] = [
+    ({}, "Never", 0, {"maxRestarts": 0, "restartStrategy": "Recreate"}),
+    ({"restart": "on-failure"}, "OnFailure", 2, {"maxRestarts": 0, "restartStrategy": "Recreate"}),
+    ({"restart": "5 times"}, "OnFailure", 5, {"maxRestarts": 0, "restartStrategy": "Recreate"}),
+    ({"restart": "all-when-evicted"}, "Never", 0, {"maxRestarts": 2, "restartStrategy": "Recreate"}),
+    ({"restart": "all-when-evicted", "max_retry": 5}, "Never", 0, {"maxRestarts": 4, "restartStrategy": "Recreate"}),
+]
+
+
+@pytest.mark.parametrize(("parts", "pods_policy", "backoff", "failure"), RESTARTS)
+def test_restart_settings(parts: dict[str, Any], pods_policy: str, backoff: int, failure: dict[str, Any]) -> None:
+    made = plan(**JOBSET, **parts)
+    worker = replicated(made)["worker"]
+    assert worker["template"]["spec"]["restartPolicy"] == pods_policy
+    assert worker["backoffLimit"] == backoff
+    assert job(made)["spec"]["failurePolicy"] == failure
+
+
+def test_one_role_may_end_the_job_while_another_restarts_it() -> None:
+    roles = {"master": {"restart": "never"}, "worker": {"replicas": 2, "restart": "all-when-evicted"}}
+    rules = job(plan(**JOBSET, roles=roles))["spec"]["failurePolicy"]["rules"]
+    assert rules == [{"name": "final", "action": "FailJobSet", "targetReplicatedJobs": ["master"]}]
+
+
+def test_an_extra_never_ends_the_training() -> None:
+    made = plan(**JOBSET, roles=WITH_EXTRAS)
+    assert replicated(made)["evaluation-watcher"]["backoffLimit"] == ENDLESS
+    assert job(made)["spec"]["successPolicy"]["targetReplicatedJobs"] == ["master"]
+
+
+def test_all_workers_end_the_job_where_each_has_a_template_of_its_own() -> None:
+    made = plan(**TENSORFLOW, network={"host": True, "ports": "per-replica"})
+    assert list(replicated(made)) == ["ps-0", "ps-1", "worker-0", "worker-1", "worker-2"]
+    assert job(made)["spec"]["successPolicy"] == {
+        "operator": "All",
+        "targetReplicatedJobs": ["worker-0", "worker-1", "worker-2"],
+    }
+    assert job(plan(**TENSORFLOW))["spec"]["successPolicy"]["targetReplicatedJobs"] == ["worker"]
+
+
+def test_a_gang_of_volcano() -> None:
+    made = plan(
+        **JOBSET,
+        roles={"worker": {"replicas": 4, "min_available": 3}},
+        queue="night",
+        network={"topology": {"mode": "hard", "highest_tier": 2}},
+    )
+    group = next(manifest for manifest in job_manifests(made) if manifest.key == "pod-group")
+    assert group.body["metadata"]["name"] == made.job
+    assert group.body["spec"] == {
+        "minMember": 3, "queue": "night", "networkTopology": {"mode": "hard", "highestTierAllowed": 2},
+    }  # fmt: skip
+    template = replicated(made)["worker"]["template"]
+    assert template["metadata"]["annotations"] == {"scheduling.k8s.io/group-name": made.job}
+    assert template["spec"]["schedulerName"] == "volcano"
+
+
+def test_a_queue_of_kueue() -> None:
+    made = plan(cluster=KUEUE, **JOBSET, queue="research")
+    assert job(made)["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "research"
+    assert [manifest.key for manifest in job_manifests(made)] == ["service", "launch-script", "job", "deployed"]
+    assert "schedulerName" not in replicated(made)["worker"]["template"]["spec"]
+
+
+def test_fields_that_kueue_does_not_support() -> None:
+    assert reasons(KUEUE, **JOBSET) == {}
+    assert reasons(KUEUE) == {
+        "backend": "Kueue admits the jobs of this environment, and the backend does not support Kueue"
+    }
+    found = reasons(
+        KUEUE,
+        **JOBSET,
+        queue={"weight": 2},
+        network={"topology": {"mode": "hard", "highest_tier": 2}},
+        roles={"worker": {"replicas": 4, "min_available": 3}},
+    )
+    assert found == {
+        "queue": "the experiment declares a queue of Volcano, and in this environment Kueue admits jobs",
+        "network.topology": "the field is for Volcano, and in this environment Kueue admits jobs",
+        "roles.worker.min_available": "the value lets a part of the role's pods start, and Kueue admits all pods of a job or none",
+    }
+
+
+def test_lifecycle_policies_are_refused() -> None:
+    policies = [{"event": "PodEvicted", "action": "RestartJob"}]
+    reason = "lifecycle policies are Volcano's, and JobSet has none"
+    assert reasons(**JOBSET, policies=policies) == {"policies": reason}
+    assert reasons(**JOBSET, roles={"worker": {"policies": policies}}) == {"roles.worker.policies": reason}
+
+
+def test_an_elastic_job_has_a_note_on_its_fixed_size() -> None:
+    launcher = {"torchrun": {"script": "/app/train.py", "elastic": {"min_nodes": 1, "max_nodes": 4}}}
+    reason = "launcher.torchrun.elastic: JobSet has a fixed number of pods: another number of replicas is a new revision here"
+    assert reason in plan(**JOBSET, launcher=launcher).notes
+    two, three = (plan(**JOBSET, launcher=launcher, roles={"worker": {"replicas": count}}) for count in (2, 3))
+    assert two.revision != three.revision
+
+
+def test_names_leave_room_for_the_random_end_of_pod_names() -> None:
+    """57 characters are left of 63."""
+    fits = "a" * (57 - len("-123456-worker-0-0"))
+    assert reasons(**JOBSET, name=fits, roles={"worker": {"replicas": 1}}) == {}
+    (reason,) = reasons(**JOBSET, name=f"{fits}a", roles={"worker": {"replicas": 1}}).values()
+    assert "58 characters, and JobSet allows 57" in reason
+
+
+def test_fields_that_change_in_place() -> None:
+    body = job(plan(**JOBSET, ttl="12h"))
+    assert body["spec"]["ttlSecondsAfterFinished"] == 43200
+    assert plan(**JOBSET, ttl="12h").revision == plan(**JOBSET).revision
+    assert plan(**JOBSET, restart="on-failure").revision != plan(**JOBSET).revision
+
+
+def test_limits_see_every_role() -> None:
+    made = plan(**JOBSET, roles=WITH_EXTRAS)
+    found = BACKENDS["jobset"].templates(made, job_manifests(made))
+    assert [(template.role, template.replicas, template.min_available) for template in found] == [
+        ("master", 1, 1), ("worker", 3, 3), ("evaluation-watcher", 4, 4),
+    ]  # fmt: skip
+    assert found[0].pod_request("baidu.com/a800_80g_cgpu") == 8

@@ -1,0 +1,260 @@
+"""The jobs of KubeDL as it takes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.samples import environment, job, plan, reasons
+from trainform.backends.table import BACKENDS
+from trainform.plan import Plan
+from trainform.render import job_manifests
+
+BACKEND: dict[str, Any] = {"backend": "kubedl"}
+POOL: dict[str, Any] = {"master": {}, "worker": {"replicas": 3}}
+TENSORFLOW: dict[str, Any] = {
+    "launcher": {"tensorflow": {"command": ["python", "train.py"]}},
+    "roles": {"ps": {"replicas": 2}, "worker": {"replicas": 3}},
+}
+HOST: dict[str, Any] = {"network": {"host": True}}
+NODES = environment(namespace={"name": "kubedl"}, limits={"host_network": True, "host_paths": ["/tmp/data"]})  # noqa: S108 - the reference's
+# As it was published: no field has a word for a folder of the node, another request than limit, and KubeDL's own ExitCode.
+DATA: dict[str, Any] = {
+    "spec": {
+        "containers": {
+            "main": {
+                "resources": {"requests": {"cpu": "1024m", "memory": "1Gi"}},
+                "volumeMounts": {"training-data": {"mountPath": "/train"}},
+            }
+        },
+        "volumes": {"training-data": {"hostPath": {"path": "/tmp/data", "type": "DirectoryOrCreate"}}},  # noqa: S108 - the reference's
+    }
+}
+CASE_4: dict[str, Any] = {
+    **BACKEND,
+    "name": "mnist",
+    "image": "kubedl/tf-mnist-with-summaries:1.0",
+    "launcher": {
+        "tensorflow": {
+            "command": [
+                "python",
+                "/var/tf_mnist/mnist_with_summaries.py",
+                "--log_dir=/train/logs",
+                "--learning_rate=0.01",
+                "--batch_size=150",
+            ]
+        }
+    },
+    "roles": {
+        "ps": {"replicas": 2, "cpu": "2048m", "memory": "2Gi", "pod_overrides": DATA},
+        "worker": {
+            "replicas": 3,
+            "cpu": "2048m",
+            "memory": "2Gi",
+            "pod_overrides": {"spec": {**DATA["spec"], "restartPolicy": "ExitCode"}},
+        },
+    },
+    "manifest_overrides": {"job": {"spec": {"cleanPodPolicy": "None"}}},
+}
+
+
+def on_it(**parts: Any) -> Plan:
+    return plan(**{**BACKEND, **parts})
+
+
+def spec(**parts: Any) -> dict[str, Any]:
+    found: dict[str, Any] = job(on_it(**parts))["spec"]
+    return found
+
+
+def problems_on(**parts: Any) -> dict[str, str]:
+    return reasons(**{**BACKEND, **parts})
+
+
+def main(replicas: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = replicas["template"]["spec"]["containers"][0]
+    return found
+
+
+def env(replicas: dict[str, Any]) -> dict[str, Any]:
+    return {entry["name"]: entry.get("value", entry.get("valueFrom")) for entry in main(replicas)["env"]}
+
+
+@pytest.mark.parametrize("host", [False, True])
+def test_the_reference(host: bool) -> None:
+    """Case 4 of the published ones, on the container network and on the host's."""
+    body = job(plan(cluster=NODES, **CASE_4, network={"host": host}))
+    metadata, found = body["metadata"], body["spec"]
+    assert (body["apiVersion"], body["kind"], metadata["namespace"]) == (
+        "training.kubedl.io/v1alpha1",
+        "TFJob",
+        "kubedl",
+    )
+    assert metadata["annotations"].get("kubedl.io/network-mode") == ("host" if host else None)
+    assert found["cleanPodPolicy"] == "None"
+    assert found["schedulingPolicy"] == {"minAvailable": 5, "queue": "default"}
+    assert list(found["tfReplicaSpecs"]) == ["PS", "Worker"]
+    for name, count, restart in (("PS", 2, "Never"), ("Worker", 3, "ExitCode")):
+        replicas = found["tfReplicaSpecs"][name]
+        assert (replicas["replicas"], replicas["restartPolicy"]) == (count, restart)
+        made, container = replicas["template"]["spec"], main(replicas)
+        assert (container["name"], container["image"]) == ("tensorflow", "kubedl/tf-mnist-with-summaries:1.0")
+        assert container["args"] == CASE_4["launcher"]["tensorflow"]["command"]
+        assert container["resources"] == {
+            "requests": {"cpu": "1024m", "memory": "1Gi"},
+            "limits": {"cpu": "2048m", "memory": "2Gi"},
+        }
+        assert {"name": "training-data", "mountPath": "/train"} in container["volumeMounts"]
+        folder = {"path": "/tmp/data", "type": "DirectoryOrCreate"}  # noqa: S108 - the reference's
+        assert {"name": "training-data", "hostPath": folder} in made["volumes"]
+        assert container["ports"] == [{"name": "tfjob-port", "containerPort": 2222, "protocol": "TCP"}]
+        assert ("restartPolicy" in made, made.get("hostNetwork", False)) == (False, host)
+
+
+def test_a_pytorch_job() -> None:
+    body = job(on_it(roles=POOL, restart="2 times", ttl="1h"))
+    assert body["kind"] == "PyTorchJob"
+    found = body["spec"]
+    assert found["pytorchReplicaSpecs"].keys() == {"Master", "Worker"}
+    assert (found["cleanPodPolicy"], found["backoffLimit"], found["ttlSecondsAfterFinished"]) == ("Running", 3, 3600)
+    assert "successPolicy" not in found
+    assert on_it(roles=POOL).revision == on_it(roles=POOL, ttl="1h").revision
+    master, worker = found["pytorchReplicaSpecs"].values()
+    assert main(master)["name"] == main(worker)["name"] == "pytorch"
+    assert main(master)["command"][:4] == [
+        "env",
+        *(f"{name}=$(TRAINFORM_KEPT_{name})" for name in ("MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE")),
+    ]
+    assert env(worker)["TRAINFORM_KEPT_MASTER_ADDR"] == f"{body['metadata']['name']}-master-0"
+    index = env(worker)["TRAINFORM_REPLICA_INDEX"]["fieldRef"]["fieldPath"]
+    assert index == "metadata.labels['replica-index']"
+
+
+def test_ports_are_drawn_by_the_operator() -> None:
+    """The plan does not set the operator's variables, since the plan's values would win."""
+    made = on_it(roles=POOL, **HOST)
+    for replicas in job(made)["spec"]["pytorchReplicaSpecs"].values():
+        assert not [name for name in env(replicas) if name.endswith(("MASTER_ADDR", "MASTER_PORT", "_RENDEZVOUS_PORT"))]
+        assert [port for port in main(replicas).get("ports", []) if "hostPort" in port] == []
+        assert main(replicas)["command"][:2] == ["env", "WORLD_SIZE=$(TRAINFORM_KEPT_WORLD_SIZE)"]
+    assert (made.rendezvous.address, made.rendezvous.port) == (f"{made.job}-master-0", 29500), "what peers call"
+    assert any(note.startswith("network.host: ") and "draws a host port" in note for note in made.notes)
+    assert not any("needs its own node" in note for note in on_it(**TENSORFLOW, **HOST).notes)
+
+
+def test_tf_config_on_the_host_network_is_the_operators() -> None:
+    for network, rendered in (({}, True), ({"host": True}, False), ({"host": True, "ports": "per-replica"}, False)):
+        made = on_it(**TENSORFLOW, network=network)
+        assert ("tf_config.json" in made.files) is rendered
+        assert ("TF_CONFIG" in made.files["launch.sh"]) is rendered
+        words = main(job(made)["spec"]["tfReplicaSpecs"]["PS"])["command"]
+        assert words[: len(words) - 2] == (["env", "-u", "TF_CONFIG"] if rendered else [])
+    planned = on_it(**TENSORFLOW, **HOST, env={"TF_CONFIG": "{}"})
+    assert main(job(planned)["spec"]["tfReplicaSpecs"]["PS"])["command"][:2] == [
+        "env",
+        "TF_CONFIG=$(TRAINFORM_KEPT_TF_CONFIG)",
+    ], "the user's wins"
+
+
+def test_the_port_of_the_services() -> None:
+    """Any number, since no pod opens it on a node."""
+    made = on_it(roles=POOL, network={"host": True, "port": 2345})
+    assert made.rendezvous.port == 2345
+    assert main(job(made)["spec"]["pytorchReplicaSpecs"]["Master"])["ports"][0]["containerPort"] == 2345
+
+
+def test_when_a_tensorflow_job_is_complete() -> None:
+    assert spec(**TENSORFLOW)["successPolicy"] == "AllWorkers"
+    with_chief = {**TENSORFLOW, "roles": {"chief": {}, "worker": {"replicas": 2}}}
+    assert "successPolicy" not in spec(**with_chief), "with it KubeDL would wait for the workers too"
+
+
+def test_a_pytorch_job_needs_a_master() -> None:
+    found = problems_on(roles={"worker": {"replicas": 3}})
+    assert list(found) == ["roles.worker.replicas"]
+    assert found["roles.worker.replicas"].endswith("which must have 1 replica")
+    assert problems_on(roles={"worker": {}}) == {}
+    assert problems_on(**TENSORFLOW) == {}
+
+
+def test_an_evaluator_is_never_made() -> None:
+    roles = {**TENSORFLOW["roles"], "evaluator": {}}
+    assert problems_on(**{**TENSORFLOW, "roles": roles}) == {
+        "roles.evaluator": "the role is an evaluator, for which KubeDL never makes pods"
+    }
+
+
+@pytest.mark.parametrize(
+    ("parts", "path"),
+    [
+        ({"launcher": {"deepspeed": {"script": "a.py"}}}, "launcher.deepspeed"),
+        ({"launcher": {"mpi": {"command": ["a"]}}}, "launcher.mpi"),
+        ({"launcher": {"torchrun": {"script": "a.py", "elastic": {"min_nodes": 1, "max_nodes": 4}}}, "roles": {"worker": {"replicas": 2}}}, "launcher.torchrun.elastic"),
+        ({"ssh": {}}, "ssh"),
+        ({"network": {"addresses": "service"}}, "network.addresses"),
+        ({"network": {"topology": {"highest_tier": 1}}}, "network.topology"),
+        ({"policies": []}, "policies"),
+        ({"roles": {**POOL, "worker": {"policies": []}}}, "roles.worker.policies"),
+        ({"roles": {**POOL, "worker": {"replicas": 3, "min_available": 1}}}, "roles.worker.min_available"),
+        ({"roles": {**POOL, "extra": {"ranked": False, "command": ["a"]}}}, "roles.extra.ranked"),
+        ({"roles": {**POOL, "worker": {"labels": {"replica-index": "7"}}}}, "roles.worker.labels.replica-index"),
+        ({"annotations": {"kubedl.io/network-mode": "host"}}, "annotations.kubedl.io/network-mode"),
+        ({"restart": "all-when-evicted"}, "restart"),
+    ],
+)  # fmt: skip
+def test_unsupported_fields(parts: dict[str, Any], path: str) -> None:
+    assert list(problems_on(**{"roles": POOL, **parts})) == [path]
+
+
+@pytest.mark.parametrize(
+    ("patch", "path"),
+    [
+        ({"schedulingPolicy": {"queue": "night"}}, "spec.schedulingPolicy.queue"),
+        ({"pytorchReplicaSpecs": {"Worker": {"replicas": 7}}}, "spec.pytorchReplicaSpecs.Worker.replicas"),
+    ],
+)
+def test_patches_of_what_the_plan_decides(patch: dict[str, Any], path: str) -> None:
+    assert list(problems_on(roles=POOL, manifest_overrides={"job": {"spec": patch}})) == [
+        f"manifest_overrides.job.{path}"
+    ]
+
+
+def test_trainform_renders_no_service() -> None:
+    made = on_it(**TENSORFLOW, **HOST)
+    assert {manifest.key for manifest in job_manifests(made)} == {"launch-script", "job", "deployed"}
+    assert BACKENDS["kubedl"].crds(made) == ("tfjobs.training.kubedl.io", "podgroups.scheduling.volcano.sh")
+
+
+def test_fields_that_the_crd_does_not_have_are_refused() -> None:
+    """The API server would drop them without a word."""
+    spec = {
+        "hostUsers": False,
+        "containers": {"main": {"lifecycle": {"preStop": {"sleep": {"seconds": 5}}}}},
+        "topologySpreadConstraints": [{"maxSkew": 1, "minDomains": 2, "topologyKey": "rack", "whenUnsatisfiable": "DoNotSchedule"}],
+    }  # fmt: skip
+    roles = {"worker": {"replicas": 2, "pod_overrides": {"spec": spec}}}
+    found = reasons(**{**TENSORFLOW, "roles": roles}, backend="kubedl")
+    above = "roles.worker.pod_overrides.spec"
+    assert found.keys() == {
+        f"{above}.containers.tensorflow.lifecycle.preStop.sleep",
+        f"{above}.hostUsers",
+        f"{above}.topologySpreadConstraints.0.minDomains",
+    }
+    assert "the field is newer than Kubernetes 1.22" in found[f"{above}.hostUsers"]
+    assert reasons(**{**TENSORFLOW, "roles": roles}) == {}
+    patch = {"job": {"spec": {"tfReplicaSpecs": {"Worker": {"template": {"spec": {"hostUsers": False}}}}}}}
+    changed = {**TENSORFLOW, "roles": {"worker": {"replicas": 2}}, "manifest_overrides": patch}
+    assert [*reasons(**changed, backend="kubedl")] == [
+        "manifest_overrides.job.spec.tfReplicaSpecs.Worker.template.spec.hostUsers"
+    ]
+
+
+@pytest.mark.parametrize("key", ["kubedl.io/git-sync-config", "kubedl.io/tensorboard-config"])
+def test_annotations_of_which_kubedl_makes_containers_are_refused(key: str) -> None:
+    patch = {"job": {"metadata": {"annotations": {key: '{"image": "other.example.com/a:1"}'}}}}
+    roles = {"master": {"replicas": 1}, "worker": {"replicas": 1}}
+    assert f"manifest_overrides.job.metadata.annotations.{key}" in reasons(
+        backend="kubedl", roles=roles, manifest_overrides=patch
+    )
+    assert f"annotations.{key}" in reasons(backend="kubedl", roles=roles, annotations={key: "{}"})

@@ -1,0 +1,162 @@
+"""The pods that training-operator makes of its jobs. `tests/engine` holds them against the real ones."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.backends.kubeflow.test_backend import ELASTIC, MPI, NODE, POOL, TENSORFLOW, on_it
+from tests.support.samples import job
+from trainform.backends.kubeflow.controller import controller_objects
+from trainform.backends.table import BACKENDS
+from trainform.render import job_manifests
+
+CASES: dict[str, dict[str, Any]] = {
+    "master and workers": {"roles": POOL},
+    "workers alone": {"roles": {"worker": {"replicas": 2}}},
+    "elastic": ELASTIC,
+    "tensorflow": TENSORFLOW,
+    "tensorflow, one pod": {**TENSORFLOW, "roles": {"worker": {}}},
+    "mpi": MPI,
+}
+PREFIX = "training.kubeflow.org"
+
+
+def made(**parts: Any) -> list[dict[str, Any]]:
+    plan = on_it(**parts)
+    return BACKENDS["kubeflow"].pods(plan, job_manifests(plan))[0]
+
+
+def env(pod: dict[str, Any]) -> dict[str, str]:
+    """As the process finds it: the last value of a name holds."""
+    return {entry["name"]: entry.get("value", "") for entry in pod["spec"]["containers"][0]["env"]}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_they_are_called_as_planned(case: str) -> None:
+    plan = on_it(**CASES[case])
+    found = BACKENDS["kubeflow"].pods(plan, job_manifests(plan))[0]
+    assert [pod["metadata"]["name"] for pod in found] == [pod.name for pod in plan.pods()]
+    for pod in found:
+        assert pod["metadata"]["annotations"]["scheduling.k8s.io/group-name"] == plan.job
+        assert pod["spec"]["schedulerName"] == "volcano"
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_plan_knows_the_appended_variables(case: str) -> None:
+    """Else a value of the user's would lose without a word."""
+    plan = on_it(**CASES[case])
+    body = job(plan)
+    field = next(name for name in body["spec"] if name.endswith("ReplicaSpecs"))
+    found = set()
+    for pod in controller_objects(body)[0]:
+        kind = pod["metadata"]["labels"][f"{PREFIX}/replica-type"]
+        template = next(spec for name, spec in body["spec"][field].items() if name.lower() == kind)["template"]
+        before = len(template["spec"]["containers"][0]["env"])
+        found |= {entry["name"] for entry in pod["spec"]["containers"][0]["env"][before:]}
+    assert (
+        found - {"I_MPI_HYDRA_BOOTSTRAP", "I_MPI_HYDRA_BOOTSTRAP_EXEC"}
+        == BACKENDS["kubeflow"].conventions(plan).appended
+    ), "Intel's are appended only where nobody says them"
+
+
+def test_the_world_of_a_pytorch_job() -> None:
+    master, *workers = made(
+        roles={**POOL, "master": {"accelerators": {"a800": 8}}, "worker": {"replicas": 3, "accelerators": {"a800": 8}}}
+    )
+    assert env(master)["WORLD_SIZE"] == "32", "nodes times processes, since nprocPerNode is a number"
+    assert [env(pod)["RANK"] for pod in (master, *workers)] == ["0", "1", "2", "3"]
+    assert env(workers[0])["MASTER_ADDR"] == master["metadata"]["name"]
+    assert (env(master)["MASTER_PORT"], env(master)["PET_NNODES"], env(master)["PET_NPROC_PER_NODE"]) == (
+        "29500",
+        "4",
+        "8",
+    )
+    (waiting,) = workers[0]["spec"]["initContainers"]
+    assert f"nslookup {master['metadata']['name']}" in waiting["command"][2]
+    assert "initContainers" not in master["spec"]
+    mixed = {"master": {"accelerators": {"a800": 8}}, "worker": {"replicas": 2, "accelerators": {"a800": 4}}}
+    assert env(made(roles=mixed)[0])["WORLD_SIZE"] == "3", "`auto` counts as one"
+
+
+def test_roles_speak_for_the_job() -> None:
+    def speaking(**parts: Any) -> list[str]:
+        return [
+            pod["metadata"]["name"][-8:] for pod in made(**parts) if f"{PREFIX}/job-role" in pod["metadata"]["labels"]
+        ]
+
+    assert speaking(roles=POOL) == ["master-0"]
+    assert speaking(roles={"worker": {"replicas": 2}}) == ["worker-0"]
+    assert speaking(**TENSORFLOW) == ["-chief-0"]
+    assert speaking(**MPI) == ["launcher"]
+
+
+def test_an_elastic_world() -> None:
+    found = env(made(**ELASTIC)[1])
+    assert found["PET_RDZV_ENDPOINT"].endswith("-worker-0:29500")
+    assert (found["PET_NNODES"], found["PET_MAX_RESTARTS"], found["PET_RDZV_BACKEND"]) == ("2:8", "3", "c10d")
+    assert "RANK" not in found
+
+
+def test_tf_config_of_the_operator() -> None:
+    found = {pod["metadata"]["name"].partition("-worker")[2]: env(pod) for pod in made(**TENSORFLOW)}
+    config = json.loads(found["-1"]["TF_CONFIG"])
+    assert config["task"] == {"type": "worker", "index": 1}
+    assert list(config["cluster"]) == ["chief", "evaluator", "ps", "worker"], (
+        "the evaluator too, which is why ours takes its place"
+    )
+    assert config["cluster"]["ps"][1].endswith("-ps-1.ai-namespace.svc:2222")
+    assert "TF_CONFIG" not in env(made(**{**TENSORFLOW, "roles": {"worker": {}}})[0])
+
+
+def test_restart_policies_of_pods() -> None:
+    roles = {"master": {"restart": "on-failure"}, "worker": {"pod_overrides": {"spec": {"restartPolicy": "ExitCode"}}}}
+    assert [pod["spec"]["restartPolicy"] for pod in made(roles=roles)] == ["OnFailure", "Never"]
+
+
+def test_the_port_that_is_taken_for_granted() -> None:
+    master, worker, *_ = made(roles=POOL)
+    assert master["spec"]["containers"][0]["ports"][0]["containerPort"] == 29500
+    assert worker["spec"]["containers"][0]["ports"] == [{"name": "pytorchjob-port", "containerPort": 23456}]
+
+
+def test_an_mpi_job() -> None:
+    plan = on_it(**MPI)
+    (launcher, worker, _), config_maps = BACKENDS["kubeflow"].pods(plan, job_manifests(plan))
+    (files,) = config_maps.values()
+    assert config_maps.keys() == {f"{plan.job}-config"}
+    assert files["hostfile"] == f"{plan.job}-worker-0 slots=8\n{plan.job}-worker-1 slots=8\n"
+    assert files["kubexec.sh"].endswith('kubectl exec ${POD_NAME} --container mpi -- /bin/sh -c "$*"')
+    assert files["discover_hosts.sh"].splitlines()[1:] == [f"echo {plan.job}-worker-{index}:8" for index in (0, 1)]
+    assert env(launcher)["OMPI_MCA_plm_rsh_agent"] == "/etc/mpi/kubexec.sh"
+    assert env(launcher)["I_MPI_HYDRA_BOOTSTRAP"] == "rsh"
+    assert "NVIDIA_VISIBLE_DEVICES" in env(launcher)
+    assert [init["name"] for init in launcher["spec"]["initContainers"]] == ["kubectl-delivery"]
+    assert launcher["spec"]["serviceAccountName"] == f"{plan.job}-launcher"
+    assert f"{PREFIX}/replica-index" not in launcher["metadata"]["labels"]
+    for pod, count in ((launcher, 3), (worker, 1)):
+        volume = next(each for each in pod["spec"]["volumes"] if each["name"] == "mpi-job-config")
+        assert len(volume["configMap"]["items"]) == count
+    assert "OMPI_MCA_plm_rsh_agent" not in env(worker)
+
+
+def test_the_users_bootstrap_of_intel_mpi_stays() -> None:
+    launcher = made(**MPI, env={"I_MPI_HYDRA_BOOTSTRAP": "ssh"})[0]
+    assert env(launcher)["I_MPI_HYDRA_BOOTSTRAP"] == "ssh"
+    assert [entry["name"] for entry in launcher["spec"]["containers"][0]["env"]].count("I_MPI_HYDRA_BOOTSTRAP") == 1
+
+
+def test_a_launcher_that_computes_is_in_the_hostfile() -> None:
+    plan = on_it(**NODE)
+    (launcher, *_), config_maps = BACKENDS["kubeflow"].pods(plan, job_manifests(plan))
+    (files,) = config_maps.values()
+    assert files["hostfile"].splitlines()[0] == f"{plan.job}-launcher slots=8"
+    assert files["discover_hosts.sh"].splitlines()[:4] == [
+        "#!/bin/sh", f"echo {plan.job}-launcher:8", "", f"echo {plan.job}-worker-0:8",
+    ]  # fmt: skip
+    assert "NVIDIA_VISIBLE_DEVICES" not in env(launcher)
+    alone = on_it(launcher=NODE["launcher"], roles={"first": {"accelerators": {"a800": 8}}})
+    (only,) = BACKENDS["kubeflow"].pods(alone, job_manifests(alone))[1].values()
+    assert only["hostfile"] == f"{alone.job}-launcher slots=8\n"

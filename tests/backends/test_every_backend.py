@@ -1,0 +1,162 @@
+"""What holds for every backend of the table, and for one of somebody else's."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, get_type_hints
+
+import pytest
+
+from tests.backends.test_generated_experiments import Way, patch_at, ways
+from tests.support.samples import environment, experiment, plan
+from trainform.backends.backend import Backend
+from trainform.backends.refusals import able
+from trainform.backends.table import BACKENDS
+from trainform.manifests.manifest import Manifest
+from trainform.manifests.merge_patch import merge_patch
+from trainform.render import job_manifests, render_job
+from trainform.revision import revision
+
+COUNTS = {"minAvailable", "minMember", "completions", "parallelism"}
+PARTS: dict[str, Any] = {
+    "roles": {"master": {"replicas": 1}, "worker": {"replicas": 3}},
+    "storage": {"checkpoints": {"size": "2Ti", "mount": "/mnt/output"}},
+    "queue": {"weight": 2},
+    "ttl": "12h",
+    "priority_class": "urgent",
+}
+
+
+def test_class_attributes(backend: str) -> None:
+    """Every attribute of the contract has a value of the right kind, in a class of its own."""
+    made = BACKENDS[backend]
+    for name in get_type_hints(Backend):
+        assert getattr(made, name) is not None, name
+    for texts in (made.PLURALS, made.ADMISSIONS, made.IN_PLACE):
+        assert isinstance(texts, tuple)
+        assert all(isinstance(text, str) for text in texts)
+    assert made.PROJECT and made.DOMAIN and made.CONTROLLER_IMAGE and made.PLURALS and made.ADMISSIONS
+    assert made.MAKES and made.ENDS and made.ADDS
+    group, slash, version = made.API_VERSION.partition("/")
+    assert slash and version.startswith("v")
+    assert group == made.DOMAIN or group.endswith(f".{made.DOMAIN}")
+
+
+def test_another_backend_can_do_what_one_lacks(backend: str) -> None:
+    """A fix names those, and never this one."""
+    made = BACKENDS[backend]
+    needs = {field for field, support in made.FIELDS.items() if support.elsewhere} | made.LACKS
+    for need in needs:
+        assert able(need)
+        assert backend not in able(need)
+
+
+def test_a_plan_has_the_backends_naming(backend: str) -> None:
+    """Naming and groups are of the experiment alone, so the plan is the same in every draft of it."""
+    made, asked = BACKENDS[backend], experiment(backend=backend, **PARTS)
+    assert made.groups(asked).keys() == asked.roles.keys()
+    planned = plan(backend=backend, **PARTS)
+    assert planned.naming == made.naming(asked)
+    assert [role.group for role in planned.roles] == [*made.groups(asked).values()]
+    assert len({pod.name for pod in planned.pods()}) == planned.totals.pods
+
+
+def test_the_objects(backend: str) -> None:
+    """What the other parts read of them."""
+    made, planned = BACKENDS[backend], plan(backend=backend, **PARTS)
+    manifests = job_manifests(planned)
+    (job,) = [manifest for manifest in manifests if manifest.is_job]
+    assert (job.body["apiVersion"], job.body["metadata"]["name"]) == (made.API_VERSION, planned.job)
+    assert made.DECIDED.keys() <= made.schemas(planned).keys()
+    assert made.conventions(planned).index_label == made.INDEX_LABEL
+    assert all(name.partition(".")[2] for name in made.crds(planned))
+    prerequisites = [manifest.key for manifest in made.prerequisites(planned)]
+    assert ("pod-group" in prerequisites) == made.MAKES_GANGS
+
+
+def test_two_builds_are_the_same(backend: str) -> None:
+    one, other = (render_job(experiment(backend=backend, **copy.deepcopy(PARTS)), environment()) for _ in range(2))
+    assert one.problems == ()
+    assert one.manifests == other.manifests
+
+
+def in_place(way: Way, paths: tuple[str, ...]) -> bool:
+    """Whether a path of the backend leads to this place in the job object."""
+    return any(
+        len(words) == len(way) and all(word in ("*", name) for word, name in zip(words, way, strict=True))
+        for words in (path.split(".") for path in paths)
+    )
+
+
+def test_a_change_of_the_job_object_is_a_new_revision_but_in_place(backend: str) -> None:
+    made, planned = BACKENDS[backend], plan(backend=backend, **PARTS)
+    manifests = job_manifests(planned)
+    (job,) = [manifest for manifest in manifests if manifest.is_job]
+    before = revision(manifests, planned, made.IN_PLACE)
+    leaves = [way for way in ways(job.body["spec"], ("spec",)) if not any(ways(_at(job.body, way)))]
+    assert len(leaves) >= 1
+    added = [tuple(path.split(".")) for path in made.IN_PLACE if "*" not in path]
+    for way in [*leaves, *added, ("spec", "unheardOf")]:
+        body = merge_patch(job.body, patch_at(way, "other"))
+        changed = [Manifest("job", body, revision=planned.revision) if each.is_job else each for each in manifests]
+        assert (revision(changed, planned, made.IN_PLACE) == before) == in_place(way, made.IN_PLACE), way
+
+
+def _at(body: Any, way: Way) -> Any:
+    for word in way:
+        body = body[word] if isinstance(body, dict) else next(item for item in body if item["name"] == word)
+    return body
+
+
+def revision_of(backend: str, **parts: Any) -> str:
+    return plan(backend=backend, **{**copy.deepcopy(PARTS), **parts}).revision
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"image": "registry.example.com/ai/pytorch-training:3.0"},
+        {"launcher": {"command": ["python", "/app/other.py"]}},
+        {"env": {"NCCL_DEBUG": "WARN"}},
+        {"roles": {"master": {"replicas": 1}, "worker": {"replicas": 4}}},
+        {"roles": {"master": {"replicas": 1}, "worker": {"replicas": 3, "cpu": 2}}},
+        {"shared_memory": "17Gi"},
+        {"service_account": "trainer"},
+        {"prepare": [{"name": "data", "command": ["fetch"]}]},
+        {"manifest_overrides": {"job": {"spec": {"unheardOf": "1h"}}}},
+        {"manifest_overrides": {"launch-script": {"data": {"launch.sh": "exec python"}}}},
+    ],
+    ids=str,
+)
+def test_a_new_revision(backend: str, parts: dict[str, Any]) -> None:
+    assert revision_of(backend, **parts) != revision_of(backend)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"labels": {"team": "vision"}},
+        {"annotations": {"example.com/team": "vision"}},
+        {"storage": {"checkpoints": {"size": "4Ti", "mount": "/mnt/output"}}},
+        {"queue": {"weight": 7}},
+        {"manifest_overrides": {"job": {"metadata": {"annotations": {"example.com/team": "vision"}}}}},
+        {"manifest_overrides": {"service": {"spec": {"ipFamilyPolicy": "PreferDualStack"}}}},
+    ],
+    ids=str,
+)
+def test_the_same_revision(backend: str, parts: dict[str, Any]) -> None:
+    if "service" in parts.get("manifest_overrides", {}) and not plan(backend=backend, **PARTS).naming.own_service:
+        parts = {}  # the operator makes the Services
+    assert revision_of(backend, **parts) == revision_of(backend)
+
+
+def test_the_plans_numbers_cannot_be_patched(backend: str) -> None:
+    """Whatever the objects look like: a pod more is refused, at the place where the patch has it."""
+    made, planned = BACKENDS[backend], plan(backend=backend, **PARTS)
+    for manifest in job_manifests(planned):
+        schema = made.schemas(planned).get(manifest.key)
+        for way in ways(manifest.body) if schema is not None else ():
+            if way[-1] in COUNTS:
+                body = merge_patch(manifest.body, patch_at(way, 7))
+                found = [where for where, _ in made.override_conflicts(manifest.key, manifest.body, body)]
+                assert found == [".".join(way)]

@@ -1,0 +1,182 @@
+"""A backend that trainform does not have is added by its class and a row of the table; everything else follows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import Golden
+from tests.support.app_wrapper import NAME, OWNER_LABEL, registered
+from tests.support.samples import JOB, WITH_EXTRAS, environment, job, plan, reasons
+from tools.docs.backends import comparison_page
+from tools.docs.launch_contract import contract_page
+from trainform import defaults
+from trainform.backends.table import BACKENDS
+from trainform.check import check_experiment
+from trainform.cli.main import main
+from trainform.cluster.operators import operators, project_of
+from trainform.doctor.cluster import experiment_objects
+from trainform.errors import Problem
+from trainform.manifests.documents import to_yaml
+from trainform.render import job_manifests, render_job
+from trainform.scaffold.environment import skeleton
+from trainform.spec import Experiment
+from trainform.spec.load import parse
+
+HERE = Path(__file__).parent
+EXTRAS: dict[str, Any] = {"roles": WITH_EXTRAS}
+
+
+@pytest.fixture
+def own() -> Iterator[str]:
+    with registered() as name:
+        yield name
+
+
+def refused(**parts: Any) -> list[Problem]:
+    return list(parse(Experiment, {**JOB, **parts}).problems)
+
+
+def test_its_name_is_known_as_long_as_it_is_registered() -> None:
+    (before,) = refused(backend=NAME)
+    assert (before.path, before.value) == ("backend", NAME)
+    assert before.reason == "the value must be 'volcano', 'jobset', 'trainer', 'kubeflow' or 'kubedl'"
+    with registered():
+        assert refused(backend=NAME) == []
+        (wrong,) = refused(backend="appwraper")
+        assert wrong.reason.endswith(", 'kubedl' or 'appwrapper'")
+        assert wrong.fix == "did you mean appwrapper?"
+    assert NAME not in BACKENDS
+    assert [problem.path for problem in refused(backend=NAME)] == ["backend"]
+
+
+def test_the_environments_operator(own: str) -> None:
+    assert plan(cluster=environment(backend=own)).backend == own
+
+
+def test_a_teaching_experiment(own: str, golden: Golden) -> None:
+    """Its own objects, as `trainform render` prints them."""
+    read = check_experiment("sdxl-lora", "dev").checked()
+    made = render_job(read.experiment.model_copy(update={"backend": own}), read.environment)
+    assert made.problems == ()
+    golden(
+        HERE / "appwrapper" / "sdxl-lora.yaml",
+        to_yaml([made_here for made_here in made.manifests if made_here.key in ("pod-group", "job")]),
+    )
+
+
+def test_the_pods_of_its_controller(own: str) -> None:
+    made = plan(backend=own, network={"host": True, "ports": "per-replica"}, **EXTRAS)
+    found, config_maps = BACKENDS[own].pods(made, job_manifests(made))
+    assert config_maps == {}
+    assert [pod["metadata"]["name"] for pod in found] == [pod.name for pod in made.pods()]
+    names = [pod["metadata"]["name"].removeprefix(f"{made.job}-") for pod in found]
+    assert names[:3] == ["master-0-0", "worker-0-0", "worker-1-0"]
+    assert names[-1] == "evaluation-watcher-3"
+    for pod, planned in zip(found, made.pods(), strict=True):
+        assert planned.address == f"{pod['spec']['hostname']}.{pod['spec']['subdomain']}"
+        assert pod["metadata"]["labels"][OWNER_LABEL] == made.job
+
+
+def test_nothing_ends_its_jobs_and_the_plan_says_so(own: str) -> None:
+    made = plan(backend=own, **EXTRAS)
+    assert made.ends_with == ()
+    assert any(note.startswith("nothing ends this job when the role master completes") for note in made.notes)
+
+
+def test_suspending_a_job_keeps_the_revision(own: str) -> None:
+    before, suspended = (
+        plan(backend=own, manifest_overrides={"job": {"spec": spec}} if spec else {})
+        for spec in ({}, {"suspend": True})
+    )
+    assert suspended.revision == before.revision
+    assert job(suspended)["spec"]["suspend"] is True
+
+
+def test_replicas_of_extras_are_a_new_revision(own: str) -> None:
+    """The components of an AppWrapper never change; on Volcano the number of these pods does."""
+    more = {**WITH_EXTRAS, "evaluation-watcher": {**WITH_EXTRAS["evaluation-watcher"], "replicas": 5}}
+    assert plan(backend=own, roles=more).revision != plan(backend=own, **EXTRAS).revision
+    assert plan(roles=more).revision == plan(**EXTRAS).revision
+
+
+@pytest.mark.parametrize(
+    ("parts", "path", "reason"),
+    [
+        ({"policies": []}, "policies", "lifecycle policies are Volcano's, and AppWrapper has none"),
+        ({"runtime": {"name": "torch"}}, "runtime", "only Kubeflow Trainer has runtimes"),
+        (
+            {"restart": "all-when-evicted"},
+            "roles.worker.restart",
+            "the value restarts the whole job, whichever pod has failed, and an AppWrapper cannot do that",
+        ),
+        (
+            {"roles": {f"part-{number}": {} for number in range(9)}},
+            "roles",
+            "make 9 sets of pods, and an AppWrapper has at most 8",
+        ),
+        (
+            {"roles": {"worker": {"labels": {OWNER_LABEL: "mine"}}}},
+            f"roles.worker.labels.{OWNER_LABEL}",
+            "the key is set by AppWrapper itself",
+        ),
+        (
+            {"manifest_overrides": {"job": {"spec": {"components": None}}}},
+            "manifest_overrides.job.spec.components",
+            "the patched field is missing",
+        ),
+    ],
+)
+def test_problems_of_the_backend(own: str, parts: dict[str, Any], path: str, reason: str) -> None:
+    assert reasons(backend=own, **parts)[path] == reason
+
+
+def test_fixes_name_the_backends_that_can(own: str) -> None:
+    """It is offered where another one cannot, and is never offered for what it lacks itself."""
+
+    def fix(path: str, **parts: Any) -> str:
+        made = Experiment.model_validate({**JOB, **parts})
+        return next(problem.fix for problem in render_job(made, environment()).problems if problem.path == path)
+
+    extra = fix("roles.evaluation-watcher.ranked", backend="kubeflow", **EXTRAS)
+    assert extra == "remove the role, or use the backend volcano, jobset, trainer or appwrapper"
+    anew = fix("roles.worker.restart", backend=own, restart="all-when-evicted")
+    assert anew == "write on-failure, or use the backend volcano, jobset or trainer"
+    runtime = fix("runtime", backend=own, runtime={"name": "torch"})
+    assert runtime == "remove it, or use the backend trainer"
+
+
+def test_checks_of_clusters_know_the_backend(own: str) -> None:
+    assert [operator.name for operator in operators()][-2:] == [own, defaults.KUEUE]
+    assert project_of("appwrappers.workload.codeflare.dev") == "AppWrapper"
+    wanted = {str(objects) for objects in experiment_objects({own}, defaults.VOLCANO, "ai")}
+    assert {"appwrappers.workload.codeflare.dev", "podgroups.scheduling.volcano.sh"} <= wanted
+    wanted = {str(objects) for objects in experiment_objects({own}, defaults.KUEUE, "ai")}
+    assert "podgroups.scheduling.volcano.sh" not in wanted
+
+
+def test_pages_and_new_files_name_it(own: str) -> None:
+    assert f"- **{own}**: AppWrapper (`workload.codeflare.dev/v1beta2`)" in comparison_page()
+    assert f"{own}\n\nIndex of a replica: label `batch.kubernetes.io/job-completion-index`" in contract_page()
+    assert f"# backend: volcano   # or jobset, trainer, kubeflow, kubedl, {own}\n" in skeleton("prod")
+
+
+def test_the_command_line(own: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "wrapped.yaml"
+    file.write_text(json.dumps({**JOB, "backend": own}))
+
+    def output(*words: str) -> str:
+        with pytest.raises(SystemExit) as ended:
+            main([*words, str(file), "-e", "dev"])
+        assert ended.value.code == 0
+        return capsys.readouterr().out
+
+    output("check")
+    assert "kind: AppWrapper" in output("render")
+    shown = json.loads(output("plan", "--json"))
+    assert shown["backend"] == own
+    assert [pod["name"] for pod in shown["pods"]] == [f"{shown['job']}-worker-{index}" for index in range(2)]

@@ -1,0 +1,153 @@
+"""What the plan has decided: no merge patch changes it, and no label or annotation of the user's is lost without a word."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.rendering import job_problems
+from tests.support.samples import environment, experiment, reasons
+from trainform.backends.planned import changes, overwritten
+from trainform.render import draft_plan
+from trainform.spec.environment import Environment
+
+VOLCANO, KUEUE = environment(), environment(admission="kueue", queues={})
+VOLCANOS_QUEUE, KUEUES_QUEUE = "scheduling.volcano.sh/queue-name", "kueue.x-k8s.io/queue-name"
+GANG = "scheduling.k8s.io/group-name"
+POOL = {"master": {"replicas": 1}, "worker": {"replicas": 3}}
+
+
+def test_changes() -> None:
+    rendered = {"spec": {"queue": "team", "tasks": [{"name": "ps", "replicas": 2}, {"name": "worker", "replicas": 7}]}}
+    patched = {"spec": {"queue": "night", "tasks": [{"name": "worker", "replicas": 7}, {"name": "log", "replicas": 1}]}}
+    assert [*changes(["spec.queue", "spec.tasks.*.replicas", "spec.suspend"], rendered, patched)] == [
+        ("spec.queue", "the patch makes the value night, and the plan needs team"),
+        ("spec.tasks.ps", "the patch removes a part that the plan needs"),
+        ("spec.tasks.log", "the patch adds a part that the plan does not have"),
+    ]
+    bare: dict[str, Any] = {"spec": {"tasks": [{"name": "ps"}]}}
+    assert [*changes(["spec.queue", "spec.tasks.*.replicas"], rendered, bare)] == [
+        ("spec.queue", "the patch makes the value empty, and the plan needs team"),
+        ("spec.tasks.ps.replicas", "the patch makes the value empty, and the plan needs 2"),
+        ("spec.tasks.worker", "the patch removes a part that the plan needs"),
+    ]
+    assert [*changes(["spec.queue"], bare, rendered)] == [
+        ("spec.queue", "the patch makes the value team, and the plan needs none")
+    ]
+    assert [*changes(["spec.queue", "spec.tasks.*.replicas"], rendered, rendered)] == []
+
+
+@pytest.mark.parametrize(
+    ("backend", "cluster", "key", "patch", "path"),
+    [
+        ("jobset", VOLCANO, "pod-group", {"spec": {"queue": "night"}}, "spec.queue"),
+        ("jobset", VOLCANO, "pod-group", {"spec": {"minMember": 1}}, "spec.minMember"),
+        ("jobset", VOLCANO, "job", {"metadata": {"labels": {KUEUES_QUEUE: "night"}}}, f"metadata.labels.{KUEUES_QUEUE}"),
+        ("jobset", KUEUE, "job", {"metadata": {"labels": {KUEUES_QUEUE: "night"}}}, f"metadata.labels.{KUEUES_QUEUE}"),
+        ("jobset", KUEUE, "job", {"metadata": {"labels": {KUEUES_QUEUE: None}}}, f"metadata.labels.{KUEUES_QUEUE}"),
+        ("jobset", VOLCANO, "job", {"spec": {"network": {"subdomain": "other"}}}, "spec.network.subdomain"),
+        ("jobset", VOLCANO, "job", {"spec": {"replicatedJobs": {"worker": {"replicas": 2}}}}, "spec.replicatedJobs.worker.replicas"),
+        ("jobset", VOLCANO, "job", {"spec": {"replicatedJobs": {"worker": {"template": {"spec": {"completions": 9}}}}}}, "spec.replicatedJobs.worker.template.spec.completions"),
+        ("trainer", KUEUE, "job", {"metadata": {"labels": {KUEUES_QUEUE: "night"}}}, f"metadata.labels.{KUEUES_QUEUE}"),
+        ("trainer", VOLCANO, "runtime", {"spec": {"template": {"metadata": {"annotations": {VOLCANOS_QUEUE: "night"}}}}},
+         f"spec.template.metadata.annotations.{VOLCANOS_QUEUE}"),
+        ("trainer", VOLCANO, "runtime", {"spec": {"template": {"spec": {"network": {"subdomain": "other"}}}}}, "spec.template.spec.network.subdomain"),
+        ("kubeflow", VOLCANO, "job", {"metadata": {"annotations": {VOLCANOS_QUEUE: "night"}}}, f"metadata.annotations.{VOLCANOS_QUEUE}"),
+        ("kubeflow", VOLCANO, "job", {"spec": {"runPolicy": {"schedulingPolicy": {"queue": "night"}}}}, "spec.runPolicy.schedulingPolicy.queue"),
+        ("kubeflow", VOLCANO, "job", {"spec": {"pytorchReplicaSpecs": {"Worker": {"replicas": 9}}}}, "spec.pytorchReplicaSpecs.Worker.replicas"),
+        ("kubedl", VOLCANO, "job", {"metadata": {"annotations": {"kubedl.io/network-mode": "host"}}}, "metadata.annotations.kubedl.io/network-mode"),
+        ("kubedl", VOLCANO, "job", {"spec": {"schedulingPolicy": {"minAvailable": 1}}}, "spec.schedulingPolicy.minAvailable"),
+        ("volcano", VOLCANO, "job", {"spec": {"tasks": {"worker": {"minAvailable": 1}}}}, "spec.tasks.worker.minAvailable"),
+    ],
+)  # fmt: skip
+def test_patches(backend: str, cluster: Environment, key: str, patch: dict[str, Any], path: str) -> None:
+    user_set: dict[str, Any] = {"backend": backend, "queue": "default", "roles": POOL}
+    assert reasons(cluster, **user_set) == {}
+    found = reasons(cluster, **user_set, manifest_overrides={key: patch})
+    assert found.keys() == {f"manifest_overrides.{key}.{path}"}
+    assert "the plan needs" in found[f"manifest_overrides.{key}.{path}"]
+
+
+@pytest.mark.parametrize(
+    ("backend", "pods"),
+    [
+        ("volcano", ("job", "tasks", "worker")),
+        ("jobset", ("job", "replicatedJobs", "worker", "template", "spec")),
+        ("trainer", ("runtime", "template", "spec", "replicatedJobs", "worker", "template", "spec")),
+        ("kubeflow", ("job", "pytorchReplicaSpecs", "Worker")),
+        ("kubedl", ("job", "pytorchReplicaSpecs", "Worker")),
+    ],
+)
+@pytest.mark.parametrize("label", ["app.kubernetes.io/component", "app.kubernetes.io/name", "trainform.dev/revision"])
+def test_labels_by_which_pods_are_found(backend: str, pods: tuple[str, ...], label: str) -> None:
+    key, *words = pods
+    patch: dict[str, Any] = {"template": {"metadata": {"labels": {label: "mine"}}}}
+    for word in reversed(words):
+        patch = {word: patch}
+    found = reasons(backend=backend, roles=POOL, manifest_overrides={key: {"spec": patch}})
+    (path,) = found
+    assert path == f"manifest_overrides.{key}.spec.{'.'.join(words)}.template.metadata.labels.{label}"
+    assert found[path].startswith("the patch makes the value mine, and the plan needs ")
+
+
+def test_the_queue_of_a_job_on_a_named_runtime() -> None:
+    user_set: dict[str, Any] = {
+        "backend": "trainer",
+        "runtime": {"name": "torch-distributed", "kind": "ClusterTrainingRuntime"},
+    }
+    gone = {"job": {"spec": {"runtimePatches": None}}}
+    found = reasons(**user_set, roles={"node": {"replicas": 2}}, manifest_overrides=gone)
+    assert found == {"manifest_overrides.job.spec.runtimePatches.0": "the patch removes a part that the plan needs"}
+
+
+@pytest.mark.parametrize(
+    ("backend", "key", "by"),
+    [
+        ("volcano", "volcano.sh/task-index", "Volcano"),
+        ("volcano", GANG, "Volcano"),
+        ("jobset", "job-name", "JobSet"),
+        ("jobset", "batch.kubernetes.io/job-completion-index", "JobSet"),
+        ("jobset", "jobset.sigs.k8s.io/jobset-name", "JobSet"),
+        ("jobset", GANG, "trainform"),
+        ("trainer", "controller-uid", "JobSet"),
+        ("trainer", GANG, "trainform"),
+        ("kubeflow", "training.kubeflow.org/replica-index", "training-operator"),
+        ("kubedl", "replica-type", "KubeDL"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("field", ["labels", "annotations"])
+def test_keys_that_an_operator_sets_itself_are_refused(backend: str, key: str, by: str, field: str) -> None:
+    written: list[tuple[str, dict[str, Any]]] = [
+        (field, {field: {key: "mine"}}),
+        (f"pod_overrides.metadata.{field}", {"pod_overrides": {"metadata": {field: {key: "mine"}}}}),
+    ]
+    for path, user_set in written:
+        found = reasons(backend=backend, roles={**POOL, "worker": {"replicas": 3, **user_set}})
+        assert found == {f"roles.worker.{path}.{key}": f"the key is set by {by} itself"}
+
+
+def test_keys_are_whole_names_and_prefixes_end_with_a_slash() -> None:
+    labels = {"job-name-of-mine": "a", "alpha.jobset.sigs.k8s.io/exclusive-topology": "rack", "job": "b"}
+    plan = draft_plan(experiment(roles={"worker": {"replicas": 2, "labels": labels}}), VOLCANO)
+    assert [*overwritten(plan, "JobSet", ["job-name", "jobset.sigs.k8s.io/"])] == []
+    assert [problem.path for problem in overwritten(plan, "JobSet", ["job"])] == ["roles.worker.labels.job"]
+
+
+@pytest.mark.parametrize(
+    ("backend", "cluster", "user_set", "fix"),
+    [
+        ("kubeflow", VOLCANO, {"annotations": {VOLCANOS_QUEUE: "night"}}, "remove it, and set `queue`"),
+        ("kubedl", VOLCANO, {"annotations": {"kubedl.io/network-mode": "host"}}, "remove it, and set `network: {host: true}`"),
+        ("jobset", KUEUE, {"labels": {KUEUES_QUEUE: "night"}}, "remove it, and set `queue`"),
+        ("trainer", KUEUE, {"labels": {KUEUES_QUEUE: "night"}}, "remove it, and set `queue`"),
+        ("jobset", VOLCANO, {"labels": {KUEUES_QUEUE: "night"}}, "remove it, or use an environment with Kueue's admission"),
+    ],
+)  # fmt: skip
+def test_a_label_cannot_repeat_what_a_field_sets(
+    backend: str, cluster: Environment, user_set: dict[str, Any], fix: str
+) -> None:
+    (problem,) = job_problems(experiment(backend=backend, queue="default", roles=POOL, **user_set), cluster)
+    ((field, keys),) = user_set.items()
+    ((key, value),) = keys.items()
+    assert (problem.path, problem.value, problem.fix) == (f"{field}.{key}", value, fix)

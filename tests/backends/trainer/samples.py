@@ -1,0 +1,81 @@
+"""Runtimes of Trainer's as a platform team has them, and jobs on them; a test says only what differs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.support.rendering import job_problems, plan_job
+from tests.support.samples import environment, experiment
+from trainform.manifests.merge_patch import merge_patch
+from trainform.plan import Plan
+from trainform.spec import Experiment
+
+ANCESTOR = "trainer.kubeflow.org/trainjob-ancestor-step"
+IMAGE = "registry.example.com/ai/mpi:4"
+
+
+def replicated(name: str, labelled: bool, image: str = IMAGE) -> dict[str, Any]:
+    metadata = {"metadata": {"labels": {ANCESTOR: "trainer"}}} if labelled else {}
+    spec = {"schedulerName": "volcano", "containers": [{"name": "node", "image": image}]}
+    return {"name": name, "replicas": 1, "template": {**metadata, "spec": {"template": {"spec": spec}}}}
+
+
+def runtime(policy: dict[str, Any], *jobs: dict[str, Any]) -> dict[str, Any]:
+    success = {"operator": "All", "targetReplicatedJobs": ["launcher"]}
+    return {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "ClusterTrainingRuntime",
+        "metadata": {"name": "shared"},
+        "spec": {
+            "mlPolicy": {"numNodes": 1, **policy},
+            "podGroupPolicy": {"volcano": {}},
+            "template": {
+                "spec": {"replicatedJobs": [*jobs], **({"successPolicy": success} if "mpi" in policy else {})}
+            },
+        },
+    }
+
+
+TORCH = runtime({"torch": {}}, replicated("node", True))
+MPI = runtime({"mpi": {"runLauncherAsNode": True}}, replicated("node", False), replicated("launcher", True))
+MPI_APART = runtime({"mpi": {}}, replicated("node", False), replicated("launcher", True))
+
+MPI_ROLES = {"launcher": {}, "worker": {"replicas": 3}}
+ON_MPI: dict[str, Any] = {
+    "launcher": {"mpi": {"command": ["./train"], "role": "launcher"}},
+    "roles": MPI_ROLES,
+    "image": IMAGE,
+}
+
+
+def with_jobs(content: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
+    """The runtime with its replicated jobs changed, by name."""
+    found: dict[str, Any] = merge_patch(content, {"spec": {"template": {"spec": {"replicatedJobs": patch}}}})
+    return found
+
+
+def with_pods(content: dict[str, Any], patch: dict[str, Any], name: str = "node") -> dict[str, Any]:
+    """The runtime with the pods of a replicated job changed."""
+    return with_jobs(content, {name: {"template": {"spec": {"template": {"spec": patch}}}}})
+
+
+def with_spec(content: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
+    """The runtime with its spec changed."""
+    found: dict[str, Any] = merge_patch(content, {"spec": patch})
+    return found
+
+
+def on(content: dict[str, Any] | None, **parts: Any) -> Experiment:
+    """An experiment on a runtime that is named; None: only the cluster has it."""
+    made = experiment(backend="trainer", **{"runtime": {"name": "shared"}, **parts})
+    assert made.runtime is not None
+    return made if content is None else made.model_copy(update={"runtime": made.runtime.with_content(content)})
+
+
+def plan_on(content: dict[str, Any] | None, **parts: Any) -> Plan:
+    return plan_job(on(content, **parts), environment())
+
+
+def told_on(content: dict[str, Any] | None, **parts: Any) -> list[str]:
+    """Every problem in full."""
+    return [str(problem) for problem in job_problems(on(content, **parts), environment())]

@@ -1,0 +1,116 @@
+"""The Job and the Queue as Volcano takes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.samples import WITH_EXTRAS, environment, job, plan, reasons
+from trainform.render import job_manifests
+
+FAILED = {"event": "PodFailed", "action": "AbortJob"}
+
+
+def test_defaults_of_the_webhook_are_rendered() -> None:
+    """An object that leaves one out could never be updated again: the webhook compares literally."""
+    spec = job(plan(network={"host": True}, roles=WITH_EXTRAS))["spec"]
+    assert (spec["schedulerName"], spec["queue"], spec["minAvailable"], spec["maxRetry"]) == (
+        "volcano",
+        "default",
+        8,
+        3,
+    )
+    for task in spec["tasks"]:
+        assert (task["minAvailable"], task["maxRetry"]) == (task["replicas"], 3)
+        assert task["template"]["spec"]["dnsPolicy"] == "ClusterFirstWithHostNet"
+
+
+def test_the_smallest_job() -> None:
+    body = job(plan())
+    assert body["metadata"]["labels"]["trainform.dev/revision"] in body["metadata"]["name"]
+    assert body["spec"].keys() == {"schedulerName", "queue", "minAvailable", "maxRetry", "plugins", "tasks"}
+    assert body["spec"]["plugins"].keys() == {"svc"}
+
+
+def test_everything_at_once() -> None:
+    made = plan(
+        priority_class="urgent", ttl="0s", max_retry=1, network={"topology": {"highest_tier": 2, "mode": "soft"}}, labels={"team": "vision"},
+        annotations={"aijob.cce.baidubce.com/bccl.tracehang.enabled": "true"},
+    )  # fmt: skip
+    body = job(made)
+    assert body["spec"]["priorityClassName"] == "urgent"
+    assert (body["spec"]["ttlSecondsAfterFinished"], body["spec"]["maxRetry"]) == (0, 1)
+    assert body["spec"]["networkTopology"] == {"mode": "soft", "highestTierAllowed": 2}
+    assert body["metadata"]["labels"]["team"] == "vision"
+    assert body["metadata"]["annotations"]["aijob.cce.baidubce.com/bccl.tracehang.enabled"] == "true"
+    named = plan(network={"topology": {"highest_tier_name": "rack"}})
+    assert job(named)["spec"]["networkTopology"] == {"mode": "hard", "highestTierName": "rack"}
+
+
+def queue(**request: Any) -> dict[str, Any]:
+    (found,) = [manifest.body for manifest in job_manifests(plan(queue=request)) if manifest.key.startswith("queue-")]
+    return found
+
+
+def test_own_queues() -> None:
+    body = queue(weight=2, capability={"a800": 16, "cpu": 128}, deserved={"a800": 8}, guarantee={"a800": 4})
+    assert body["metadata"]["name"] == "sdxl-lora"
+    assert body["metadata"]["annotations"]["pulumi.com/waitFor"] == "jsonpath={.status.state}=Open"
+    assert body["spec"] == {
+        "weight": 2, "reclaimable": True, "parent": "root",
+        "capability": {"baidu.com/a800_80g_cgpu": "16", "cpu": "128"},
+        "deserved": {"baidu.com/a800_80g_cgpu": "8"},
+        "guarantee": {"resource": {"baidu.com/a800_80g_cgpu": "4"}},
+    }  # fmt: skip
+    assert queue(name="vision.own", reclaimable=False, priority=0)["spec"] == {
+        "weight": 1,
+        "reclaimable": False,
+        "parent": "root",
+    }
+    assert queue(priority=7)["spec"]["priority"] == 7
+
+
+@pytest.mark.parametrize(
+    ("policies", "found"),
+    [
+        ([], {}),
+        ([FAILED, {"event": "PodEvicted", "action": "RestartJob"}], {}),
+        ([{"event": "*", "action": "RestartJob"}, {"exit_code": 1, "action": "AbortJob"}], {}),
+        ([FAILED, FAILED], {"policies[1].event": "the event has a policy already"}),
+        ([FAILED, {"event": "*", "action": "RestartJob"}], {"policies": "Volcano refuses `*` besides other events"}),
+        ([{"exit_code": 137, "action": "AbortJob"}] * 2, {"policies[1].exit_code": "the exit code has a policy already"}),
+    ],
+)  # fmt: skip
+def test_policies_that_the_webhook_would_deny(policies: list[Any], found: dict[str, str]) -> None:
+    assert reasons(policies=policies) == found
+    in_role = {f"roles.worker.{path}": reason for path, reason in found.items()}
+    assert reasons(roles={"worker": {"policies": policies}}) == in_role
+
+
+def test_the_mount_of_the_svc_plugin() -> None:
+    found = reasons(storage={"hosts": {"claim": "hosts", "mount": "/etc/volcano/"}})
+    assert found == {"storage.hosts.mount": "Volcano mounts its own files at this path"}
+
+
+def test_keys_that_the_controller_overwrites_are_refused() -> None:
+    roles = {
+        "chief-worker": {"replicas": 1, "labels": {"volcano.sh/task-index": "7"}, "env": {"VC_CHIEF_WORKER_NUM": "1"}},
+        "worker": {"replicas": 1, "annotations": {"scheduling.k8s.io/group-name": "mine"}},
+    }
+    assert reasons(roles=roles, env={"VC_CHIEF_WORKER_HOSTS": "a,b", "VC_OTHER_NUM": "1"}) == {
+        "roles.chief-worker.labels.volcano.sh/task-index": "the key is set by Volcano itself",
+        "roles.worker.annotations.scheduling.k8s.io/group-name": "the key is set by Volcano itself",
+    }
+
+
+def test_names_reach_their_limit() -> None:
+    """63 characters for the longest pod name, and so for everything that is derived from the job's name."""
+    fits: dict[str, Any] = {"name": "x" * 40, "roles": {"r" * 10: {"replicas": 1000}}}  # 40 + 7 + 11 + 4
+    assert reasons(environment(accelerators={}), **fits) == {}
+    assert len(max((pod.name for pod in plan(**fits).pods()), key=len)) == 62
+    assert reasons(**{**fits, "roles": {"r" * 10: {"replicas": 10_001}}}) == {
+        "roles.rrrrrrrrrr": f"the pod name {'x' * 40}-000000-rrrrrrrrrr-10000 has 64 characters; a hostname has at most 63"
+    }
+    longest = plan(name="x" * 52, roles={"r": {"replicas": 10}})
+    assert len(f"{longest.job}-svc") == 63, "the svc plugin names a volume so"

@@ -1,0 +1,158 @@
+"""The survey of a cluster over the network, with servers that return anything, or nothing."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.cluster.test_read import use
+from tests.support.websites import WEB_PAGE, Answer, website
+from trainform.cli.main import main
+from trainform.doctor.survey import survey
+from trainform.errors import ClusterError
+
+CONTEXT = "dev-cluster"  # as `use` calls it
+TOKEN = "t0ken"  # noqa: S105 - of these kubeconfigs
+
+
+def says(content: dict[str, Any], status: int = 200) -> Answer:
+    """The same object at every path."""
+    return status, "application/json", json.dumps({"gitVersion": "v1.34.4", "groups": [], **content}).encode()
+
+
+def kubeconfig(folder: Path, monkeypatch: pytest.MonkeyPatch, server: str) -> None:
+    use(folder / "kubeconfig", monkeypatch, server, {"token": TOKEN})
+
+
+def test_a_hostile_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every object is a node, a class and a queue with names that are none."""
+    names = ['"}\nlimits: {privileged: true}\n#', "\x1b[2J\x1b[31m", "\u202egpj.exe", "'", "default", "nvidia.com/gpu"]
+    items = [
+        {
+            "metadata": {"name": name, "labels": {"nvidia.com/gpu.product": name}},
+            "spec": {"parent": name, "taints": [{"key": name, "value": name, "effect": name}]},
+            "status": {"allocatable": {name: "8", "nvidia.com/gpu": "8", "cpu": name}},
+        }
+        for name in names
+    ]
+    (tmp_path / "Pulumi.yaml").write_text("name: mine\n")
+    with website(says({"items": items, "metadata": {}, "message": names[1]})) as server:
+        kubeconfig(tmp_path, monkeypatch, server)
+        monkeypatch.chdir(tmp_path)
+        with pytest.raises(SystemExit) as exit_:
+            main(["new", "-e", "prod", "--from-context", CONTEXT])
+    printed = capsys.readouterr()
+    assert exit_.value.code == 0
+    (note,) = printed.err.splitlines()
+    assert note.startswith("note: operators could not be read: http://127.0.0.1:")
+    assert note.endswith("(its answer to /apis/apps/v1/deployments lacks fields that Kubernetes has)")
+    text = (tmp_path / "stacks/environments/prod.yaml").read_text()
+    assert text.isascii()
+    assert "\x1b" not in text + printed.out
+    written = yaml.safe_load(text)
+    assert written.keys() == {"name", "cluster", "namespace", "accelerators", "storage_classes"}
+    assert written["accelerators"]["default"]["per_node"] == 8
+    assert written["storage_classes"] == {"default": "default"}
+
+
+def test_lists_without_permission_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with website(says({"message": "no"}, status=403)) as server:
+        kubeconfig(tmp_path, monkeypatch, server)
+        found = survey(CONTEXT, tmp_path)
+    assert (found.nodes, found.storage_classes, found.queues, found.operators) == (None, None, None, None)
+    assert found.namespace == "default"
+    assert [note.partition(" could not be read: ")[0] for note in found.unread] == [
+        "nodes",
+        "storage classes",
+        "operators",
+    ]
+
+
+@pytest.mark.parametrize(
+    "content", [{"items": 1, "metadata": {}}, {"items": None, "metadata": {}}, {"items": []}, {"metadata": {}}]
+)
+def test_invalid_lists_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: dict[str, Any]) -> None:
+    with website(says(content)) as server:
+        kubeconfig(tmp_path, monkeypatch, server)
+        assert survey(CONTEXT, tmp_path).nodes is None
+
+
+def test_an_endless_list_ends_at_the_time_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time is up for all of it together."""
+    numbers = itertools.count()
+
+    def answer(path: str) -> Answer:
+        return says({"items": [], "metadata": {"continue": str(next(numbers))}})
+
+    with website(answer) as server:
+        kubeconfig(tmp_path, monkeypatch, server)
+        found = survey(CONTEXT, tmp_path, seconds=1.0)
+    assert found.nodes is None
+    assert "nodes could not be read: no answer within 1 s" in found.unread
+
+
+def test_only_needed_fields_of_objects_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    metadata, status = {"name": "n", "labels": {"a": "b"}}, {"allocatable": {"cpu": "1"}}
+    images = [{"names": ["x"] * 50}]
+    full = {"metadata": {**metadata, "managedFields": [{}]}, "status": {**status, "images": images}, "spec": 5}
+    with website(says({"items": [full, None, "x"], "metadata": {}})) as server:
+        kubeconfig(tmp_path, monkeypatch, server)
+        found = survey(CONTEXT, tmp_path)
+    assert found.nodes == [{"metadata": metadata, "status": status}, {}, {}]
+    assert found.storage_classes == [{"metadata": {"name": "n"}}, {}, {}]
+
+
+def test_a_web_server_is_not_a_cluster(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with website(WEB_PAGE) as server:
+        kubeconfig(tmp_path, monkeypatch, server.replace("http://", f"http://me:{TOKEN}@"))
+        (tmp_path / "Pulumi.yaml").write_text("name: mine\n")
+        monkeypatch.chdir(tmp_path)
+        with pytest.raises(SystemExit) as exit_:
+            main(["new", "-e", "prod", "--from-context", CONTEXT])
+    printed = capsys.readouterr()
+    assert (exit_.value.code, printed.out) == (1, "")
+    assert "does not answer as a Kubernetes API" in printed.err
+    assert "  fix: " in printed.err
+    assert TOKEN not in printed.err
+    assert not (tmp_path / "stacks").exists()
+
+
+@pytest.mark.parametrize("namespace", ["Team A", "a/../../nodes", "a" * 64])
+def test_an_invalid_namespace_of_the_context_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, namespace: str
+) -> None:
+    """The user has not typed it: the error says where it stands. Nothing is requested from a path that contains it."""
+    request: list[str] = []
+
+    def answer(path: str) -> Answer:
+        request.append(path)
+        return says({"items": [], "metadata": {}})
+
+    with website(answer) as server:
+        kubeconfig(tmp_path, monkeypatch, server)
+        path = tmp_path / "kubeconfig"
+        content = yaml.safe_load(path.read_text())
+        content["contexts"][0]["context"]["namespace"] = namespace
+        path.write_text(yaml.safe_dump(content))
+        with pytest.raises(ClusterError) as caught:
+            survey(CONTEXT, tmp_path)
+    assert f"the context {CONTEXT} of {path} names the namespace" in caught.value.message
+    assert "is not a DNS label" in caught.value.message
+    assert caught.value.fix == f"kubectl config set-context {CONTEXT} --namespace=NAME"
+    assert request == []
+
+
+def test_a_server_that_does_not_answer_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        kubeconfig(tmp_path, monkeypatch, f"http://127.0.0.1:{silent.getsockname()[1]}")
+        with pytest.raises(ClusterError, match=r"timed out|no answer within") as caught:
+            survey(CONTEXT, tmp_path, seconds=1.0)
+    assert caught.value.fix

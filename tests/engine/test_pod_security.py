@@ -1,0 +1,188 @@
+"""Our verdict on a pod is the API server's: generated pods go to namespaces that enforce the Pod Security Standards, as a dry run."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import httpx2
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from tests.engine.live import Live, until
+from tests.support.generated_pods import ephemeral_containers, pods, single_changes
+from tests.support.pod_security import CASES, good_pod, judged_by_us, level_environment
+from trainform.rules.limits.pod_security import CONTROLS, Openings, controls, violated
+
+LEVELS = ("baseline", "restricted")
+PATCH = "application/strategic-merge-patch+json"
+
+# What the server calls each control, in its refusals.
+WORDS = {
+    "hostNamespaces": "host namespaces",
+    "privileged": "privileged",
+    "capabilities_baseline": "non-default capabilities",
+    "capabilities_restricted": "unrestricted capabilities",
+    "capabilities_dropped": "unrestricted capabilities",
+    "hostPathVolumes": "hostPath volumes",
+    "restrictedVolumes": "restricted volume types",
+    "hostProbesAndHostLifecycle": "probe or lifecycle host",
+    "appArmorProfile": "forbidden AppArmor profile",
+    "appArmorAnnotations": "forbidden AppArmor profile",
+    "seLinuxOptions": "seLinuxOptions",
+    "seLinuxUserAndRole": "seLinuxOptions",
+    "procMount": "procMount",
+    "seccompProfile_baseline": "seccompProfile",
+    "seccompProfile_restricted": "seccompProfile",
+    "sysctls": "forbidden sysctls",
+    "windowsHostProcess": "hostProcess",
+    "allowPrivilegeEscalation": "allowPrivilegeEscalation != false",
+    "runAsNonRoot": "runAsNonRoot != true",
+    "runAsUser": "runAsUser=0",
+}
+HOST_PORT = "hostPort"
+SERVER_WORDS = {*WORDS.values(), HOST_PORT}
+
+
+@pytest.fixture(scope="module")
+def namespaces(live: Live) -> Iterator[dict[str, str]]:
+    """A namespace for each level that enforces it, with one pod that both levels admit."""
+    made = {level: f"t-pod-security-{level}" for level in LEVELS}
+    for level, name in made.items():
+        labels = {"pod-security.kubernetes.io/enforce": level}
+        body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
+        live.create("namespaces", body)
+    for name in made.values():
+        path = f"/api/v1/namespaces/{name}/serviceaccounts/default"
+        until(lambda path=path: live.request("GET", path).status_code == 200, f"the service account of {name}")  # type: ignore[misc]
+        live.create("pods", {"apiVersion": "v1", "kind": "Pod", **good_pod(), "metadata": {"name": "there"}}, name)
+    yield made
+    for name in made.values():
+        live.delete("namespaces", name)
+
+
+def server_says(live: Live, namespace: str, pod: dict[str, Any]) -> set[str] | None:
+    """The controls that the server finds violated; None if the pod is invalid in itself."""
+    body = {**pod, "apiVersion": "v1", "kind": "Pod", "metadata": {**pod.get("metadata", {}), "name": "tried"}}
+    return _controls(live.request("POST", f"{live.path('pods', namespace)}?dryRun=All", body))
+
+
+def server_says_of_ephemeral(live: Live, namespace: str, added: dict[str, Any]) -> set[str] | None:
+    """The same for a container that is added to a pod that is there."""
+    path = f"{live.path('pods', namespace, 'there')}/ephemeralcontainers?dryRun=All"
+    return _controls(live.request("PATCH", path, {"spec": {"ephemeralContainers": [added]}}, PATCH))
+
+
+def _controls(response: httpx2.Response) -> set[str] | None:
+    if response.status_code in (200, 201):
+        return set()
+    message = response.json()["message"]
+    if response.status_code == 422:
+        return None
+    assert response.status_code == 403, message
+    _, standard, found = message.partition("violates PodSecurity")
+    assert standard, message
+    words = {word for word in SERVER_WORDS if re.search(rf"[:,] {re.escape(word)}s? \(", found)}
+    assert words, message
+    return words
+
+
+def we_say(level: str, pod: dict[str, Any]) -> set[str]:
+    """The controls that we find violated, in the server's words."""
+    environment = level_environment(level)
+    words = {WORDS[control.name] for control, _ in violated(level, pod, Openings.of(environment))}
+    if level == "restricted" and WORDS["hostPathVolumes"] in words:
+        words = words - {WORDS["hostPathVolumes"]} | {WORDS["restrictedVolumes"]}
+    network = {
+        finding.where for finding in judged_by_us(pod, environment) if finding.template and "host" in finding.where
+    }
+    if "spec.hostNetwork" in network:
+        words.add(WORDS["hostNamespaces"])
+    elif any(where.endswith(".hostPort") for where in network):
+        words.add(HOST_PORT)
+    return words
+
+
+def agree(level: str, pod: dict[str, Any], server: set[str]) -> None:
+    """The verdict is the same, and so are the controls. Ports of a pod on the node's network are ports of the node: the server says both."""
+    verdict = [finding.where for finding in judged_by_us(pod, level_environment(level))]
+    assert bool(verdict) == bool(server), (level, pod, verdict, server)
+    if pod["spec"].get("hostNetwork"):
+        server = server - {HOST_PORT}
+    assert we_say(level, pod) == server, (level, pod)
+
+
+@pytest.mark.shows("our verdict on a pod is the server's")
+@pytest.mark.parametrize("level", LEVELS)
+def test_fixed_pods(level: str, live: Live, namespaces: dict[str, str]) -> None:
+    for name, (pod, allowed) in CASES.items():
+        server = server_says(live, namespaces[level], pod)
+        assert server is not None, name
+        assert (server == set()) == (level in allowed), name
+        agree(level, pod, server)
+
+
+@pytest.mark.proof("every value of every field against the Pod Security Standards")
+@pytest.mark.parametrize("level", LEVELS)
+def test_every_value_alone(level: str, live: Live, namespaces: dict[str, str]) -> None:
+    seen: set[str] = set()
+    for pod in single_changes():
+        server = server_says(live, namespaces[level], pod)
+        assert server is not None, pod
+        seen |= server
+        agree(level, pod, server)
+    of_level = {WORDS[control.name] for control in controls(level)}
+    of_baseline = {WORDS["hostPathVolumes"]} if level == "restricted" else set()
+    assert of_level - of_baseline <= seen, "every control is broken"
+
+
+@pytest.mark.proof("generated pods against the Pod Security Standards")
+@pytest.mark.parametrize("level", LEVELS)
+def test_our_verdict_is_the_servers(level: str, live: Live, namespaces: dict[str, str], examples: int) -> None:
+    seen: Counter[str] = Counter()
+
+    @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(pods())
+    def check(pod: dict[str, Any]) -> None:
+        server = server_says(live, namespaces[level], pod)
+        if server is None:
+            seen["invalid"] += 1
+            return
+        seen["forbidden" if server else "allowed"] += 1
+        seen.update(server)
+        agree(level, pod, server)
+
+    check()
+    print(f"{level}: {dict(seen)}")
+    # the proof is worth what it covers
+    assert seen["invalid"] < examples / 5, seen
+    assert min(seen["allowed"], seen["forbidden"]) > examples / 10, seen
+
+
+@pytest.mark.proof("generated containers that are added to a running pod")
+@pytest.mark.parametrize("level", LEVELS)
+def test_our_verdict_on_ephemeral_containers_is_the_servers(
+    level: str, live: Live, namespaces: dict[str, str], examples: int
+) -> None:
+    seen: Counter[str] = Counter()
+
+    @settings(max_examples=examples // 4, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(ephemeral_containers())
+    def check(added: dict[str, Any]) -> None:
+        server = server_says_of_ephemeral(live, namespaces[level], added)
+        if server is None:
+            seen["invalid"] += 1
+            return
+        seen["forbidden" if server else "allowed"] += 1
+        pod = good_pod()
+        agree(level, {**pod, "spec": {**pod["spec"], "ephemeralContainers": [added]}}, server)
+
+    check()
+    print(f"{level}: {dict(seen)}")
+    assert min(seen["allowed"], seen["forbidden"]) > examples / 40, seen
+
+
+def test_every_control_has_the_servers_words() -> None:
+    assert WORDS.keys() == {control.name for control in CONTROLS}

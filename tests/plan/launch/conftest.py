@@ -1,0 +1,28 @@
+"""What runs the scripts: each of the shells that training images have as /bin/sh."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.plan.launch.starting import install
+from tools import shells
+from trainform.progress import SILENT
+
+SHELLS = ("dash", "bash", "busybox")
+
+
+@pytest.fixture(params=SHELLS, scope="session")
+def shell(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The path of a program called `sh`, as in an image where /bin/sh is a link: bash then keeps to POSIX, and busybox
+    is a shell."""
+    link: Path = tmp_path_factory.mktemp(request.param) / "sh"
+    link.symlink_to(shells.shell(request.param, SILENT))
+    return link
+
+
+@pytest.fixture
+def tools(tmp_path: Path, shell: Path) -> Path:
+    """What an image has on its PATH: this shell, and every launcher."""
+    return install(tmp_path, shell)

@@ -1,0 +1,132 @@
+"""A pod's main container on this machine: a shell on the rendered files, in the environment that the kubelet would hand
+in.
+
+The launchers are stand-ins that only print how they were called; the real ones run in `tests/rehearsal`. sshd.sh and
+wait.sh are stand-ins too; `test_scripts` starts them as they are.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tests.support.samples import job
+from trainform import defaults
+from trainform.backends.volcano.controller import controller_objects
+from trainform.plan import Plan
+from trainform.render import job_manifests
+
+SAY = f"""#!{sys.executable} -IS
+import json, os, sys
+print(json.dumps([sys.argv, dict(os.environ)]))
+"""
+ASKED = 'echo "${0##*/} $*" >> "${0%/*}/asked"\n'
+LAUNCHERS = ("torchrun", "accelerate", "deepspeed", "mpirun", "python")
+STAND_INS = ("sshd.sh", "wait.sh")
+
+
+@dataclasses.dataclass(frozen=True)
+class Started:
+    """Words and environment of what a pod starts in the end, and which scripts were asked before."""
+
+    called: list[str]
+    env: dict[str, str]
+    asked: list[str]
+
+    def options(self, script: str = "/app/train.py") -> dict[str, str]:
+        """`--name value` pairs before the script."""
+        flags = self.called[: self.called.index(script)]
+        return {flags[i]: flags[i + 1] for i in range(len(flags) - 1) if flags[i].startswith("-")}
+
+    @property
+    def tf_config(self) -> Any:
+        """TF_CONFIG as TensorFlow reads it."""
+        return json.loads(self.env["TF_CONFIG"])
+
+
+def install(folder: Path, shell: Path) -> Path:
+    """A folder for PATH with this shell as `sh`, and launchers that print how they were called."""
+    (folder / "sh").symlink_to(shell)
+    for name in LAUNCHERS:
+        tool = folder / name
+        tool.write_text(SAY)
+        tool.chmod(0o755)
+    return folder
+
+
+def start(made: Plan, role: str, index: int, tools: Path, **environ: str) -> Started:
+    """What pod `index` of the role starts, with the shell in `tools` as /bin/sh. `environ`: what the image itself has
+    set."""
+    words, variables = kubelet(made, role, index)
+    mount = tools / "mount"
+    mount.mkdir(exist_ok=True)
+    for name, text in made.files.items():
+        (mount / name).write_text(ASKED if name in STAND_INS else here(text, mount, tools / "sh"))
+    (mount / "asked").write_text("")
+    done = subprocess.run(
+        [here(word, mount, tools / "sh") for word in words],
+        env={"PATH": f"{tools}:/usr/bin:/bin", **environ, **variables},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    called, seen = json.loads(done.stdout)
+    asked = [line.replace(str(mount), defaults.LAUNCH_MOUNT) for line in (mount / "asked").read_text().splitlines()]
+    called = [word.replace(str(mount), defaults.LAUNCH_MOUNT) for word in called]
+    return Started([Path(called[0]).name, *called[1:]], seen, asked)
+
+
+def run(shell: Path, script: str, *words: str, env: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    """The script in this shell, with these variables and PATH alone. Carriage returns stay what they are."""
+    command = [str(shell), "-c", script, "script", *words]
+    everything = {"PATH": os.environ["PATH"], **env}
+    done = subprocess.run(command, capture_output=True, timeout=60, check=False, env=everything)
+    return subprocess.CompletedProcess(command, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def here(text: str, mount: Path, shell: Path) -> str:
+    """The text with the launch volume and /bin/sh where they are on this machine."""
+    return text.replace(defaults.LAUNCH_MOUNT, str(mount)).replace("/bin/sh", str(shell))
+
+
+def kubelet(made: Plan, role: str, index: int) -> tuple[list[str], dict[str, str]]:
+    """Command and environment of the main container as the kubelet works them out for the controller's pod."""
+    bodies = [manifest.body for manifest in job_manifests(made)]
+    pods, config_maps = controller_objects(job(made))
+    config_maps |= {body["metadata"]["name"]: body["data"] for body in bodies if body["kind"] == "ConfigMap"}
+    name = [pod.name for pod in made.pods() if pod.role == role][index]
+    found = next(pod for pod in pods if pod["metadata"]["name"] == name)
+    main = found["spec"]["containers"][0]
+    variables: dict[str, str] = {}
+    for entry in main.get("env", []):  # of entries with the same name the last one counts
+        source = entry.get("valueFrom", {})
+        if "fieldRef" in source:
+            label = re.fullmatch(r"metadata\.labels\['(.+)'\]", source["fieldRef"]["fieldPath"])
+            value = found["metadata"]["labels"][label[1]] if label else f"<{source['fieldRef']['fieldPath']}>"
+        elif "configMapKeyRef" in source:
+            value = config_maps[source["configMapKeyRef"]["name"]][source["configMapKeyRef"]["key"]]
+        elif "secretKeyRef" in source:
+            value = f"<{source['secretKeyRef']['name']}/{source['secretKeyRef']['key']}>"
+        else:
+            value = _expanded(entry.get("value", ""), variables)
+        variables[entry["name"]] = value
+    return [_expanded(word, variables) for word in [*main["command"], *main.get("args", [])]], variables
+
+
+def _expanded(text: str, known: dict[str, str]) -> str:
+    """`$(NAME)` of a known variable is its value, `$$` a dollar sign, anything else stays (Kubernetes'
+    `expansion.Expand`)."""
+
+    def value(match: re.Match[str]) -> str:
+        return "$" if match[0] == "$$" else known.get(match[1], match[0])
+
+    return re.sub(r"\$\$|\$\(([^)]*)\)", value, text)

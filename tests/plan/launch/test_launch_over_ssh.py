@@ -1,0 +1,205 @@
+"""DeepSpeed and MPI: one pod launches over SSH by the plan's hostfile, the others serve."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.plan.launch.starting import kubelet, start
+from tests.support.samples import container, env, job, plan, pod, reasons
+from trainform.plan import Plan
+
+SCRIPT = {"script": "/app/train.py"}
+DEEPSPEED: dict[str, Any] = {"name": "llama-sft", "launcher": {"deepspeed": SCRIPT}}
+MPI: dict[str, Any] = {
+    "name": "llama-sft",
+    "launcher": {"mpi": {"command": ["python", "/app/train.py", "--steps", "10"]}},
+}
+# heterogeneous: what Volcano's ssh plugin and the common recipes cannot say
+ROLES: dict[str, Any] = {
+    "master": {"accelerators": {"a800": 4}},
+    "worker": {"replicas": 2, "accelerators": {"a800": 8}},
+}
+APART: dict[str, Any] = {
+    "worker": {"replicas": 2, "accelerators": {"a800": 8}},
+    "launcher": {"ranked": False, "cpu": 1},
+}
+HOSTFILE = "/etc/trainform/hostfile"
+
+
+def apart(parts: dict[str, Any]) -> dict[str, Any]:
+    (kind,) = parts["launcher"]
+    return {**parts, "launcher": {kind: {**parts["launcher"][kind], "role": "launcher"}}, "roles": APART}
+
+
+def hostfile(made: Plan) -> list[str]:
+    return made.files["hostfile"].splitlines()
+
+
+@pytest.mark.parametrize("parts", [DEEPSPEED, MPI])
+def test_the_hostfile(parts: dict[str, Any]) -> None:
+    made = plan(**parts, roles=ROLES)
+    assert hostfile(made) == [
+        f"{made.job}-master-0.llama-sft slots=4",
+        f"{made.job}-worker-0.llama-sft slots=8",
+        f"{made.job}-worker-1.llama-sft slots=8",
+    ]
+    assert made.world.processes == sum(int(line.partition("=")[2]) for line in hostfile(made)) == 20
+    assert (made.hosts[0].address, made.hosts[0].slots) == (f"{made.job}-master-0.llama-sft", 4)
+
+
+@pytest.mark.parametrize("parts", [DEEPSPEED, MPI])
+def test_a_launcher_apart_is_no_host(parts: dict[str, Any], tools: Path) -> None:
+    made = plan(**apart(parts))
+    assert hostfile(made) == [f"{made.job}-worker-{index}.llama-sft slots=8" for index in (0, 1)]
+    started = start(made, "launcher", 0, tools)
+    assert started.asked == ["sshd.sh background", f"wait.sh ssh {HOSTFILE}"]
+    assert "TRAINFORM_SSH_PORT" not in started.env, "nobody comes to it, so its sshd does not start"
+    assert "RANK" not in started.env
+    assert kubelet(made, "worker", 0)[0] == ["/bin/sh", "/etc/trainform/serve.sh"]
+
+
+def test_hosts_behind_services() -> None:
+    made = plan(**MPI, roles=ROLES, network={"addresses": "service"})
+    assert hostfile(made) == [
+        "llama-sft-master-0 slots=4",
+        "llama-sft-worker-0 slots=8",
+        "llama-sft-worker-1 slots=8",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("accelerators", "per_node", "slots"),
+    [({}, None, 1), ({"a800": 0}, None, 1), ({"l40s": 4}, None, 4), ({"a800": 8}, 2, 2)],
+)
+def test_slots(accelerators: dict[str, int], per_node: int | None, slots: int) -> None:
+    launcher = {"mpi": {"command": ["python"], **({} if per_node is None else {"processes_per_node": per_node})}}
+    made = plan(launcher=launcher, roles={"worker": {"accelerators": accelerators}})
+    assert hostfile(made) == [f"{made.job}-worker-0.sdxl-lora slots={slots}"]
+
+
+def test_deepspeed(tools: Path) -> None:
+    launcher = {
+        "deepspeed": {
+            **SCRIPT,
+            "args": ["--deepspeed_config", "/app/zero 3.json"],
+            "launcher_args": ["--log_level", "info"],
+        }
+    }
+    made = plan(**{**DEEPSPEED, "launcher": launcher}, roles=ROLES)
+    started = start(made, "master", 0, tools)
+    assert started.called == [
+        "deepspeed", "--hostfile", HOSTFILE, "--master_addr", f"{made.job}-master-0.llama-sft", "--master_port", "29500",
+        "--log_level", "info", "/app/train.py", "--deepspeed_config", "/app/zero 3.json",
+    ]  # fmt: skip
+    assert started.asked == ["sshd.sh background", f"wait.sh ssh {HOSTFILE}"]
+    assert started.env["TRAINFORM_SSH_PORT"] == "22"
+
+
+def test_deepspeed_does_not_start_on_a_pod_that_computes_nothing(tools: Path) -> None:
+    """With one host in the file it would start the processes where it is itself."""
+    made = plan(**apart(DEEPSPEED))
+    assert "--force_multi" in start(made, "launcher", 0, tools).called
+    assert "--force_multi" not in start(plan(**DEEPSPEED, roles=ROLES), "master", 0, tools).called
+    assert start(made, "launcher", 0, tools).options()["--master_addr"] == f"{made.job}-worker-0.llama-sft"
+
+
+def test_the_hostfile_lies_where_deepspeed_looks() -> None:
+    made = plan(**apart(DEEPSPEED))
+    for role in ("launcher", "worker"):
+        assert {"name": "hostfile", "mountPath": "/job", "readOnly": True} in container(made, role)["volumeMounts"]
+        (volume,) = [found for found in pod(made, role)["spec"]["volumes"] if found["name"] == "hostfile"]
+        item = {"key": "hostfile", "path": "hostfile"}
+        assert volume["configMap"] == {"name": f"{made.job}-launch", "defaultMode": 0o444, "items": [item]}
+    mpi = plan(**MPI, roles=ROLES)
+    assert "hostfile" not in [found["name"] for found in pod(mpi, "master")["spec"]["volumes"]]
+
+
+def test_mpi(tools: Path) -> None:
+    launcher = {"mpi": {"command": ["python", "/app/train.py"], "launcher_args": ["-x", "NCCL_DEBUG"]}}
+    made = plan(**{**MPI, "launcher": launcher}, roles=ROLES)
+    called = start(made, "master", 0, tools).called
+    assert called == ["mpirun", "-np", "20", "-x", "NCCL_DEBUG", "python", "/app/train.py"]
+
+
+OPEN_MPI = {
+    "OMPI_MCA_orte_default_hostfile": HOSTFILE, "OMPI_MCA_orte_keep_fqdn_hostnames": "true",
+    "PRTE_MCA_prte_default_hostfile": HOSTFILE, "PRTE_MCA_prte_keep_fqdn_hostnames": "false",
+    "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("parts", "launching"), [({**MPI, "roles": ROLES}, "master"), (apart(MPI), "launcher")])
+def test_variables_of_open_mpi_4_and_5(parts: dict[str, Any], launching: str) -> None:
+    made = plan(**parts)
+    assert env(made, launching).items() >= OPEN_MPI.items()
+    assert not OPEN_MPI.keys() & env(made, "worker").keys(), "only the pod that launches reads them"
+    assert not OPEN_MPI.keys() & env(plan(**DEEPSPEED, roles=ROLES), "master").keys()
+
+
+@pytest.mark.parametrize("parts", [DEEPSPEED, MPI])
+def test_which_pods_serve(parts: dict[str, Any]) -> None:
+    made = plan(**parts, roles=ROLES)
+    assert kubelet(made, "master", 0)[0][:2] == ["/bin/sh", "/etc/trainform/launch.sh"]
+    words, variables = kubelet(made, "worker", 1)
+    assert words == ["/bin/sh", "/etc/trainform/serve.sh"]
+    assert (variables["TRAINFORM_SSH_PORT"], variables["TRAINFORM_REPLICA_INDEX"]) == ("22", "1")
+    assert "sshd.sh foreground" in made.files["serve.sh"]
+    assert made.files.keys() == {"launch.sh", "serve.sh", "wait.sh", "sshd.sh", "sshd_config", "session.sh", "hostfile"}
+
+
+def test_a_single_pod_serves_itself(tools: Path) -> None:
+    made = plan(**MPI, roles={"worker": {"accelerators": {"a800": 8}}})
+    assert start(made, "worker", 0, tools).called[1:3] == ["-np", "8"]
+    assert made.files.keys() == {"launch.sh", "wait.sh", "sshd.sh", "sshd_config", "session.sh", "hostfile"}
+
+
+def test_extras_are_left_alone() -> None:
+    watcher = {"ranked": False, "command": ["python", "watch.py"]}
+    made = plan(**DEEPSPEED, roles={**ROLES, "watcher": watcher})
+    assert container(made, "watcher")["command"] == ["python", "watch.py"]
+    assert env(made, "watcher").keys() == {"VC_TASK_INDEX"}
+    assert "volumes" not in pod(made, "watcher")["spec"]
+
+
+@pytest.mark.parametrize(("parts", "ending"), [({**MPI, "roles": ROLES}, "master"), (apart(MPI), "launcher")])
+def test_the_end_of_the_launcher_ends_the_job(parts: dict[str, Any], ending: str) -> None:
+    made = plan(**parts)
+    end = {"action": "CompleteJob", "event": "TaskCompleted"}
+    assert made.ending_role == ending
+    assert [task["name"] for task in job(made)["spec"]["tasks"] if end in task["policies"]] == [ending]
+
+
+MASTER_OF_TWO = {"master": {"replicas": 2}, "worker": {}}
+
+
+@pytest.mark.parametrize("kind", ["deepspeed", "mpi"])
+@pytest.mark.parametrize(
+    ("role", "roles", "path", "reason"),
+    [
+        ("boss", ROLES, "launcher.{}.role", "the experiment has no role of this name"),
+        (None, MASTER_OF_TWO, "roles.master.replicas", "the launching role must have 1 replica: the end of its pod ends the job"),
+        ("worker", {"master": {}, "worker": {}}, "launcher.{}.role", "the launching role is ranked, but rank 0 is in master"),
+        ("launcher", {**APART, "launcher": {"ranked": False, "replicas": 0}}, "roles.launcher.replicas",
+         "the launching role must have 1 replica: the end of its pod ends the job"),
+        ("launcher", {**APART, "launcher": {"ranked": False, "command": ["sh"]}}, "roles.launcher.command",
+         "the command has no place: {} starts the processes of ranked roles over SSH"),
+        (None, {"master": {}, "worker": {"command": ["sh"]}}, "roles.worker.command", "the command has no place: {} starts the processes of ranked roles over SSH"),
+    ],
+)  # fmt: skip
+def test_rules(kind: str, role: str | None, roles: dict[str, Any], path: str, reason: str) -> None:
+    words = SCRIPT if kind == "deepspeed" else {"command": ["python"]}
+    launcher = {kind: {**words, **({} if role is None else {"role": role})}}
+    assert reasons(launcher=launcher, roles=roles).items() >= {path.format(kind): reason.format(kind)}.items()
+
+
+@pytest.mark.parametrize("kind", ["deepspeed", "mpi"])
+def test_valid_roles(kind: str) -> None:
+    words = SCRIPT if kind == "deepspeed" else {"command": ["python"]}
+    assert reasons(launcher={kind: words}, roles=ROLES) == {}
+    assert reasons(launcher={kind: {**words, "role": "master"}}, roles=ROLES) == {}
+    assert reasons(launcher={kind: {**words, "role": "launcher"}}, roles=APART) == {}
+    extras = {**ROLES, "watcher": {"ranked": False, "command": ["python", "watch.py"], "replicas": 4}}
+    assert reasons(launcher={kind: words}, roles=extras) == {}

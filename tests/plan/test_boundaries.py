@@ -1,0 +1,118 @@
+"""Amounts and metadata at the borders of what Kubernetes takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.samples import WITH_EXTRAS, environment, plan, reasons
+
+
+def of(resources: dict[str, Any], **role: Any) -> dict[str, str]:
+    offering = environment(limits={"resources": ["smarter-devices.io/fuse"]})
+    return reasons(offering, roles={"worker": {"resources": resources, **role}})
+
+
+@pytest.mark.parametrize(
+    ("resources", "right"),
+    [
+        ({"smarter-devices.io/fuse": 1}, True),
+        ({"smarter-devices.io/fuse": 0}, True),
+        ({"smarter-devices.io/fuse": "1.0"}, True),
+        ({"smarter-devices.io/fuse": "1.5"}, False),
+        ({"smarter-devices.io/fuse": 9_223_372_036_854_775}, True),
+        ({"smarter-devices.io/fuse": 9_223_372_036_854_776}, False),
+        ({"ephemeral-storage": "7Ei"}, True),
+        ({"ephemeral-storage": "100m"}, False),
+        ({"hugepages-2Mi": "64Mi"}, True),
+        ({"hugepages-2Mi": 0}, True),
+        ({"hugepages-2Mi": "1Mi"}, False),
+        ({"hugepages-1Gi": "1.5Gi"}, False),
+        ({"cpu": 1}, False),
+        ({"rdma/hca": 1}, False),
+    ],
+)
+def test_resources(resources: dict[str, Any], right: bool) -> None:
+    assert (of(resources, cpu=8) == {}) is right
+
+
+def test_huge_pages_need_cpu_or_memory() -> None:
+    assert list(of({"hugepages-2Mi": "2Mi"})) == ["roles.worker.resources.hugepages-2Mi"]
+    assert of({"hugepages-2Mi": "2Mi"}, memory="1Gi") == of({"hugepages-2Mi": "2Mi"}, cpu=0) == {}
+
+
+def test_annotations_leave_room_for_those_of_others_in_a_quarter_of_a_mebibyte() -> None:
+    fits = {"n": "x" * ((256 - 8) * 1024 - 1)}
+    assert reasons(annotations=fits) == {}
+    assert list(reasons(annotations={**fits, "m": ""})) == ["annotations"]
+    assert list(reasons(roles={"worker": {"annotations": {"n": "é" * (124 * 1024)}}})) == ["roles.worker.annotations"]
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["app.kubernetes.io/name", "app.kubernetes.io/component", "app.kubernetes.io/managed-by", "trainform.dev/team"],
+)
+def test_trainforms_own_keys(key: str) -> None:
+    told = "the key is set by trainform itself"
+    assert reasons(labels={key: "mine"}) == {f"labels.{key}": told}
+    assert reasons(roles={"worker": {"labels": {key: "mine"}}}) == {f"roles.worker.labels.{key}": told}
+    assert reasons(annotations={key: "mine"}) == {f"annotations.{key}": told}
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "controller.kubernetes.io/pod-deletion-cost",
+        "container.apparmor.security.beta.kubernetes.io/main",
+        "kubernetes.io/config.mirror",
+    ],
+)
+def test_annotations_of_pods_that_kubernetes_parses(key: str) -> None:
+    assert list(reasons(roles={"worker": {"annotations": {key: "x"}}})) == [f"roles.worker.annotations.{key}"]
+    assert reasons(annotations={key: "x"}) == {}, "on the job they mean nothing"
+
+
+def test_mounts_that_meet() -> None:
+    def storage(*paths: str) -> dict[str, Any]:
+        return {f"volume-{index}": {"claim": f"claim-{index}", "mount": path} for index, path in enumerate(paths)}
+
+    assert reasons(storage=storage("/mnt", "/mnt/data", "/mnt2")) == {}
+    assert list(reasons(storage=storage("/mnt", "/mnt/"))) == ["storage.volume-1.mount"]
+    assert list(reasons(storage=storage("/etc/trainform"))) == ["storage.volume-0.mount"]
+    assert reasons(storage=storage("/dev/shm")) == {}, "no shared memory, no clash"  # noqa: S108
+    assert list(reasons(shared_memory="1Gi", storage=storage("/dev/shm"))) == ["storage.volume-0.mount"]  # noqa: S108
+    assert (
+        reasons(
+            roles=WITH_EXTRAS,
+            storage={"tools": {**storage("/etc/trainform")["volume-0"], "roles": ["evaluation-watcher"]}},
+        )
+        == {}
+    )
+    apart = {
+        "a": {"claim": "same", "mount": "/a", "roles": ["worker"]},
+        "b": {"claim": "same", "mount": "/a", "roles": ["master"]},
+    }
+    assert reasons(roles={"worker": {}, "master": {}}, storage=apart) == {}, "each role mounts it once"
+
+
+@pytest.mark.parametrize(
+    ("path", "right"),
+    [
+        ("/dev", False), ("/proc", False), ("/sys", False), ("/etc", False), ("/etc/", False), ("/proc/sys", False), ("/sys/fs/cgroup", False),
+        ("/dev/hugepages", True), ("/etc/ssl", True), ("/system", True), ("/process", True), ("/mnt/etc", True),
+    ],
+)  # fmt: skip
+def test_mounts_over_the_system(path: str, right: bool) -> None:
+    found = reasons(storage={"data": {"claim": "data", "mount": path}})
+    assert found.keys() == (set() if right else {"storage.data.mount"})
+
+
+@pytest.mark.parametrize(
+    ("size", "memory", "noted"),
+    [("64Gi", "32Gi", True), ("32Gi", "32Gi", False), ("64Gi", None, False), ("64Gi", "0", False), ("0", "1Gi", False)],
+)
+def test_shared_memory_above_memory(size: str, memory: str | None, noted: bool) -> None:
+    made = plan(shared_memory=size, roles={"worker": {"memory": memory}, "master": {"memory": "64Gi"}})
+    told = "role worker: shared_memory 64Gi is above memory 32Gi, so a pod that fills it is killed"
+    assert [note for note in made.notes if note.startswith("role ")] == ([told] if noted else [])

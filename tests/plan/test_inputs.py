@@ -1,0 +1,270 @@
+"""What a component of a job is given: each field of the two files belongs to exactly one of them, or changes no object."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import datetime
+import json
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from pydantic import BaseModel
+
+from tests.support.generators import ENVIRONMENT, experiments
+from tests.support.rendering import job_problems, plan_job
+from tests.support.samples import JOB
+from trainform.manifests.documents import to_yaml
+from trainform.plan.inputs import JobInputs, job_inputs
+from trainform.render import job_manifests
+from trainform.spec import Environment, Experiment
+from trainform.spec.load import parse
+from trainform.spec.model import models_of
+
+RICH = Environment.model_validate(ENVIRONMENT)
+# Fields that a component of their own takes, where the job has it.
+COMPONENTS = {"network": "rendezvous", "storage": "storage", "ssh": "ssh", "queue": "queue"}
+
+
+def inputs(data: dict[str, Any], environment: Environment = RICH, run: int = 1) -> JobInputs | None:
+    """None where the experiment is refused."""
+    model = parse(Experiment, data).model
+    if model is None or job_problems(model, environment, run):
+        return None
+    return job_inputs(model, environment, plan_job(model, environment, run))
+
+
+def by_component(found: JobInputs) -> dict[str, Any]:
+    fields = {field.name: getattr(found, field.name) for field in dataclasses.fields(found) if field.name != "roles"}
+    return fields | {f"role {name}": written for name, written in found.roles.items()}
+
+
+def differing(one: JobInputs, other: JobInputs) -> set[str]:
+    before, after = by_component(one), by_component(other)
+    return {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
+
+
+def test_a_changed_field_changes_the_inputs_of_the_component_that_it_belongs_to_and_of_no_other() -> None:
+    seen: Counter[str] = Counter()
+
+    @settings(max_examples=25)
+    @given(experiments(), experiments())
+    def check(one: dict[str, Any], other: dict[str, Any]) -> None:
+        """One place of the first has what the second has there, or nothing."""
+        before = inputs(one)
+        for path in places(one) if before is not None else ():
+            changed = copy.deepcopy(one)
+            put(changed, path, at(other, path))
+            after = inputs(changed)
+            same = Experiment.model_validate(one) == parse(Experiment, changed).model
+            if before is None or after is None or same:
+                continue
+            seen[path[0]] += 1
+            found = differing(before, after)
+            # a launcher that needs SSH brings the component with it
+            come_or_gone = {name for name in found if None in (by_component(before)[name], by_component(after)[name])}
+            assert found, path
+            assert found - come_or_gone <= {
+                f"role {path[1]}" if len(path) > 1 else COMPONENTS.get(path[0], "job"),
+                "job",
+            }
+            assert len(found - come_or_gone) <= 1
+
+    check()
+    assert len(seen) > 15, seen
+
+
+def places(data: dict[str, Any]) -> Iterator[tuple[str, ...]]:
+    """Every field of the experiment, and every field of every role."""
+    for field in data:
+        if field == "roles":
+            yield from (("roles", role, name) for role, written in data["roles"].items() for name in written)
+        else:
+            yield (field,)
+
+
+def at(data: Any, path: tuple[str, ...]) -> Any:
+    for key in path:
+        data = data.get(key, {}) if isinstance(data, dict) else {}
+    return data
+
+
+def put(data: Any, path: tuple[str, ...], value: Any) -> None:
+    *above, last = path
+    for key in above:
+        data = data[key]
+    data.pop(last, None) if value == {} else data.update({last: value})
+
+
+def test_inputs_are_plain_data_and_nothing_is_lost() -> None:
+    found = inputs({**JOB, "storage": {"runs": {"size": "1Ti", "mount": "/runs"}}, "env": {"NCCL_DEBUG": "INFO"}})
+    assert found is not None
+    assert json.loads(json.dumps(dataclasses.asdict(found), allow_nan=False)) == dataclasses.asdict(found)
+    assert found.job["env"] == {"NCCL_DEBUG": "INFO"}
+    assert found.storage == {"volumes": {"runs": {"size": "1Ti", "mount": "/runs"}}}
+
+
+def test_a_null_of_a_merge_patch_is_an_input_too_although_the_engine_keeps_no_null() -> None:
+    def patched(patch: dict[str, Any]) -> JobInputs:
+        role = {"replicas": 2, "pod_overrides": {"spec": patch}}
+        found = inputs({**JOB, "roles": {"worker": role}, "manifest_overrides": {"job": {"spec": patch}}})
+        assert found is not None
+        return found
+
+    one, other = patched({"priorityClassName": None}), patched({"runtimeClassName": None})
+    assert one.job["manifest_overrides"] == {"job": {"spec": {"priorityClassName": "null"}}}
+    assert differing(one, other) == {"job", "role worker"}
+
+
+def test_the_order_of_roles_is_an_input_since_ranks_follow_it() -> None:
+    roles = {"a": {"replicas": 1}, "b": {"replicas": 1}}
+    one = inputs({**JOB, "roles": roles})
+    other = inputs({**JOB, "roles": dict(reversed(roles.items()))})
+    assert one is not None
+    assert other is not None
+    assert differing(one, other) == {"job"}
+
+
+def test_a_new_run_is_named() -> None:
+    one, other = inputs(JOB), inputs(JOB, run=2)
+    assert one is not None
+    assert other is not None
+    assert differing(one, other) == {"job"}
+
+
+# Another value for each field of an environment. The job uses one kind of accelerator, the fabric and a storage class.
+VARIATIONS: dict[str, Any] = {
+    "name": "prod",
+    "backend": "kubeflow",
+    "admission": "kueue",
+    "cluster.context": "other-cluster",
+    "namespace.name": "other-namespace",
+    "namespace.create": True,
+    "queues": {"default": {"weight": 7}},
+    "priority_classes": {"urgent": {"value": 5}},
+    "claims": {"corpus": {"size": "1Ti"}},
+    "accelerators.a800.resource": "nvidia.com/gpu",
+    "accelerators.a800.per_node": 16,
+    "accelerators.a800.nodes": 99,
+    "accelerators.a800.cpu": 64,
+    "accelerators.a800.memory": "2Ti",
+    "accelerators.a800.node_selector": {"pool": "a800"},
+    "accelerators.a800.tolerations": [{"key": "gpu", "operator": "Exists"}],
+    "accelerators.a800.price_per_hour": {"amount": 2.5, "currency": "USD", "as_of": datetime.date(2026, 1, 1)},
+    "rdma.resource": "rdma/other",
+    "rdma.count": 1,
+    "rdma.per_node": 4,
+    "rdma.capabilities": ["SYS_RESOURCE"],
+    "storage_classes": {"fast": "other"},
+    "ports": "20000-30000",
+    "image_pull_secrets": ["other"],
+    "node_selector": {"pool": "other"},
+    "tolerations": [{"key": "other", "operator": "Exists"}],
+    "limits.severity": {"TF-IMG-2": "warning"},
+    "limits.waivable": {"TF-IMG-1": ["team-lead"]},
+    "limits.pod_security": "restricted",
+    "limits.host_network": True,
+    "limits.host_paths": ["/data"],
+    "limits.volume_types": ["persistentVolumeClaim", "configMap", "emptyDir", "secret", "nfs"],
+    "limits.registries": ["registry.example.com"],
+    "limits.max_accelerators": 64,
+    "limits.resources": ["smarter-devices/fuse"],
+    "limits.shared_memory_share": 0.9,
+    "limits.max_cost_per_hour": {"amount": 500.0, "currency": "USD"},
+    "limits.max_run_time": "72h",
+    "limits.queues": ["default"],
+    "limits.own_queues": False,
+    "limits.max_queue_weight": 4,
+    "limits.priority_classes": ["high"],
+    "limits.service_accounts": ["default"],
+    "limits.tolerations": ["other"],
+    "limits.service_types": ["ClusterIP", "NodePort"],
+}
+ON_IT: dict[str, Any] = {
+    **JOB,
+    "network": {"host": True, "rdma": True},
+    "run_as": {"user": 1000},
+    "roles": {
+        "worker": {
+            "replicas": 2,
+            "accelerators": {"a800": 8},
+            "pod_overrides": {"spec": {"activeDeadlineSeconds": 3600}},  # within limits.max_run_time
+        }
+    },
+    "storage": {"runs": {"size": "1Ti", "class": "fast", "mount": "/runs"}},
+}
+
+
+# Models that a file writes as one value.
+AMOUNTS = ("tolerations", "price_per_hour", "max_cost_per_hour")
+
+
+def leaves(model: type[BaseModel], path: str = "") -> Iterator[str]:
+    """The fields without a model below, the kind of accelerators by the name that it has here. What belongs to the environment's own stack is a
+    leaf."""
+    for name, field in model.model_fields.items():
+        below = [] if path == "" and name in ("queues", "priority_classes", "claims") else models_of(field.annotation)
+        if not below or name in AMOUNTS:
+            yield f"{path}{name}"
+        for inside in below if name not in AMOUNTS else ():
+            yield from leaves(inside, f"{path}{name}." + ("a800." if name == "accelerators" else ""))
+
+
+def test_every_field_of_an_environment_has_a_variation() -> None:
+    assert set(leaves(Environment)) == set(VARIATIONS)
+
+
+@pytest.mark.parametrize("path", VARIATIONS)
+def test_settings_of_the_environment_are_inputs_only_if_they_change_objects(path: str) -> None:
+    data = {**copy.deepcopy(ENVIRONMENT), "backend": "jobset", "queues": {}}
+    price = {"amount": 1.0, "currency": "USD", "as_of": datetime.date(2026, 1, 1)}
+    data["accelerators"]["a800"]["price_per_hour"] = price
+    base = Environment.model_validate(data)
+    inside = data
+    *above, last = path.split(".")
+    for key in above:
+        inside = inside.setdefault(key, {})
+    inside[last] = VARIATIONS[path]
+    model = Experiment.model_validate(ON_IT)
+    found = []
+    for environment in (base, parse(Environment, data).model):
+        assert environment is not None
+        plan = plan_job(model, environment)
+        found.append((by_component(job_inputs(model, environment, plan)), to_yaml(job_manifests(plan)), plan.context))
+    (before, *objects), (after, *changed) = found
+    assert (before != after) == (objects != changed)
+
+
+def test_only_the_level_restricted_is_an_input() -> None:
+    limits = {**ENVIRONMENT["limits"], "pod_security": "privileged"}
+    assert inputs(JOB) is not None
+    assert inputs(JOB) == inputs(JOB, Environment.model_validate({**ENVIRONMENT, "limits": limits}))
+
+
+def test_the_resource_of_a_kind_is_an_input_of_a_queue_that_has_an_amount_of_it() -> None:
+    data = {**JOB, "queue": {"capability": {"a800": 64}}}
+    kinds = copy.deepcopy(ENVIRONMENT["accelerators"])
+    kinds["a800"]["resource"] = "nvidia.com/gpu"
+    other = Environment.model_validate({**ENVIRONMENT, "accelerators": kinds})
+    one, changed = inputs(data), inputs(data, other)
+    assert one is not None
+    assert changed is not None
+    assert differing(one, changed) == {"queue"}
+
+
+def test_a_fabric_that_the_job_does_not_use_is_no_input() -> None:
+    fabric = {**ENVIRONMENT, "rdma": {"resource": "rdma/other"}}
+    assert inputs(JOB) is not None
+    assert inputs(JOB) == inputs(JOB, Environment.model_validate(fabric))
+
+
+def test_an_environments_backend_is_no_cause_where_the_experiment_has_one() -> None:
+    one, other = (
+        inputs({**JOB, "backend": "jobset"}, RICH.model_copy(update={"backend": name}))
+        for name in ("jobset", "volcano")
+    )
+    assert one is not None
+    assert one == other

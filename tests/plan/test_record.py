@@ -1,0 +1,224 @@
+"""What is deployed, recorded in a ConfigMap beside the job: what is written is read again, and it never stands in the way of a job."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+import pytest
+from hypothesis import assume, given, settings
+
+from tests.support.generators import ENVIRONMENT, experiments
+from tests.support.rendering import job_problems, plan_job
+from tests.support.samples import JOB
+from trainform import defaults
+from trainform.errors import ClusterError
+from trainform.manifests.manifest import Manifest, job_body
+from trainform.plan.inputs import environment_part
+from trainform.plan.model import Plan
+from trainform.plan.record import Record, read_record
+from trainform.render import job_manifests
+from trainform.spec import Environment, Experiment
+from trainform.spec.load import parse
+
+RICH = Environment.model_validate(ENVIRONMENT)
+
+
+def planned(data: dict[str, Any], environment: Environment = RICH, run: int = 1) -> Plan:
+    return plan_job(Experiment.model_validate(data), environment, run)
+
+
+def records(plan: Plan) -> list[Manifest]:
+    return [manifest for manifest in job_manifests(plan) if manifest.is_record]
+
+
+def recorded(plan: Plan) -> Record:
+    """The record in the ConfigMap, as the server would send it."""
+    (made,) = records(plan)
+    record = read_record(json.loads(json.dumps(made.body)))
+    assert record is not None
+    return record
+
+
+@settings(max_examples=50)
+@given(experiments())
+def test_the_record_reads_back(data: dict[str, Any]) -> None:
+    model = parse(Experiment, data).model
+    assume(model is not None and not job_problems(model, RICH, 3))
+    assert model is not None
+    plan = plan_job(model, RICH, 3)
+    record = recorded(plan)
+    assert record == plan.record
+    assert (record.revision, record.job, record.run, record.version) == (plan.revision, plan.job, 3, None)
+    again = parse(Experiment, record.experiment)
+    assert (again.model, [*again.problems]) == (model, [])
+    assert [*record.experiment["roles"]] == [*model.roles], "ranks follow their order"
+
+
+@settings(max_examples=50)
+@given(experiments())
+def test_the_record_has_what_the_user_sets_and_every_default(data: dict[str, Any]) -> None:
+    model = parse(Experiment, data).model
+    assume(model is not None and not job_problems(model, RICH))
+    assert model is not None
+    plan = plan_job(model, RICH)
+    record = recorded(plan)
+    user_set = model.user_set()
+    user_set.get("runtime", {}).pop("file", None)
+    assert_within(user_set, record.experiment)
+    assert_within({**environment_part(model, RICH, plan), "cluster": {}}, {**record.environment, "cluster": {}})
+    names = {name if field.alias is None else field.alias for name, field in Experiment.model_fields.items()}
+    assert record.experiment.keys() == names
+
+
+def assert_within(part: Any, whole: Any) -> None:
+    """Every value of `part` is in `whole`, at the same place."""
+    if isinstance(part, dict):
+        assert part.keys() <= whole.keys()
+        for key in part:
+            assert_within(part[key], whole[key])
+    elif isinstance(part, list):
+        assert len(part) == len(whole)
+        for one, other in zip(part, whole, strict=True):
+            assert_within(one, other)
+    else:
+        assert part == whole
+
+
+def test_the_record_has_the_settings_of_experiment_and_environment() -> None:
+    environment = Environment.model_validate(
+        {
+            **ENVIRONMENT,
+            "name": "lab",
+            "cluster": {"context": "lab-of-somebody"},
+            "storage_classes": {"fast": "cephfs-ssd", "slow": "nfs"},
+        }
+    )
+    data = {
+        **JOB,
+        "roles": {"worker": {"replicas": 2, "accelerators": {"a800": 8}}},
+        "storage": {"runs": {"size": "1Ti", "class": "fast", "mount": "/runs"}},
+        "env": {"TOKEN": {"secret": {"name": "hub", "key": "token"}}},
+    }
+    record = recorded(planned(data, environment, 2))
+    assert_within(data, record.experiment)
+    assert record.experiment["max_retry"] == defaults.MAX_RETRY
+    assert record.experiment["storage"]["runs"]["access_modes"] == ["ReadWriteMany"]
+    assert record.experiment["roles"]["worker"]["ranked"] is True
+    assert record.environment["name"] == "lab"
+    assert record.environment["backend"] == defaults.BACKEND
+    assert record.environment["storage_classes"] == {"fast": "cephfs-ssd"}
+    assert [*record.environment["accelerators"]] == ["a800"]
+    assert "price_per_hour" not in record.environment["accelerators"]["a800"]
+    assert "cluster" not in record.environment, "the context is a name on somebody's machine"
+
+
+@pytest.mark.parametrize(
+    ("part", "path"),
+    [
+        ({"storage": {"runs": {"claim": "runs", "mount": "/runs"}}}, ("storage", "runs")),
+        ({"ssh": {"secret": "keys"}}, ("ssh",)),
+    ],
+)
+def test_fields_that_mean_nothing_beside_others_are_not_in_it(part: dict[str, Any], path: tuple[str, ...]) -> None:
+    """A file with them is refused."""
+    found: Any = recorded(planned({**JOB, **part})).experiment
+    for key in path:
+        found = found[key]
+    assert not {"class", "access_modes", "keep", "rotation"} & found.keys()
+
+
+def test_the_file_of_a_runtime_is_a_name_on_somebodys_machine() -> None:
+    runtime = {"name": "torch-distributed", "file": "/home/somebody/runtime.yaml"}
+    plan = planned({**JOB, "backend": "trainer", "runtime": runtime})
+    assert plan.record is not None
+    assert plan.record.experiment["runtime"] == {"name": "torch-distributed", "kind": "ClusterTrainingRuntime"}
+
+
+def test_it_is_the_last_object_under_a_fixed_name_and_no_part_of_the_revision() -> None:
+    volumes = [{"runs": {"size": size, "mount": "/runs"}} for size in ("1Ti", "2Ti")]
+    one, other = (planned({**JOB, "storage": volume}) for volume in volumes)
+    (record,), (changed,) = records(one), records(other)
+    assert (one.revision, job_body(job_manifests(one))) == (other.revision, job_body(job_manifests(other)))
+    assert record.body["data"] != changed.body["data"]
+    assert record.body["metadata"] == changed.body["metadata"]
+    assert (record.body["metadata"]["name"], record.revision) == (f"{JOB['name']}-deployed", None)
+    assert job_manifests(one)[-1] == record
+    assert planned(JOB, run=2).record != planned(JOB).record
+
+
+def test_no_config_map_is_no_record() -> None:
+    assert read_record(None) is None
+
+
+RIGHT = {"revision": "1f3a9c", "job": "bert-1f3a9c", "run": "1", "experiment": "{}", "environment": "{}"}
+
+
+def without(key: str) -> dict[str, str]:
+    return {name: text for name, text in RIGHT.items() if name != key}
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        *((without(key), f"it has no entry `{key}`") for key in RIGHT),
+        ({}, "it has no entry `revision`"),
+        (RIGHT | {"job": ""}, "it has no entry `job`"),
+        (RIGHT | {"experiment": "{"}, "its entry `experiment` is not JSON"),
+        pytest.param(RIGHT | {"environment": "[" * 100_000}, "its entry `environment` is not JSON", id="too deep"),
+        (RIGHT | {"experiment": '{"max_retry": NaN}'}, "its entry `experiment` is not JSON"),
+        (RIGHT | {"environment": "[]"}, "its entry `environment` is not a mapping"),
+        *((RIGHT | {"run": text}, "its entry `run` is not a whole number of at least 1") for text in ("0", "1.5", "٣")),
+    ],
+)
+def test_a_malformed_record_is_an_error(data: dict[str, str], reason: str) -> None:
+    with pytest.raises(ClusterError) as error:
+        read_record({"metadata": {"name": "bert-deployed"}, "data": data})
+    assert str(error.value).splitlines() == [
+        f"the record of what is deployed in the ConfigMap bert-deployed cannot be read: {reason}",
+        "  fix: delete the ConfigMap, then run `pulumi up --refresh`, which creates it again",
+    ]
+
+
+def test_what_the_stack_writes_is_read_with_the_version() -> None:
+    (made,) = records(planned(JOB))
+    written = {**made.body, "data": {**made.body["data"], "version": "1.2.3"}}
+    record = read_record(written)
+    assert record is not None
+    assert record.version == "1.2.3"
+    assert record.data() == written["data"]
+    assert dataclasses.replace(record, version=None) == planned(JOB).record
+
+
+def test_a_record_without_room_is_left_out_and_the_plan_says_so() -> None:
+    def of(size: int) -> Plan:
+        part = {"metadata": {"annotations": {"example.com/notes": "x" * size}}}
+        return planned({**JOB, "roles": {"worker": {"pod_overrides": part}}})
+
+    spare = defaults.LARGEST_RECORD - sum(len(text) for text in records(of(0))[0].body["data"].values())
+    assert records(of(spare))
+    assert not [note for note in of(spare).notes if "deployed" in note]
+    large = of(spare + 1)
+    assert records(large) == []
+    assert large.record is None
+    (note,) = [note for note in large.notes if "deployed" in note]
+    assert f"the ConfigMap {JOB['name']}-deployed is left out" in note
+
+
+@pytest.mark.parametrize("patch", [{}, {"data": {"run": "2"}}, {"metadata": {"labels": {"team": "vision"}}}])
+def test_a_users_merge_patch_may_not_change_it(patch: dict[str, Any]) -> None:
+    data = {**JOB, "manifest_overrides": {"deployed": patch}}
+    (problem,) = job_problems(Experiment.model_validate(data), RICH)
+    assert problem.path == "manifest_overrides.deployed"
+    assert problem.reason == "the object is the record of what is deployed, and trainform alone writes it"
+    assert problem.fix == "remove the patch"
+
+
+@pytest.mark.parametrize("value", ["{}", None])
+def test_a_users_merge_patch_may_not_change_trainforms_annotations(value: str | None) -> None:
+    patch = {"metadata": {"annotations": {defaults.OVERRIDES_ANNOTATION: value, "example.com/ticket": "ML-7"}}}
+    (problem,) = job_problems(Experiment.model_validate({**JOB, "manifest_overrides": {"job": patch}}), RICH)
+    assert problem.path == f"manifest_overrides.job.metadata.annotations.{defaults.OVERRIDES_ANNOTATION}"
+    assert problem.reason == "the key is set by trainform itself"
+    assert problem.fix == "remove it, or choose another key"

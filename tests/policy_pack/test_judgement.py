@@ -1,0 +1,452 @@
+"""One object of anybody's program, judged by the rules of the environment."""
+
+from __future__ import annotations
+
+import copy
+import datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.policy_pack.raw import raw_objects
+from tests.support.repository import names
+from tests.support.samples import environment
+from tools.docs.limit_examples import EXAMPLES, Example
+from trainform.backends.judged import judged_job
+from trainform.backends.pods import described_kinds, pods_of
+from trainform.backends.table import BACKENDS
+from trainform.check import check_experiment
+from trainform.manifests.manifest import resource_name
+from trainform.policy_pack.judgement import (
+    READ_NAMES,
+    Resource,
+    Verdict,
+    environment_verdict,
+    key_of_resource,
+    unseen,
+    verdict,
+)
+from trainform.policy_pack.properties import plain
+from trainform.policy_pack.unknown import UNKNOWN, NotKnownError, PartlyKnown, PartlyKnownList
+from trainform.render import RenderedJob, render_job
+from trainform.rules.limits.judged import Judged
+from trainform.rules.limits.rule import Rule
+from trainform.rules.limits.table import BY_CODE, RULES, judge
+from trainform.spec.environment import Environment
+from trainform.spec.waivers import Waiver
+
+TODAY = datetime.date(2026, 12, 1)
+GOOD, ELSEWHERE = "registry.example.com/ai/train:1.0", "other.example.com/ai/train:1.0"
+REGISTRY = environment(limits={"registries": ["registry.example.com"]})
+COMPONENT = "urn:pulumi:dev::trainform::trainform:index:TrainingJob::{}"
+KINDS = sorted(raw_objects(GOOD))
+
+
+def found(code: str, body: dict[str, Any], cluster: Environment = REGISTRY, **more: Any) -> Verdict:
+    return verdict(BY_CODE[code], Resource("train", body, **more), cluster, TODAY)
+
+
+def strict(cluster: Environment) -> Environment:
+    """The environment with limits that every teaching experiment breaks."""
+    limits = {"registries": ["nowhere.example.com"], "severity": {"TF-IMG-2": "error"}, "max_accelerators": 0}
+    return cluster.model_copy(update={"limits": environment(limits=limits).limits})
+
+
+def rendered(name: str, backend: str) -> RenderedJob:
+    job = check_experiment(name, "dev").checked()
+    return render_job(job.experiment.model_copy(update={"backend": backend}), job.environment)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_image_is_found_in_every_kind(kind: str) -> None:
+    verdict = found("TF-IMG-1", raw_objects(ELSEWHERE)[kind])
+    assert len(verdict.found) == 1
+    assert "TF-IMG-1" in verdict.found[0]
+    assert ELSEWHERE not in verdict.found[0]  # somebody else's value may be a secret
+    assert found("TF-IMG-1", raw_objects(GOOD)[kind]) == Verdict()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_a_preview_does_not_know_is_said(kind: str) -> None:
+    body = plain_with_unknown(raw_objects("UNKNOWN")[kind])
+    verdict = found("TF-IMG-1", body)
+    assert verdict.found == ()
+    assert len(verdict.not_known) == 1
+    assert verdict.not_known[0].endswith("image is known only at `pulumi up`")
+
+
+def plain_with_unknown(value: Any, place: tuple[str, ...] = ()) -> Any:
+    """The value with `UNKNOWN` in place of that text, as `properties` makes it."""
+    if isinstance(value, dict):
+        made = {key: plain_with_unknown(item, (*place, key)) for key, item in value.items()}
+        return PartlyKnown(made, place) if any(item is UNKNOWN for item in made.values()) else made
+    if isinstance(value, list):
+        items = [plain_with_unknown(item, (*place, str(index))) for index, item in enumerate(value)]
+        return PartlyKnownList(items, place) if any(item is UNKNOWN for item in items) else items
+    return UNKNOWN if value == "UNKNOWN" else value
+
+
+@pytest.mark.parametrize("read", [
+    lambda known: known["a"], lambda known: known.get("a"), lambda known: {**known}, lambda known: dict(known),
+    lambda known: known | {}, lambda known: {} | known, lambda known: known.items(), lambda known: known == {},
+    lambda known: [*known["b"]], lambda known: known["b"][0], lambda known: known["b"][:1], lambda known: list(known["b"]),
+    lambda known: known["b"] + [], lambda known: [] + known["b"], lambda known: "x" in known["b"],
+    lambda known: sorted(known["b"]), lambda known: tuple(known["b"]), lambda known: set(known["b"]),
+    lambda known: copy.deepcopy(known), lambda known: "".join(known["b"]), lambda known: str(known["b"]),
+])  # fmt: skip
+def test_no_way_leads_to_a_value_that_is_not_known(read: Any) -> None:
+    known = PartlyKnown({"a": UNKNOWN, "b": PartlyKnownList([UNKNOWN], ("b",)), "c": 1}, ())
+    assert known["c"] == 1
+    assert "a" in known
+    with pytest.raises(NotKnownError):
+        read(known)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("name", names("experiments"))
+def test_the_objects_of_a_job_break_the_same_rules_as_the_job(name: str, backend: str) -> None:
+    """The same findings with the same fingerprints, so that a waiver of the check is one here."""
+    job = rendered(name, backend)
+    if job.problems:
+        return  # the operator does not support it, so there is no job
+    cluster = strict(job.environment)
+    of_check = {
+        (judgement.rule.code, judgement.fingerprint(job.plan.experiment))
+        for judgement in judge(judged_job(job.experiment, job.plan, job.manifests, BACKENDS[backend]), cluster)
+    }
+    of_pack = set()
+    for manifest in job.manifests:
+        body = plain(manifest.body)
+        resource = Resource(resource_name(name, manifest), body, COMPONENT.format(name))
+        for rule in RULES:
+            if rule.severity_in(cluster) != "off":
+                messages = verdict(rule, resource, cluster, TODAY).found
+                of_pack |= {(rule.code, message[-17:-1]) for message in messages}
+    assert of_check
+    assert of_pack == of_check
+
+
+# What one object alone does not show: who writes to a claim, which queue an experiment brings, in which queue the PodGroup of a JobSet waits,
+# and when the TrainJob of a runtime ends.
+OF_SEVERAL_OBJECTS = {
+    *(("TF-DATA-1", backend) for backend in BACKENDS),
+    *(("TF-QUE-1", backend) for backend in BACKENDS),
+    ("TF-QUE-3", "jobset"),
+    ("TF-RUN-2", "trainer"),
+}
+
+
+@pytest.mark.parametrize(
+    ("code", "backend"), sorted({(code, backend) for code in EXAMPLES for backend in BACKENDS} - OF_SEVERAL_OBJECTS)
+)
+def test_what_breaks_a_rule_breaks_it_in_the_pack_and_what_does_not_passes(code: str, backend: str) -> None:
+    job = EXAMPLES[code].job(code, backend)
+    broken = {problem.fingerprint for problem in job.problems if problem.code == code}
+    if not broken:
+        assert job.problems  # the operator cannot do what the example asks for
+        return
+    found = {message[-17:-1] for message in of_pack(code, job)}
+    # a secret is found where the user wrote it, or in the object; it cannot be waived
+    assert found if BY_CODE[code].fixed else broken <= found
+    if code not in BASE_BREAKS:
+        passing = Example("labels: {team: vision}", EXAMPLES[code].limits).job(code, backend)
+        assert of_pack(code, passing) == []
+
+
+# Rules that the small experiment of the examples breaks as it is.
+BASE_BREAKS = {"TF-IMG-2", "TF-RES-5", "TF-RUN-1", "TF-RUN-2", "TF-POD-3"}
+
+
+def of_pack(code: str, job: RenderedJob) -> list[str]:
+    """What the pack says of the objects of a job by one rule."""
+    resources = (
+        Resource(
+            resource_name(job.plan.experiment, manifest), plain(manifest.body), COMPONENT.format(job.plan.experiment)
+        )
+        for manifest in job.manifests
+    )
+    return [message for each in resources for message in verdict(BY_CODE[code], each, job.environment, TODAY).found]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("name", names("experiments"))
+def test_the_pods_of_an_object_are_those_of_the_plan(name: str, backend: str) -> None:
+    job = rendered(name, backend)
+    if job.problems:
+        return
+    pods = [pods.template for manifest in job.manifests for pods in pods_of(manifest.body)]
+    planned = BACKENDS[backend].templates(job.plan, job.manifests)
+    shape = [(template.body, template.replicas, template.min_available) for template in pods]
+    assert shape == [(template.body, template.replicas, template.min_available) for template in planned]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_every_backend_says_where_the_pods_of_its_kinds_are(backend: str) -> None:
+    for name in names("experiments"):
+        job = rendered(name, backend)
+        for manifest in job.manifests:
+            group = manifest.body["apiVersion"].rpartition("/")[0]
+            if pods_of(manifest.body):
+                assert f"{group}/{manifest.body['kind']}" in described_kinds()
+
+
+@pytest.mark.parametrize("name", names("experiments"))
+def test_the_key_of_an_object_follows_from_its_resource(name: str) -> None:
+    job = check_experiment(name, "dev").checked()
+    for manifest in job.manifests:
+        part = manifest.component.value
+        parent = COMPONENT.format(name)
+        if part:
+            parent = f"urn:pulumi:dev::trainform::trainform:index:TrainingJob$trainform:index:Part::{name}-{part}"
+        assert key_of_resource(resource_name(name, manifest), parent) == manifest.key
+
+
+def waiver(fingerprint: str, **parts: Any) -> Waiver:
+    made = {"rule": "TF-IMG-1", "finding": fingerprint, "reason": "a test", "owner": "lead", "until": TODAY}
+    return Waiver.model_validate(made | parts)
+
+
+def waivable(cluster: Environment) -> Environment:
+    limits = {"registries": ["nowhere.example.com"], "waivable": {"TF-IMG-1": ["lead"]}}
+    return cluster.model_copy(update={"limits": environment(limits=limits).limits})
+
+
+def job_verdict(cluster: Environment, today: datetime.date, **parts: Any) -> Verdict:
+    """What the pack says of the images of a job whose only finding is waived in the check."""
+    job = check_experiment("hello", "dev").checked()
+    judged = judged_job(job.experiment, job.plan, job.manifests, BACKENDS[job.plan.backend])
+    [fingerprint] = {one.fingerprint("hello") for one in judge(judged, waivable(job.environment))}
+    made = job.experiment.model_copy(update={"waivers": [waiver(fingerprint, **parts)]})
+    again = render_job(made, waivable(job.environment), today=datetime.date(2026, 12, 1))
+    assert bool(again.problems) == bool(parts)
+    changed = render_job(made.model_copy(update={"waivers": []}), job.environment)
+    body = next(manifest.body for manifest in (changed if parts else again).manifests if manifest.is_job)
+    return verdict(BY_CODE["TF-IMG-1"], Resource("hello-job", body, COMPONENT.format("hello")), cluster, today)
+
+
+def test_a_waived_finding_passes_until_its_last_day() -> None:
+    cluster = waivable(check_experiment("hello", "dev").checked().environment)
+    assert job_verdict(cluster, TODAY) == Verdict()
+    assert job_verdict(cluster, TODAY + datetime.timedelta(days=1)).found
+
+
+def test_a_waiver_passes_only_where_the_environment_allows_it() -> None:
+    cluster = waivable(check_experiment("hello", "dev").checked().environment)
+    forbidden = cluster.model_copy(update={"limits": cluster.limits.model_copy(update={"waivable": {}})})
+    assert job_verdict(forbidden, TODAY).found
+    assert job_verdict(cluster, TODAY, owner="somebody").found
+
+
+def test_waivers_change_no_revision_and_only_objects_with_pods() -> None:
+    job = check_experiment("hello", "dev").checked()
+    cluster = waivable(job.environment)
+    judged = judged_job(job.experiment, job.plan, job.manifests, BACKENDS[job.plan.backend])
+    [fingerprint] = {one.fingerprint("hello") for one in judge(judged, cluster)}
+    made = job.experiment.model_copy(update={"waivers": [waiver(fingerprint)]})
+    again = render_job(made, cluster, today=TODAY)
+    assert again.plan.revision == job.plan.revision
+    marked = [m.key for m in again.manifests if "trainform.dev/waivers" in m.body["metadata"]["annotations"]]
+    assert marked == ["job"]
+
+
+def test_a_rule_on_what_is_absent_waits_for_the_runtime_that_may_have_it() -> None:
+    body = raw_objects(GOOD)["trainer.kubeflow.org/TrainJob"]
+    [pods] = pods_of(body)
+    assert (pods.elsewhere, pods.template.replicas) == ("the runtime torch", 2)
+
+
+ANY = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(
+        ["spec", "metadata", "template", "containers", "initContainers", "name", "image", "labels", "tasks", "resources",
+         "limits", "securityContext", "volumes", "replicas", "ports", "hostPort"]), inner, max_size=4),
+    max_leaves=12,
+)  # fmt: skip
+
+
+@given(spec=ANY, kind=st.sampled_from(KINDS))
+def test_no_shape_ends_in_a_traceback(spec: Any, kind: str) -> None:
+    group, _, name = kind.rpartition("/")
+    body = plain({"apiVersion": f"{group}/v1".lstrip("/"), "kind": name, "metadata": {"name": "x"}, "spec": spec})
+    for rule in RULES:
+        verdict(rule, Resource("train", body), REGISTRY, TODAY)
+
+
+@pytest.mark.parametrize("kind", ["batch.volcano.sh/Job", "batch.volcano.sh/CronJob", "flow.volcano.sh/JobTemplate"])
+def test_every_kind_with_a_job_of_volcano_counts_its_pods_and_names_its_queue(kind: str) -> None:
+    body = raw_objects(GOOD)[kind]
+    [pods] = pods_of(body)
+    assert (pods.template.replicas, pods.template.min_available) == (2, 2)
+    spec = body["spec"].get("jobTemplate", body)["spec"] if "jobTemplate" in body["spec"] else body["spec"]
+    closed = environment(limits={"queues": ["default"], "priority_classes": ["low"]})
+    assert found("TF-QUE-1", body, closed) == Verdict()
+    spec |= {"queue": "night", "priorityClassName": "high", "schedulerName": "volcano"}
+    assert len(found("TF-QUE-1", body, closed).found) == 1
+    assert len(found("TF-PRI-1", body, closed).found) == 1
+    assert found("TF-PLC-2", body, closed) == Verdict()
+
+
+def test_a_daemon_set_has_a_pod_on_every_node() -> None:
+    asking = {"limits": {"baidu.com/a800_80g_cgpu": 8}}
+    body = raw_objects(GOOD)["apps/DaemonSet"]
+    body["spec"]["template"]["spec"]["containers"][0]["resources"] = asking
+    assert found("TF-RES-2", body, environment(limits={"max_accelerators": 64})) == Verdict()
+    [message] = found("TF-RES-2", body, environment(limits={"max_accelerators": 63})).found
+    assert "64 accelerators" in message
+
+
+def test_a_parent_does_not_open_the_queues_of_the_environment() -> None:
+    closed = environment(limits={"queues": ["default"]})
+    body = raw_objects(GOOD)["batch.volcano.sh/Job"]
+    body["spec"]["queue"] = "night"
+    assert len(found("TF-QUE-1", body, closed, parent=COMPONENT.format("train")).found) == 1
+    body["spec"]["queue"] = "of-the-experiment"
+    assert found("TF-QUE-1", body, closed, parent=COMPONENT.format("train")).elsewhere
+
+
+@pytest.mark.parametrize("kind", ["hostPath", "local"])
+def test_a_persistent_volume_is_no_way_to_a_path_of_the_node(kind: str) -> None:
+    body = {"apiVersion": "v1", "kind": "PersistentVolume", "spec": {kind: {"path": "/etc"}}}
+    assert len(found("TF-POD-2", body).found) == 1
+    assert found("TF-POD-2", body, environment(limits={"host_paths": ["/etc"]})) == Verdict()
+
+
+REPLICA_SPECS = [
+    ("kubeflow.org/v1", "JAXJob", "jaxReplicaSpecs"), ("kubeflow.org/v1", "XGBoostJob", "xgbReplicaSpecs"),
+    ("training.kubedl.io/v1alpha1", "XDLJob", "xdlReplicaSpecs"), ("training.kubedl.io/v1alpha1", "MPIJob", "mpiReplicaSpecs"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("version", "kind", "field"), REPLICA_SPECS)
+def test_jobs_of_kinds_that_trainform_does_not_render_name_queues_too(version: str, kind: str, field: str) -> None:
+    policy = {"queue": "night", "priorityClass": "high", "priorityClassName": "high"}
+    pods = {"Worker": {"replicas": 1, "template": {"spec": {"containers": [{"name": "a", "image": GOOD}]}}}}
+    spec = {field: pods, "schedulingPolicy": policy, "runPolicy": {"schedulingPolicy": policy}}
+    body = {"apiVersion": version, "kind": kind, "metadata": {"name": "x"}, "spec": spec}
+    closed = environment(limits={"queues": ["default"], "priority_classes": ["low"]})
+    assert len(found("TF-QUE-1", body, closed).found) == 1
+    assert len(found("TF-PRI-1", body, closed).found) == 1
+
+
+@pytest.mark.parametrize(("metrics", "broken"), [([{"type": "Resource"}], True), (None, False)])
+def test_workers_that_the_operator_may_add_count(metrics: Any, broken: bool) -> None:
+    body = raw_objects(GOOD)["kubeflow.org/PyTorchJob"]
+    worker = body["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]["spec"]["containers"][0]
+    worker["resources"] = {"limits": {"baidu.com/a800_80g_cgpu": 8}}
+    body["spec"]["elasticPolicy"] = {"minReplicas": 1, "maxReplicas": 5, "metrics": metrics}
+    assert bool(found("TF-RES-2", body, environment(limits={"max_accelerators": 32})).found) is broken
+
+
+def test_the_annotation_of_kubedl_is_the_host_network() -> None:
+    body = raw_objects(GOOD)["training.kubedl.io/PyTorchJob"]
+    closed = environment(limits={})
+    assert found("TF-NET-1", body, closed) == Verdict()
+    body["metadata"]["annotations"] = {"kubedl.io/network-mode": "host"}
+    assert len(found("TF-NET-1", body, closed).found) == 1
+
+
+def test_what_another_object_has_of_the_pods_is_told() -> None:
+    body = raw_objects(GOOD)["trainer.kubeflow.org/TrainJob"]
+    body["spec"]["trainer"] = {"numNodes": 100}
+    [told] = unseen(Resource("train", body))
+    assert told == "the pods are held to no rule as far as another object has them"
+    body["spec"]["trainer"] = {"image": GOOD}
+    [told] = unseen(Resource("train", body))
+    assert told == "the pods are held to no rule as far as the runtime torch has them"
+    assert not [*unseen(Resource("train", body, COMPONENT.format("train")))]
+    scaled = {"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"replicas": 100}}
+    assert [*unseen(Resource("train", scaled, is_patch=True))]
+    assert not [*unseen(Resource("train", raw_objects(GOOD)["apps/Deployment"]))]
+
+
+def pod(**container: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "train"},
+        "spec": {"containers": [{"name": "main", "image": GOOD, **container}]},
+    }
+
+
+def test_a_message_about_an_object_of_somebody_else_shows_no_value() -> None:
+    body = pod()
+    context = {"seLinuxOptions": {"user": "of-a-secret"}}
+    body["spec"]["containers"] = [{"name": name, "image": GOOD, "securityContext": context} for name in ("a", "b")]
+    (message,) = found("TF-POD-1", body).found
+    assert "of-a-secret" not in message
+    assert "spec.containers.b.securityContext" in message
+
+
+def test_a_path_with_a_token_in_it_is_masked_by_every_rule() -> None:
+    token = "sk" + "-" + "a1b2c3d4e5" * 4 + "a1"
+    (message,) = found("TF-IMG-1", pod(name=token, image=ELSEWHERE)).found
+    assert token not in message
+
+
+def test_what_is_nested_too_deep_is_a_finding() -> None:
+    deep: Any = "end"
+    for _ in range(3000):
+        deep = {"a": deep}
+    body = {"apiVersion": "example.com/v1", "kind": "Runner", "metadata": {"name": "train"}, "spec": deep}
+    assert all(verdict(rule, Resource("train", body), REGISTRY, TODAY).found for rule in RULES)
+
+
+def test_a_kind_called_secret_of_another_group_is_no_secret_of_kubernetes() -> None:
+    data = {"metadata": {"name": "train"}, "data": {"password": "hunter2-of-mine"}}
+    assert found("TF-SEC-1", {"apiVersion": "example.com/v1", "kind": "Secret", **data}).found
+    assert not found("TF-SEC-1", {"apiVersion": "v1", "kind": "Secret", **data}).found
+
+
+def test_a_negative_number_of_pods_takes_nothing_from_the_sum() -> None:
+    def spec(replicas: int) -> dict[str, Any]:
+        asked = {"limits": {"baidu.com/a800_80g_cgpu": 8}}
+        return {
+            "replicas": replicas,
+            "template": {"spec": {"containers": [{"name": "main", "image": GOOD, "resources": asked}]}},
+        }
+
+    specs = {"Worker": spec(100), "Master": spec(-99)}
+    body = {
+        "apiVersion": "kubeflow.org/v1",
+        "kind": "PyTorchJob",
+        "metadata": {"name": "train"},
+        "spec": {"pytorchReplicaSpecs": specs},
+    }
+    assert found("TF-RES-2", body, environment(limits={"max_accelerators": 16})).found
+
+
+def test_an_object_in_another_namespace_does_not_pass() -> None:
+    """Whoever chose an environment with wide limits could apply them to the namespaces of all others."""
+    body = {**raw_objects(GOOD)["batch/Job"], "metadata": {"name": "train", "namespace": "kube-system"}}
+    [message] = environment_verdict(Resource("train", body), REGISTRY).found
+    assert "kube-system" in message
+    body["metadata"] = {"name": "train", "namespace": REGISTRY.namespace.name}
+    assert environment_verdict(Resource("train", body), REGISTRY) == Verdict()
+    body["metadata"] = PartlyKnown({"name": "train", "namespace": UNKNOWN}, ("metadata",))
+    assert environment_verdict(Resource("train", body), REGISTRY).not_known
+
+
+class Unread(tuple[Any, ...]):
+    """Names that nobody reads."""
+
+    def __iter__(self) -> Any:
+        raise LookupError
+
+
+def test_the_rules_that_read_names_are_those_of_the_list() -> None:
+    closed = environment(
+        limits={"queues": ["default"], "severity": {"TF-RUN-1": "error"}}, admission="kueue", queues={}
+    )
+    [pods] = pods_of(raw_objects(GOOD)["batch/Job"])
+    judged = Judged({}, (pods.template,), names=Unread())
+
+    def reads(rule: Rule) -> bool:
+        try:
+            [*rule.find(judged, closed)]
+        except LookupError:
+            return True
+        return False
+
+    assert {rule.code for rule in RULES if reads(rule)} == READ_NAMES - {"TF-QUE-3"}  # it reads `Judged.queue`

@@ -1,0 +1,90 @@
+"""A user's unit test of a program with trainform's components, as Pulumi documents it: `set_mocks`, no engine and no cluster."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+PROGRAM = """\
+import json
+import sys
+
+import pulumi
+
+made = []
+
+
+class Mocks(pulumi.runtime.Mocks):
+    def new_resource(self, args):
+        made.append([args.typ, args.name])
+        return [f"{args.name}-id", args.inputs]
+
+    def call(self, args):
+        return {}
+
+
+pulumi.runtime.set_mocks(Mocks(), project="trainform", stack="dev", preview=False)
+pulumi.runtime.set_all_config({"trainform:sshSecret": "a secret of thirty-two characters"}, ["trainform:sshSecret"])
+
+from trainform import Environment, Experiment, Platform, Rendezvous, RoleGroup, SharedStorage, SshIdentity, TrainingJob, TrainingQueue
+from trainform.spec.queues import QueueRequest
+from trainform.spec.storage import ClaimRequest
+
+environment = Environment.model_validate(
+    {
+        "name": "dev",
+        "cluster": {"context": "there-is-none"},
+        "namespace": {"name": "ai-namespace", "create": True},
+        "queues": {"research": {"weight": 2}},
+        "accelerators": {"a800": {"resource": "nvidia.com/gpu", "per_node": 8, "nodes": 8}},
+    }
+)
+experiment = Experiment.model_validate(
+    {
+        "name": "bert",
+        "image": "registry.example.com/ai/bert:1.0",
+        "launcher": {"mpi": {"command": ["python", "/app/pretrain.py"], "role": "launcher"}},
+        "roles": {"launcher": {"ranked": False}, "node": {"replicas": 2, "accelerators": {"a800": 8}}},
+        "storage": {"runs": {"size": "1Ti", "mount": "/runs"}},
+        "queue": {"weight": 2},
+    }
+)
+seen = {}
+
+
+@pulumi.runtime.test
+def build():
+    Platform("dev", environment)
+    job = TrainingJob("bert", experiment, environment)
+    alone = [
+        TrainingQueue("team-nlp", QueueRequest(weight=2), environment).queue,
+        SharedStorage("corpora", {"wiki": ClaimRequest(size="500Gi")}, environment).claims["wiki"],
+        Rendezvous("peers", {"app": "bert"}, environment).service,
+        SshIdentity("keys", "peers", environment).secret,
+        RoleGroup("node", experiment, environment, "node").replicas,
+    ]
+    return pulumi.Output.all(job.job, job.nodes, *alone).apply(lambda found: seen.update(outputs=found))
+
+
+build()
+print(json.dumps({"made": made, **seen}))
+"""
+
+
+def test_all_components_work_under_mocks(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    ran = subprocess.run([sys.executable, program], capture_output=True, text=True, check=False, timeout=120)
+    assert ran.returncode == 0, ran.stderr
+    found = json.loads(ran.stdout)
+    job, nodes, *alone = found["outputs"]
+    assert job.startswith("bert-")
+    assert nodes == 2
+    assert alone == ["team-nlp", "wiki", "peers", "keys", 2]
+    assert ["kubernetes:batch.volcano.sh/v1alpha1:Job", "bert-job"] in found["made"]
+    assert {name for kind, name in found["made"] if kind.startswith("trainform:index:")} == {
+        "dev", "bert", "bert-queue", "bert-storage", "bert-rendezvous", "bert-ssh", "bert-launcher", "bert-node",
+        "team-nlp", "corpora", "peers", "keys", "node",
+    }  # fmt: skip

@@ -1,0 +1,72 @@
+"""Parameters of components that are of another type than the signature says: Python runs such a program, and the component refuses it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pulumi
+import pytest
+
+from tests.support.samples import environment, experiment
+from trainform import Platform, Rendezvous, RoleGroup, SharedStorage, SshIdentity, TrainingJob, TrainingQueue
+from trainform.spec.queues import QueueRequest
+from trainform.spec.storage import ClaimRequest
+
+SECRET = {"env": {"HF_TOKEN": "hf_wJalrXUtnFEMI"}}
+EXPERIMENT = "must be a model Experiment, or the name or path of its file as text"
+ENVIRONMENT = "must be a model Environment, or the name or path of its file as text"
+CLAIM = "must be a model ClaimRequest"
+
+
+@pytest.mark.parametrize(
+    ("make", "parameter", "kind", "reason"),
+    [
+        (lambda: TrainingJob("x", any_(5), environment()), "experiment", "int", EXPERIMENT),
+        (lambda: TrainingJob("x", any_(SECRET), environment()), "experiment", "dict", EXPERIMENT),
+        (lambda: TrainingJob("x", any_(None), environment()), "experiment", "NoneType", EXPERIMENT),
+        (lambda: TrainingJob("x", any_(Path("x.yaml")), environment()), "experiment", "PosixPath", EXPERIMENT),
+        (lambda: TrainingJob("x", any_(pulumi.Output.from_input("x")), environment()), "experiment", "Output", EXPERIMENT),
+        (lambda: TrainingJob("x", any_(environment()), environment()), "experiment", "Environment", EXPERIMENT),
+        (lambda: TrainingJob("x", experiment(), any_(SECRET)), "environment", "dict", ENVIRONMENT),
+        (lambda: RoleGroup("x", any_(5), environment(), "worker"), "experiment", "int", EXPERIMENT),
+        (lambda: RoleGroup("x", experiment(), environment(), any_(["worker"])), "role", "list", "must be text"),
+        (lambda: Platform("x", any_(experiment())), "environment", "Experiment", ENVIRONMENT),
+        (lambda: SshIdentity("x", "x", any_(5)), "environment", "int", ENVIRONMENT),
+        (lambda: Rendezvous("x", {"app": "x"}, any_(5)), "environment", "int", ENVIRONMENT),
+        (lambda: Rendezvous("x", any_(5), environment()), "selector", "int", "must be a mapping"),
+        (lambda: SharedStorage("s", {"A_b": any_(5)}, environment()), "claims.A_b", "int", CLAIM),
+        (lambda: SharedStorage("s", {"a": any_(SECRET)}, environment()), "claims.a", "dict", CLAIM),
+        (lambda: SharedStorage("s", {"a": any_(QueueRequest())}, environment()), "claims.a", "QueueRequest", CLAIM),
+        (lambda: SharedStorage("s", any_(5), environment()), "claims", "int", "must be a mapping"),
+        (lambda: SharedStorage("s", any_(pulumi.Output.from_input({})), environment()), "claims", "Output", "must be a mapping"),
+        (lambda: TrainingQueue("q", any_({"weight": 2}), environment()), "queues.q", "dict", "must be a model QueueRequest"),
+    ],
+)  # fmt: skip
+def test_a_parameter_of_another_type_is_refused(
+    make: Callable[[], object], parameter: str, kind: str, reason: str
+) -> None:
+    with pytest.raises(pulumi.RunError) as caught:
+        make()
+    text = str(caught.value)
+    assert text.startswith(f"\n1 problem:\n{parameter}\n  why: the value is of the type {kind}, and {reason}\n  fix: ")
+    assert "hf_wJalrXUtnFEMI" not in text
+
+
+def test_every_wrong_parameter_is_named_at_once() -> None:
+    with pytest.raises(pulumi.RunError, match=r"(?s)3 problems.*environment\n.*experiment\n.*run = 0"):
+        TrainingJob("x", any_(5), any_(5), run=0)
+    with pytest.raises(pulumi.RunError, match=r"(?s)2 problems.*claims.a\n.*claims.b\n"):
+        SharedStorage("s", {"a": any_(5), "b": any_("1Ti"), "c": ClaimRequest(size="1Ti")}, environment())
+
+
+@pytest.mark.parametrize("name", [5, None])
+def test_a_name_that_is_not_text_is_refused(name: Any) -> None:
+    with pytest.raises(pulumi.RunError, match="why: the key must be text"):
+        SharedStorage("s", {name: ClaimRequest(size="1Ti")}, environment())
+
+
+def any_(value: object) -> Any:
+    """The value for a parameter of another type: the type checker would refuse it in a typed program."""
+    return value

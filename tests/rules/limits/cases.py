@@ -1,0 +1,55 @@
+"""What the rules find in jobs of experiments, by fields and merge patches, and in objects of somebody else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.support.rendering import job_problems
+from tests.support.samples import environment, experiment
+from trainform.backends.job_fields import named
+from trainform.backends.table import BACKENDS
+from trainform.manifests.templates import Template
+from trainform.rules.limits.judged import Judged
+from trainform.rules.limits.table import BY_CODE
+from trainform.spec import Environment
+
+KINDS = [backend.JOB_FIELDS for backend in BACKENDS.values()]
+
+
+def cluster(**parts: Any) -> Environment:
+    """The environment of the samples with other parts."""
+    return environment(**parts)
+
+
+def limited(**limits: Any) -> Environment:
+    """The environment of the samples with these limits alone."""
+    return environment(limits=limits)
+
+
+def found(code: str, where: Environment, **parts: Any) -> dict[str, str]:
+    """The reasons of the rule's problems of an experiment, by path."""
+    return {each.path: each.reason for each in job_problems(experiment(**parts), where) if each.code == code}
+
+
+def by_role(code: str, where: Environment, patch: dict[str, Any], **role: Any) -> dict[str, str]:
+    """The rule's problems of an experiment with a merge patch of a role's pods (metadata and spec)."""
+    return found(code, where, roles={"worker": {"replicas": 2, **role, "pod_overrides": patch}})
+
+
+def by_job(code: str, where: Environment, patch: dict[str, Any], **parts: Any) -> dict[str, str]:
+    """The rule's problems of an experiment with the same patch in `manifest_overrides`."""
+    tasks = {"worker": {"template": patch}}
+    return found(code, where, manifest_overrides={"job": {"spec": {"tasks": tasks}}}, **parts)
+
+
+def raw(code: str, where: Environment, body: dict[str, Any], *templates: Template) -> dict[str, str]:
+    """The rule's findings in one object of somebody else, by place."""
+    objects = {"object": body}
+    judged = Judged(objects, templates, names=named(objects, templates, KINDS))
+    return {each.where: each.reason for each in BY_CODE[code].find(judged, where)}
+
+
+def pod(spec: Any, metadata: Any = None) -> Template:
+    """The pods of somebody else's object."""
+    body = {"spec": spec} if metadata is None else {"metadata": metadata, "spec": spec}
+    return Template(1, 1, body, "spec.template")

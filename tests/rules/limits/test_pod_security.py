@@ -1,0 +1,368 @@
+"""The Pod Security Standards; `tests/engine/test_pod_security.py` compares the verdicts with those of an API server."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.generated_pods import HARDENED
+from tests.support.generators import ENVIRONMENT, experiments
+from tests.support.pod_security import CASES, changed_pod, good_pod, judged_by_us, level_environment
+from tests.support.rendering import job_problems
+from tests.support.samples import environment, experiment, job, plan, pod, reasons
+from trainform.backends.table import BACKENDS
+from trainform.manifests.templates import Template
+from trainform.render import render_job
+from trainform.rules.limits import network, pod_security, pods
+from trainform.rules.limits.judged import Judged
+from trainform.rules.limits.pod_security import CONTROLS, Openings, below_a_folder, violated
+from trainform.rules.limits.rule import Finding, Judgement
+from trainform.rules.limits.table import BY_CODE
+from trainform.spec import Environment, Experiment
+from trainform.spec.load import parse
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_each_control_at_each_level(name: str) -> None:
+    pod, allowed = CASES[name]
+    assert judged_by_us(pod, level_environment("privileged", host_network=True)) == []
+    for level in ("baseline", "restricted"):
+        assert (judged_by_us(pod, level_environment(level)) == []) == (level in allowed)
+
+
+def test_every_control_is_broken_by_a_case() -> None:
+    nothing = Openings(False, (), ())
+    broken = {
+        control.name
+        for pod, _ in CASES.values()
+        for level in ("baseline", "restricted")
+        for control, _ in violated(level, pod, nothing)
+    }
+    assert broken == {control.name for control in CONTROLS}
+
+
+def found_by(code: str, pod: dict[str, Any], cluster: Environment) -> list[Finding]:
+    judged = Judged({}, (Template(1, 1, pod),))
+    rule = BY_CODE[code]
+    return [] if rule.severity_in(cluster) == "off" else list(rule.find(judged, cluster))
+
+
+def test_a_finding_has_the_place_and_the_value() -> None:
+    pod, _ = CASES["SELinux type"]
+    (found,) = judged_by_us(pod, level_environment("baseline"))
+    assert (found.where, found.value) == ("spec.containers.main.securityContext.seLinuxOptions.type", "spc_t")
+    assert found.reason == (
+        "the SELinux type is not one of those for containers (spec.containers.main.securityContext.seLinuxOptions.type), "
+        "which the environment dev forbids (Pod Security level baseline)"
+    )
+    assert found.fix == "remove it, or ask the platform team for another limits.pod_security"
+
+
+def test_one_finding_names_every_place_of_a_control() -> None:
+    """A waiver of it holds for these places and no further one."""
+    adds = {
+        "main.securityContext.capabilities.add": ["SYS_ADMIN", "CHOWN"],
+        "before.securityContext.capabilities.add": ["NET_RAW"],
+    }
+    (found,) = judged_by_us(changed_pod(adds), level_environment("baseline"))
+    assert found.value == ["NET_RAW", "SYS_ADMIN"]
+    assert "before.securityContext.capabilities.add = NET_RAW, spec.containers.main" in found.reason
+    (less,) = judged_by_us(changed_pod(dict([*adds.items()][:1])), level_environment("baseline"))
+    assert (less.value, less.reason) != (found.value, found.reason)
+
+
+def test_containers_added_to_a_running_pod_count() -> None:
+    pod = good_pod()
+    pod["spec"]["ephemeralContainers"] = [{"name": "debug", "securityContext": {"privileged": True}}]
+    (found,) = judged_by_us(pod, level_environment("baseline"))
+    assert found.where == "spec.ephemeralContainers.debug.securityContext.privileged"
+
+
+def test_openings_of_the_environment() -> None:
+    network = environment(limits={"host_network": True}, rdma=None)
+    for name in ("host network", "port of the node", "probe of another host", "handler that calls another host"):
+        assert judged_by_us(CASES[name][0], network) == [], name
+        assert judged_by_us(CASES[name][0], level_environment("baseline")) != [], name
+    assert judged_by_us(CASES["host processes"][0], network) != []
+    for level in ("baseline", "restricted"):
+        limits = {"pod_security": level, "host_paths": ["/data"]}
+        assert judged_by_us(CASES["path of the node"][0], environment(limits=limits)) == []
+        assert judged_by_us(CASES["path of the node"][0], environment(limits={**limits, "host_paths": ["/dat"]})) != []
+        adds = changed_pod({"main.securityContext.capabilities.add": ["IPC_LOCK"]})
+        assert judged_by_us(adds, level_environment(level)) != []
+        rdma = {"resource": "rdma/hca", "capabilities": ["IPC_LOCK"]}
+        assert judged_by_us(adds, environment(limits={"pod_security": level}, rdma=rdma)) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "allowed"),
+    [
+        ("/data", True), ("/data/", True), ("/data/a/b", True), ("//data/./a", True), ("/mnt/fast/x", True), ("/mnt/fast", True),
+        ("/", False), ("", False), ("/database", False), ("/data/..", False), ("/data/../etc", False), ("/data/a/../b", False), ("data", False),
+        ("/mnt", False), ("/mnt/fas", False), (None, False), (5, False), ({}, False), (["/data"], False),
+    ],
+)  # fmt: skip
+def test_paths_of_the_node(path: object, allowed: bool) -> None:
+    assert below_a_folder(path, ("/data", "/mnt/fast/")) is allowed
+    assert not below_a_folder(path, ())
+
+
+ODD: list[object] = [
+    None,
+    True,
+    False,
+    0,
+    1,
+    -1,
+    1.5,
+    "",
+    "text",
+    [],
+    [None],
+    [[]],
+    [{}],
+    {},
+    {"name": None},
+    {"name": {}},
+    {"a": [1]},
+    [5, "x"],
+]
+PATHS = [
+    "metadata.annotations", "spec.containers", "spec.initContainers", "spec.volumes", "spec.securityContext", "spec.os", "spec.hostPID",
+    "spec.os.name", "spec.hostNetwork", "spec.securityContext.sysctls", "spec.securityContext.seLinuxOptions", "spec.securityContext.runAsUser",
+    "spec.securityContext.seccompProfile",
+]  # fmt: skip
+OWN_PATHS = [
+    "securityContext", "ports", "lifecycle", "readinessProbe", "securityContext.capabilities", "securityContext.capabilities.add",
+    "securityContext.capabilities.drop", "securityContext.privileged", "securityContext.windowsOptions", "name",
+    "securityContext.procMount", "securityContext.appArmorProfile.type", "ports.hostPort",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("odd", ODD, ids=repr)
+def test_pods_of_any_shape_are_judged_without_a_failure(odd: object) -> None:
+    """Others write them, and the policy pack judges them."""
+    cluster = environment(limits={"pod_security": "restricted"})
+    for body in (
+        *(changed_pod({path: odd}) for path in PATHS),
+        *(changed_pod({f"main.{path}": odd}) for path in OWN_PATHS),
+        *({"metadata": odd, "spec": odd}, {"spec": {"containers": odd}}, {}),
+    ):
+        judged = Judged({}, (Template(1, 1, body),))
+        for find in (pod_security.pod_security, pods.volumes, pods.root, network.host_network):
+            assert all(isinstance(found.reason, str) for found in find(judged, cluster))
+
+
+def test_what_has_no_known_shape_is_not_allowed() -> None:
+    for changes in (
+        {"main.securityContext.privileged": "true"},
+        {"main.securityContext.capabilities.add": "SYS_ADMIN"},
+        {"main.securityContext.capabilities.drop": "ALL"},
+        {"spec.hostPID": "yes"},
+        {"spec.volumes": {"name": "data", "hostPath": "/data"}},
+        {"spec.volumes": [{"hostPath": {"path": "/data"}}, {"emptyDir": {}}]},
+    ):
+        assert judged_by_us(changed_pod(changes), level_environment("restricted")) != [], changes
+
+
+def patched(spec: dict[str, Any], cluster: Environment) -> dict[str, str]:
+    return reasons(cluster, roles={"worker": {"replicas": 2, "pod_overrides": {"spec": spec}}})
+
+
+AROUND: list[tuple[dict[str, Any], str]] = [
+    ({"containers": {"main": {"securityContext": {"privileged": True}}}}, "a container is privileged (spec.containers.main."),
+    ({"containers": {"log": {"image": "log", "securityContext": {"privileged": True}}}}, "a container is privileged (spec.containers.log."),
+    ({"initContainers": [{"name": "sysctl", "image": "busybox", "securityContext": {"privileged": True}}]},
+     "a container is privileged (spec.initContainers.sysctl."),
+    ({"containers": {"main": {"securityContext": {"capabilities": {"add": ["SYS_ADMIN"]}}}}}, "a container adds a capability that is not one of"),
+    ({"containers": {"main": {"securityContext": {"procMount": "Unmasked"}}}}, "a container has an unmasked /proc"),
+    ({"containers": {"main": {"securityContext": {"seLinuxOptions": {"type": "spc_t"}}}}}, "the SELinux type is not one of those for containers"),
+    ({"containers": {"main": {"securityContext": {"seccompProfile": {"type": "Unconfined"}}}}}, "the seccomp profile is switched off"),
+    ({"securityContext": {"sysctls": [{"name": "kernel.msgmax", "value": "1"}]}}, "a setting of the kernel is not one of those"),
+    ({"volumes": {"tmp": {"hostPath": {"path": "/data"}}}}, "a volume is a path of the node (spec.volumes.tmp.hostPath.path)"),
+    ({"volumes": [{"name": "tmp", "hostPath": {"path": "/"}}]}, "a volume is a path of the node (spec.volumes.tmp.hostPath.path)"),
+    ({"hostPID": True}, "the pods share the node's processes or their memory (spec.hostPID)"),
+    ({"hostIPC": True}, "the pods share the node's processes or their memory (spec.hostIPC)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("spec", "reason"), AROUND)
+def test_patches_do_not_get_around_it(spec: dict[str, Any], reason: str) -> None:
+    cluster, open_ = environment(), environment(limits={"pod_security": "privileged", "host_paths": ["/data"]})
+    assert patched(spec, cluster)["roles.worker.pod_overrides"].startswith(reason)
+    patch = {"job": {"spec": {"tasks": {"worker": {"template": {"spec": spec}}}}}}
+    found = reasons(cluster, manifest_overrides=patch)
+    assert any(why.startswith(reason) for why in found.values()), found
+    if "/'" not in str(spec):
+        assert patched(spec, open_) == {}
+
+
+def test_the_capability_that_rdma_needs_is_allowed() -> None:
+    assert reasons(network={"rdma": True}) == {}
+    spec = {"containers": {"main": {"securityContext": {"capabilities": {"add": ["IPC_LOCK"]}}}}}
+    assert patched(spec, environment()) == {}
+
+
+def test_types_of_volumes() -> None:
+    csi = {"volumes": {"data": {"csi": {"driver": "csi.example.com"}}}}
+    (reason,) = patched(csi, environment()).values()
+    assert reason == "the type of a volume is csi (spec.volumes.data.csi), which the environment dev does not allow"
+    assert patched(csi, environment(limits={"volume_types": ["configMap", "csi"]})) == {}
+    image = {"volumes": {"data": {"image": {"reference": "registry.example.com/data:1"}}}}
+    assert patched(image, environment()) == {}
+    assert patched(image, environment(limits={"volume_types": ["emptyDir"]})) != {}
+    patch = {"job": {"spec": {"tasks": {"worker": {"template": {"spec": csi}}}}}}
+    assert len(reasons(environment(), manifest_overrides=patch)) == 1
+
+
+def test_types_of_volumes_that_an_experiment_has_by_its_fields() -> None:
+    parts = {"shared_memory": "1Gi", "storage": {"runs": {"size": "1Ti", "mount": "/runs"}}}
+    few = environment(limits={"volume_types": ["configMap"]})
+    assert reasons(few, **parts).keys() == {"shared_memory", "storage.runs"}
+    assert reasons(environment(), **parts) == {}
+
+
+def test_an_annotation_is_reported_where_it_is_written() -> None:
+    (key,) = CASES["unconfined AppArmor by annotation"][0]["metadata"]["annotations"]
+    role = {"replicas": 2, "annotations": {key: "unconfined"}}
+    found = job_problems(experiment(roles={"worker": role}), environment())
+    assert {problem.path for problem in found if problem.code == "TF-POD-1"} == {f"roles.worker.annotations.{key}"}
+
+
+def test_paths_of_the_node_need_an_opening_at_every_level() -> None:
+    pod = CASES["path of the node"][0]
+    for level, code in (("privileged", "TF-POD-2"), ("baseline", "TF-POD-1"), ("restricted", "TF-POD-1")):
+        cluster = environment(limits={"pod_security": level})
+        (found,) = [*found_by("TF-POD-1", pod, cluster), *found_by("TF-POD-2", pod, cluster)]
+        assert (found.where, found.value) == ("spec.volumes.data.hostPath.path", "/data")
+        assert found_by(code, pod, cluster) == [found]
+
+
+@pytest.mark.parametrize(
+    ("changes", "where"),
+    [
+        ({}, None),
+        ({"pod.runAsNonRoot": None}, "spec.securityContext.runAsNonRoot"),
+        ({"pod.runAsNonRoot": False}, "spec.securityContext.runAsNonRoot"),
+        ({"pod.runAsNonRoot": None, "pod.runAsUser": 1000}, None),
+        ({"pod.runAsUser": 0}, "spec.securityContext.runAsUser"),
+        ({"pod.runAsUser": 0, "main.securityContext.runAsUser": 1, "before.securityContext.runAsUser": 1}, None),
+        ({"pod.runAsUser": 1, "main.securityContext.runAsUser": 0}, "spec.containers.main.securityContext.runAsUser"),
+        ({"main.securityContext.runAsNonRoot": False}, "spec.containers.main.securityContext.runAsNonRoot"),
+        (
+            {
+                "pod.runAsNonRoot": None,
+                "main.securityContext.runAsNonRoot": True,
+                "before.securityContext.runAsNonRoot": True,
+            },
+            None,
+        ),
+    ],
+)
+def test_containers_that_may_run_as_root(changes: dict[str, Any], where: str | None) -> None:
+    cluster = environment(limits={"pod_security": "privileged", "severity": {"TF-POD-3": "error"}})
+    assert [found.where for found in found_by("TF-POD-3", changed_pod(changes), cluster)] == (
+        [] if where is None else [where]
+    )
+    assert found_by("TF-POD-3", changed_pod(changes), environment()) == [], "off by default"
+
+
+def test_run_as_answers_the_rule_on_root() -> None:
+    cluster = environment(limits={"severity": {"TF-POD-3": "error"}})
+    assert reasons(cluster).keys() == {"run_as"}
+    assert reasons(cluster, run_as={"user": 0}).keys() == {"run_as.user"}
+    assert reasons(cluster, run_as={"user": 1000}) == {}
+    root = {"containers": {"main": {"securityContext": {"runAsUser": 0}}}}
+    role = {"replicas": 2, "pod_overrides": {"spec": root}}
+    assert reasons(cluster, run_as={"user": 1000}, roles={"worker": role}).keys() == {"roles.worker.pod_overrides"}
+
+
+NON_ROOT = {"user": 1000, "home": "/home/trainer"}
+STEPS = [{"name": "fetch", "command": ["fetch"]}]
+
+
+def restricted(**limits: Any) -> Environment:
+    return environment(limits={"pod_security": "restricted", "host_network": True, **limits})
+
+
+def test_the_level_restricted_is_rendered_in_every_container() -> None:
+    made = plan(cluster=restricted(), run_as=NON_ROOT, network={"rdma": True}, prepare=STEPS)
+    spec = pod(made, "worker")["spec"]
+    assert spec["securityContext"] == {
+        "runAsUser": 1000,
+        "runAsGroup": 1000,
+        "runAsNonRoot": True,
+        "fsGroup": 1000,
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
+    hardened = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+    assert [step["securityContext"] for step in spec["initContainers"]] == [hardened]
+    with_rdma = {**hardened, "capabilities": {"drop": ["ALL"], "add": ["IPC_LOCK"]}}
+    assert [main["securityContext"] for main in spec["containers"]] == [with_rdma]
+
+
+@pytest.mark.parametrize("level", ["privileged", "baseline"])
+def test_the_other_levels_render_nothing(level: str) -> None:
+    made = plan(cluster=environment(limits={"pod_security": level}), prepare=STEPS)
+    spec = pod(made, "worker")["spec"]
+    assert "securityContext" not in spec
+    assert not any("securityContext" in one for one in (*spec["containers"], *spec["initContainers"]))
+    assert job(made) == job(plan(cluster=environment(limits={}), prepare=STEPS))
+
+
+def test_restricted_needs_a_user_who_is_not_root() -> None:
+    (reason,) = reasons(restricted()).values()
+    assert reasons(restricted()).keys() == {"run_as"}
+    assert reason.startswith("a container may run as root (spec.securityContext.runAsNonRoot), which the environment")
+    assert reasons(restricted(), run_as={"user": 0}).keys() == {"run_as", "run_as.user"}
+    assert reasons(restricted(), run_as={"user": 1000}) == {}
+    assert reasons(environment(limits={"pod_security": "baseline"})) == {}
+
+
+def test_a_container_of_a_patch_gets_nothing_by_itself() -> None:
+    log = {"containers": {"log": {"image": "registry.example.com/log:1"}}}
+    role = {"replicas": 2, "pod_overrides": {"spec": log}}
+    found = job_problems(experiment(run_as=NON_ROOT, roles={"worker": role}), restricted())
+    assert {(problem.path, problem.fix) for problem in found} == {
+        ("roles.worker.pod_overrides", "set `allowPrivilegeEscalation: false` there"),
+        ("roles.worker.pod_overrides", "set `capabilities: {drop: [ALL]}` there"),
+    }
+    log["containers"]["log"]["securityContext"] = {**HARDENED}  # type: ignore[assignment]
+    assert reasons(restricted(), run_as=NON_ROOT, roles={"worker": role}) == {}
+
+
+def test_experiments_of_a_user_meet_restricted_on_every_backend() -> None:
+    """Whatever is set, launchers over SSH and steps included, as long as no merge patch changes the pods."""
+    seen: Counter[str] = Counter()
+    limits = {**ENVIRONMENT["limits"], "pod_security": "restricted"}
+    cluster = Environment.model_validate({**ENVIRONMENT, "limits": limits})
+
+    @settings(max_examples=60)
+    @given(experiments(), st.sampled_from(list(BACKENDS)))
+    def check(data: dict[str, Any], backend: str) -> None:
+        for part in (data, *data["roles"].values()):
+            part.pop("pod_overrides", None)
+        data.pop("manifest_overrides", None)
+        model = parse(Experiment, {**data, "backend": backend, "run_as": NON_ROOT}).model
+        assert model is not None
+        made = render_job(model, cluster)
+        assert [problem for problem in made.problems if problem.code.startswith("TF-POD")] == []
+        seen[made.plan.launcher] += 1
+
+    check()
+    assert len(seen) >= 3, seen  # MPI jobs are rare
+
+
+def test_a_waiver_of_several_places_is_one_of_these_places_alone() -> None:
+    def fingerprint(other: str) -> str:
+        container = {"image": "python", "securityContext": {"privileged": True}}
+        spec = {"containers": [{"name": "main", **container}, {"name": other, **container}]}
+        rule = BY_CODE["TF-POD-1"]
+        (finding,) = rule.find(Judged({}, (Template(1, 1, {"spec": spec}),)), environment())
+        return Judgement(rule, "error", finding).fingerprint("job")
+
+    assert fingerprint("aside") != fingerprint("another")

@@ -1,0 +1,81 @@
+"""How long pods run, and how long a job stays after its end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.rules.limits.cases import by_job, by_role, found, limited, pod, raw
+from trainform.backends.table import BACKENDS
+
+DELETED = limited(severity={"TF-RUN-1": "error"})
+DAY = limited(max_run_time="1d")
+ROLES = {"master": {"replicas": 1}, "worker": {"replicas": 2}}
+LONGER = "the pods may run longer than the environment dev allows (1d)"
+STAYS = "the job stays after its end, and the environment dev requires that it is deleted"
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_job_is_deleted_after_its_end(backend: str) -> None:
+    parts = {"backend": backend, "roles": ROLES}
+    assert found("TF-RUN-1", DELETED, ttl="1h", **parts) == {}
+    assert found("TF-RUN-1", DELETED, **parts) == {"ttl": STAYS}
+    assert found("TF-RUN-1", limited(), **parts) == {}, "off by default"
+
+
+def test_a_patch_that_removes_the_end() -> None:
+    patch: dict[str, Any] = {"job": {"spec": {"ttlSecondsAfterFinished": None}}}
+    where = "manifest_overrides.job.spec.ttlSecondsAfterFinished"
+    assert found("TF-RUN-1", DELETED, ttl="1h", manifest_overrides=patch) == {where: STAYS}
+    patch = {"job": {"spec": {"ttlSecondsAfterFinished": 60}}}
+    assert found("TF-RUN-1", DELETED, manifest_overrides=patch) == {}
+
+
+@pytest.mark.parametrize(
+    ("version", "kind", "spec"),
+    [
+        ("batch/v1", "Job", {"ttlSecondsAfterFinished": 0}),
+        ("batch/v1", "CronJob", {"jobTemplate": {"spec": {"ttlSecondsAfterFinished": 0}}}),
+        ("jobset.x-k8s.io/v1alpha2", "JobSet", {"ttlSecondsAfterFinished": 0}),
+        ("kubeflow.org/v1", "TFJob", {"runPolicy": {"ttlSecondsAfterFinished": 0}}),
+        ("trainer.kubeflow.org/v1alpha1", "TrainingRuntime", {"template": {"spec": {"ttlSecondsAfterFinished": 0}}}),
+    ],
+)
+def test_jobs_of_others(version: str, kind: str, spec: dict[str, Any]) -> None:
+    body = {"apiVersion": version, "kind": kind}
+    assert raw("TF-RUN-1", DELETED, {**body, "spec": spec}) == {}
+    others: list[Any] = [{}, None, "text"]
+    for other in others:
+        assert set(raw("TF-RUN-1", DELETED, {**body, "spec": other}).values()) == {STAYS}
+    assert raw("TF-RUN-1", DELETED, {"apiVersion": "v1", "kind": "Service"}) == {}
+
+
+@pytest.mark.parametrize(("deadline", "refused"), [(86_400, False), (86_401, True), (None, True)])
+def test_run_time(deadline: int | None, refused: bool) -> None:
+    patch = {"spec": {"activeDeadlineSeconds": deadline}}
+    for judge in (by_role, by_job):
+        assert set(judge("TF-RUN-2", DAY, patch).values()) == ({LONGER} if refused else set())
+        assert judge("TF-RUN-2", limited(), patch) == {}
+    assert (raw("TF-RUN-2", DAY, {}, pod({"activeDeadlineSeconds": deadline})) != {}) is refused
+    assert raw("TF-RUN-2", DAY, {}, pod({"activeDeadlineSeconds": "10"})) != {}
+
+
+def test_run_time_without_a_field() -> None:
+    assert found("TF-RUN-2", DAY) == {"roles.worker": LONGER}
+
+
+@pytest.mark.parametrize(
+    ("backend", "spec"),
+    [
+        ("jobset", {"replicatedJobs": {name: {"template": {"spec": {"activeDeadlineSeconds": 86_400}}} for name in ROLES}}),
+        ("kubeflow", {"runPolicy": {"activeDeadlineSeconds": 86_400}}),
+        ("kubedl", {"activeDeadlineSeconds": 86_400}),
+        ("trainer", {"activeDeadlineSeconds": 86_400}),
+    ],
+)  # fmt: skip
+def test_run_time_of_a_job(backend: str, spec: dict[str, Any]) -> None:
+    patch = {"job": {"spec": spec}}
+    assert found("TF-RUN-2", DAY, backend=backend, roles=ROLES, manifest_overrides=patch) == {}
+    shorter = limited(max_run_time="1h")
+    assert len(found("TF-RUN-2", shorter, backend=backend, roles=ROLES, manifest_overrides=patch)) > 0

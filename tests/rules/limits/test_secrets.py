@@ -1,0 +1,335 @@
+"""Secrets as plain text: in any field of the experiment, in merge patches, and in any text of a rendered object."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.conftest import ROOT
+from tests.support.rendering import job_problems
+from tests.support.samples import environment, experiment, reasons
+from trainform.backends.table import BACKENDS
+from trainform.errors import MASK, Problem
+from trainform.manifests.templates import Template
+from trainform.render import render_job
+from trainform.rules.limits.judged import Judged
+from trainform.rules.limits.rule import Finding
+from trainform.rules.limits.secrets import plain_secrets
+
+REASON = "the value looks like a secret, and would be shown in previews and kept in state"
+
+
+@pytest.mark.parametrize(
+    ("words", "index"),
+    [
+        (["--hf-token", "hf_wJalrXUtnFEMI"], 1),
+        (["--hf_token=hf_wJalrXUtnFEMI"], 0),
+        (["--hfToken", "hf_wJalrXUtnFEMI"], 1),
+        (["--api-key=wJalrXUtnFEMI"], 0),
+        (["--password", "20260101"], 1),
+        (["-password=hunter2"], 0),
+        (["logger.wandb.api_key=wJalrXUtnFEMI"], 0),
+        (["++wandb.api_key=wJalrXUtnFEMI"], 0),
+        (["-c", "HF_TOKEN=hf_wJalrXUtnFEMI python /app/train.py"], 1),
+        (["-c", "python /app/train.py --hf-token 'hf_wJalrXUtnFEMI' --lr 1"], 1),
+        (["--database", "postgres://trainer:hunter2@db.example.com/runs"], 1),
+        (["postgres://trainer:hunter2@db.example.com/runs"], 0),
+    ],
+)
+def test_words_of_commands(words: list[str], index: int) -> None:
+    script = {"script": "/app/train.py"}
+    assert reasons(launcher={"torchrun": {**script, "args": words}}) == {f"launcher.torchrun.args[{index}]": REASON}
+    assert reasons(launcher={"torchrun": {**script, "launcher_args": words}}) == {
+        f"launcher.torchrun.launcher_args[{index}]": REASON
+    }
+    assert reasons(launcher={"command": ["sh", *words]}) == {f"launcher.command[{index + 1}]": REASON}
+    init = [{"name": "fetch", "command": ["fetch", *words]}]
+    assert reasons(roles={"worker": {"init": init}}) == {f"roles.worker.init[0].command[{index + 1}]": REASON}
+    assert reasons(roles={"worker": {"command": ["serve", *words]}}) == {f"roles.worker.command[{index + 1}]": REASON}
+    patch = {"spec": {"containers": {"main": {"args": words}}}}
+    assert reasons(roles={"worker": {"pod_overrides": patch}}) == {
+        f"roles.worker.pod_overrides.spec.containers.main.args[{index}]": REASON
+    }
+
+
+@pytest.mark.parametrize("launcher", ["torchrun", "accelerate", "deepspeed"])
+@pytest.mark.parametrize(
+    "script",
+    [
+        "https://trainer:hunter2@example.com/train.py",
+        "-----BEGIN OPENSSH PRIVATE KEY-----\nabc",
+        "--token=hf_wJalrXUtnFEMI",
+        "/app/train.py --token hf_wJalrXUtnFEMI",
+    ],
+)
+def test_scripts_of_launchers(launcher: str, script: str) -> None:
+    path = f"launcher.{launcher}.script"
+    assert reasons(launcher={launcher: {"script": script}})[path].startswith(REASON)
+    assert path not in reasons(launcher={launcher: {"script": "https://$(TOKEN)@example.com/train.py"}})
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--tokenizer", "bert-base-uncased"], ["--max-tokens", "4096"], ["--max-token=4096"], ["--pad-token", "<pad>"], ["--pad_token=[PAD]"],
+        ["--eos-token", "!"], ["--placeholder_token", "sks"], ["--hf-token", "$(HF_TOKEN)"], ["--hf-token=$(HF_TOKEN)"], ["--token-file", "a"],
+        ["--password", "/run/secrets/password"], ["--use-auth-token", "--lr", "0.1"], ["--use-auth-token", "True"], ["--token"],
+        ["-c", "train --hf-token \"$HF_TOKEN\" --password ${PASSWORD}"], ["-c", "HF_TOKEN=$(cat /run/secrets/token) train"],
+        ["--database", "postgres://trainer:$(PGPASSWORD)@db.example.com/runs"],
+    ],
+)  # fmt: skip
+def test_words_that_are_no_secrets(words: list[str]) -> None:
+    assert reasons(launcher={"torchrun": {"script": "/app/train.py", "args": words}}) == {}
+    assert reasons(roles={"worker": {"command": ["serve", *words]}}) == {}
+
+
+@pytest.mark.parametrize(
+    "value", ["4096", "0", "1e-5", "<pad>", "</s>", "<|endoftext|>", "[PAD]", "", "true", "False", "$(OTHER)", "/var/run/secrets/token"]
+)  # fmt: skip
+def test_values_of_variables_that_are_no_secrets(value: str) -> None:
+    assert reasons(env={"MAX_TOKEN": value, "HF_TOKEN": value}) == {}
+    assert list(reasons(env={"HF_TOKEN": f"hf_{value}x"})) == ["env.HF_TOKEN"]
+
+
+def test_annotations() -> None:
+    given: dict[str, Any] = {"example.com/hf-token": "hf_wJalrXUtnFEMI", "example.com/tokenizer": "bert"}
+    assert reasons(annotations=given) == {"annotations.example.com/hf-token": REASON}
+    assert reasons(roles={"worker": {"annotations": given}}) == {
+        "roles.worker.annotations.example.com/hf-token": REASON
+    }
+    patch = {"metadata": {"annotations": given}}
+    found = reasons(roles={"worker": {"pod_overrides": patch}})
+    assert found == {"roles.worker.pod_overrides.metadata.annotations.example.com/hf-token": REASON}
+    for key in ("job", "service"):
+        found = reasons(manifest_overrides={key: patch})
+        assert found == {f"manifest_overrides.{key}.metadata.annotations.example.com/hf-token": REASON}
+
+
+def test_the_fix_names_a_variable_and_hides_the_value() -> None:
+    made = experiment(launcher={"command": ["train", "--hf-token", "hf_wJalrXUtnFEMI"]})
+    (problem,) = job_problems(made, environment())
+    assert (problem.shown_value, problem.fix) == (
+        "[secret]",
+        "write `$(HF_TOKEN)` in its place, and `env: {HF_TOKEN: {secret: {name: SECRET, key: KEY}}}`",
+    )
+
+
+TOKEN = "ghp" + "_" + "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xYzAbC"
+ENV = "roles.worker.pod_overrides.spec.containers.main.env"
+
+
+def patched(spec: dict[str, Any], **parts: Any) -> dict[str, str]:
+    return reasons(**parts, roles={"worker": {"pod_overrides": {"spec": spec}}})
+
+
+def test_variables_in_patches() -> None:
+    spec = {"containers": {"main": {"env": {"HF_TOKEN": {"value": "hf_wJalrXUtnFEMI"}}}}}
+    assert patched(spec) == {f"{ENV}.HF_TOKEN.value": REASON}
+    right = {"valueFrom": {"secretKeyRef": {"name": "hf", "key": "token"}}}
+    assert patched({"containers": {"main": {"env": {"HF_TOKEN": right}}}}) == {}
+
+
+SECRET_PATCHES: dict[str, dict[str, Any]] = {
+    "metadata.annotations.hf-token": {"metadata": {"annotations": {"hf-token": "hf_wJalrXUtnFEMI"}}},
+    "spec.containers.main.env[0].value": {
+        "spec": {"containers": {"main": {"env": [{"name": "HF_TOKEN", "value": "hf_wJalrXUtnFEMI"}]}}}
+    },
+}
+
+
+@pytest.mark.parametrize(("where", "patch"), SECRET_PATCHES.items(), ids=SECRET_PATCHES)
+def test_a_secret_in_a_patch_is_refused_where_no_object_holds_it(where: str, patch: dict[str, Any]) -> None:
+    """Inputs of components and the record hold the patch as it is written."""
+    worker = {"replicas": 2, "pod_overrides": patch}
+    undone = {"metadata": {"annotations": None}, "spec": {"containers": {"main": {"env": None}}}}
+    overrides = {"job": {"spec": {"tasks": {"worker": {"template": undone}}}}}
+    found = reasons(roles={"worker": worker}, manifest_overrides=overrides)
+    assert found.keys() == {f"roles.worker.pod_overrides.{where}"}
+    extra = {"ranked": False, "command": ["watch"], "replicas": 0, "pod_overrides": patch}
+    for backend in BACKENDS:
+        parts: dict[str, Any] = {"backend": backend, "roles": {"worker": {"replicas": 2}, "extra": extra}}
+        assert f"roles.extra.pod_overrides.{where}" in reasons(**parts), backend
+
+
+def test_a_patch_cannot_put_a_literal_in_the_place_of_a_secret() -> None:
+    env = {"WANDB_API_KEY": {"secret": {"name": "wandb", "key": "api-key"}}}
+    literal = {"containers": {"main": {"env": {"WANDB_API_KEY": {"value": "8d1f0c6b2e", "valueFrom": None}}}}}
+    assert patched(literal, env=env).keys() == {f"{ENV}.WANDB_API_KEY.value"}
+    listed = {"containers": {"main": {"env": [{"name": "WANDB_API_KEY", "value": "8d1f0c6b2e"}]}}}
+    assert patched(listed, env=env).keys() == {f"{ENV}[0].value"}
+    assert patched({"terminationGracePeriodSeconds": 60}, env=env) == {}
+    written = {"WANDB_API_KEY": "8d1f0c6b2e"}
+    found = patched({"terminationGracePeriodSeconds": 60}, env=written)
+    assert found.keys() == {"env.WANDB_API_KEY"}, "once"
+
+
+# A field of the experiment, and the path at which a secret in it is reported.
+FIELDS: list[tuple[dict[str, Any], str]] = [
+    ({"env": {"VALUE": TOKEN}}, "env.VALUE"),
+    ({"env": {"DB_PASS": "hunter2"}}, "env.DB_PASS"),
+    ({"env": {TOKEN: "1"}}, f"env.{MASK}"),
+    ({"labels": {"example.com/a": TOKEN}}, "labels.example.com/a"),
+    ({"annotations": {"example.com/a": f"see {TOKEN}"}}, "annotations.example.com/a"),
+    ({"annotations": {"example.com/a": "Bearer " + TOKEN}}, "annotations.example.com/a"),
+    ({"annotations": {"example.com/a": '{"spec": {"token": "' + TOKEN + '"}}'}}, "annotations.example.com/a.spec.token"),
+    ({"launcher": {"command": ["curl", f"https://{TOKEN}@github.com/a"]}}, "launcher.command[1]"),
+    ({"prepare": [{"name": "a", "command": ["git", "clone", f"https://x:{TOKEN}@github.com/a"]}]}, "prepare[0].command[2]"),
+    ({"prepare": [{"name": "a", "command": ["a"], "env": {"V": TOKEN}}]}, "prepare[0].env.V"),
+    ({"prepare": [{"name": "a", "git": {"repository": f"https://{TOKEN}@github.com/a", "commit": "0" * 40, "path": "/a"}}]}, "prepare[0].git.repository"),
+    *(({"roles": {"worker": {"pod_overrides": patch}}}, f"roles.worker.pod_overrides.{where}") for patch, where in [
+        ({"metadata": {"labels": {"a": TOKEN}}}, "metadata.labels.a"),
+        ({"spec": {"initContainers": [{"name": "a", "image": "a", "env": [{"name": "V", "value": TOKEN}]}]}}, "spec.initContainers[0].env[0].value"),
+        ({"spec": {"containers": {"main": {"livenessProbe": {"exec": {"command": ["check", TOKEN]}}}}}}, "spec.containers.main.livenessProbe.exec.command[1]"),
+        ({"spec": {"containers": {"main": {"livenessProbe": {"httpGet": {"port": 80, "httpHeaders": [{"name": "Authorization", "value": "abc123"}]}}}}}},
+         "spec.containers.main.livenessProbe.httpGet.httpHeaders[0].value"),
+        ({"spec": {"containers": {"main": {"lifecycle": {"preStop": {"exec": {"command": ["sh", "-c", "bye --token abc123"]}}}}}}}, "spec.containers.main.lifecycle.preStop.exec.command[2]"),
+        ({"spec": {"containers": {"main": {"lifecycle": {"postStart": {"httpGet": {"port": 80, "path": f"/a?token={TOKEN}"}}}}}}}, "spec.containers.main.lifecycle.postStart.httpGet.path"),
+        ({"spec": {"volumes": [{"name": "a", "csi": {"driver": "d.example.com", "volumeAttributes": {"secretAccessKey": "abc123"}}}]}}, "spec.volumes[0].csi.volumeAttributes.secretAccessKey"),
+        ({"spec": {"volumes": [{"name": "a", "flexVolume": {"driver": "a/b", "options": {"o": f"x={TOKEN}"}}}]}}, "spec.volumes[0].flexVolume.options.o"),
+    ]),
+    *(({"manifest_overrides": {key: patch}}, f"manifest_overrides.{key}.{where}") for key, patch, where in [
+        ("service", {"metadata": {"labels": {"a": TOKEN}}}, "metadata.labels.a"),
+        ("service", {"metadata": {"annotations": {"hook": f"https://h/?token={TOKEN}"}}}, "metadata.annotations.hook"),
+        ("service", {"spec": {"externalName": f"{TOKEN}.example.com"}}, "spec.externalName"),
+        ("launch-script", {"data": {"app.env": f"A=1\nDB_PASS=hunter2\n{TOKEN}"}}, "data.app.env"),
+        ("job", {"spec": {"tasks": {"worker": {"template": {"spec": {"containers": {"main": {"env": {"V": {"value": TOKEN}}}}}}}}}},
+         "spec.tasks.worker.template.spec.containers.main.env.V.value"),
+    ]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("parts", "where"), FIELDS, ids=[where for _, where in FIELDS])
+def test_a_secret_in_every_field(parts: dict[str, Any], where: str) -> None:
+    """It is found once, at the user's field; nothing that is printed holds it."""
+    problems = [problem for problem in job_problems(experiment(**parts), environment()) if problem.code == "TF-SEC-1"]
+    assert {problem.as_dict()["path"] for problem in problems} == {where}
+    shown = "".join(f"{problem}{problem.as_dict()}" for problem in job_problems(experiment(**parts), environment()))
+    assert TOKEN not in shown
+    assert not {"hunter2", "abc123"} & set(shown.replace("'", " ").split())
+
+
+def test_each_line_of_a_file_is_a_finding() -> None:
+    text = f"A=1\nDB_PASS=hunter2\n{TOKEN}"
+    made = experiment(manifest_overrides={"launch-script": {"data": {"app.env": text}}})
+    found = [problem.reason for problem in job_problems(made, environment()) if problem.code == "TF-SEC-1"]
+    assert found == [f"{REASON} (line 2)", f"{REASON} (line 3)"]
+
+
+def test_the_environment_cannot_make_it_a_warning() -> None:
+    open_ = environment(limits={"severity": {"TF-SEC-1": "off"}, "host_network": True})
+    assert reasons(open_, env={"HF_TOKEN": "hf_wJalrXUtnFEMI"}) == {"env.HF_TOKEN": REASON}
+
+
+def test_a_name_of_a_secret_is_none() -> None:
+    """`ssh.secret` and references of every kind."""
+    assert reasons(ssh={"secret": "trainer-ssh"}) == {}
+    key = {"name": "hf", "key": "token"}
+    assert reasons(env={"HF_TOKEN": {"secret": key}}) == {}
+    volumes = [
+        {"name": "a", "secret": {"secretName": "hf-token"}},
+        {"name": "b", "csi": {"driver": "d", "nodePublishSecretRef": {"name": "token"}}},
+    ]
+    sources = [{"secret": {"name": "token"}}, {"serviceAccountToken": {"path": "token", "audience": "vault"}}]
+    spec = {
+        "volumes": [*volumes, {"name": "c", "projected": {"sources": sources}}],
+        "imagePullSecrets": [{"name": "registry"}],
+    }
+    cluster = environment(limits={"volume_types": ["configMap", "csi", "projected", "secret"]})
+    assert reasons(cluster, roles={"worker": {"pod_overrides": {"spec": spec}}}) == {}
+
+
+def judged(*objects: Any, pods: tuple[Any, ...] = ()) -> list[Finding]:
+    """The findings in objects of somebody else."""
+    templates = tuple(Template(1, 1, body, f"spec.tasks[{index}].template") for index, body in enumerate(pods))
+    given = {str(index): body for index, body in enumerate(objects)}
+    return [*plain_secrets(Judged(given, templates), environment())]
+
+
+def test_objects_of_somebody_else() -> None:
+    pod = {"spec": {"containers": [{"name": "main", "env": [{"name": "DB_PASS", "value": "hunter2"}]}]}}
+    job = {"kind": "Job", "metadata": {"annotations": {"a": TOKEN}}, "spec": {"tasks": [{"template": pod}]}}
+    found = judged(job, pods=(pod,))
+    assert [(finding.where, finding.key) for finding in found] == [
+        ("spec.containers.main.env.DB_PASS.value", None), ("metadata.annotations.a", "0"),
+    ]  # fmt: skip
+    assert {finding.value for finding in found} == {MASK}
+    texts = "".join(f"{finding.where} {finding.reason} {finding.fix}" for finding in found)
+    assert TOKEN not in texts
+    assert "hunter2" not in texts
+
+
+def test_the_content_of_a_secret_is_where_it_belongs() -> None:
+    secret = {"kind": "Secret", "data": {"password": "aHVudGVyMg=="}, "stringData": {"token": TOKEN}}
+    assert judged(secret) == []
+    assert judged({"kind": "List", "items": [secret]}) == []
+    assert judged({"kind": "ConfigMap", "data": {"password": "hunter2"}}) != []
+    labelled = {**secret, "metadata": {"labels": {"a": TOKEN}}}
+    assert [finding.where for finding in judged(labelled)] == ["metadata.labels.a"]
+
+
+PLAIN = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20)
+DATA = st.recursive(
+    PLAIN,
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(["name", "value", "kind", "items", "data", "env", "spec", "key", "secret", "[", "{"])
+            | st.text(max_size=5),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=20,
+)
+
+
+@given(DATA)
+def test_any_shape_is_judged(data: Any) -> None:
+    judged(data)
+
+
+@pytest.mark.parametrize("depth", [10, 400, 900, 5000])
+def test_text_that_is_deep_json_is_read_as_text(depth: int) -> None:
+    for text in ("[" * depth + f'"{TOKEN}"' + "]" * depth, '{"a":' * depth + f'"{TOKEN}"' + "}" * depth):
+        assert len(judged({"metadata": {"annotations": {"a": text}}})) == 1
+
+
+def test_a_number_of_thousands_of_digits() -> None:
+    assert judged({"spec": {"password": 10**5000}}) != []
+
+
+@given(DATA, st.sampled_from([TOKEN, f"a {TOKEN}", f"x\n{TOKEN}\n"]))
+def test_a_secret_is_found_wherever_it_stands(data: Any, text: str) -> None:
+    found = judged({"spec": {"a": [data, {"b": [{"c": text}]}]}, TOKEN: 1})
+    assert {finding.where for finding in found} >= {"spec.a[1].b[0].c", MASK}
+    assert TOKEN not in repr(found)
+
+
+def test_a_secret_key_is_not_in_any_message() -> None:
+    shown = Problem(f"env.{TOKEN}", None, f"the name {TOKEN} is wrong", f"rename {TOKEN}")
+    assert TOKEN not in str(shown)
+    assert TOKEN not in str(shown.as_dict())
+    assert f"env.{MASK}" in str(shown)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_job_with_its_record_holds_no_secrets_of_ours(backend: str) -> None:
+    """The rendered objects of a job, with launch scripts and the record, judged as those of somebody else."""
+    parts: dict[str, Any] = {} if backend == "kubedl" else {"ssh": {"secret": "trainer-ssh"}}
+    env = {"HF_TOKEN": {"secret": {"name": "hf", "key": "token"}}}
+    roles = {"master": {"replicas": 1}, "worker": {"replicas": 1}}
+    made = render_job(experiment(backend=backend, env=env, roles=roles, **parts), environment())
+    assert made.problems == ()
+    assert judged(*(manifest.body for manifest in made.manifests)) == []
+
+
+def test_no_golden_manifest_holds_a_secret() -> None:
+    """Whatever the examples render, judged as objects of somebody else: no text of ours is taken for a secret."""
+    files = sorted((ROOT / "tests" / "golden").rglob("*.yaml"))
+    bodies = [body for file in files for body in yaml.load_all(file.read_text(), yaml.CSafeLoader) if body]
+    assert len(bodies) > 100
+    assert judged(*bodies) == []

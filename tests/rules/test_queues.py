@@ -1,0 +1,81 @@
+"""Queues: what Volcano's webhook compares when one is made, told before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.samples import environment, reasons
+from trainform.rules.environment import environment_problems
+from trainform.spec import Environment
+
+VISION: dict[str, Any] = {"capability": {"a800": 16, "cpu": 64}, "deserved": {"a800": 8}}
+
+
+def told(**queues: Any) -> dict[str, str]:
+    return {problem.path: problem.reason for problem in environment_problems(environment(queues=queues))}
+
+
+@pytest.mark.parametrize(
+    ("request_", "paths"),
+    [
+        ({}, []),
+        ({"capability": {"a800": 0}}, []),
+        (VISION, []),
+        ({**VISION, "guarantee": {"a800": 8}}, []),
+        ({"deserved": {"a800": 8, "memory": "1Ti"}}, []),
+        ({"guarantee": {"a800": 1}}, ["guarantee.a800"]),
+        ({**VISION, "guarantee": {"baidu.com/a800_80g_cgpu": 9}}, ["guarantee.baidu.com/a800_80g_cgpu"]),
+        ({**VISION, "deserved": {"a800": 17}}, ["deserved.a800"]),
+        ({**VISION, "deserved": {"memory": "1Gi"}}, ["deserved.memory"]),
+        ({"capability": {"cpu": 0.5}}, []),
+        ({"capability": {"a800": 0.5}}, ["capability.a800"]),
+        ({"capability": {"memory": "100m"}}, ["capability.memory"]),
+        ({"capability": {"rdma/hca": "1E"}}, ["capability.rdma/hca"]),
+        ({"capability": {"h100": 8}}, ["capability.h100"]),
+        ({"capability": {"a800": 8, "baidu.com/a800_80g_cgpu": 8}}, ["capability.baidu.com/a800_80g_cgpu"]),
+    ],
+)
+def test_amounts(request_: dict[str, Any], paths: list[str]) -> None:
+    assert list(told(night=request_)) == [f"queues.night.{path}" for path in paths]
+    assert list(reasons(queue=request_)) == [f"queue.{path}" for path in paths]
+
+
+def test_trees() -> None:
+    below = {"parent": "vision", "capability": {"a800": 16}, "deserved": {"a800": 4}}
+    assert told(vision=VISION, day=below, night=below) == {}
+    assert told(vision={}, day={"parent": "vision"}) == {}
+    assert told(day={"parent": "vision"}) == {"queues.day.parent": "the environment has no queue of this name"}
+    assert told(day={"parent": "day"}) == {"queues.day.parent": "the parent makes the queue its own ancestor"}
+    circle = {"day": {"parent": "night"}, "night": {"parent": "day"}}
+    assert told(dawn={"parent": "day"}, **circle, noon={}).keys() == {"queues.day.parent", "queues.night.parent"}
+    assert told(root={}) == {"queues.root": "the queue is Volcano's own and cannot be changed"}
+    assert told(vision={}, day=below).keys() == {"queues.day.capability.a800"}, "no capability counts as none of it"
+    assert told(vision=VISION, day=below, night=below, dawn=below) == {
+        "queues.vision": "the queue has children that together have more deserved baidu.com/a800_80g_cgpu (12) than itself"
+    }
+
+
+def cluster() -> Environment:
+    return environment(queues={"vision": VISION, "day": {"parent": "vision", "deserved": {"a800": 4}}})
+
+
+def test_jobs_go_into_leaves() -> None:
+    assert reasons(cluster(), queue="day") == {}
+    assert reasons(cluster(), queue="vision") == {
+        "queue": "the queue has queues below it, and Volcano takes jobs into leaves only"
+    }
+    assert reasons(cluster()) == {}, "the queue default is always there"
+
+
+def test_own_queues() -> None:
+    assert reasons(cluster(), queue={"parent": "vision", "deserved": {"a800": 4}}) == {}
+    assert reasons(cluster(), queue={"parent": "vision", "deserved": {"a800": 5}}).keys() == {"queue.parent"}
+    assert reasons(cluster(), queue={"parent": "vision", "capability": {"a800": 17}}).keys() == {
+        "queue.capability.a800"
+    }
+    assert reasons(cluster(), queue={"parent": "visoin"}).keys() == {"queue.parent"}
+    assert reasons(cluster(), queue={"parent": "sdxl-lora"}).keys() == {"queue.parent"}
+    for taken in ("vision", "default", "root"):
+        assert reasons(cluster(), queue={"name": taken}).keys() == {"queue.name"}

@@ -1,0 +1,23 @@
+"""Parts of what `render_job` gives, for tests that look at one of them."""
+
+from __future__ import annotations
+
+from trainform.errors import InputError, Problem
+from trainform.plan import Plan
+from trainform.render import render_job
+from trainform.rules.environment import environment_problems
+from trainform.spec import Environment, Experiment
+
+
+def job_problems(experiment: Experiment, environment: Environment, run: int = 1) -> list[Problem]:
+    """Every problem of the experiment in the environment."""
+    return list(render_job(experiment, environment, run).problems)
+
+
+def plan_job(experiment: Experiment, environment: Environment, run: int = 1) -> Plan:
+    """The plan of two valid models; InputError with the problems of both."""
+    job = render_job(experiment, environment, run)
+    problems = [*environment_problems(environment), *job.problems]
+    if problems:
+        raise InputError(problems)
+    return job.plan

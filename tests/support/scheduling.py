@@ -1,0 +1,75 @@
+"""How tests are distributed to several processes (`-n 2`)."""
+
+from __future__ import annotations
+
+import pytest
+from xdist.remote import Producer  # type: ignore[import-untyped]
+from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
+
+# Scopes: a process runs the tests of one scope without a break, since they share a sandbox. A file that is not listed is its own scope.
+SCOPES = {
+    "add-ons": (
+        "tests/engine/test_admission.py",
+        "tests/engine/test_backends.py",
+        "tests/engine/test_doctor_of_operators.py",
+        "tests/engine/test_ends_of_operators.py",
+        "tests/engine/test_failed_ups.py",
+        "tests/engine/test_late_webhooks.py",
+        "tests/engine/test_named_runtimes.py",
+        "tests/engine/test_rehearsals_of_operators.py",
+        "tests/engine/test_updates_of_operators.py",
+        "tests/sandbox/test_addons.py",
+    ),
+    "engine": (
+        "tests/engine/test_built_provider.py",
+        "tests/engine/test_changes.py",
+        "tests/engine/test_claims.py",
+        "tests/engine/test_components.py",
+        "tests/engine/test_contract.py",
+        "tests/engine/test_doctor.py",
+        "tests/engine/test_documents.py",
+        "tests/engine/test_environment_stack.py",
+        "tests/engine/test_failure.py",
+        "tests/engine/test_interruptions.py",
+        "tests/engine/test_life.py",
+        "tests/engine/test_new_environment.py",
+        "tests/engine/test_refusals.py",
+        "tests/engine/test_sizes.py",
+        "tests/engine/test_ssh_identity.py",
+        "tests/engine/test_stack_configs.py",
+        "tests/engine/test_written_config.py",
+    ),
+    # with its own sandbox: it takes as long as all of `engine`
+    "rehearsals": ("tests/engine/test_rehearsals.py",),
+    "sandbox": ("tests/sandbox/test_down.py", "tests/sandbox/test_exports.py", "tests/sandbox/test_up.py"),
+}
+LONG = ("tests/engine/", "tests/rehearsal/")
+SCOPE_OF = {file: scope for scope, files in SCOPES.items() for file in files}
+
+
+def scope_of(nodeid: str) -> str:
+    """Return the scope of a test."""
+    file = nodeid.partition("::")[0]
+    return SCOPE_OF.get(file, file)
+
+
+class Scheduling(LoadScopeScheduling):  # type: ignore[misc] # without types of its own
+    """A scope is run by one process, since its tests share objects."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return scope_of(nodeid)
+
+
+def order(items: list[pytest.Item]) -> None:
+    """Return the scopes in order: first those of the table, then those with containers, since a long scope that begins last runs alone."""
+    files = sorted({item.location[0] for item in items}, key=lambda file: (not file.startswith(LONG), file))
+    places = {scope: place for place, scope in enumerate([*SCOPES, *files])}
+    items.sort(key=lambda item: places[scope_of(item.nodeid)])
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduling:
+    """Called by pytest-xdist."""
+    config.option.loadscopereorder = (
+        False  # otherwise the scopes with most tests would be first, which are the quickest
+    )
+    return Scheduling(config, log)

@@ -1,0 +1,53 @@
+"""The part of a test: `make test` or `make proof`.
+
+`make test` (`--part test`) runs every test that needs nothing but Python, and of those on real parts (engine, control plane, containers)
+the ones that show that a kind of thing works: `@pytest.mark.shows("what")`. `make proof` (`--part proof`) runs the rest:
+`@pytest.mark.proof("why make test does without it")`. The mark that is closest to a test counts: of its parameters, its function, its
+file. A test on real parts without a mark is an error of the collection, so that each has its place and a reason for it.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+# Fixtures that start real parts and take seconds to minutes: a test with one of these needs a mark.
+REAL_PARTS = frozenset(["toolchain", "sandbox", "addons", "image", "docker_daemon"])
+SHOWS, PROOF = "shows", "proof"
+MARKERS = (
+    f"{SHOWS}(what): a test on real parts that `make test` runs: it shows that this kind of thing works.",
+    f"{PROOF}(why): a test of `make proof`, and why `make test` does without it.",
+)
+
+
+def place(item: pytest.Item) -> str:
+    """`test` or `proof`."""
+    mark = _closest(item)
+    return "proof" if mark is not None and mark.name == PROOF else "test"
+
+
+def select(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep the tests of the chosen part. Raises `UsageError` with every test that has no mark."""
+    wrong = [f"{item.nodeid} {sentence}" for item in items for sentence in [_wrong(item)] if sentence is not None]
+    if wrong:
+        raise pytest.UsageError("\n".join(wrong))
+    part = config.getoption("--part")
+    if part is not None:
+        left_out = [item for item in items if place(item) != part]
+        items[:] = [item for item in items if place(item) == part]
+        config.hook.pytest_deselected(items=left_out)
+
+
+def _closest(item: pytest.Item) -> pytest.Mark | None:
+    marks = [mark for node in item.listchain() for mark in node.own_markers if mark.name in (SHOWS, PROOF)]
+    return marks[-1] if marks else None
+
+
+def _wrong(item: pytest.Item) -> str | None:
+    mark = _closest(item)
+    if mark is None:
+        if not REAL_PARTS & set(getattr(item, "fixturenames", ())):
+            return None
+        return f"runs on real parts: mark it with `{SHOWS}` (make test) or with `{PROOF}` (make proof) and say why"
+    if len(mark.args) != 1 or not isinstance(mark.args[0], str):
+        return f"has the mark `{mark.name}` without a reason: write it as its argument"
+    return None

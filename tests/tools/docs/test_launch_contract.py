@@ -1,0 +1,77 @@
+"""The page is written from the tables that render; the tables say all that is rendered."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.samples import plan
+from tools.docs.launch_contract import contract_page
+from trainform.backends.table import BACKENDS
+from trainform.manifests.env import KEPT_PREFIX
+from trainform.plan.launch.launch import FILES
+from trainform.plan.variables import REPLICA_INDEX, VARIABLES
+from trainform.render import job_manifests
+from trainform.spec.launchers import LAUNCHERS
+from trainform.ssh.files import FILES as SSH_FILES
+
+POOL: dict[str, Any] = {"master": {"accelerators": {"a800": 8}}, "worker": {"replicas": 3, "accelerators": {"a800": 8}}}
+SERVED: dict[str, Any] = {"network": {"host": True, "addresses": "service"}}
+CODE = {"name": "code", "git": {"repository": "https://git.example.com/a.git", "commit": "a" * 40, "path": "/code"}}
+JOBS: dict[str, dict[str, Any]] = {
+    "torchrun": {"launcher": {"torchrun": {"script": "/app/train.py"}}, **SERVED, "prepare": [CODE]},
+    "accelerate": {"launcher": {"accelerate": {"script": "/app/train.py"}}, **SERVED, "ssh": {}},
+    "deepspeed": {"launcher": {"deepspeed": {"script": "/app/train.py"}}},
+    "mpi": {"launcher": {"mpi": {"command": ["/app/train"]}}},
+    "tensorflow": {
+        "launcher": {"tensorflow": {"command": ["/app/train"], "task_types": {"master": "chief"}}},
+        **SERVED,
+    },
+    "command": {"launcher": {"command": ["/app/train"]}, **SERVED},
+}
+
+
+def test_every_launcher_is_in_the_contract() -> None:
+    assert set(VARIABLES) == set(JOBS) == set(LAUNCHERS)
+
+
+@pytest.mark.parametrize("launcher", LAUNCHERS)
+def test_everything_rendered_is_on_the_page(launcher: str) -> None:
+    made = plan(roles=POOL, **JOBS[launcher])
+    rendered = {variable.name for role in made.roles for variable in role.env}
+    assert rendered <= {variable.name for variable in VARIABLES[launcher]}
+    assert made.files.keys() <= FILES.keys()
+    told = contract_page()
+    manifests = job_manifests(made)
+    for body in (manifest.body for manifest in manifests):
+        if body["kind"] == "Secret":
+            assert {name.removesuffix(".pub") for name in body["stringData"]} == SSH_FILES.keys()
+    pods, _ = BACKENDS[made.backend].pods(made, manifests)
+    names = {entry["name"] for pod in pods for entry in pod["spec"]["containers"][0]["env"]}
+    given = {name for name in names - rendered if not name.startswith(("VC_", "TRAINFORM_"))}
+    assert given == set(), "an operator's own, or ours by the back door"
+    assert all(f"`{name}`" in told for name in rendered | {REPLICA_INDEX})
+
+
+@pytest.mark.parametrize("launcher", LAUNCHERS)
+def test_the_contract_promises_nothing_that_is_never_rendered(launcher: str) -> None:
+    """Each row has a job in which a pod gets the variable."""
+    elastic = {"torchrun": {"script": "/app/train.py", "elastic": {"min_nodes": 1, "max_nodes": 4}}}
+    further = [plan(launcher=elastic, roles=POOL)] if launcher == "torchrun" else []
+    if launcher == "mpi":  # what stands for SSH
+        apart: dict[str, Any] = {"mpi": {"command": ["/app/train"], "role": "launcher"}}
+        roles = {"launcher": {"ranked": False}, "worker": {"replicas": 2}}
+        further = [plan(backend="kubeflow", launcher=apart, roles=roles)]
+    plans = [plan(roles=POOL, **JOBS[launcher]), plan(roles=POOL, launcher=JOBS[launcher]["launcher"]), *further]
+    rendered = {variable.name for made in plans for role in made.roles for variable in role.env}
+    assert rendered == {variable.name for variable in VARIABLES[launcher]}
+
+
+def test_a_value_that_an_operator_would_overwrite_is_found_by_the_name_on_the_page() -> None:
+    made = plan(backend="trainer", roles={"node": {"replicas": 2, "env": {"PET_NNODES": "2"}}})
+    pods, _ = BACKENDS["trainer"].pods(made, job_manifests(made))
+    main = pods[0]["spec"]["containers"][0]
+    assert {"name": f"{KEPT_PREFIX}PET_NNODES", "value": "2"} in main["env"]
+    assert f"PET_NNODES=$({KEPT_PREFIX}PET_NNODES)" in main["command"]
+    assert f"`{KEPT_PREFIX}X`" in contract_page()

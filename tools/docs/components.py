@@ -1,0 +1,170 @@
+"""`docs/reference/components.md`: every component with its inputs, outputs and an example, generated from the classes."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import textwrap
+from collections.abc import Iterator, Mapping
+
+import pulumi
+
+from tools.docs.markdown import item, page, paragraph
+from trainform import resources
+
+ORIGIN = """\
+Written by `make golden` from the classes in `components/trainform/resources`. `TrainingJob` makes all others but \
+`Platform` below itself, each with what its part of the experiment says. Each works alone in a Pulumi program too, and inside a component of your own.
+
+All of them but `Platform` and `TrainingQueue` need the environment's namespace. Each preview looks for it on the live cluster, so it has to exist before the first \
+preview: `Platform` belongs to a program, or a stack, of its own, which is applied first."""
+MOCKS = """\
+Unit tests of a program with components use `pulumi.runtime.set_mocks`, as Pulumi documents it. There is no cluster and no engine then: \
+the checks of the files run, those of the live cluster and the hooks that explain or repeat a failed attempt are left out. A component that needs the \
+stack's secret `trainform:sshSecret` finds one that `pulumi.runtime.set_all_config` has set as a secret."""
+HEADING = "## In unit tests"
+RUN_TEST = "This file, `test_jobs.py` in the project's folder, runs with `python -m unittest test_jobs`:"
+
+# A whole module of tests. A test runs it in the repository.
+TEST_EXAMPLE = """\
+import unittest
+
+import pulumi
+from trainform import TrainingJob
+
+
+class Mocks(pulumi.runtime.Mocks):
+    def new_resource(self, args):
+        return [f"{args.name}-id", args.inputs]
+
+    def call(self, args):
+        return {}
+
+
+pulumi.runtime.set_mocks(Mocks(), project="trainform", stack="resnet.dev", preview=False)
+pulumi.runtime.set_all_config({"trainform:sshSecret": "a secret of thirty-two characters"}, ["trainform:sshSecret"])
+
+
+class TestJobs(unittest.TestCase):
+    @pulumi.runtime.test
+    def test_size(self):
+        job = TrainingJob("resnet", experiment="resnet", environment="dev")
+        return job.accelerators.apply(lambda found: self.assertEqual(found, {"a800": 16}))
+"""
+
+# A whole program each. A test runs all of them.
+EXAMPLES: Mapping[str, str] = {
+    "TrainingJob": """\
+import pulumi
+from trainform import TrainingJob
+
+job = TrainingJob("resnet", experiment="resnet", environment="dev")
+pulumi.export("master", job.master)
+""",
+    "TrainingQueue": """\
+import pulumi
+from trainform import TrainingQueue
+from trainform.spec.queues import QueueRequest
+
+queue = TrainingQueue("team-nlp", QueueRequest(weight=2, capability={"a800": 16}), environment="dev")
+pulumi.export("queue", queue.queue)
+""",
+    "SharedStorage": """\
+import pulumi
+from trainform import SharedStorage
+from trainform.spec.storage import ClaimRequest
+
+storage = SharedStorage("corpora", {"wiki": ClaimRequest(size="500Gi", keep=True)}, environment="dev")
+pulumi.export("claim", storage.claims["wiki"])
+""",
+    "Rendezvous": """\
+import pulumi
+from trainform import Rendezvous
+
+rendezvous = Rendezvous("bert-peers", selector={"app": "bert"}, environment="dev")
+pulumi.export("service", rendezvous.service)
+""",
+    "SshIdentity": """\
+import pulumi
+from trainform import SshIdentity
+
+identity = SshIdentity("bert-keys", service="bert-peers", environment="dev", port=2222, folder="/home/trainer/.ssh")
+pulumi.export("secret", identity.secret)
+""",
+    "RoleGroup": """\
+import pulumi
+from trainform import RoleGroup
+
+group = RoleGroup("resnet-node", experiment="resnet", environment="dev", role="node")
+pulumi.export("template", group.template)
+pulumi.export("replicas", group.replicas)
+""",
+    "Platform": """\
+import pulumi
+from trainform import Platform
+
+platform = Platform("dev", environment="dev")
+pulumi.export("queues", platform.queues)
+""",
+}
+
+
+def components_page() -> str:
+    """Markdown: a section for each component, `TrainingJob` first."""
+    sections = (block for name in EXAMPLES for block in _section(getattr(resources, name)))
+    origin = map(paragraph, ORIGIN.split("\n\n"))
+    example = f"```python\n{TEST_EXAMPLE}```"
+    return page("# Components", *origin, *sections, HEADING, paragraph(MOCKS), RUN_TEST, example)
+
+
+def _section(kind: type[pulumi.ComponentResource]) -> Iterator[str]:
+    yield f"## {kind.__name__}"
+    text = inspect.getdoc(kind)
+    assert text is not None, kind
+    yield from map(paragraph, text.split("\n\n"))
+    yield f"```python\n{EXAMPLES[kind.__name__]}```"
+    yield "Inputs:"
+    texts = input_texts(kind)
+    yield "\n".join(
+        item(f"**`{name}`** (`{parameter.annotation}`{_default(parameter)}): {texts[name]}")
+        for name, parameter in parameters(kind).items()
+    )
+    yield "Outputs:"
+    yield "\n".join(item(f"**`{name}`** (`{typed}`): {text}") for name, (typed, text) in outputs(kind).items())
+
+
+def parameters(kind: type[pulumi.ComponentResource]) -> dict[str, inspect.Parameter]:
+    """The inputs of a component: what its constructor takes."""
+    return {name: found for name, found in inspect.signature(kind).parameters.items() if name != "self"}
+
+
+def _default(parameter: inspect.Parameter) -> str:
+    return "" if parameter.default is inspect.Parameter.empty else f", default `{parameter.default!r}`"
+
+
+def input_texts(kind: type[pulumi.ComponentResource]) -> dict[str, str]:
+    """The text of each input: a line `name: text` of the constructor's docstring."""
+    documented = inspect.getdoc(kind.__init__)
+    lines = ("" if documented is None else documented).splitlines()
+    found = (re.fullmatch(r"(\w+): (.+)", line) for line in lines)
+    return {match[1]: _sentence(match[2]) for match in found if match is not None}
+
+
+def outputs(kind: type[pulumi.ComponentResource]) -> dict[str, tuple[str, str]]:
+    """Type and text of each output: the annotated attributes of the class, with the docstring below each."""
+    (body,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
+    assert isinstance(body, ast.ClassDef)
+    found = {}
+    for statement, following in zip(body.body, body.body[1:], strict=False):
+        if not isinstance(statement, ast.AnnAssign) or not isinstance(statement.target, ast.Name):
+            continue
+        text = ""
+        if isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant):
+            text = str(following.value.value)
+        found[statement.target.id] = (ast.unparse(statement.annotation).removeprefix("pulumi."), text)
+    return found
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:]
