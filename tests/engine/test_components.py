@@ -267,7 +267,7 @@ def test_two_jobs_inside_a_component_of_somebody_else(project: Project, live: Li
     below = Counter(resource["parent"].rpartition("::")[2] for resource in objects)
     for job in ("bert", "vit"):
         assert {part: below[f"{job}-{part}"] for part in COMPONENTS} == COMPONENTS
-        assert below[job] == 2, "the launch script and the job itself"
+        assert below[job] == 3, "the launch script, the job itself and the record of what is deployed"
     kinds = [resource["urn"].split("::")[2] for resource in objects]
     assert all("acme:index:Team$trainform:index:TrainingJob$" in kind for kind in kinds)
     project.unchanged(stack)

@@ -33,7 +33,7 @@ def test_a_finding_in_a_preview_by_its_severity(project: Project) -> None:
     project.environment(limits={"severity": {"TF-IMG-2": "error"}, "waivable": waivable})
     refused = project.pulumi("preview", "-s", stack).failed()
     assert REASON in refused
-    finding = refused.partition("rule: TF-IMG-2, finding ")[2][:8]
+    finding = refused.partition("rule: TF-IMG-2, finding ")[2][:FINGERPRINT_DIGITS]
 
     waiver = f'{{rule: TF-IMG-2, finding: "{finding}", reason: a rebuild, owner: team-lead, until: 9999-12-31}}'
     path = project.folder / "stacks" / "experiments" / "mine.yaml"
