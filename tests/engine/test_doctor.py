@@ -107,6 +107,16 @@ def test_no_credentials(project: Project) -> None:
     assert checks["queues"]["state"] == "not checked"
 
 
+def test_a_kubeconfig_that_impersonates(project: Project) -> None:
+    """The account and its rights are those of the impersonated user, as at `pulumi up`; the certificate's user may do everything."""
+    admin = yaml.safe_load(Path(project.environ["KUBECONFIG"]).read_text())["users"][0]["user"]
+    become(project, {**admin, "as": "jane@example.com", "as-groups": ["researchers", "system:authenticated"]})
+    checks = doctor(project, "-e", "dev", "--for", "up", code=1)["checks"]
+    assert checks["account"]["details"] == {"user": "jane@example.com"}
+    assert checks["rights"]["state"] == "missing"
+    assert "secrets" in checks["rights"]["found"]
+
+
 # --- rights
 
 

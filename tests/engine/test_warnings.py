@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.engine.project import Project
+from trainform.rules.limits.rule import FINGERPRINT_DIGITS
 
 pytestmark = pytest.mark.proof("warnings and waivers of the environment's rules in previews")
 

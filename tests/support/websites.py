@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterator
+from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 Answer = tuple[int, str, bytes]
@@ -14,11 +15,18 @@ WEB_PAGE: Answer = (200, "text/html", b"<html>It works!</html>")
 
 
 @contextlib.contextmanager
-def website(answer: Answer | Callable[[str], Answer] = WEB_PAGE, encoding: str | None = None) -> Iterator[str]:
-    """Yield the URL of a server on loopback with a constant response, or one computed from path and query. `encoding`: of the bodies."""
+def website(
+    answer: Answer | Callable[[str], Answer] = WEB_PAGE, encoding: str | None = None, seen: list[Message] | None = None
+) -> Iterator[str]:
+    """Yield the URL of a server on loopback with a constant response, or one computed from path and query. `encoding`: of the bodies.
+
+    `seen`: takes the headers of each request.
+    """
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
+            if seen is not None:
+                seen.append(self.headers)
             status, kind, body = answer(self.path) if callable(answer) else answer
             self.send_response(status)
             self.send_header("Content-Type", kind)

@@ -21,6 +21,7 @@ from trainform.cluster.connection import (
     translate_connection_errors,
     unusable_kubeconfig,
 )
+from trainform.cluster.impersonation import impersonate
 from trainform.errors import ClusterError
 
 MAX_CONNECTIONS = 8
@@ -76,6 +77,7 @@ class ClusterApi:
                 **ConnectionParams(timeout=httpx2.Timeout(seconds)).httpx_params(self.config),
                 limits=httpx2.Limits(max_connections=MAX_CONNECTIONS),
             )
+            impersonate(self._client, self.config)
         except Exception as error:  # many kinds, for certificates, URLs and types
             raise unusable_kubeconfig(context, error) from None
 

@@ -16,11 +16,12 @@ import httpx2
 import yaml
 from lightkube import ApiError, KubeConfig
 from lightkube.config import client_adapter
-from lightkube.config.kubeconfig import SingleConfig
+from lightkube.config.kubeconfig import SingleConfig, to_mapping
 from lightkube.core.exceptions import ConfigError
 from yaml.constructor import ConstructorError
 
 from trainform import defaults
+from trainform.cluster.impersonation import ImpersonatingUser
 from trainform.errors import ClusterError, InputError, list_names, without_credentials
 from trainform.project import sandbox_up
 from trainform.spec.files import read_text
@@ -121,7 +122,9 @@ def _read(path: Path) -> KubeConfig:
     """Return the configuration in a file. Raises `ConfigError` if it is not a kubeconfig."""
     try:
         content = yaml.load(read_text(path, str(path), defaults.LARGEST_KUBECONFIG), _Loader)  # noqa: S506 - a safe one
-        return KubeConfig.from_dict(content, path)
+        config = KubeConfig.from_dict(content, path)
+        config.users = to_mapping(content.get("users", []), "user", factory=ImpersonatingUser)
+        return config
     except InputError as error:
         raise ConfigError(f"{path}: {error.problems[0].reason}") from None
     except yaml.YAMLError as error:

@@ -24,6 +24,7 @@ from trainform.cluster.connection import (
     translate_connection_errors,
     unusable_kubeconfig,
 )
+from trainform.cluster.impersonation import impersonate
 from trainform.errors import ClusterError
 
 # Group, version and plural of the kinds that trainform reads. Their classes are made once, since lightkube registers each of them.
@@ -76,6 +77,7 @@ class Cluster:
         config = choose_config(context)
         try:
             self._client = Client(config=config, timeout=timeout)
+            impersonate(self._client._client._client, config)  # lightkube has no option for headers
         except Exception as error:  # many kinds, for certificates, URLs and types
             raise unusable_kubeconfig(context, error) from None
         self.server = shown_server(config.cluster.server)
