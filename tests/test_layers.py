@@ -246,7 +246,7 @@ OTHER_STREAMS = {
     "rehearsal/kubexec/client.py": "a program in a container",
     "rehearsal/kubexec/relay.py": "a program in a container",
     "rehearsal/probes/probe_world.py": "a program in a container",
-    "policy_pack/program.py": "a program of the engine's, which reads the number of a port from it",
+    "policy_pack/policies.py": "a program of the engine's, which reads the number of a port from it",
 }
 # What the engine prints for us.
 BY_THE_ENGINE = {

@@ -21,8 +21,10 @@ from trainform.check import check_experiment
 from trainform.manifests.manifest import resource_name
 from trainform.policy_pack.judgement import (
     READ_NAMES,
+    Brought,
     Resource,
     Verdict,
+    cluster_verdict,
     environment_verdict,
     key_of_resource,
     unseen,
@@ -45,7 +47,7 @@ KINDS = sorted(raw_objects(GOOD))
 
 
 def found(code: str, body: dict[str, Any], cluster: Environment = REGISTRY, **more: Any) -> Verdict:
-    return verdict(BY_CODE[code], Resource("train", body, **more), cluster, TODAY)
+    return verdict(BY_CODE[code], Resource("train", body, **more), cluster, TODAY, Brought())
 
 
 def strict(cluster: Environment) -> Environment:
@@ -122,7 +124,7 @@ def test_the_objects_of_a_job_break_the_same_rules_as_the_job(name: str, backend
         resource = Resource(resource_name(name, manifest), body, COMPONENT.format(name))
         for rule in RULES:
             if rule.severity_in(cluster) != "off":
-                messages = verdict(rule, resource, cluster, TODAY).found
+                messages = verdict(rule, resource, cluster, TODAY, Brought()).found
                 of_pack |= {(rule.code, message[-17:-1]) for message in messages}
     assert of_check
     assert of_pack == of_check
@@ -167,7 +169,11 @@ def of_pack(code: str, job: RenderedJob) -> list[str]:
         )
         for manifest in job.manifests
     )
-    return [message for each in resources for message in verdict(BY_CODE[code], each, job.environment, TODAY).found]
+    return [
+        message
+        for each in resources
+        for message in verdict(BY_CODE[code], each, job.environment, TODAY, Brought()).found
+    ]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -223,7 +229,9 @@ def job_verdict(cluster: Environment, today: datetime.date, **parts: Any) -> Ver
     assert bool(again.problems) == bool(parts)
     changed = render_job(made.model_copy(update={"waivers": []}), job.environment)
     body = next(manifest.body for manifest in (changed if parts else again).manifests if manifest.is_job)
-    return verdict(BY_CODE["TF-IMG-1"], Resource("hello-job", body, COMPONENT.format("hello")), cluster, today)
+    return verdict(
+        BY_CODE["TF-IMG-1"], Resource("hello-job", body, COMPONENT.format("hello")), cluster, today, Brought()
+    )
 
 
 def test_a_waived_finding_passes_until_its_last_day() -> None:
@@ -271,7 +279,7 @@ def test_no_shape_ends_in_a_traceback(spec: Any, kind: str) -> None:
     group, _, name = kind.rpartition("/")
     body = plain({"apiVersion": f"{group}/v1".lstrip("/"), "kind": name, "metadata": {"name": "x"}, "spec": spec})
     for rule in RULES:
-        verdict(rule, Resource("train", body), REGISTRY, TODAY)
+        verdict(rule, Resource("train", body), REGISTRY, TODAY, Brought())
 
 
 @pytest.mark.parametrize("kind", ["batch.volcano.sh/Job", "batch.volcano.sh/CronJob", "flow.volcano.sh/JobTemplate"])
@@ -297,13 +305,61 @@ def test_a_daemon_set_has_a_pod_on_every_node() -> None:
     assert "64 accelerators" in message
 
 
-def test_a_parent_does_not_open_the_queues_of_the_environment() -> None:
+def test_a_parent_opens_no_queue() -> None:
     closed = environment(limits={"queues": ["default"]})
     body = raw_objects(GOOD)["batch.volcano.sh/Job"]
-    body["spec"]["queue"] = "night"
-    assert len(found("TF-QUE-1", body, closed, parent=COMPONENT.format("train")).found) == 1
-    body["spec"]["queue"] = "of-the-experiment"
-    assert found("TF-QUE-1", body, closed, parent=COMPONENT.format("train")).elsewhere
+    for queue in ("night", "of-another-experiment"):
+        body["spec"]["queue"] = queue
+        assert len(found("TF-QUE-1", body, closed, parent=COMPONENT.format("train")).found) == 1
+
+
+@pytest.mark.parametrize(("own", "patch", "opened"), [(True, False, True), (True, True, False), (False, False, False)])
+def test_a_queue_that_the_stack_brings_is_open_to_its_jobs(own: bool, patch: bool, opened: bool) -> None:
+    """Where the environment lets stacks bring queues, and the stack makes it: a patch changes one of somebody else."""
+    cluster = environment(limits={"queues": ["default"], "own_queues": own})
+    brought, body = Brought(), raw_objects(GOOD)["batch.volcano.sh/Job"]
+    body["spec"]["queue"] = "sdxl"
+    queue = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": "sdxl"}}
+    brought.add(Resource("queue", queue, is_patch=patch))
+    said = verdict(BY_CODE["TF-QUE-1"], Resource("train", body), cluster, TODAY, brought)
+    assert (said == Verdict()) is opened
+
+
+def test_a_queue_whose_name_is_not_known_yet_is_none() -> None:
+    brought = Brought()
+    metadata = PartlyKnown({"name": UNKNOWN}, ("metadata",))
+    body = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": metadata}
+    brought.add(Resource("queue", body))
+    assert brought.queues == set()
+
+
+def test_an_object_below_a_component_shows_no_value_unless_the_component_made_it() -> None:
+    """A program may put its own objects below a component, and give them secrets."""
+    [message] = found("TF-IMG-1", pod(image=ELSEWHERE), parent=COMPONENT.format("train")).found
+    assert ELSEWHERE not in message
+    body = pod(image=ELSEWHERE)
+    body["metadata"]["labels"] = {"app.kubernetes.io/managed-by": "trainform"}
+    [message] = found("TF-IMG-1", body, parent=COMPONENT.format("train")).found
+    assert ELSEWHERE in message
+
+
+@pytest.mark.parametrize(("field", "own"), [("context", "dev-cluster"), ("namespace", "ai-namespace")])
+def test_a_provider_of_another_cluster_or_namespace_does_not_pass(field: str, own: str) -> None:
+    cluster = environment(cluster={"context": "dev-cluster"})
+    given = {"context": "dev-cluster"}
+    assert cluster_verdict(given | {field: own}, cluster) == Verdict()
+    [message] = cluster_verdict(given | {field: "prod"}, cluster).found
+    assert f"the {field} prod" in message
+    assert own in message
+    unknown = PartlyKnown(given | {field: UNKNOWN}, ())
+    assert cluster_verdict(unknown, cluster).not_known == (f"{field} is known only at `pulumi up`",)
+
+
+def test_a_provider_without_a_context_is_told() -> None:
+    [told] = cluster_verdict({}, environment(cluster={"context": "dev-cluster"})).elsewhere
+    assert "dev-cluster" in told
+    assert cluster_verdict({}, environment()) == Verdict()
+    assert cluster_verdict({"context": "any"}, environment()) == Verdict()
 
 
 @pytest.mark.parametrize("kind", ["hostPath", "local"])
@@ -355,6 +411,7 @@ def test_what_another_object_has_of_the_pods_is_told() -> None:
     body["spec"]["trainer"] = {"image": GOOD}
     [told] = unseen(Resource("train", body))
     assert told == "the pods are held to no rule as far as the runtime torch has them"
+    body["metadata"]["labels"] = {"app.kubernetes.io/managed-by": "trainform"}
     assert not [*unseen(Resource("train", body, COMPONENT.format("train")))]
     scaled = {"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"replicas": 100}}
     assert [*unseen(Resource("train", scaled, is_patch=True))]
@@ -390,7 +447,7 @@ def test_what_is_nested_too_deep_is_a_finding() -> None:
     for _ in range(3000):
         deep = {"a": deep}
     body = {"apiVersion": "example.com/v1", "kind": "Runner", "metadata": {"name": "train"}, "spec": deep}
-    assert all(verdict(rule, Resource("train", body), REGISTRY, TODAY).found for rule in RULES)
+    assert all(verdict(rule, Resource("train", body), REGISTRY, TODAY, Brought()).found for rule in RULES)
 
 
 def test_a_kind_called_secret_of_another_group_is_no_secret_of_kubernetes() -> None:

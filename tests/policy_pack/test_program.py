@@ -1,18 +1,19 @@
-"""By which environment the policy pack judges a stack."""
+"""The program of the pack where the policy SDK is missing."""
 
 from __future__ import annotations
 
-import pytest
+import subprocess
+import sys
 
-from trainform.errors import CommandLineError
-from trainform.policy_pack.program import CONFIG, environment_name
+from tests.support.repository import ROOT
 
-
-@pytest.mark.parametrize("name", ["/etc/lax.yaml", "../lax", "lax.yaml", "stacks/environments/dev.yaml", "dev/../lax"])
-def test_no_file_from_elsewhere_is_the_environment(name: str) -> None:
-    with pytest.raises(CommandLineError, match="not by any file"):
-        environment_name({CONFIG: name})
+WITHOUT_SDK = "import runpy, sys; sys.modules['pulumi_policy'] = None; runpy.run_path('policy', run_name='__main__')"
 
 
-def test_the_name_of_an_environment_is_taken() -> None:
-    assert environment_name({CONFIG: "dev"}) == "dev"
+def test_a_missing_sdk_is_said_with_what_to_install() -> None:
+    words = [sys.executable, "-c", WITHOUT_SDK, "127.0.0.1:1"]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode != 0
+    assert "trainform[policy]" in done.stderr
+    assert sys.executable in done.stderr
+    assert "Traceback" not in done.stderr

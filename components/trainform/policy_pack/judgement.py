@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import datetime
 import re
@@ -18,6 +19,7 @@ from trainform.errors import MASK, shorten
 from trainform.manifests.templates import Template
 from trainform.policy_pack.unknown import NotKnownError
 from trainform.rules.limits.judged import Judged
+from trainform.rules.limits.queues import queues_in
 from trainform.rules.limits.rule import Finding, Judgement, Rule
 from trainform.rules.limits.waivers import waived
 from trainform.secret_text import masked
@@ -48,8 +50,10 @@ class Resource:
 
     @property
     def is_ours(self) -> bool:
-        """True if a component of trainform made it: then no value in it is secret but those of Secrets."""
-        return COMPONENT in self.parent
+        """True if a component of trainform made it: then no value in it is secret but those of Secrets. The label tells it from an object that
+        a program puts below the component."""
+        [(label, name)] = defaults.MANAGED_BY.items()
+        return COMPONENT in self.parent and self.label(label) == name
 
     @property
     def key(self) -> str:
@@ -82,7 +86,23 @@ class Verdict:
     elsewhere: tuple[str, ...] = ()
 
 
-def verdict(rule: Rule, resource: Resource, environment: Environment, today: datetime.date) -> Verdict:
+class Brought:
+    """The queues that the stack brings, as the engine shows them: one that jobs wait for is made before them."""
+
+    def __init__(self) -> None:
+        self.queues: set[str] = set()
+
+    def add(self, resource: Resource) -> None:
+        """Remember the resource if it is a queue that the stack makes, and not only changes. A name that is not known yet is none."""
+        if resource.is_patch:
+            return
+        with contextlib.suppress(NotKnownError):
+            self.queues |= {name for _, name, _ in queues_in(Judged({resource.key: resource.body}, ()))}
+
+
+def verdict(
+    rule: Rule, resource: Resource, environment: Environment, today: datetime.date, brought: Brought
+) -> Verdict:
     """Judge the object by the rule. An object that the rule cannot read is a finding, since it may hold anything."""
     found: list[str] = []
     not_known: list[str] = []
@@ -93,7 +113,9 @@ def verdict(rule: Rule, resource: Resource, environment: Environment, today: dat
         accepted = waived(_waivers(resource), environment, today)
         for finding in rule.find(judged, environment):
             fingerprint = Judgement(rule, "error", finding).fingerprint(resource.owner)
-            other = _other_object(rule, finding, found_pods, resource, environment)
+            if rule.code == OF_QUEUES and environment.limits.own_queues and finding.value in brought.queues:
+                continue
+            other = _other_object(finding, found_pods, resource)
             if other:
                 others.append(f"{_place(finding)}: {other}")
             elif (rule.code, fingerprint) not in accepted:
@@ -145,16 +167,8 @@ def key_of_resource(name: str, parent: str) -> str:
     return stem if stem and is_revision else key
 
 
-def _other_object(
-    rule: Rule, finding: Finding, found: Sequence[Pods], resource: Resource, environment: Environment
-) -> str:
+def _other_object(finding: Finding, found: Sequence[Pods], resource: Resource) -> str:
     """Why a finding may be wrong, because another object of the program decides it; empty if it is right."""
-    named_elsewhere = finding.value not in (
-        *environment.queues,
-        defaults.QUEUE,
-    )  # an experiment's own queue has none of these names
-    if rule.code == OF_QUEUES and resource.is_ours and environment.limits.own_queues and named_elsewhere:
-        return "the experiment may bring this queue itself"
     if resource.is_patch:
         holder = resource.body if finding.template is None else finding.template.body
         return "" if _is_there(holder, finding.where) else "the object that it changes may have it"
@@ -219,9 +233,9 @@ def unseen(resource: Resource) -> Iterator[str]:
 
 
 def environment_verdict(resource: Resource, environment: Environment) -> Verdict:
-    """What is wrong if the object belongs to another environment than the one by which it is judged."""
+    """What is wrong if the object belongs to another environment than the one by which it is judged, and what no rule sees of it."""
     try:
-        return Verdict(tuple(_wrong_environment(resource, environment)))
+        return Verdict(tuple(_wrong_environment(resource, environment)), elsewhere=tuple(unseen(resource)))
     except NotKnownError as error:
         return Verdict(not_known=(f"{error.place} is known only at `pulumi up`",))
 
@@ -238,4 +252,32 @@ def _wrong_environment(resource: Resource, environment: Environment) -> Iterator
         yield (
             f"the object is in the namespace {namespace}, and the environment {environment.name} has "
             f"{environment.namespace.name}: its limits are made for the jobs there. Use that namespace, or the stack of another environment"
+        )
+
+
+def cluster_verdict(settings: dict[str, Any], environment: Environment) -> Verdict:
+    """What is wrong if the settings of a provider of Kubernetes lead to another cluster than the environment's, or to another namespace."""
+    try:
+        return Verdict(
+            tuple(_wrong_cluster(settings, environment)), elsewhere=tuple(_any_cluster(settings, environment))
+        )
+    except NotKnownError as error:
+        return Verdict(not_known=(f"{error.place} is known only at `pulumi up`",))
+
+
+def _wrong_cluster(settings: dict[str, Any], environment: Environment) -> Iterator[str]:
+    for field, own in (("context", environment.cluster.context), ("namespace", environment.namespace.name)):
+        given = settings.get(field)
+        if given and own is not None and given != own:
+            yield (
+                f"the provider has the {field} {given}, and the environment {environment.name} has {own}: its limits are made for the jobs "
+                f"there. Use that {field}, or the stack of another environment"
+            )
+
+
+def _any_cluster(settings: dict[str, Any], environment: Environment) -> Iterator[str]:
+    if environment.cluster.context is not None and not settings.get("context"):
+        yield (
+            f"it names no context, so the current one decides in which cluster objects are made; the environment {environment.name} has "
+            f"{environment.cluster.context}"
         )

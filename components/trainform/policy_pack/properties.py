@@ -13,6 +13,9 @@ PROVIDER = "kubernetes:"
 CHARTS = ("kubernetes:helm.sh/v3:Release",)
 """Types of resources whose objects the engine never sees: their provider makes them by itself."""
 
+CLUSTERS = ("pulumi:providers:kubernetes",)
+"""Types of resources that say in which cluster others are made."""
+
 
 def kubernetes_object(type_: str, properties: Mapping[str, Any]) -> dict[str, Any] | None:
     """The object of the resource; None if the resource is none of Kubernetes. `apiVersion` and `kind` follow from the type where a program leaves

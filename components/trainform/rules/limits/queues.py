@@ -35,7 +35,7 @@ def allowed_queues(judged: Judged, environment: Environment) -> Iterator[Finding
 def own_queues(judged: Judged, environment: Environment) -> Iterator[Finding]:
     """Queues that the environment does not allow an experiment to bring, or to change."""
     limits = environment.limits
-    for key, name, spec in _queues(judged):
+    for key, name, spec in queues_in(judged):
         listed = environment.queues.get(name)
         if listed is not None:
             # the experiment's own queue may not have such a name, which is a problem of its file
@@ -51,7 +51,7 @@ def own_queues(judged: Judged, environment: Environment) -> Iterator[Finding]:
 
 def neighbours(judged: Judged, environment: Environment) -> Iterator[Finding]:
     """Queues of experiments with fields that take from other queues."""
-    for key, name, spec in _queues(judged):
+    for key, name, spec in queues_in(judged):
         if name in environment.queues:
             continue
         parent = spec.get("parent", defaults.ROOT_QUEUE)
@@ -72,7 +72,7 @@ def _allowed(judged: Judged, environment: Environment) -> Mapping[str, None] | N
     """The names that are allowed; None if the limits leave all of them open. The queue that an experiment names is then held against the
     environment's queues where the file is checked; a job of somebody else may name the queue of an experiment."""
     limits = environment.limits
-    own = [name for _, name, _ in _queues(judged) if limits.own_queues]
+    own = [name for _, name, _ in queues_in(judged) if limits.own_queues]
     if limits.queues is not None:
         return dict.fromkeys([*limits.queues, *own])
     if limits.own_queues or environment.admission == defaults.KUEUE:
@@ -87,7 +87,7 @@ def _queue(named: Named, environment: Environment) -> str | None:
     return defaults.QUEUE if named.value is None else str(named.value)
 
 
-def _queues(judged: Judged) -> Iterator[tuple[str, str, dict[str, Any]]]:
+def queues_in(judged: Judged) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Each queue of Volcano's with its key, its name and its spec."""
     for key, body in judged.of_kind("Queue"):
         if str(body.get("apiVersion")).startswith(GROUP):

@@ -1,0 +1,193 @@
+"""The policy pack: a policy for each rule of the table, at the level that the environment of the stack gives it."""
+
+from __future__ import annotations
+
+import datetime
+import functools
+import io
+import os
+import re
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TextIO
+
+from pulumi.runtime.config import get_config_env
+from pulumi_policy import (
+    EnforcementLevel,
+    Policy,
+    PolicyPack,
+    ReportViolation,
+    ResourceValidationArgs,
+    ResourceValidationPolicy,
+)
+from pulumi_policy import policy as sdk
+from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, UnknownValueError
+
+from trainform.check import check_environment
+from trainform.errors import CommandLineError, TrainformError
+from trainform.escaping import escaped
+from trainform.policy_pack.judgement import (
+    Brought,
+    Resource,
+    Verdict,
+    cluster_verdict,
+    environment_verdict,
+    verdict,
+)
+from trainform.policy_pack.properties import CHARTS, CLUSTERS, is_patch, kubernetes_object, plain
+from trainform.project import project_root
+from trainform.rules.limits.rule import Rule
+from trainform.rules.limits.table import RULES
+from trainform.spec.environment import Environment
+from trainform.spec.names import LABEL
+from trainform.spec.stack import NAMESPACE
+
+NAME = "trainform"
+CONFIG = f"{NAMESPACE}:environment"
+VARIABLE = "TRAINFORM_ENVIRONMENT"
+LEVELS = {
+    "error": EnforcementLevel.MANDATORY,
+    "warning": EnforcementLevel.ADVISORY,
+    "off": EnforcementLevel.DISABLED,
+}
+STACK = "pulumi:pulumi:Stack"
+ENVIRONMENT = "environment"
+OF_ENVIRONMENT = "All objects of a stack belong to its environment."
+"""The name of the policy that no rule of the table is, and its title."""
+Judge = Callable[[ResourceValidationArgs], Verdict]
+
+
+class NotCheckedError(UnknownValueError):
+    """A policy cannot judge a resource in a preview. The SDK makes an advisory message of it, whatever the policy's level is."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(UNKNOWN_STRING_VALUE, [])
+        self.message = message
+
+
+def serve(program: str) -> None:
+    """Serve the policies to the engine, as `program.run` says."""
+    root = project_root(Path(program).resolve().parent)
+    served = policies(root, get_config_env())
+
+    # The SDK keeps nothing of what the engine says about the stack but its tags. Its class is private, and its release is locked.
+    class Servicer(sdk._PolicyAnalyzerServicer):
+        def Configure(self, request: Any, context: Any) -> Any:  # noqa: N802 - the name in the protocol
+            """Keep nothing of `--policy-pack-config`, by which whoever runs a preview would choose the levels of the rules."""
+            return super().Configure(type(request)(), context)  # type: ignore[no-untyped-call]
+
+        def ConfigureStack(self, request: Any, context: Any) -> Any:  # noqa: N802 - the name in the protocol
+            served[:] = policies(root, request.config, dry_run=request.dry_run)
+            return super().ConfigureStack(request, context)
+
+    sys.stdout = _unbuffered(sys.stdout)
+    setattr(sdk, "_PolicyAnalyzerServicer", Servicer)  # noqa: B010 - an assignment to a class is none to the type checker
+    PolicyPack(NAME, policies=served)
+
+
+def _unbuffered(stream: TextIO) -> TextIO:
+    """The stream as `python -u` has it. The engine waits for the number of the port, which the SDK prints and never flushes."""
+    return io.TextIOWrapper(io.FileIO(stream.fileno(), "wb", closefd=False), stream.encoding, write_through=True)
+
+
+def policies(root: Path, config: Mapping[str, Any], *, dry_run: bool = False) -> list[Policy]:
+    """The policies of a stack with this config. Without a valid environment there is one policy, which no stack passes. dry_run: True in a
+    preview, where values may be unknown."""
+    try:
+        environment = check_environment(environment_name(config), root).checked()
+    except TrainformError as error:
+        return [_without_environment("\n".join(error.lines()))]
+    today = datetime.datetime.now(datetime.UTC).date()
+    brought = Brought()
+    judges = {rule: functools.partial(_by_rule, rule, environment, today, brought) for rule in RULES}
+    of_rules = [
+        ResourceValidationPolicy(
+            rule.code, rule.title, _validation(judge, dry_run), LEVELS[rule.severity_in(environment)]
+        )
+        for rule, judge in judges.items()
+    ]
+    own = functools.partial(_by_environment, environment, brought)
+    return [
+        ResourceValidationPolicy(ENVIRONMENT, OF_ENVIRONMENT, _validation(own, dry_run), EnforcementLevel.MANDATORY),
+        *of_rules,
+    ]
+
+
+def environment_name(config: Mapping[str, Any]) -> str:
+    """The environment of the stack: its config `trainform:environment`, or else the variable TRAINFORM_ENVIRONMENT. The variable pins it: whoever
+    runs the pack sets it, and a stack of another environment does not pass. Raises CommandLineError then, if neither is set, and for the path of
+    a file."""
+    chosen, pinned = (str(name) if name else None for name in (config.get(CONFIG), os.environ.get(VARIABLE)))
+    for name in filter(None, (chosen, pinned)):
+        if not re.fullmatch(LABEL, name):
+            raise CommandLineError(
+                "a stack is judged by an environment of the project that has the policy pack, not by any file",
+                f"write the name of a file in stacks/environments as {CONFIG} or {VARIABLE}, without its folder and its ending",
+            )
+    if chosen and pinned and chosen != pinned:
+        raise CommandLineError(
+            f"the stack has {CONFIG}: {chosen}, and {VARIABLE} holds all stacks to the environment {pinned} here",
+            f"use a stack of {pinned}, or judge this one where {VARIABLE} is {chosen} or not set",
+        )
+    if chosen or pinned:
+        return str(chosen or pinned)
+    raise CommandLineError(
+        "nothing says by the limits of which environment this stack is judged",
+        f"pulumi config set {CONFIG} NAME, or set {VARIABLE}; NAME is a file in stacks/environments, beside the policy pack",
+    )
+
+
+def _without_environment(problems: str) -> Policy:
+    """The policy that no stack passes."""
+
+    def validate(args: ResourceValidationArgs, report: ReportViolation) -> None:
+        if args.resource_type == STACK:
+            report(problems, None)
+
+    title = "A stack belongs to an environment, by whose limits it is judged."
+    return ResourceValidationPolicy(ENVIRONMENT, title, validate, EnforcementLevel.MANDATORY)
+
+
+def _by_rule(
+    rule: Rule, environment: Environment, today: datetime.date, brought: Brought, args: ResourceValidationArgs
+) -> Verdict:
+    """What one rule says of an object of Kubernetes. What is no such object says the policy of the environment."""
+    resource = _resource(args)
+    return Verdict() if resource is None else verdict(rule, resource, environment, today, brought)
+
+
+def _by_environment(environment: Environment, brought: Brought, args: ResourceValidationArgs) -> Verdict:
+    """Whether the resource belongs to the environment by which it is judged, and once for all rules what none of them sees of it."""
+    if args.resource_type in CHARTS:
+        return Verdict(elsewhere=("its provider makes the objects of the chart, which nobody sees here",))
+    if args.resource_type in CLUSTERS:
+        return cluster_verdict(plain(args.props), environment)
+    resource = _resource(args)
+    if resource is None:
+        return Verdict()
+    brought.add(resource)
+    return environment_verdict(resource, environment)
+
+
+def _resource(args: ResourceValidationArgs) -> Resource | None:
+    """The resource as an object of Kubernetes; None if it is none."""
+    body = kubernetes_object(args.resource_type, args.props)
+    parent = "" if args.opts.parent is None else args.opts.parent
+    return None if body is None else Resource(args.name, body, parent, is_patch(args.resource_type))
+
+
+def _validation(judge: Judge, dry_run: bool) -> Callable[[ResourceValidationArgs, ReportViolation], None]:
+    """What the SDK calls for each resource. Outside a preview everything is known; what is not is a violation then."""
+
+    def validate(args: ResourceValidationArgs, report: ReportViolation) -> None:
+        found = judge(args)
+        for message in found.found:
+            report(escaped(message), None)
+        for message in () if dry_run else found.not_known:
+            report(escaped(message), None)
+        open_ends = [*found.not_known, *found.elsewhere]
+        if open_ends:
+            raise NotCheckedError(escaped(f"{args.name} is not checked in full: {'; '.join(open_ends)}"))
+
+    return validate
