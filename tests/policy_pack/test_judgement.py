@@ -280,6 +280,7 @@ def test_no_shape_ends_in_a_traceback(spec: Any, kind: str) -> None:
     body = plain({"apiVersion": f"{group}/v1".lstrip("/"), "kind": name, "metadata": {"name": "x"}, "spec": spec})
     for rule in RULES:
         verdict(rule, Resource("train", body), REGISTRY, TODAY, Brought())
+    environment_verdict(Resource("train", body), REGISTRY)
 
 
 @pytest.mark.parametrize("kind", ["batch.volcano.sh/Job", "batch.volcano.sh/CronJob", "flow.volcano.sh/JobTemplate"])
@@ -448,6 +449,14 @@ def test_what_is_nested_too_deep_is_a_finding() -> None:
         deep = {"a": deep}
     body = {"apiVersion": "example.com/v1", "kind": "Runner", "metadata": {"name": "train"}, "spec": deep}
     assert all(verdict(rule, Resource("train", body), REGISTRY, TODAY, Brought()).found for rule in RULES)
+    assert environment_verdict(Resource("train", body), REGISTRY).found
+
+
+def test_a_patch_with_a_toleration_of_every_taint_is_a_finding() -> None:
+    """The place of an item in a list is a place that is there."""
+    body = raw_objects(GOOD)["apps/Deployment"]
+    body["spec"]["template"]["spec"]["tolerations"] = [{"operator": "Exists"}]
+    assert len(found("TF-PLC-5", body, is_patch=True).found) == 1
 
 
 def test_a_kind_called_secret_of_another_group_is_no_secret_of_kubernetes() -> None:

@@ -6,8 +6,9 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
+from trainform.backends.form import searched
 from trainform.backends.table import BACKENDS
-from trainform.backends.workloads import KINDS, Finder, Pods, searched
+from trainform.backends.workloads import KINDS, Finder, Pods
 
 
 def pods_of(body: dict[str, Any]) -> list[Pods]:

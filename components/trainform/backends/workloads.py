@@ -1,4 +1,4 @@
-"""Where the pod templates of any object are: those of Kubernetes' own kinds, and a search for kinds that nobody has described.
+"""Where the pod templates of any object are, and those of Kubernetes' own kinds.
 
 An object comes from anybody's program here, so it may lack fields that trainform always sets, and have wrong types in them.
 """
@@ -96,33 +96,6 @@ KINDS: Mapping[str, tuple[Finder, ...]] = {
     "batch/CronJob": (PodsAt("spec.jobTemplate.spec", counts=("parallelism",), run_time=DEADLINE),),
 }
 """The kinds of Kubernetes that make pods, as `GROUP/KIND` without the version."""
-
-
-def searched(body: dict[str, Any]) -> Iterator[Pods]:
-    """The pods of a kind that nobody has described: whatever in it has the form of a pod spec, each as one pod."""
-    yield from _searched(body, ())
-
-
-def _searched(value: Any, place: tuple[str, ...]) -> Iterator[Pods]:
-    if isinstance(value, dict):
-        for key in value:
-            inner = value[key]
-            if _is_pod_spec(inner):
-                body = value if key == "spec" else {"spec": inner}
-                yield Pods(Template(1, 1, body, ".".join(place if key == "spec" else (*place, key))))
-            else:
-                yield from _searched(inner, (*place, key))
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            if _is_pod_spec(item):
-                yield Pods(Template(1, 1, {"spec": item}, ".".join((*place, str(index)))))
-            else:
-                yield from _searched(item, (*place, str(index)))
-
-
-def _is_pod_spec(value: Any) -> bool:
-    containers = value.get("containers") if isinstance(value, dict) else None
-    return isinstance(containers, list) and any(isinstance(item, dict) and "image" in item for item in containers)
 
 
 def value_at(body: Any, path: str) -> Any:

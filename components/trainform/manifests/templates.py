@@ -17,7 +17,8 @@ CONTAINER_FIELDS = ("initContainers", "containers", "ephemeralContainers")
 @dataclasses.dataclass(frozen=True)
 class Template:
     """The pod template of one role, or of one replica that has a template of its own. `body`: metadata and spec. `place`: the template's path in
-    an object of somebody else (`spec.tasks[0].template`). scheduler, run_time: what the object around the template says for pods that say nothing
+    an object of somebody else (`spec.tasks[0].template`). part: the path in `body` of what stands there, where that is not all of it
+    (`spec.containers.main` of a container that has no pod spec around it). scheduler, run_time: what the object around the template says for pods that say nothing
     themselves: the name of a scheduler, and the seconds after which they end. each_node: True if every node
     gets a pod, however many there are."""
 
@@ -28,6 +29,7 @@ class Template:
     scheduler: str | None = None
     run_time: object = None
     each_node: bool = False
+    part: str = ""
 
     @property
     def role(self) -> str:

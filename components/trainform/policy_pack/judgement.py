@@ -13,6 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from trainform import defaults
 from trainform.backends.judged import judged_object
+from trainform.backends.not_judged import not_judged
 from trainform.backends.pods import described_kinds, group_and_kind, pods_of
 from trainform.backends.workloads import Pods, value_at
 from trainform.errors import MASK, shorten
@@ -34,6 +35,9 @@ READ_NAMES = {OF_QUEUES, "TF-QUE-3", "TF-PLC-2", "TF-PRI-1", "TF-RUN-1"}
 """The rules that read `Judged.names` or `Judged.queue`."""
 OF_JOBS = ("spec.activeDeadlineSeconds", "metadata.labels.kueue.x-k8s.io/queue-name")
 """Where rules look for what a job may say for all its pods."""
+
+UNREADABLE = (AttributeError, IndexError, KeyError, TypeError, ValueError, ArithmeticError, RecursionError)
+"""What a field of another type than it should have ends in, wherever it is read."""
 
 WAIVERS: TypeAdapter[list[Waiver]] = TypeAdapter(list[Waiver])
 
@@ -122,11 +126,14 @@ def verdict(
                 found.append(message(rule, finding, fingerprint, show_value=resource.is_ours))
     except NotKnownError as error:
         not_known.append(f"{error.place} is known only at `pulumi up`")
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
-        found.append(
-            f"the rule cannot read this object ({type(error).__name__}), and what it cannot read may break it: correct the types of its fields"
-        )
+    except UNREADABLE as error:
+        found.append(_unreadable(error))
     return Verdict(tuple(dict.fromkeys(found)), tuple(not_known), tuple(dict.fromkeys(others)))
+
+
+def _unreadable(error: BaseException) -> str:
+    reason = f"the rule cannot read this object ({type(error).__name__}), and what it cannot read may break it"
+    return f"{reason}: correct the types of its fields"
 
 
 def _judged(rule: Rule, resource: Resource, templates: Sequence[Template], environment: Environment) -> Judged:
@@ -180,30 +187,39 @@ def _other_object(finding: Finding, found: Sequence[Pods], resource: Resource) -
 
 
 def _is_there(value: Any, where: str) -> bool:
-    """True if the path leads to a value; True too if it is no path in the object."""
+    """True if the path leads to a value; True too if it is no path in the object. An item of a list is its name, its index (`volumes[0]` or
+    `volumes.0`), or any of them."""
     if not where:
         return True
+    where = where.removeprefix(".")
     if isinstance(value, dict):
-        inside = [key for key in value if where == key or where.startswith(f"{key}.")]
-        return any(_is_there(value[key], where[len(key) + 1 :]) for key in inside)
-    if isinstance(value, list):
-        named = [
-            (str(item.get("name", index)) if isinstance(item, dict) else str(index), item)
-            for index, item in enumerate(value)
-        ]
-        inside_list = [(name, item) for name, item in named if where == name or where.startswith(f"{name}.")]
-        if inside_list:
-            return any(_is_there(item, where[len(name) + 1 :]) for name, item in inside_list)
-        return any(_is_there(item, where) for item in value if isinstance(item, dict))
-    return False
+        names = {key: value[key] for key in value if _begins(where, key)}
+    elif isinstance(value, list):
+        items = list(enumerate(value))
+        named = {str(item["name"]): item for _, item in items if isinstance(item, dict) and "name" in item}
+        indexed = {form: item for index, item in items for form in (str(index), f"[{index}]")}
+        names = {name: item for name, item in {**indexed, **named}.items() if _begins(where, name)}
+        if not names:
+            return any(_is_there(item, where) for item in value if isinstance(item, dict))
+    else:
+        return False
+    return any(_is_there(item, where[len(name) :]) for name, item in names.items())
+
+
+def _begins(where: str, name: str) -> bool:
+    """True if the path begins with the whole name."""
+    return where.startswith(name) and where[len(name) : len(name) + 1] in ("", ".", "[")
 
 
 def _place(finding: Finding) -> str:
     """The path in the object."""
-    place = "" if finding.template is None else finding.template.place
-    if not place:
-        return finding.where
-    return f"{place}.{finding.where}" if finding.where.startswith(("spec", "metadata")) else f"{place}, {finding.where}"
+    template, where = finding.template, finding.where
+    if template is None or not template.place:
+        return where
+    if template.part and f"{where}.".startswith(f"{template.part}."):
+        return f"{template.place}{where.removeprefix(template.part)}"
+    is_path = not template.part and where.startswith(("spec", "metadata"))
+    return f"{template.place}.{where}" if is_path else f"{template.place}, {where}"
 
 
 def _waivers(resource: Resource) -> Sequence[Waiver]:
@@ -219,17 +235,17 @@ def _waivers(resource: Resource) -> Sequence[Waiver]:
 
 
 def unseen(resource: Resource) -> Iterator[str]:
-    """What no rule sees of the pods of an object of somebody else, because another object has it: a rule on amounts or images then finds nothing."""
-    kind = group_and_kind(resource.body)
-    if resource.is_ours or kind not in described_kinds():
+    """What no rule sees of an object of somebody else, because another object has it or no rule is made for it: a rule on amounts or images then
+    finds nothing."""
+    if resource.is_ours:
         return
     pods = pods_of(resource.body)
     others = dict.fromkeys(each.elsewhere for each in pods if each.elsewhere)
-    if not pods and not resource.is_patch:
-        others = {"another object": None}
+    if group_and_kind(resource.body) in described_kinds():
+        others = {**others, "the object that it changes": None} if resource.is_patch else others
+        others = others if pods or others else {"another object": None}
     yield from (f"the pods are held to no rule as far as {other} has them" for other in others)
-    if resource.is_patch:
-        yield "the pods are held to no rule as far as the object that it changes has them"
+    yield from not_judged(resource.body)
 
 
 def environment_verdict(resource: Resource, environment: Environment) -> Verdict:
@@ -238,6 +254,8 @@ def environment_verdict(resource: Resource, environment: Environment) -> Verdict
         return Verdict(tuple(_wrong_environment(resource, environment)), elsewhere=tuple(unseen(resource)))
     except NotKnownError as error:
         return Verdict(not_known=(f"{error.place} is known only at `pulumi up`",))
+    except UNREADABLE as error:
+        return Verdict((_unreadable(error),))
 
 
 def _wrong_environment(resource: Resource, environment: Environment) -> Iterator[str]:

@@ -1,0 +1,31 @@
+"""What no rule judges of an object is told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from trainform.backends.not_judged import not_judged
+
+TARGET = {"scaleTargetRef": {"kind": "Deployment", "name": "serve"}}
+TOLD = [
+    ("autoscaling/v2", "HorizontalPodAutoscaler", {**TARGET, "maxReplicas": 40}, "Deployment serve (up to 40)"),
+    ("keda.sh/v1alpha1", "ScaledObject", TARGET, "Deployment serve (no bound)"),
+    ("networking.k8s.io/v1", "Ingress", {}, "outside of the cluster"),
+    ("kueue.x-k8s.io/v1beta1", "LocalQueue", {"clusterQueue": "team-b"}, "ClusterQueue"),
+    ("batch.volcano.sh/v1alpha1", "Job", {"volumes": [{"volumeClaim": {"storageClassName": "fast"}}]}, "spec.volumes[0].volumeClaim"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("version", "kind", "spec", "said"), TOLD)
+def test_it_is_told(version: str, kind: str, spec: dict[str, Any], said: str) -> None:
+    [told] = not_judged({"apiVersion": version, "kind": kind, "metadata": {"name": "x"}, "spec": spec})
+    assert said in told
+
+
+@pytest.mark.parametrize(("version", "kind", "spec"), [
+    ("v1", "Service", {}), ("example.com/v1", "Ingress", {}), ("batch.volcano.sh/v1alpha1", "Job", {"volumes": [{"volumeClaimName": "runs"}]}),
+])  # fmt: skip
+def test_what_a_rule_judges_is_not_told(version: str, kind: str, spec: dict[str, Any]) -> None:
+    assert [*not_judged({"apiVersion": version, "kind": kind, "metadata": {"name": "x"}, "spec": spec})] == []
