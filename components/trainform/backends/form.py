@@ -12,14 +12,27 @@ OPERATOR = "what runs objects of this kind"
 
 # Fields that a container has beside its image, in the words of Kubernetes and of those that run steps; a list may name it alone.
 _BESIDE_IMAGE = frozenset(
-    "args command env envFrom imagePullPolicy name resources script securityContext source volumeMounts workingDir".split()
+    [
+        "args",
+        "command",
+        "env",
+        "envFrom",
+        "imagePullPolicy",
+        "name",
+        "resources",
+        "script",
+        "securityContext",
+        "source",
+        "volumeMounts",
+        "workingDir",
+    ]
 )
 _CALLED = frozenset(["container", "script"])
 # Fields of pods that open the node, whatever is around them.
-_OF_HOST = frozenset("hostIPC hostNetwork hostPID".split())
+_OF_HOST = frozenset(["hostIPC", "hostNetwork", "hostPID"])
 # Fields that are those of pods in an object that has containers.
 _OF_PODS = _OF_HOST | frozenset(
-    "nodeName nodeSelector priorityClassName schedulerName serviceAccountName tolerations volumes".split()
+    ["nodeName", "nodeSelector", "priorityClassName", "schedulerName", "serviceAccountName", "tolerations", "volumes"]
 )
 _WITHOUT_PODS = (("v1", "ConfigMap"), ("v1", "Secret"), ("apiextensions.k8s.io/v1", "CustomResourceDefinition"))
 
