@@ -99,5 +99,7 @@ def resource_amounts(holder: dict[str, Any], field: str) -> dict[str, Any]:
 
 
 def _request(holder: dict[str, Any], resource: str) -> Decimal:
+    """The request; without one the limit, which Kubernetes then takes for it."""
     given = (resource_amounts(holder, field).get(resource) for field in RESOURCE_FIELDS)
-    return max((read for value in given if (read := quantity(value)) is not None), default=Decimal(0))
+    read = quantity(next((value for value in given if value is not None), None))
+    return Decimal(0) if read is None else read

@@ -63,6 +63,19 @@ def test_a_patch_cannot_ask_for_more_than_a_node_has(resource: str, quantity: ob
     assert overridden({"initContainers": stays}, limited(), **role).keys() == {"roles.worker.pod_overrides"}
 
 
+@pytest.mark.parametrize(
+    ("requests", "limits", "counted"),
+    [("4", "200", False), ("200", "4", True), (None, "200", True), (None, None, False), ("129", None, True)],
+)
+def test_a_limit_counts_where_there_is_no_request(requests: str | None, limits: str | None, counted: bool) -> None:
+    """As the scheduler does; a limit above the request is what a pod may use if nobody else does."""
+    amounts = {"requests": {"cpu": requests}, "limits": {"cpu": limits}}
+    role = {"accelerators": {"a800": 8}, "cpu": 8, "memory": "8Gi"}
+    told = {"roles.worker.pod_overrides": "the amount is more cpu than a node with a800 has (128)"}
+    patch = {"containers": {"aside": {"image": "python", "resources": amounts}}}
+    assert overridden(patch, limited(), **role) == (told if counted else {})
+
+
 def test_accelerators_have_a_field_of_their_own() -> None:
     role = {"resources": {"nvidia.com/gpu": 4}, "node_selector": {"pool": "l40s"}}
     assert reasons(roles={"worker": role}) == {

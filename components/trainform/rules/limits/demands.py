@@ -6,10 +6,11 @@ import dataclasses
 import functools
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from trainform.manifests.shapes import mapping, mappings
 from trainform.manifests.templates import Template
+from trainform.rules.limits.affinity import may_land, steers
 from trainform.rules.limits.judged import Judged
 from trainform.spec.environment import Environment
 
@@ -84,21 +85,41 @@ class _Kinds:
 
     @functools.cached_property
     def _anywhere(self) -> str:
-        """The kind of pods that select none: one without a selector, or else the one whose nodes have most."""
-        open_ones = [name for name in sorted(self.names) if not self._selector(name)]
-        kinds = self.environment.accelerators
-        return open_ones[0] if open_ones else max(self.names, key=lambda name: kinds[name].per_node)
+        """The kind of pods that choose no nodes: one without a selector, or else the dearest."""
+        return next((name for name in sorted(self.names) if not self._selector(name)), self._dearest(self.names))
 
     def _selector(self, name: str) -> Mapping[str, str]:
         return self.environment.accelerators[name].node_selector
 
+    def _dearest(self, names: Iterable[str]) -> str:
+        """The kind with the highest price, or without a known one; of several the one whose nodes have most."""
+
+        def cost(name: str) -> tuple[bool, float, int]:
+            kind = self.environment.accelerators[name]
+            price = kind.price_per_hour
+            return price is None, 0 if price is None else price.amount, kind.per_node
+
+        return max(names, key=cost)
+
     def of(self, template: Template) -> str:
-        """The kind whose nodes the pods select, by most labels; without one they may land on any of them."""
+        """The kind whose nodes the pods select, by most labels. Pods that choose nodes in another way count as the dearest kind that their
+        choice leaves."""
         selected = mapping(template.spec.get("nodeSelector"))
-        labels = ((key, value) for key, value in selected.items() if isinstance(value, str))
+        labels = [(key, value) for key, value in selected.items() if isinstance(value, str)]
         possible = [name for label in labels for name in self._by_label.get(label, ())]
-        chosen = [name for name in possible if selects(selected, self._selector(name))]
-        return max(chosen, key=lambda name: len(self._selector(name)), default=self._anywhere)
+        named = [name for name in possible if selects(selected, self._selector(name))]
+        chosen = max(named, key=lambda name: len(self._selector(name)), default=None)
+        own = {*labels} - {*self.environment.node_selector.items()}
+        affinity = template.spec.get("affinity")
+        if not steers(affinity) and (chosen is not None or not own):
+            return self._anywhere if chosen is None else chosen
+        narrower = {} if chosen is None else self._selector(chosen)
+        left = [
+            name
+            for name in self.names
+            if selects(self._selector(name), narrower) and may_land(selected, affinity, self._selector(name))
+        ]
+        return self._dearest(left) if left else self._anywhere if chosen is None else chosen
 
 
 def selects(selected: Mapping[str, object], labels: Mapping[str, str]) -> bool:

@@ -1,0 +1,112 @@
+"""As which kind of accelerator the pods count that may land on several."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import pytest
+
+from tests.rules.limits.cases import by_role, cluster, pod
+from trainform.rules.limits.demands import demands
+from trainform.rules.limits.judged import Judged
+
+GPU = "nvidia.com/gpu"
+
+
+def price(amount: float) -> dict[str, Any]:
+    return {"amount": amount, "currency": "USD", "as_of": datetime.date(2026, 1, 1)}
+
+
+def kind(cost: float | None, per_node: int = 8, **selector: str) -> dict[str, Any]:
+    given = {} if cost is None else {"price_per_hour": price(cost)}
+    return {"resource": GPU, "per_node": per_node, "nodes": 4, "node_selector": selector, **given}
+
+
+KINDS = {"a10": kind(1, pool="a10"), "b200": kind(9, pool="b200"), "h100": kind(4, pool="h100")}
+WHERE = cluster(accelerators=KINDS)
+OPEN = cluster(accelerators={**KINDS, "any": kind(0.5)}, node_selector={"zone": "a"})
+
+
+def counted(where: Any, **spec: Any) -> str:
+    """The kind as which a pod with one accelerator counts."""
+    containers = [{"name": "main", "image": "python", "resources": {"limits": {GPU: 1}}}]
+    (demand,) = demands(Judged({}, (pod({"containers": containers, **spec}),)), where)
+    return demand.kind
+
+
+def required(*terms: Any) -> dict[str, Any]:
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [*terms]}}}
+
+
+def asks(key: str, operator: str, *values: str) -> dict[str, Any]:
+    return {"matchExpressions": [{"key": key, "operator": operator, "values": [*values]}]}
+
+
+PREFERRED = {
+    "nodeAffinity": {
+        "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "preference": asks("pool", "In", "b200")}]
+    }
+}
+BESIDE = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "kubernetes.io/hostname"}]}}
+
+
+@pytest.mark.parametrize("pool", KINDS)
+def test_a_selector_names_the_kind(pool: str) -> None:
+    assert counted(WHERE, nodeSelector={"pool": pool}) == pool
+    assert counted(OPEN, nodeSelector={"pool": pool, "zone": "a"}) == pool
+    assert counted(WHERE, affinity=required(asks("pool", "In", pool))) == pool
+
+
+@pytest.mark.parametrize(
+    ("affinity", "dearest"),
+    [
+        (required(asks("pool", "In", "a10", "h100")), "h100"),
+        (required(asks("pool", "In", "a10"), asks("pool", "In", "h100")), "h100"),
+        (required(asks("pool", "NotIn", "b200")), "h100"),
+        (required(asks("pool", "Exists")), "b200"),
+        (required({"matchExpressions": [*asks("pool", "Exists")["matchExpressions"], *asks("pool", "NotIn", "b200", "h100")["matchExpressions"]]}), "a10"),
+        (required({"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["node-7"]}]}), "b200"),
+        (required(asks("nvidia.com/gpu.product", "In", "B200")), "b200"),
+        (required(asks("pool", "Gt", "3")), "b200"),
+        (required({}, asks("pool", "In", "h100")), "h100"),
+        (required("odd", asks("pool", "In", "h100")), "b200"),
+        ({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": "odd"}}, "b200"),
+        (PREFERRED, "b200"),
+        (BESIDE, "b200"),
+    ],
+)  # fmt: skip
+def test_an_affinity_that_allows_several_kinds_counts_as_the_dearest(affinity: dict[str, Any], dearest: str) -> None:
+    assert counted(WHERE, affinity=affinity) == dearest
+
+
+def test_an_affinity_beside_a_selector_leaves_its_kind() -> None:
+    both = {"nodeSelector": {"pool": "a10"}, "affinity": required(asks("zone", "In", "a"))}
+    assert counted(WHERE, **both) == "a10"
+    assert counted(OPEN, **both) == "a10"
+    assert counted(WHERE, nodeSelector={"pool": "a10"}, affinity=PREFERRED) == "a10"
+
+
+def test_labels_that_no_kind_has_may_be_those_of_any_node() -> None:
+    assert counted(OPEN, nodeSelector={"zone": "a"}) == "any", "the environment's own"
+    assert counted(OPEN) == "any"
+    assert counted(OPEN, nodeSelector={"zone": "a", "nvidia.com/gpu.product": "B200"}) == "b200"
+    assert counted(OPEN, nodeSelector={"zone": "a"}, affinity=required(asks("pool", "DoesNotExist"))) == "any"
+
+
+def test_a_kind_without_a_price_counts_as_the_dearest() -> None:
+    where = cluster(accelerators={**KINDS, "new": kind(None, pool="new")})
+    assert counted(where, affinity=required(asks("pool", "Exists"))) == "new"
+    assert counted(where, affinity=required(asks("pool", "In", "a10", "h100"))) == "h100"
+
+
+def test_the_cost_of_an_affinity_to_dearer_nodes() -> None:
+    where = cluster(
+        accelerators={"any": kind(1), "h100": kind(9, pool="h100")},
+        limits={"max_cost_per_hour": {"amount": 5, "currency": "USD"}},
+    )
+    role = {"replicas": 1, "accelerators": {"any": 1}}
+    assert by_role("TF-COST-1", where, {"spec": {"affinity": required(asks("pool", "NotIn", "h100"))}}, **role) == {}
+    told = {"roles": "the roles cost 9.00 USD (prices of 2026-01-01) an hour together; the environment allows 5.00 USD"}
+    for affinity in (required(asks("pool", "In", "h100")), PREFERRED):
+        assert by_role("TF-COST-1", where, {"spec": {"affinity": affinity}}, **role) == told
