@@ -44,6 +44,7 @@ HOSTFILE = "hostfile"
 DEEPSPEED_MOUNT = "/job"  # DeepSpeed reads /job/hostfile by default
 
 MOST_ROLES = 64  # each role is a component of every preview
+LONGEST_WAIVER = "90d"  # a quarter: until then who agreed to it still knows why
 MAX_RETRY = 3  # as Volcano's webhook sets it for 0; explicit, since its check of updates compares literally
 QUEUE_OPEN_SECONDS = 40  # a Queue opens in about a second; after this time its controller is taken to be missing
 CONNECT_SECONDS = 5

@@ -15,7 +15,9 @@ from trainform.manifests.manifest import RECORD_KEY, Manifest
 from trainform.manifests.merge_patch import merge_patch
 from trainform.manifests.pods import own_labels, pod_template
 from trainform.manifests.schema import ANY_OBJECT, KINDS, POD_TEMPLATE, violations
+from trainform.manifests.shapes import mapping
 from trainform.plan.model import Plan, RolePlan
+from trainform.rules.metadata import kept
 
 # Fields that a merge patch must not set: Pulumi, the revision and the references between objects depend on them.
 FIXED_FIELDS = (
@@ -28,6 +30,10 @@ FIXED_FIELDS = (
         for label in (*defaults.MANAGED_BY, defaults.NAME_LABEL, defaults.ENVIRONMENT_LABEL)
     ),
 )
+
+# Fields of metadata that a merge patch must not set for other reasons.
+LIFE = "the field decides when the object may be deleted, and Pulumi does that"
+KEPT_FIELDS = {"ownerReferences": LIFE, "finalizers": LIFE, "generateName": "the plan names every object"}
 
 # The stack sets these fields after the patch. A patch is also an input of the component, which state and previews show as plain text.
 SECRET_CONTENT = ("data", "stringData", "type", "immutable")
@@ -103,11 +109,12 @@ def _check_pods(plan: Plan, role: RolePlan, conventions: PodConventions) -> tupl
     group = next(role.groups())
 
     def keeps_own_labels(patch: dict[str, Any], template: dict[str, Any]) -> Iterator[_Finding]:
-        labels = template["metadata"]["labels"]
-        for label, value in own_labels(plan, role, group).items():
+        labels, own = template["metadata"]["labels"], own_labels(plan, role, group)
+        for label, value in own.items():
             if labels.get(label) != value:
                 reason = "the key is set by trainform itself"
                 yield _Finding(f"metadata.labels.{label}", labels.get(label), reason, "remove it")
+        yield from (found for found in _keeps_own_keys(patch, template) if found.where not in _places_of(own))
 
     return _check(
         f"roles.{role.name}.pod_overrides",
@@ -134,7 +141,7 @@ def _check_object(
         lambda patch: merge_patch(manifest.body, patch),
         (
             _keeps_fixed_fields,
-            _keeps_own_annotations,
+            _keeps_own_keys,
             _keeps_secret_content,
             _satisfies(usual if schema is None else schema),
             keeps_the_plan,
@@ -181,15 +188,21 @@ def _keeps_fixed_fields(patch: dict[str, Any], body: dict[str, Any]) -> Iterator
         else:
             reason = "the field identifies the object, and the plan decides it"
             yield _Finding(".".join(path), value, reason, "remove it")
+    for field, reason in KEPT_FIELDS.items():
+        if field in mapping(patch.get("metadata")):
+            yield _Finding(f"metadata.{field}", None, reason, "remove it")
 
 
-def _keeps_own_annotations(patch: dict[str, Any], body: dict[str, Any]) -> Iterator[_Finding]:
-    metadata = patch.get("metadata")
-    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-    for key, value in annotations.items() if isinstance(annotations, dict) else ():
-        if key.startswith(defaults.LABEL_PREFIX):
-            reason = "the key is set by trainform itself"
-            yield _Finding(f"metadata.annotations.{key}", value, reason, "remove it, or choose another key")
+def _keeps_own_keys(patch: dict[str, Any], body: dict[str, Any]) -> Iterator[_Finding]:
+    for field in ("labels", "annotations"):
+        for key, value in mapping(mapping(patch.get("metadata")).get(field)).items():
+            reason = kept(key)
+            if reason is not None:
+                yield _Finding(f"metadata.{field}.{key}", value, reason, "remove it, or choose another key")
+
+
+def _places_of(labels: Iterable[str]) -> set[str]:
+    return {f"metadata.labels.{label}" for label in labels}
 
 
 def _keeps_secret_content(patch: dict[str, Any], body: dict[str, Any]) -> Iterator[_Finding]:

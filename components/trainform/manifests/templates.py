@@ -19,8 +19,8 @@ class Template:
     """The pod template of one role, or of one replica that has a template of its own. `body`: metadata and spec. `place`: the template's path in
     an object of somebody else (`spec.tasks[0].template`). part: the path in `body` of what stands there, where that is not all of it
     (`spec.containers.main` of a container that has no pod spec around it). scheduler, run_time: what the object around the template says for pods that say nothing
-    themselves: the name of a scheduler, and the seconds after which they end. each_node: True if every node
-    gets a pod, however many there are."""
+    themselves: the name of a scheduler, and the seconds after which they end. account: the service account that the operator makes for such
+    pods; empty if it makes none. each_node: True if every node gets a pod, however many there are."""
 
     replicas: int
     min_available: int
@@ -30,6 +30,7 @@ class Template:
     run_time: object = None
     each_node: bool = False
     part: str = ""
+    account: str = ""
 
     @property
     def role(self) -> str:

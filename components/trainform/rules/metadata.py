@@ -12,6 +12,12 @@ from trainform.spec.experiment import Experiment
 
 OWN_LABELS = (*defaults.MANAGED_BY, defaults.NAME_LABEL, defaults.ROLE_LABEL)
 
+# Beginnings of the keys of labels and annotations that nobody else sets, each with the reason.
+KEPT = {
+    defaults.LABEL_PREFIX: "the key is set by trainform itself",
+    "pulumi.com/": "the key tells Pulumi how to apply the object, which trainform decides",
+}
+
 # Annotations of pods whose values the API server parses; each has a field nowadays.
 PARSED_ANNOTATIONS = (
     "container.apparmor.security.beta.kubernetes.io/",
@@ -23,16 +29,20 @@ PARSED_ANNOTATIONS = (
 )
 
 
+def kept(key: str) -> str | None:
+    """Why nobody else sets a label or annotation with this key; None if anybody may."""
+    return next((reason for prefix, reason in KEPT.items() if key.startswith(prefix)), None)
+
+
 def metadata_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
     written = [("", experiment.labels, experiment.annotations)]
     written += [(f"roles.{name}.", role.labels, role.annotations) for name, role in experiment.roles.items()]
     for path, labels, noted in written:
         for field, keys in (("labels", labels), ("annotations", noted)):
             for key in keys:
-                if key in OWN_LABELS or key.startswith(defaults.LABEL_PREFIX):
-                    yield Problem(
-                        f"{path}{field}.{key}", keys[key], "the key is set by trainform itself", "choose another key"
-                    )
+                reason = KEPT[defaults.LABEL_PREFIX] if key in OWN_LABELS else kept(key)
+                if reason is not None:
+                    yield Problem(f"{path}{field}.{key}", keys[key], reason, "choose another key")
         size = sum(len(key.encode()) + len(value.encode()) for key, value in noted.items())
         if size > defaults.LARGEST_ANNOTATIONS - defaults.ROOM_FOR_ANNOTATIONS:
             yield Problem(

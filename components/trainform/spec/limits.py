@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, StringConstraints
 
+from trainform import defaults
 from trainform.spec.metadata import OnChange
 from trainform.spec.model import Model, NonEmpty
 from trainform.spec.names import (
@@ -101,6 +102,11 @@ class Limits(Model):
         json_schema_extra=OnChange.NO_OBJECT,
         description="Codes whose findings an experiment may waive, each with those who may own such a waiver. Empty: none.",
     )
+    longest_waiver: Duration = Field(
+        default=defaults.LONGEST_WAIVER,
+        json_schema_extra=OnChange.NO_OBJECT,
+        description="How far away the last day of a waiver may be (30d). Who agreed to it then looks at it again.",
+    )
     pod_security: PodSecurity = Field(
         default="baseline",
         json_schema_extra=OnChange.NEW_REVISIONS,
@@ -120,6 +126,17 @@ class Limits(Model):
         default=USUAL_VOLUMES,
         json_schema_extra=OnChange.NO_OBJECT,
         description="Types of volumes that pods may have, besides `hostPath`.",
+    )
+    runtime_classes: list[Subdomain] = Field(
+        default=[],
+        json_schema_extra=OnChange.NO_OBJECT,
+        description="Runtime classes that pods may name. Empty: none.",
+    )
+    metadata_keys: list[LabelKey] = Field(
+        default=[],
+        examples=[["k8s.v1.cni.cncf.io/networks"]],
+        json_schema_extra=OnChange.NO_OBJECT,
+        description="Labels and annotations that are allowed in spite of TF-POD-6. Empty: none.",
     )
     registries: list[Annotated[str, StringConstraints(pattern=REGISTRY)]] = Field(
         default=[],
@@ -181,7 +198,8 @@ class Limits(Model):
     service_accounts: list[Subdomain] | None = Field(
         default=None,
         json_schema_extra=OnChange.NO_OBJECT,
-        description="Service accounts that pods may have; `default` is that of pods that name none. Empty: any.",
+        description="Service accounts that pods may have; `default` is that of pods that name none. Empty: any. A list must name one, "
+        "since every pod has an account.",
     )
     tolerations: list[LabelKey] | None = Field(
         default=None,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.rules.limits.cases import found, limited, pod, raw
+from tests.rules.limits.cases import by_job, by_role, found, limited, pod, raw
 
 ASKED = limited(severity={"TF-DATA-1": "error"})
 REASON = "ranked pods write to the claim, and `pulumi destroy` deletes it with its data"
@@ -53,3 +53,53 @@ def test_volumes_of_others() -> None:
     others: list[Any] = [[closed], [None, "text", {}], None]
     for volumes in others:
         assert raw("TF-DATA-1", ASKED, claim, pod({"containers": mounted, "volumes": volumes})) == {}
+
+
+CLAIM = {"size": "1Ti", "class": "fast", "mount": "/runs"}
+
+
+def claim(spec: dict[str, Any]) -> dict[str, str]:
+    overrides = {"claim-runs": {"spec": spec}}
+    return found("TF-DATA-2", limited(), storage={"runs": CLAIM}, manifest_overrides=overrides)
+
+
+def test_new_claims_are_of_the_classes_of_the_environment() -> None:
+    told = "the environment dev does not offer this storage class (it offers: cephfs-ssd)"
+    path = "manifest_overrides.claim-runs.spec.storageClassName"
+    assert found("TF-DATA-2", limited(), storage={"runs": CLAIM}) == {}
+    assert claim({"storageClassName": "gold"}) == {path: told}
+    assert claim({"storageClassName": ""}) == {path: told}, "a claim without a class is bound to any volume without one"
+    assert claim({"storageClassName": None}) == claim({"storageClassName": "cephfs-ssd"}) == {}
+    assert claim({"resources": {"requests": {"storage": "2Ti"}}, "volumeMode": "Filesystem"}) == {}
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("volumeName", "pv-of-others"),
+        ("dataSource", {"kind": "PersistentVolumeClaim", "name": "of-others"}),
+        ("dataSourceRef", {"kind": "PersistentVolumeClaim", "name": "of-others", "namespace": "others"}),
+        ("selector", {"matchLabels": {"team": "others"}}),
+        ("volumeAttributesClassName", "gold"),
+    ],
+)
+def test_new_claims_are_bound_to_nothing(field: str, value: Any) -> None:
+    assert claim({field: value}).keys() == {f"manifest_overrides.claim-runs.spec.{field}"}
+    assert claim({field: None}) == {}
+    body = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "spec": {field: value}}
+    assert raw("TF-DATA-2", limited(), body).keys() == {f"spec.{field}"}
+
+
+def test_claims_that_others_make() -> None:
+    spec = {"accessModes": ["ReadWriteOnce"], "storageClassName": "gold"}
+    volume = {"name": "scratch", "ephemeral": {"volumeClaimTemplate": {"spec": spec}}}
+    place = "spec.volumes.scratch.ephemeral.volumeClaimTemplate.spec.storageClassName"
+    for judge in (by_role, by_job):
+        assert len(judge("TF-DATA-2", limited(), {"spec": {"volumes": [volume]}})) == 1
+    assert raw("TF-DATA-2", limited(), {}, pod({"volumes": [volume]})).keys() == {place}
+    stateful = {"kind": "StatefulSet", "spec": {"volumeClaimTemplates": [{"metadata": {"name": "data"}, "spec": spec}]}}
+    assert raw("TF-DATA-2", limited(), stateful) != {}
+    volcano = {"kind": "Job", "spec": {"volumes": [{"mountPath": "/data", "volumeClaim": spec}]}}
+    assert raw("TF-DATA-2", limited(), volcano) != {}
+    volcano = {"kind": "Job", "spec": {"volumes": [{"mountPath": "/data", "volumeClaimName": "data"}]}}
+    assert raw("TF-DATA-2", limited(), volcano) == {}

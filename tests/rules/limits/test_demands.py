@@ -48,7 +48,9 @@ PREFERRED = {
         "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "preference": asks("pool", "In", "b200")}]
     }
 }
-BESIDE = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "kubernetes.io/hostname"}]}}
+BESIDE = {
+    "podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "kubernetes.io/hostname"}]}
+}
 
 
 @pytest.mark.parametrize("pool", KINDS)

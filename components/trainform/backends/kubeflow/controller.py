@@ -12,6 +12,7 @@ from typing import Any
 
 from trainform.backends.gangs import GROUP_ANNOTATION
 from trainform.backends.replica_specs.kinds import JobKind, declared_port, rendered_kind, rendered_specs, tf_config
+from trainform.backends.replica_specs.pods import made_account
 from trainform.manifests.pods import pod_from_template
 from trainform.plan.model import Agent
 
@@ -160,7 +161,7 @@ def _mpi(job: dict[str, Any], name: str, index: int, spec: dict[str, Any]) -> No
         _append(main, _OF_LAUNCHER | ({} if _has_gpu(spec) else _WITHOUT_GPU))
         present = [entry["name"] for entry in main["env"]]
         _append(main, {variable: value for variable, value in _INTEL.items() if variable not in present})
-        spec.setdefault("serviceAccountName", f"{job['metadata']['name']}-launcher")
+        spec.setdefault("serviceAccountName", made_account(job, name))
         spec.setdefault("initContainers", []).append(_delivering(job["metadata"]["namespace"]))
         mounts.append({"name": "mpi-job-kubectl", "mountPath": _KUBECTL_FOLDER})
         volumes.append({"name": "mpi-job-kubectl", "emptyDir": {}})

@@ -27,12 +27,23 @@ _RUN_TIME = (f"spec.runPolicy.{DEADLINE}", f"spec.{DEADLINE}")
 
 
 _SCALED = "pytorchReplicaSpecs"
+_LAUNCHES, _BY_SSH = (
+    "Launcher",
+    "/v2beta1",
+)  # the launcher of this version of MPIJob, of mpi-operator, reaches the workers by SSH
 
 
 def most_workers(body: dict[str, Any]) -> int | None:
     """To how many workers the operator's HorizontalPodAutoscaler may scale a PyTorchJob; None if it makes none, since the job has no metrics."""
     most = value_at(body, "spec.elasticPolicy.maxReplicas")
     return most if value_at(body, "spec.elasticPolicy.metrics") is not None and isinstance(most, int) else None
+
+
+def made_account(body: dict[str, Any], replica_type: str) -> str:
+    """The service account that the operator makes for pods of the type that name none: the launcher of an MPIJob gets one that may run commands
+    in the workers. Empty if it makes none. Source: training-operator 1.9.3, pkg/controller.v1/mpi (`newLauncher`)."""
+    makes = body.get("kind") == "MPIJob" and not str(body.get("apiVersion")).endswith(_BY_SSH)
+    return f"{value_at(body, 'metadata.name')}-launcher" if makes and replica_type == _LAUNCHES else ""
 
 
 def _grown(pods: Pods, most: int) -> Pods:
@@ -59,8 +70,12 @@ class _ReplicaSpecs:
         largest = max(range(len(found)), key=lambda index: found[index].template.replicas, default=0)
         for index, pods in enumerate(found):
             missing = min(slack, pods.template.replicas) if index == largest else 0
+            replica_type = pods.template.place.removeprefix(f"spec.{self.field}.").partition(".")[0]
             template = dataclasses.replace(
-                pods.template, min_available=pods.template.replicas - missing, run_time=run_time
+                pods.template,
+                min_available=pods.template.replicas - missing,
+                run_time=run_time,
+                account=made_account(body, replica_type),
             )
             yield dataclasses.replace(pods, template=template)
 

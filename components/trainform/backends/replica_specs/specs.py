@@ -16,7 +16,7 @@ from trainform.backends.gangs import SCHEDULER
 from trainform.backends.planned import changes, labels_of, overwritten
 from trainform.backends.refusals import EXTRA_ROLES, JOB_RESTARTS, another_backend
 from trainform.backends.replica_specs.kinds import KINDS, JobKind, kind_of, rendered_kind, rendered_specs
-from trainform.backends.replica_specs.pods import most_workers
+from trainform.backends.replica_specs.pods import made_account, most_workers
 from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
 from trainform.manifests.pods import RESTART_POLICIES, is_valid, pod_template
@@ -64,6 +64,7 @@ def templates(plan: Plan, job: dict[str, Any], run_policy: Mapping[str, Any]) ->
             spec["replicas"],
             spec["template"],
             run_time=run_time,
+            account=made_account(job, kind),
         )
         for kind, spec in rendered_specs(job).items()
     ]

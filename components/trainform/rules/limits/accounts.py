@@ -14,16 +14,22 @@ FIELDS = (
     "serviceAccount",
 )  # the second one is deprecated, and counts where the first one is empty
 DEFAULT_ACCOUNT = "default"
+MADE = "made by the operator"
 
 
 def service_accounts(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """Service accounts that the environment does not allow. Pods that name none have `default`."""
+    """Service accounts that the environment does not allow. Pods that name none have the one that their operator makes for them, or `default`."""
     allowed = environment.limits.service_accounts
     for template in judged.templates if allowed is not None else ():
         field = next((field for field in FIELDS if template.spec.get(field)), FIELDS[0])
-        name = template.spec.get(field) or DEFAULT_ACCOUNT
+        given = template.spec.get(field)
+        name = given or template.account or DEFAULT_ACCOUNT
         if allowed is not None and name not in allowed:
             listed = list_names(allowed) if allowed else "none"
             reason = f"the environment {environment.name} does not allow this service account (allowed: {listed})"
             fix = "write another `service_account`, or ask the platform team for limits.service_accounts"
-            yield Finding(f"spec.{field}", name, reason, fix, template)
+            if name == template.account:
+                reason = f"the operator makes this service account for pods that name none; {reason}"
+            # its name changes with the revision
+            bound = MADE if template.account and not given else None
+            yield Finding(f"spec.{field}", name, reason, fix, template, bound=bound)

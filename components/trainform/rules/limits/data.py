@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
+from typing import Any
 
+from trainform.errors import list_names
 from trainform.manifests.shapes import mapping, mappings
 from trainform.manifests.templates import Template
 from trainform.rules.limits.judged import Judged
+from trainform.rules.limits.places import places
 from trainform.rules.limits.rule import Finding
 from trainform.spec.environment import Environment
+
+CLASS = "storageClassName"
+OF_NEW_CLAIMS = ("accessModes", "resources", CLASS, "volumeMode")
+# Where objects have the specs of claims, by their kind: Volcano's Job makes claims too.
+CLAIMS = {
+    "PersistentVolumeClaim": ("spec",),
+    "StatefulSet": ("spec.volumeClaimTemplates[].spec",),
+    "Job": ("spec.volumes[].volumeClaim",),
+}
 
 
 def kept_claims(judged: Judged, environment: Environment) -> Iterator[Finding]:
@@ -19,6 +32,38 @@ def kept_claims(judged: Judged, environment: Environment) -> Iterator[Finding]:
         if key not in judged.kept and mapping(body.get("metadata")).get("name") in written:
             reason = "ranked pods write to the claim, and `pulumi destroy` deletes it with its data"
             yield Finding("keep", False, reason, "write `keep: true`, or `read_only: true`", key=key)
+
+
+def new_claims(judged: Judged, environment: Environment) -> Iterator[Finding]:
+    """New claims of a storage class that the environment does not offer, or of data that is there already."""
+    classes = [*environment.storage_classes.values()]
+    listed = list_names(classes) if classes else "none"
+    for of, where, spec in _new_claims(judged):
+        name = spec.get(CLASS)
+        if name is not None and name not in classes:
+            reason = f"the environment {environment.name} does not offer this storage class (it offers: {listed})"
+            fix = "write a `class` of the environment, or ask the platform team for storage_classes"
+            yield dataclasses.replace(of, where=f"{where}.{CLASS}", value=name, reason=reason, fix=fix)
+        for field in (field for field in spec if field not in OF_NEW_CLAIMS and spec[field] not in (None, "")):
+            reason = (
+                "the field binds the claim to a volume or to data of somebody else, or to a class that no limit sees"
+            )
+            fix = "remove it; name a claim that exists by `claim`"
+            yield dataclasses.replace(of, where=f"{where}.{field}", reason=reason, fix=fix, bound=spec[field])
+
+
+def _new_claims(judged: Judged) -> Iterator[tuple[Finding, str, dict[str, Any]]]:
+    """The spec of each claim that is made: a finding without words, the path of the spec, and the spec."""
+    for key, body in judged.objects.items():
+        for path in CLAIMS.get(str(body.get("kind")), ()):
+            yield from ((Finding("", None, "", "", key=key), *place) for place in _specs(body, path))
+    for template in judged.templates:
+        for place in _specs(template.body, "spec.volumes[].ephemeral.volumeClaimTemplate.spec"):
+            yield Finding("", None, "", "", template), *place
+
+
+def _specs(body: object, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    return ((place.where, place.value) for place in places(body, path) if isinstance(place.value, dict))
 
 
 def _written(template: Template) -> Iterator[str]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from trainform import defaults
 from trainform.errors import Problem
+from trainform.manifests.shapes import mapping
 from trainform.plan.model import Plan, RolePlan
 from trainform.rules.limits.rule import Finding, Judgement
 from trainform.spec.environment import Environment
@@ -33,6 +34,7 @@ _OF_RULES: dict[str, Callable[[Plan], _Field]] = {
 }
 # The service account of pods that name none.
 _NO_ACCOUNT = "default"
+CONTAINERS = "spec.containers."
 CLAIM, QUEUE = "claim-", "queue-"  # beginnings of keys of objects
 
 
@@ -90,7 +92,22 @@ def field_of(judgement: Judgement, plan: Plan, experiment: Experiment) -> str:
     for path, value in _planned(finding, plan, role, experiment):
         if value == finding.value:
             return path
-    return patch_of(role, plan)
+    patch = patch_of(role, plan)
+    return f"{patch}.{_in_patch(finding.where, role)}" if role.overrides and _is_place(finding.where) else patch
+
+
+def _is_place(where: str) -> bool:
+    """True if it is a place in what is rendered, and not a word for several of them."""
+    return where.startswith(("spec.", "metadata."))
+
+
+def _in_patch(where: str, role: RolePlan) -> str:
+    """The place as a patch of the role names it: there the main container is `main` on every operator."""
+    containers = mapping(role.overrides.get("spec")).get("containers")
+    name, dot, below = where.removeprefix(CONTAINERS).partition(".")
+    if where.startswith(CONTAINERS) and isinstance(containers, dict) and name not in containers:
+        return f"{CONTAINERS}{defaults.MAIN_CONTAINER}{dot}{below}" if defaults.MAIN_CONTAINER in containers else where
+    return where
 
 
 def patch_of(role: RolePlan, plan: Plan) -> str:
@@ -103,8 +120,11 @@ def patch_of(role: RolePlan, plan: Plan) -> str:
 def _of_object(finding: Finding, plan: Plan, experiment: Experiment) -> str:
     """The field for a place in an object: of the queue or the claim that the experiment brings, or the object's patch."""
     key = str(finding.key)
-    if key.startswith(CLAIM) and key.removeprefix(CLAIM) in experiment.storage:
+    if key.startswith(CLAIM) and key.removeprefix(CLAIM) in experiment.storage and not _is_place(finding.where):
         return f"storage.{key.removeprefix(CLAIM)}.{finding.where}"
+    for path, value in _of_metadata(finding.where, "", experiment.labels, experiment.annotations):
+        if value == finding.value:
+            return path
     if not key.startswith(QUEUE):
         return f"manifest_overrides.{key}.{finding.where}"
     field = finding.where.removeprefix("spec.")
@@ -128,9 +148,7 @@ def _planned(finding: Finding, plan: Plan, role: RolePlan, experiment: Experimen
         yield _OF_PODS[where](plan)
     if where == "spec.serviceAccountName" and plan.service_account is None:
         yield "service_account", _NO_ACCOUNT
-    annotation = where.removeprefix("metadata.annotations.")
-    if annotation in role.annotations:
-        yield f"{own}.annotations.{annotation}", role.annotations[annotation]
+    yield from _of_metadata(where, f"{own}.", role.labels, role.annotations)
     if where.startswith("spec.volumes."):
         yield from _volume(where.split(".")[2], role)
     yield from _of_role(where, role, experiment)
@@ -145,8 +163,11 @@ def _of_role(where: str, role: RolePlan, experiment: Experiment) -> Iterator[_Fi
         if resource.removeprefix(field) in own.resources:
             yield f"{name}.resources.{resource.removeprefix(field)}", role.resources[resource.removeprefix(field)]
     label = where.removeprefix("spec.nodeSelector.")
+    variable = where.rpartition(".env.")[2]
     for path, holder in ((name, own), ("", experiment)):
         prefix = f"{path}." if path else ""
+        if variable in holder.env:
+            yield f"{prefix}env.{variable}", value if isinstance(value := holder.env[variable], str) else None
         if label in holder.node_selector:
             yield f"{prefix}node_selector.{label}", holder.node_selector[label]
         if where.startswith("spec.tolerations["):
@@ -154,6 +175,13 @@ def _of_role(where: str, role: RolePlan, experiment: Experiment) -> Iterator[_Fi
                 yield f"{prefix}tolerations[{index}]", toleration.operator if toleration.key is None else toleration.key
     if where == "shared_memory":
         yield "shared_memory" if own.shared_memory is None else f"{name}.shared_memory", role.shared_memory
+
+
+def _of_metadata(where: str, path: str, labels: Mapping[str, str], annotations: Mapping[str, str]) -> Iterator[_Field]:
+    for field, written in (("labels", labels), ("annotations", annotations)):
+        key = where.removeprefix(f"metadata.{field}.")
+        if key in written:
+            yield f"{path}{field}.{key}", written[key]
 
 
 def _of_image(where: str, role: RolePlan) -> Iterator[_Field]:

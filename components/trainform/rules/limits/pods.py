@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from trainform.errors import list_names
 from trainform.manifests.shapes import mapping
 from trainform.rules.limits.judged import Judged
 from trainform.rules.limits.places import Place, places, volume_sources, volume_type
@@ -12,6 +13,15 @@ from trainform.rules.limits.rule import Finding
 from trainform.spec.environment import Environment
 
 HOST_PATH = "hostPath"
+REMOVE = "remove it"
+# Fields of pods that Kubernetes, or a controller of the cluster, sets itself.
+OF_KUBERNETES = {
+    "metadata.finalizers": "no pod goes before somebody removes its finalizers, so its node stays taken",
+    "metadata.ownerReferences": "the operator owns the pods, and deletes them with the job",
+    "spec.ephemeralContainers": "such containers are added to a pod that runs, and the API server refuses them in a new one",
+    "spec.overhead": "it is what the runtime class takes, which Kubernetes sets by the class",
+    "spec.schedulingGates": "nobody opens the gate, so the pods, and the gang that waits for them, never start",
+}
 
 
 def volumes(judged: Judged, environment: Environment) -> Iterator[Finding]:
@@ -35,6 +45,27 @@ def volumes(judged: Judged, environment: Environment) -> Iterator[Finding]:
             if path is not None and not below_a_folder(path, tuple(limits.host_paths)):
                 reason = f"the volume is a path of the node, {forbidden}"
                 yield Finding(f"spec.{kind}.path", path, reason, "ask the platform team for limits.host_paths", key=key)
+
+
+def runtime_classes(judged: Judged, environment: Environment) -> Iterator[Finding]:
+    """Runtime classes that the environment does not allow: a class may give pods other devices, rights and nodes."""
+    allowed = environment.limits.runtime_classes
+    for template in judged.templates:
+        name = template.spec.get("runtimeClassName")
+        if name not in (None, "", *allowed):
+            listed = list_names(allowed) if allowed else "none"
+            reason = f"the environment {environment.name} does not allow this runtime class (allowed: {listed})"
+            fix = "remove it, or ask the platform team for limits.runtime_classes"
+            yield Finding("spec.runtimeClassName", name, reason, fix, template)
+
+
+def left_to_kubernetes(judged: Judged, environment: Environment) -> Iterator[Finding]:
+    """Fields of pods that somebody else than the author of a job sets."""
+    for template in judged.templates:
+        for path, reason in OF_KUBERNETES.items():
+            for where, value in places(template.body, path):
+                if value:
+                    yield Finding(where, None, reason, REMOVE, template, bound=value)
 
 
 def root(judged: Judged, environment: Environment) -> Iterator[Finding]:

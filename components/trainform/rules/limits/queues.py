@@ -43,7 +43,8 @@ def own_queues(judged: Judged, environment: Environment) -> Iterator[Finding]:
             continue
         if not limits.own_queues:
             reason = f"the environment {environment.name} does not let experiments bring queues of their own"
-            yield Finding("metadata.name", name, reason, "name a queue of the environment", key=key)
+            # who agrees to a queue agrees to its fields
+            yield Finding("metadata.name", name, reason, "name a queue of the environment", key=key, bound=[name, spec])
         if limits.max_queue_weight is not None and _number(spec.get("weight")) > limits.max_queue_weight:
             reason = f"the weight is more than the environment {environment.name} allows ({limits.max_queue_weight})"
             yield Finding("spec.weight", spec["weight"], reason, ASK_WEIGHT, key=key)

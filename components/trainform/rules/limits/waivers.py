@@ -13,7 +13,10 @@ from trainform.rules.references import Known
 from trainform.secret_text import masked
 from trainform.spec.environment import Environment
 from trainform.spec.limits import Severity
+from trainform.spec.quantities import seconds
 from trainform.spec.waivers import Waiver
+
+SECONDS_OF_A_DAY = 24 * 60 * 60
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,7 +49,9 @@ def verdict(
         else:
             problems.append(_with_waiver(problem, waivers, environment, today))
     notes += _notes(waivers, {identity(problem): problem for problem in severities}, accepted, today)
-    return Verdict((*problems, *waiver_problems(waivers, environment)), tuple(masked(note, MASK) for note in notes))
+    return Verdict(
+        (*problems, *waiver_problems(waivers, environment, today)), tuple(masked(note, MASK) for note in notes)
+    )
 
 
 def identity(problem: Problem) -> tuple[str, str]:
@@ -55,13 +60,21 @@ def identity(problem: Problem) -> tuple[str, str]:
 
 
 def waived(waivers: Iterable[Waiver], environment: Environment, today: datetime.date | None) -> set[tuple[str, str]]:
-    """Code and fingerprint of each finding that is waived: the environment allows the waiver, and its last day is not over. today: None if no
-    waiver holds."""
+    """Code and fingerprint of each finding that is waived: the environment allows the waiver, and its last day is neither over nor too far away.
+    today: None if no waiver holds."""
     return {
         (waiver.rule, waiver.finding)
         for waiver in waivers
-        if today is not None and today <= waiver.until and waiver.owner in owners(waiver.rule, environment)
+        if today is not None
+        and today <= waiver.until
+        and not too_long(waiver, environment, today)
+        and waiver.owner in owners(waiver.rule, environment)
     }
+
+
+def too_long(waiver: Waiver, environment: Environment, today: datetime.date) -> bool:
+    """Whether the last day of the waiver is farther away than the environment allows."""
+    return (waiver.until - today).days * SECONDS_OF_A_DAY > seconds(environment.limits.longest_waiver)
 
 
 def owners(code: str, environment: Environment) -> Sequence[str]:
@@ -71,7 +84,9 @@ def owners(code: str, environment: Environment) -> Sequence[str]:
     return environment.limits.waivable.get(code, ())
 
 
-def waiver_problems(waivers: Iterable[Waiver], environment: Environment) -> Iterator[Problem]:
+def waiver_problems(
+    waivers: Iterable[Waiver], environment: Environment, today: datetime.date | None
+) -> Iterator[Problem]:
     """Waivers that the environment does not allow."""
     known = Known(BY_CODE)
     for index, waiver in enumerate(waivers):
@@ -93,6 +108,14 @@ def waiver_problems(waivers: Iterable[Waiver], environment: Environment) -> Iter
                 waiver.owner,
                 f"the environment {environment.name} does not allow waivers of {waiver.rule} with this owner",
                 f"name the one who answers for it, of {list_names(allowed)}",
+            )
+        elif today is not None and too_long(waiver, environment, today):
+            longest = environment.limits.longest_waiver
+            yield Problem(
+                f"{where}.until",
+                str(waiver.until),
+                f"the day is farther away than the environment {environment.name} allows ({longest} from today)",
+                f"write {today + datetime.timedelta(seconds=seconds(longest))} or an earlier day",
             )
 
 

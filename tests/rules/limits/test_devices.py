@@ -1,0 +1,54 @@
+"""Devices of the node that a container gets by a variable."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.rules.limits.cases import by_job, by_role, found, limited, pod, raw
+from trainform.backends.table import BACKENDS
+from trainform.rules.limits.devices import NO_DEVICES, VISIBLE
+
+TOLD = "the variable gives the container accelerators of the node that it does not ask for, and that no limit counts"
+ALL = "NVIDIA_VISIBLE_DEVICES"
+
+
+def setting(value: Any, name: str = ALL, kind: str = "containers") -> dict[str, Any]:
+    """A merge patch of pods with one more container."""
+    container = {"name": "aside", "image": "python", "env": [{"name": name, "value": value}]}
+    return {"spec": {kind: {"aside": container} if kind == "containers" else [container]}}
+
+
+@pytest.mark.parametrize("name", VISIBLE)
+@pytest.mark.parametrize("kind", ["containers", "initContainers"])
+def test_variables_in_patches(name: str, kind: str) -> None:
+    for judge in (by_role, by_job):
+        for value in ("all", "0,1", "GPU-8c5f"):
+            assert set(judge("TF-RES-7", limited(), setting(value, name, kind)).values()) == {TOLD}
+        for value in NO_DEVICES:
+            assert judge("TF-RES-7", limited(), setting(value, name, kind)) == {}
+    assert by_role("TF-RES-7", limited(), setting("all", "NVIDIA_DRIVER_CAPABILITIES")) == {}
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_variables_by_fields(backend: str) -> None:
+    roles: dict[str, Any] = {"master": {"replicas": 1}, "worker": {"replicas": 2}}
+    parts = {"backend": backend, "roles": roles}
+    assert found("TF-RES-7", limited(), env={ALL: "all"}, **parts) == {f"env.{ALL}": TOLD}
+    of_role = {**roles, "worker": {"replicas": 2, "env": {ALL: "all"}}}
+    assert found("TF-RES-7", limited(), backend=backend, roles=of_role) == {f"roles.worker.env.{ALL}": TOLD}
+    for value in NO_DEVICES:
+        assert found("TF-RES-7", limited(), env={ALL: value}, **parts) == {}
+
+
+def test_a_value_from_elsewhere_may_be_any() -> None:
+    source = {"config_map": {"name": "devices", "key": "all"}}
+    assert found("TF-RES-7", limited(), env={ALL: source}) == {f"env.{ALL}": TOLD}
+    assert raw("TF-RES-7", limited(), {}, pod({"containers": [{"env": [{"name": ALL, "valueFrom": {}}]}]})) != {}
+    assert raw("TF-RES-7", limited(), {}, pod({"containers": [{"env": [{"name": ALL}]}]})) == {}
+    assert raw("TF-RES-7", limited(), {}, pod({"containers": [{"env": [{"name": ALL, "value": 0}]}]})) != {}
+
+
+def test_where_containers_may_be_privileged_they_have_all_devices_anyway() -> None:
+    assert found("TF-RES-7", limited(pod_security="privileged"), env={ALL: "all"}) == {}

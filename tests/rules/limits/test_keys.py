@@ -1,0 +1,55 @@
+"""Labels and annotations by which others give pods more than their specs show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.rules.limits.cases import by_job, by_role, found, limited, pod, raw
+from trainform.rules.limits.keys import KEYS
+
+TOPOLOGY = "alpha.jobset.sigs.k8s.io/exclusive-topology"
+NAMES = [f"{row.name}more" if row.name.endswith(("/", ".")) else row.name for row in KEYS]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("field", ["labels", "annotations"])
+def test_every_key_wherever_it_stands(name: str, field: str) -> None:
+    patch = {"metadata": {field: {name: "x"}}}
+    for judge in (by_role, by_job):
+        (reason,) = judge("TF-POD-6", limited(), patch).values()
+        assert reason.startswith("the key has an effect that no limit of the environment counts: ")
+        assert judge("TF-POD-6", limited(metadata_keys=[name]), patch) == {}
+    metadata = {field: {name: "x"}}
+    assert raw("TF-POD-6", limited(), {"kind": "JobSet", "metadata": metadata}).keys() == {f"metadata.{field}.{name}"}
+    assert raw("TF-POD-6", limited(), {}, pod({}, metadata)).keys() == {f"metadata.{field}.{name}"}
+    assert raw("TF-POD-6", limited(metadata_keys=[name]), {"metadata": metadata}, pod({}, metadata)) == {}
+
+
+@pytest.mark.parametrize("row", [row for row in KEYS if row.harmless], ids=lambda row: row.name)
+def test_what_switches_it_off_is_allowed(row: Any) -> None:
+    name = f"{row.name}more" if row.name.endswith("/") else row.name
+    for value in row.harmless:
+        assert by_role("TF-POD-6", limited(), {"metadata": {"labels": {name: value}}}) == {}
+    assert by_role("TF-POD-6", limited(), {"metadata": {"labels": {name: "true"}}}) != {}
+
+
+def test_keys_by_fields() -> None:
+    topology = {TOPOLOGY: "rack"}
+    parts: dict[str, Any] = {"backend": "jobset"}
+    assert found("TF-POD-6", limited(), annotations=topology, **parts).keys() == {f"annotations.{TOPOLOGY}"}
+    assert found("TF-POD-6", limited(), labels={"sidecar.istio.io/inject": "true"}).keys() == {
+        "labels.sidecar.istio.io/inject"
+    }
+    roles = {"worker": {"labels": {"sidecar.istio.io/inject": "true"}}}
+    assert found("TF-POD-6", limited(), roles=roles).keys() == {"roles.worker.labels.sidecar.istio.io/inject"}
+    assert found("TF-POD-6", limited(), annotations={"example.com/team": "vision"}) == {}
+
+
+def test_metadata_between_an_object_and_its_pods() -> None:
+    """JobSet reads the annotation of a replicated job too."""
+    job = {"name": "worker", "template": {"metadata": {"annotations": {TOPOLOGY: "rack"}}}}
+    body = {"kind": "JobSet", "metadata": {}, "spec": {"replicatedJobs": [job]}}
+    where = f"spec.replicatedJobs.worker.template.metadata.annotations.{TOPOLOGY}"
+    assert raw("TF-POD-6", limited(), body).keys() == {where}
