@@ -170,6 +170,11 @@ def test_addresses_without_a_password_are_shown(address: str) -> None:
     assert problem("git.repository", address).shown_value == address
 
 
+@pytest.mark.parametrize("value", ["SECRET", "KEY", "NAME"])
+def test_the_placeholder_of_a_fix_is_no_secret(value: str) -> None:
+    assert Problem("env.HF_TOKEN.secret.name", value, "wrong", "correct it").shown_value == value
+
+
 def test_a_role_may_be_called_secret() -> None:
     assert problem("roles.secret.replicas", 0).shown_value == "0"
 

@@ -25,6 +25,7 @@ from trainform.secret_text import is_secret_command, looks_secret, masked
 LONGEST_VALUE = 60
 MOST_NAMES = 20
 MASK = "[secret]"
+PLACEHOLDERS = ("SECRET", "KEY", "NAME")  # in fixes; who types one sees what was typed
 
 # Fields that hold an address. It is shown where it is malformed, so that nobody can tell where its password would end: it is none where
 # a user stands alone, a variable holds it, or a digest follows.
@@ -77,6 +78,8 @@ class Problem:
         """The value as it may be shown: short, and masked where it looks like a secret."""
         if self.value is None:
             return None
+        if self.value in PLACEHOLDERS:
+            return str(self.value)
         parts = self.path.split(".")
         if parts[-1] in _ADDRESSES and isinstance(self.value, str) and _SECRET_ADDRESS.search(self.value) is not None:
             return MASK

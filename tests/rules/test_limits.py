@@ -47,7 +47,7 @@ def test_registries(reference: str, allowed: bool) -> None:
     assert found.keys() == (set() if allowed else {"roles.worker.init[0].image"})
     patch = {"worker": {"pod_overrides": {"spec": {"containers": {"main": {"image": reference}}}}}}
     found = reasons(cluster, **right, roles=patch)
-    assert found.keys() == (set() if allowed else {"roles.worker.pod_overrides"})
+    assert found.keys() == (set() if allowed else {"roles.worker.pod_overrides.spec.containers.main.image"})
     sidecar = {
         "job": {"spec": {"tasks": {"worker": {"template": {"spec": {"containers": {"log": {"image": reference}}}}}}}}
     }
@@ -59,9 +59,10 @@ def test_the_placeholder_in_a_patch(reference: str) -> None:
     """As in the fields of the experiment, which the models refuse; also where the environment limits nothing."""
     patch = {"worker": {"pod_overrides": {"spec": {"containers": {"main": {"image": reference}}}}}}
     found = reasons(limited(), image="a.b/c:1", roles=patch)
-    assert found == {"roles.worker.pod_overrides": "the image is the placeholder that `trainform new` writes"}
+    place = "roles.worker.pod_overrides.spec"
+    assert found == {f"{place}.containers.main.image": "the image is the placeholder that `trainform new` writes"}
     init = {"worker": {"pod_overrides": {"spec": {"initContainers": [{"name": "data", "image": reference}]}}}}
-    assert reasons(limited(), image="a.b/c:1", roles=init).keys() == {"roles.worker.pod_overrides"}
+    assert reasons(limited(), image="a.b/c:1", roles=init).keys() == {f"{place}.initContainers.data.image"}
     tasks = {"worker": {"template": {"spec": {"containers": {"main": {"image": reference}}}}}}
     found = reasons(limited(), image="a.b/c:1", manifest_overrides={"job": {"spec": {"tasks": tasks}}})
     assert set(found.values()) == {"the image is the placeholder that `trainform new` writes"}

@@ -52,6 +52,33 @@ def test_a_list_in_one_line(text: str, fix: str) -> None:
     assert fix_of(Experiment, text) == fix
 
 
+@pytest.mark.parametrize(
+    ("limits", "fix"),
+    [
+        ("tolerations: [{key: x}]", "write one text in its place, such as spot"),
+        ("tolerations: [[x]]", "write one text in its place, such as spot"),
+        ("tolerations: [7]", 'put it in quotes: "7"'),
+        ("registries: [{host: a}]", "write one text in its place"),
+        ("shared_memory_share: 50%", "write a number: 0.5"),
+        ("shared_memory_share: 12.5 %", "write a number: 0.125"),
+        ("shared_memory_share: half", "write a number"),
+        ('shared_memory_share: "0.5"', "write it without quotes"),
+        ('max_accelerators: "8"', "write it without quotes and without a fraction"),
+        ("max_accelerators: eight", "write a whole number"),
+        ("volume_types: [configMaps]", "did you mean configMap?"),
+    ],
+)
+def test_what_to_write_in_limits(limits: str, fix: str) -> None:
+    assert fix_of(Environment, f"limits: {{{limits}}}") == fix
+
+
+def test_many_words_are_told_once() -> None:
+    content = parse_mapping("limits: {volume_types: [hostPath]}", "")
+    (problem,) = parse(Environment, {**CLUSTER, **content.data}, content.source.written).problems
+    assert str(problem).count("persistentVolumeClaim") == 1
+    assert problem.fix.startswith("write one of awsElasticBlockStore, ")
+
+
 WORDS = 'write each word as an item of a list, numbers in quotes: [--epochs, "90"]'
 
 
@@ -69,9 +96,9 @@ WORDS = 'write each word as an item of a list, numbers in quotes: [--epochs, "90
         (torchrun("[--password, 99887766]"), "put it in quotes"),
         (torchrun("[--lr, '1', --password, 99887766, --epochs, '90']"), "put it in quotes"),
         (torchrun('[--token, "hf_secret123\\0"]'), "remove it"),
-        ("roles: {worker: {replicas: --token=hf_secret123}}", "write it without quotes and without a fraction"),
-        (r'roles: {worker: {replicas: "--token\nhf_secret123"}}', "write it without quotes and without a fraction"),
-        ("queue: [a, --password hf_secret123]", 'put it in quotes: "[…]"'),
+        ("roles: {worker: {replicas: --token=hf_secret123}}", "write a whole number"),
+        (r'roles: {worker: {replicas: "--token\nhf_secret123"}}', "write a whole number"),
+        ("queue: [a, --password hf_secret123]", "write one text in its place"),
         ("restart: --token hf_secret123", None),
         ("lr: --token hf_secret123", None),
     ],

@@ -180,10 +180,11 @@ def _other_object(finding: Finding, found: Sequence[Pods], resource: Resource) -
         holder = resource.body if finding.template is None else finding.template.body
         return "" if _is_there(holder, finding.where) else "the object that it changes may have it"
     pods = next((pods for pods in found if pods.template is finding.template), None)
-    if pods is None or _is_there(pods.template.body, finding.where):
+    if pods is None:
         return ""
     other = pods.job if pods.job and finding.where in OF_JOBS else pods.elsewhere
-    return f"{other} may have it" if other else ""
+    # the search reads all of the pods, so it is left out where it decides nothing
+    return f"{other} may have it" if other and not _is_there(pods.template.body, finding.where) else ""
 
 
 def _is_there(value: Any, where: str) -> bool:

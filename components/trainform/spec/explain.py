@@ -8,6 +8,7 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
 
@@ -45,6 +46,11 @@ REASONS: dict[str, tuple[str, str]] = {
     "too_short": ("has too few entries", "give at least {min_length}"),
     "too_long": ("has more than {max_length} entries", "keep at most {max_length}"),
 }
+MOST_WORDS = 9  # more are not read to the end
+# A text in place of a number is one in quotes if it has digits alone.
+_NUMBERS = {"int_type": "a whole number", "float_type": "a number"}
+_DIGITS = re.compile(r"[-+]?[0-9]*\.?[0-9]+")
+_PERCENT = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?) ?%")
 OF_KEYS = ("missing", "extra_forbidden")  # what is wrong about keys is so whatever stands there
 WORDS = 'each word as an item of a list, numbers in quotes: [--epochs, "90"]'
 LINES = "key: value lines below it"
@@ -152,7 +158,10 @@ def _other_word(mistake: _Mistake) -> Problem:
     expected = mistake.context["expected"]
     words = expected.replace("'", "").replace(" or ", ", ").split(", ")
     near = difflib.get_close_matches(str(mistake.value), words, 1)
-    return mistake.problem(f"must be {expected}", f"did you mean {near[0]}?" if near else f"write {expected}")
+    many = len(words) > MOST_WORDS  # all of them stand in one place, if at all
+    reason = "is none of the words that are known here" if many else f"must be {expected}"
+    fix = f"one of {', '.join(words)}" if many else expected
+    return mistake.problem(reason, f"did you mean {near[0]}?" if near else f"write {fix}")
 
 
 def _refused(mistake: _Mistake) -> Problem:
@@ -165,6 +174,10 @@ def _refused(mistake: _Mistake) -> Problem:
 def _no_text(mistake: _Mistake) -> Problem:
     if mistake.shown == MASK:
         return mistake.problem("must be text", "put it in quotes")  # the mask is not what to type
+    if isinstance(mistake.error["input"], dict | list):
+        example = _example(mistake.kind, mistake.path, None)
+        like = f", such as {spelled(example)}" if isinstance(example, str) else ""
+        return mistake.problem("must be text", f"write one text in its place{like}")
     return _by_table(mistake)
 
 
@@ -173,7 +186,13 @@ def _text_instead(mistake: _Mistake) -> Problem:
     text = mistake.error["input"]
     quoted = isinstance(text, str) and mistake.shown != MASK
     given = json.dumps(text, ensure_ascii=False) if quoted else mistake.value
-    return _by_table(dataclasses.replace(mistake, value=given))
+    problem = _by_table(dataclasses.replace(mistake, value=given))
+    number = _NUMBERS.get(mistake.error["type"])
+    if not isinstance(text, str) or number is None or _DIGITS.fullmatch(text) is not None:
+        return problem
+    percent = _PERCENT.fullmatch(text) if mistake.error["type"] == "float_type" else None
+    share = "" if percent is None else f": {Decimal(percent.group(1)) / 100:f}"
+    return dataclasses.replace(problem, fix=f"write {number}{share}")
 
 
 def _by_table(mistake: _Mistake) -> Problem:

@@ -203,6 +203,7 @@ class Limits(Model):
     )
     tolerations: list[LabelKey] | None = Field(
         default=None,
+        examples=[["spot"]],
         json_schema_extra=OnChange.NO_OBJECT,
         description="Keys of taints that pods may tolerate, besides those of the environment. Empty: any, but never every taint at once.",
     )

@@ -95,7 +95,7 @@ def test_a_patch_cannot_set_the_label_of_a_replica() -> None:
 
 def test_a_limit_that_every_replica_breaks_is_reported_once() -> None:
     roles = {"worker": {"replicas": 3, "pod_overrides": {"spec": {"hostPID": True}}}}
-    assert list(reasons(roles=roles, network=PER_REPLICA)) == ["roles.worker.pod_overrides"]
+    assert list(reasons(roles=roles, network=PER_REPLICA)) == ["roles.worker.pod_overrides.spec.hostPID"]
 
 
 def test_pods_by_task_and_index() -> None:

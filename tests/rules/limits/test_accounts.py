@@ -11,7 +11,7 @@ from trainform.backends.judged import judged_job
 from trainform.backends.pods import pods_of
 from trainform.backends.table import BACKENDS
 from trainform.render import render_job
-from trainform.rules.limits.table import judge
+from trainform.rules.limits.table import judge as judge_all
 
 TODAY = datetime.date(2026, 3, 31)
 
@@ -44,8 +44,8 @@ def test_the_deprecated_field() -> None:
 
 MPI: dict[str, Any] = {
     "backend": "kubeflow",
-    "launcher": {"mpi": {"command": ["python", "train.py"]}},
-    "roles": {"launcher": {"replicas": 1}, "worker": {"replicas": 2}},
+    "launcher": {"mpi": {"command": ["python", "train.py"], "role": "launcher"}},
+    "roles": {"launcher": {"replicas": 1, "ranked": False}, "worker": {"replicas": 2}},
 }
 
 
@@ -56,7 +56,7 @@ def test_the_account_that_an_operator_makes() -> None:
     assert reason.startswith("the operator makes this service account for pods that name none; the environment dev")
     assert found("TF-ACC-1", TRAIN, service_account="train", **MPI) == {}
     assert found("TF-ACC-1", limited(), **MPI) == {}
-    replicas = {"Launcher": {"template": {"spec": {}}}, "Worker": {"template": {"spec": {}}}}
+    replicas: dict[str, Any] = {"Launcher": {"template": {"spec": {}}}, "Worker": {"template": {"spec": {}}}}
     job = {"apiVersion": "kubeflow.org/v1", "kind": "MPIJob", "metadata": {"name": "a"}, "spec": {"mpiReplicaSpecs": replicas}}  # fmt: skip
     names = [pods.template.account for pods in pods_of(job)]
     assert names == ["a-launcher", ""]
@@ -74,5 +74,7 @@ def test_the_fingerprint_of_a_made_account_is_the_same_in_every_run() -> None:
     job = render_job(experiment(**MPI, waivers=[waiver]), where, today=TODAY)
     assert job.problems == ()
     judged = judged_job(job.experiment, job.plan, job.manifests, BACKENDS["kubeflow"])
-    of_rendered = {each.fingerprint(job.plan.experiment) for each in judge(judged, where) if each.rule.code == "TF-ACC-1"}
+    of_rendered = {
+        each.fingerprint(job.plan.experiment) for each in judge_all(judged, where) if each.rule.code == "TF-ACC-1"
+    }
     assert of_rendered == {one}

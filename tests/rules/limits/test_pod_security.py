@@ -193,7 +193,8 @@ AROUND: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize(("spec", "reason"), AROUND)
 def test_patches_do_not_get_around_it(spec: dict[str, Any], reason: str) -> None:
     cluster, open_ = environment(), environment(limits={"pod_security": "privileged", "host_paths": ["/data"]})
-    assert patched(spec, cluster)["roles.worker.pod_overrides"].startswith(reason)
+    (told,) = patched(spec, cluster).values()
+    assert told.startswith(reason)
     patch = {"job": {"spec": {"tasks": {"worker": {"template": {"spec": spec}}}}}}
     found = reasons(cluster, manifest_overrides=patch)
     assert any(why.startswith(reason) for why in found.values()), found
@@ -271,6 +272,19 @@ def test_containers_that_may_run_as_root(changes: dict[str, Any], where: str | N
     assert found_by("TF-POD-3", changed_pod(changes), environment()) == [], "off by default"
 
 
+def test_root_is_found_once() -> None:
+    """The level `restricted` forbids it too, unless what it finds may pass."""
+    for limits, codes in (
+        ({}, {"TF-POD-1"}),
+        ({"severity": {"TF-POD-3": "error", "TF-POD-1": "warning"}}, {"TF-POD-3"}),
+        ({"waivable": {"TF-POD-1": ["lead"]}}, {"TF-POD-1", "TF-POD-3"}),
+        ({"pod_security": "baseline"}, {"TF-POD-3"}),
+    ):
+        given = {"pod_security": "restricted", "severity": {"TF-POD-3": "error"}, **limits}
+        found = job_problems(experiment(), environment(limits=given))
+        assert {problem.code for problem in found} == codes
+
+
 def test_run_as_answers_the_rule_on_root() -> None:
     cluster = environment(limits={"severity": {"TF-POD-3": "error"}})
     assert reasons(cluster).keys() == {"run_as"}
@@ -278,7 +292,9 @@ def test_run_as_answers_the_rule_on_root() -> None:
     assert reasons(cluster, run_as={"user": 1000}) == {}
     root = {"containers": {"main": {"securityContext": {"runAsUser": 0}}}}
     role = {"replicas": 2, "pod_overrides": {"spec": root}}
-    assert reasons(cluster, run_as={"user": 1000}, roles={"worker": role}).keys() == {"roles.worker.pod_overrides"}
+    assert reasons(cluster, run_as={"user": 1000}, roles={"worker": role}).keys() == {
+        "roles.worker.pod_overrides.spec.containers.main.securityContext.runAsUser"
+    }
 
 
 NON_ROOT = {"user": 1000, "home": "/home/trainer"}
@@ -325,11 +341,12 @@ def test_restricted_needs_a_user_who_is_not_root() -> None:
 
 def test_a_container_of_a_patch_gets_nothing_by_itself() -> None:
     log = {"containers": {"log": {"image": "registry.example.com/log:1"}}}
+    place = "roles.worker.pod_overrides.spec.containers.log.securityContext"
     role = {"replicas": 2, "pod_overrides": {"spec": log}}
     found = job_problems(experiment(run_as=NON_ROOT, roles={"worker": role}), restricted())
     assert {(problem.path, problem.fix) for problem in found} == {
-        ("roles.worker.pod_overrides", "set `allowPrivilegeEscalation: false` there"),
-        ("roles.worker.pod_overrides", "set `capabilities: {drop: [ALL]}` there"),
+        (f"{place}.allowPrivilegeEscalation", "set `allowPrivilegeEscalation: false` there"),
+        (f"{place}.capabilities.drop", "set `capabilities: {drop: [ALL]}` there"),
     }
     log["containers"]["log"]["securityContext"] = {**HARDENED}  # type: ignore[assignment]
     assert reasons(restricted(), run_as=NON_ROOT, roles={"worker": role}) == {}

@@ -36,7 +36,8 @@ def test_queues_in_patches_of_pods() -> None:
     patch = {"metadata": {"annotations": {"scheduling.volcano.sh/queue-name": "default"}}}
     assert by_role("TF-QUE-1", limited(queues=["default"]), patch) == {}
     found_in_pods = found("TF-QUE-1", NIGHT, queue="night", roles={"worker": {"pod_overrides": patch}})
-    assert found_in_pods == {"roles.worker.pod_overrides": REFUSED}
+    place = "roles.worker.pod_overrides.metadata.annotations.scheduling.volcano.sh/queue-name"
+    assert found_in_pods == {place: REFUSED}
 
 
 def test_the_own_queue_of_an_experiment_may_be_named() -> None:

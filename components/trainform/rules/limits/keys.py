@@ -66,11 +66,11 @@ def keys(judged: Judged, environment: Environment) -> Iterator[Finding]:
                 in_pods.add((field, key, repr(value)))
                 for row in _rows(key, value, allowed):
                     yield Finding(f"metadata.{field}.{key}", value, _reason(row), FIX, template)
-    for name, body in judged.objects.items():
+    for of, body in judged.objects.items():
         for where, field, key, value in _metadata(body, ""):
             if (field, key, repr(value)) not in in_pods:
                 for row in _rows(key, value, allowed):
-                    yield Finding(f"{where}.{field}.{key}", value, _reason(row), FIX, key=name)
+                    yield Finding(f"{where}.{field}.{key}", value, _reason(row), FIX, key=of)
 
 
 def _rows(key: object, value: object, allowed: list[str]) -> Iterator[Key]:

@@ -13,6 +13,7 @@ from trainform.rules.limits.rule import Finding
 from trainform.spec.environment import Environment
 
 HOST_PATH = "hostPath"
+LEVEL = "TF-POD-1"
 REMOVE = "remove it"
 # Fields of pods that Kubernetes, or a controller of the cluster, sets itself.
 OF_KUBERNETES = {
@@ -69,12 +70,21 @@ def left_to_kubernetes(judged: Judged, environment: Environment) -> Iterator[Fin
 
 
 def root(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """Containers that run as root, or whose image decides it."""
+    """Containers that run as root, or whose image decides it, where the level `restricted` does not find them."""
+    if _level_forbids_root(environment):
+        return
     forbidden = f"which the environment {environment.name} forbids"
     for template in judged.templates:
         found = list(_as_root(template.body))
         if found:
             yield finding_of(found, "a container may run as root", forbidden, RUN_AS, template)
+
+
+def _level_forbids_root(environment: Environment) -> bool:
+    """Whether TF-POD-1 stops all of it. Where that is a warning or can be waived, what it finds may pass."""
+    limits = environment.limits
+    always = limits.severity.get(LEVEL, "error") == "error" and LEVEL not in limits.waivable
+    return limits.pod_security == "restricted" and always
 
 
 def _as_root(body: object) -> Iterator[Place]:
