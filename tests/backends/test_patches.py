@@ -217,3 +217,48 @@ def test_the_valid_items_of_a_list_with_an_invalid_item_are_checked() -> None:
 def test_a_patch_without_a_part(patch: dict[str, Any], where: str, rest: dict[str, Any]) -> None:
     body = {"spec": {"containers": [{"name": "main"}, {"name": "log"}]}}
     assert without_parts(patch, [part_at(patch, where, merge_patch(body, patch))]) == rest
+
+
+@pytest.mark.parametrize("field", ["labels", "annotations"])
+@pytest.mark.parametrize("key", ["pulumi.com/patchForce", "pulumi.com/deletionPropagationPolicy", "trainform.dev/role"])
+def test_a_patch_sets_no_key_of_trainform_and_pulumi(field: str, key: str) -> None:
+    patch = {"metadata": {field: {key: "worker"}}}
+    for name in ("service", "job"):
+        found = reasons(manifest_overrides={name: patch})
+        assert found.keys() == {f"manifest_overrides.{name}.metadata.{field}.{key}"}
+    found = reasons(roles={"worker": {"pod_overrides": {"metadata": {field: {"pulumi.com/patchForce": "true"}}}}})
+    assert found.keys() == {f"roles.worker.pod_overrides.metadata.{field}.pulumi.com/patchForce"}
+
+
+def test_a_patch_of_pods_may_repeat_a_label_of_trainform() -> None:
+    """As who copies what `trainform render` shows."""
+    labels = {"trainform.dev/role": "worker"}
+    assert reasons(roles={"worker": {"pod_overrides": {"metadata": {"labels": labels}}}}) == {}
+    labels = {"trainform.dev/replica": "0"}
+    assert reasons(roles={"worker": {"pod_overrides": {"metadata": {"labels": labels}}}}).keys() == {
+        "roles.worker.pod_overrides.metadata.labels.trainform.dev/replica"
+    }
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("finalizers", ["example.com/keep"]),
+        ("ownerReferences", [{"kind": "Pod", "name": "other"}]),
+        ("generateName", "example-"),
+    ],
+)
+def test_a_patch_does_not_decide_when_an_object_goes(field: str, value: object) -> None:
+    for name in ("service", "job"):
+        found = reasons(manifest_overrides={name: {"metadata": {field: value}}})
+        assert found.keys() == {f"manifest_overrides.{name}.metadata.{field}"}
+
+
+@pytest.mark.parametrize("path", ["", "roles.worker."])
+@pytest.mark.parametrize("field", ["labels", "annotations"])
+def test_no_field_sets_a_key_of_pulumi(path: str, field: str) -> None:
+    written = {field: {"pulumi.com/skipAwait": "true"}}
+    found = reasons(**({"roles": {"worker": written}} if path else written))
+    assert found == {
+        f"{path}{field}.pulumi.com/skipAwait": "the key tells Pulumi how to apply the object, which trainform decides"
+    }

@@ -64,33 +64,30 @@ SECCOMP = "container.seccomp.security.alpha.kubernetes.io/"  # Kubernetes reads 
 ANNOTATIONS = [(APPARMOR, ""), *((prefix, name) for prefix in (APPARMOR, SECCOMP) for name in PROFILE_NAMES)]
 
 # Values of fields, by the path in the pod's spec and in a container. `...`: the field is removed.
+OF_BOTH: dict[str, list[Any]] = {
+    "securityContext": [None, {}, ...],
+    "securityContext.appArmorProfile": PROFILES,
+    "securityContext.seLinuxOptions": SELINUX,
+    "securityContext.seccompProfile": [*PROFILES, ...],
+    "securityContext.runAsNonRoot": [*YES_NO, ...],
+    "securityContext.runAsUser": USERS,
+    "securityContext.windowsOptions": HOST_PROCESS,
+}
 OF_POD: dict[str, list[Any]] = {
     "hostNetwork": YES_NO,
     "hostPID": YES_NO,
     "hostIPC": YES_NO,
     "os": [None, {"name": "linux"}],
     "volumes": [None, [], *([{"name": "data", **source}] for source in VOLUMES)],
-    "securityContext": [None, {}, ...],
-    "securityContext.appArmorProfile": PROFILES,
-    "securityContext.seLinuxOptions": SELINUX,
-    "securityContext.seccompProfile": [*PROFILES, ...],
-    "securityContext.runAsNonRoot": [*YES_NO, ...],
-    "securityContext.runAsUser": USERS,
-    "securityContext.windowsOptions": HOST_PROCESS,
+    **OF_BOTH,
     "securityContext.sysctls": [None, [], *([{"name": name, "value": "1"}] for name in SYSCTLS)],
 }
 OF_SECURITY: dict[str, list[Any]] = {
-    "securityContext": [None, {}, ...],
+    **OF_BOTH,
     "securityContext.privileged": YES_NO,
     "securityContext.allowPrivilegeEscalation": [*YES_NO, ...],
     "securityContext.capabilities": [*CAPABILITIES, ...],
     "securityContext.procMount": [None, "Default", "Unmasked"],
-    "securityContext.appArmorProfile": PROFILES,
-    "securityContext.seLinuxOptions": SELINUX,
-    "securityContext.seccompProfile": [*PROFILES, ...],
-    "securityContext.runAsNonRoot": [*YES_NO, ...],
-    "securityContext.runAsUser": USERS,
-    "securityContext.windowsOptions": HOST_PROCESS,
 }
 OF_CONTAINER: dict[str, list[Any]] = {
     **OF_SECURITY,

@@ -74,6 +74,9 @@ EXAMPLES: Mapping[str, Example] = {
     "TF-POD-1": Example(_main("{securityContext: {privileged: true}}")),
     "TF-POD-2": Example(_pods("{volumes: [{name: data, nfs: {server: nfs.example.com, path: /data}}]}")),
     "TF-POD-3": Example("run_as: {user: 0}"),
+    "TF-POD-4": Example(_pods("{runtimeClassName: kata}")),
+    "TF-POD-5": Example(_pods("{schedulingGates: [{name: example.com/wait}]}")),
+    "TF-POD-6": Example('{annotations: {k8s.v1.cni.cncf.io/networks: storage}}'),
     "TF-NET-1": Example("network: {host: true}"),
     "TF-NET-2": Example("manifest_overrides: {service: {spec: {type: LoadBalancer}}}"),
     "TF-RES-1": Example("roles: {worker: {replicas: 2, accelerators: {a800: 16}}}"),
@@ -82,6 +85,7 @@ EXAMPLES: Mapping[str, Example] = {
     "TF-RES-4": Example("shared_memory: 700Gi", "shared_memory_share: 0.5"),
     "TF-RES-5": Example("roles: {worker: {replicas: 2}}"),
     "TF-RES-6": Example("roles: {worker: {replicas: 5, accelerators: {a800: 8}}}"),
+    "TF-RES-7": Example("env: {NVIDIA_VISIBLE_DEVICES: all}"),
     "TF-PLC-1": Example(_pods("{nodeName: node-1}")),
     "TF-PLC-2": Example(_pods("{schedulerName: default-scheduler}")),
     "TF-PLC-3": Example(_pods("{nodeSelector: {pool: other}}")),
@@ -95,6 +99,9 @@ EXAMPLES: Mapping[str, Example] = {
     "TF-QUE-4": Example("{queue: {weight: 1}, manifest_overrides: {queue: {spec: {reclaimable: false}}}}"),
     "TF-COST-1": Example("roles: {worker: {replicas: 4, accelerators: {a800: 8}}}", "max_cost_per_hour: {amount: 50, currency: USD}"),
     "TF-DATA-1": Example("storage: {runs: {size: 1Ti, class: fast, mount: /runs}}"),
+    "TF-DATA-2": Example(
+        "{storage: {runs: {size: 1Ti, mount: /runs}}, manifest_overrides: {claim-runs: {spec: {storageClassName: gold}}}}"
+    ),
     "TF-RUN-1": Example("image: registry.example.com/ai/training:1.0"),
     "TF-RUN-2": Example("image: registry.example.com/ai/training:1.0", "max_run_time: 72h"),
     "TF-SEC-1": Example("env: {HF_TOKEN: not-a-real-token}"),

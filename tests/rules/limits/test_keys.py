@@ -10,7 +10,14 @@ from tests.rules.limits.cases import by_job, by_role, found, limited, pod, raw
 from trainform.rules.limits.keys import KEYS
 
 TOPOLOGY = "alpha.jobset.sigs.k8s.io/exclusive-topology"
-NAMES = [f"{row.name}more" if row.name.endswith(("/", ".")) else row.name for row in KEYS]
+
+
+def a_key(name: str) -> str:
+    """A key that the row of this name has."""
+    return f"{name}more" if name.endswith(("/", ".")) else f"sigs.example.com{name}" if name.startswith("/") else name
+
+
+NAMES = [a_key(row.name) for row in KEYS]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -29,7 +36,7 @@ def test_every_key_wherever_it_stands(name: str, field: str) -> None:
 
 @pytest.mark.parametrize("row", [row for row in KEYS if row.harmless], ids=lambda row: row.name)
 def test_what_switches_it_off_is_allowed(row: Any) -> None:
-    name = f"{row.name}more" if row.name.endswith("/") else row.name
+    name = a_key(row.name)
     for value in row.harmless:
         assert by_role("TF-POD-6", limited(), {"metadata": {"labels": {name: value}}}) == {}
     assert by_role("TF-POD-6", limited(), {"metadata": {"labels": {name: "true"}}}) != {}

@@ -41,7 +41,7 @@ def experiment(*waivers: dict[str, Any], **changes: Any) -> Experiment:
 
 
 def rendered(*waivers: dict[str, Any], today: datetime.date | None = TODAY, **changes: Any) -> RenderedJob:
-    return render_job(experiment(*waivers, **changes), strict(), today=today)
+    return render_job(experiment(*waivers, **changes), strict(longest_waiver="9000d"), today=today)
 
 
 def waiver(problem: Problem, **changes: Any) -> dict[str, Any]:
@@ -49,6 +49,7 @@ def waiver(problem: Problem, **changes: Any) -> dict[str, Any]:
     return {**written, "owner": "lead", "until": TODAY, **changes}
 
 
+LATER = datetime.datetime.now(datetime.UTC).date() + datetime.timedelta(days=30)
 FOUND = {problem.path: problem for problem in rendered().problems}
 ONE = FOUND["roles.worker.image"]
 
@@ -93,6 +94,23 @@ def test_of_two_waivers_one_may_have_expired() -> None:
     job = rendered(waiver(ONE, until=datetime.date(2026, 1, 1)), waiver(ONE), *others)
     assert job.problems == ()
     assert "waivers[0]: this waiver of TF-IMG-1 expired on 2026-01-01: remove it, another one holds" in job.warnings
+
+
+@pytest.mark.parametrize(
+    ("longest", "days", "holds"),
+    [(None, 90, True), (None, 91, False), ("7d", 7, True), ("7d", 8, False), ("12h", 0, True), ("12h", 1, False)],
+)
+def test_a_waiver_ends_within_the_longest_time(longest: str | None, days: int, holds: bool) -> None:
+    where = strict() if longest is None else strict(longest_waiver=longest)
+    until = TODAY + datetime.timedelta(days=days)
+    problems = render_job(experiment(waiver(ONE, until=until)), where, today=TODAY).problems
+    assert (ONE.fingerprint in fingerprints(problems)) is not holds
+    told = {problem.path: problem for problem in problems if problem.path == "waivers[0].until"}
+    assert (told == {}) is holds
+    for problem in told.values():
+        last = TODAY + datetime.timedelta(days=7 if longest == "7d" else 90 if longest is None else 0)
+        assert problem.reason.endswith(f"allows ({'90d' if longest is None else longest} from today)")
+        assert problem.fix == f"write {last} or an earlier day"
 
 
 @pytest.mark.parametrize("finding", ["0" * 16, "f" * 16])
@@ -220,14 +238,14 @@ def test_the_offered_waiver_is_ready_to_copy(files: tuple[Path, Path]) -> None:
     written.write_text(f"{FILE}waivers:\n{offered}\n")
     code, _, err = run(*words)
     assert (code, "the waiver gives no reason" in err, "must be a date" in err) == (2, True, True)
-    completed = offered.replace("…", "a mirror is on its way").replace("YYYY-MM-DD", "9999-12-31")
+    completed = offered.replace("…", "a mirror is on its way").replace("YYYY-MM-DD", str(LATER))
     written.write_text(f"{FILE}waivers:\n{completed}\n")
     code, out, err = run(*words)
     assert (code, err) == (0, "")
     found = yaml.safe_load(completed)[0]["finding"]
     assert (
         "  note: image = docker.io/library/python:3.12: the image is not from a registry that the environment allows "
-        f"(registry.example.com). O'Neil: lead waives this until 9999-12-31: a mirror is on its way (TF-IMG-1, finding {found})"
+        f"(registry.example.com). O'Neil: lead waives this until {LATER}: a mirror is on its way (TF-IMG-1, finding {found})"
     ) in out.splitlines()
     assert json.loads(run(*words, "--json")[1])["experiments"][0]["notes"]
 
@@ -249,7 +267,7 @@ def test_each_severity_of_one_rule(files: tuple[Path, Path], severity: str) -> N
 def test_an_expired_waiver_is_found_today() -> None:
     """`check_experiment` takes this day where none is given."""
     assert check_experiment(experiment(waiver(ONE, until=datetime.date(2020, 1, 1))), strict()).problems
-    every = [waiver(problem, until=datetime.date(9999, 12, 31)) for problem in FOUND.values()]
+    every = [waiver(problem, until=LATER) for problem in FOUND.values()]
     assert check_experiment(experiment(*every), strict()).problems == ()
 
 
@@ -302,6 +320,18 @@ def test_a_waiver_does_not_hold_for_more_than_was_agreed(
 
     assert found(agreed) and found(wanted)
     assert not found(agreed) & found(wanted)
+
+
+def test_a_waiver_of_an_own_queue_is_of_its_fields() -> None:
+    def found(queue: dict[str, Any]) -> set[str]:
+        closed = environment(limits={"own_queues": False})
+        problems = render_job(experiment(queue=queue), closed, today=TODAY).problems
+        return {each.fingerprint for each in problems if each.code == "TF-QUE-2"}
+
+    small = found({"weight": 1})
+    assert len(small) == 1 and small == found({"weight": 1})
+    for larger in ({"weight": 9}, {"weight": 1, "guarantee": {"cpu": 8}}, {"weight": 1, "priority": 5}):
+        assert not small & found(larger)
 
 
 def test_a_waiver_of_a_queue_does_not_hold_for_a_larger_gang() -> None:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from trainform.backends.backend import Backend, Decided
 from trainform.backends.gangs import GROUP_ANNOTATION, PODGROUP_CRDS
-from trainform.backends.job_fields import JobFields, Kinds
+from trainform.backends.job_fields import Kinds
 from trainform.backends.kubedl.controller import HOST, NETWORK_ANNOTATION, OWN_LABELS, appended, controller_pods
 from trainform.backends.kubedl.controller import INDEX_LABEL as INDEX
 from trainform.backends.kubedl.fields import RELEASE, dropped
@@ -22,7 +22,7 @@ from trainform.backends.planned import follows
 from trainform.backends.refusals import EVALUATORS, EXTRA_ROLES, JOB_RESTARTS, another_backend
 from trainform.backends.replica_specs.kinds import kind_of, rendered_kind, rendered_specs
 from trainform.backends.replica_specs.naming import NAMING, replica_groups
-from trainform.backends.replica_specs.pods import REPLICA_KINDS
+from trainform.backends.replica_specs.pods import job_fields
 from trainform.backends.replica_specs.specs import (
     ALL_WORKERS,
     Maker,
@@ -117,14 +117,7 @@ class KubeDL(Backend):
             "KubeDL makes the PodGroup itself, without a topology", "remove it", elsewhere=True
         ),
     }  # fmt: skip
-    JOB_FIELDS: ClassVar[Kinds] = dict.fromkeys(
-        [("training.kubedl.io", kind) for kind in REPLICA_KINDS],
-        JobFields(
-            queue="spec.schedulingPolicy.queue",
-            priority_class="spec.schedulingPolicy.priorityClassName",
-            ttl="spec.ttlSecondsAfterFinished",
-        ),
-    )
+    JOB_FIELDS: ClassVar[Kinds] = job_fields("training.kubedl.io", "spec", "priorityClassName")
     DECIDED: ClassVar[Decided] = {
         "job": (
             f"metadata.annotations.{NETWORK_ANNOTATION}",
@@ -213,8 +206,7 @@ class KubeDL(Backend):
         return job_manifest(plan, self.API_VERSION, kind.kind, without_empty(spec), annotations=annotations)
 
     def templates(self, plan: Plan, manifests: Sequence[Manifest]) -> list[Template]:
-        body = job_body(manifests)
-        return replica_templates(plan, body, body["spec"])
+        return replica_templates(plan, manifests)
 
     def pods(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
         return controller_pods(job_body(manifests)), {}

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from trainform.backends.backend import Backend, Decided
 from trainform.backends.endings import first_pod
 from trainform.backends.gangs import GROUP_ANNOTATION, PODGROUP_CRDS, QUEUE_ANNOTATION
-from trainform.backends.job_fields import JobFields, Kinds
+from trainform.backends.job_fields import Kinds
 from trainform.backends.kubeflow.controller import (
     GPU,
     INIT_CONTAINERS,
@@ -30,7 +30,7 @@ from trainform.backends.planned import follows
 from trainform.backends.refusals import EXTRA_ROLES, JOB_RESTARTS
 from trainform.backends.replica_specs.kinds import JobKind, kind_of, rendered_specs
 from trainform.backends.replica_specs.naming import NAMING, replica_groups
-from trainform.backends.replica_specs.pods import REPLICA_KINDS, replica_spec_pods
+from trainform.backends.replica_specs.pods import job_fields, replica_spec_pods
 from trainform.backends.replica_specs.specs import (
     ALL_WORKERS,
     Maker,
@@ -133,14 +133,7 @@ class Kubeflow(Backend):
             "training-operator makes the PodGroup itself, without a topology", "remove it", elsewhere=True
         ),
     }  # fmt: skip
-    JOB_FIELDS: ClassVar[Kinds] = dict.fromkeys(
-        [("kubeflow.org", kind) for kind in REPLICA_KINDS],
-        JobFields(
-            queue="spec.runPolicy.schedulingPolicy.queue",
-            priority_class="spec.runPolicy.schedulingPolicy.priorityClass",
-            ttl="spec.runPolicy.ttlSecondsAfterFinished",
-        ),
-    )
+    JOB_FIELDS: ClassVar[Kinds] = job_fields("kubeflow.org", "spec.runPolicy", "priorityClass")
     DECIDED: ClassVar[Decided] = {
         "job": (
             f"metadata.annotations.{QUEUE_ANNOTATION}",
@@ -200,8 +193,7 @@ class Kubeflow(Backend):
         return job_manifest(plan, self.API_VERSION, kind.kind, without_empty(spec), annotations=annotations)
 
     def templates(self, plan: Plan, manifests: Sequence[Manifest]) -> list[Template]:
-        body = job_body(manifests)
-        return replica_templates(plan, body, body["spec"]["runPolicy"])
+        return replica_templates(plan, manifests)
 
     def pods(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
         return controller_objects(job_body(manifests))

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from trainform.backends.job_fields import JobFields, Kinds
 from trainform.backends.replica_specs.kinds import KINDS
 from trainform.backends.workloads import DEADLINE, Finder, Pods, PodsAt, value_at
 
@@ -46,6 +47,23 @@ def made_account(body: dict[str, Any], replica_type: str) -> str:
     return f"{value_at(body, 'metadata.name')}-launcher" if makes and replica_type == _LAUNCHES else ""
 
 
+def run_time(body: dict[str, Any]) -> object:
+    """The seconds after which the job ends; None if it may run for ever."""
+    return next((seconds for path in _RUN_TIME if (seconds := value_at(body, path)) is not None), None)
+
+
+def job_fields(group: str, policy: str, priority_class: str) -> Kinds:
+    """Where jobs of the API group name what the environment's rules read. policy: the path of what holds for the whole job. priority_class: the
+    operator's name for the field."""
+    scheduling = f"{policy}.schedulingPolicy"
+    fields = JobFields(
+        queue=f"{scheduling}.queue",
+        priority_class=f"{scheduling}.{priority_class}",
+        ttl=f"{policy}.ttlSecondsAfterFinished",
+    )
+    return dict.fromkeys([(group, kind) for kind in REPLICA_KINDS], fields)
+
+
 def _grown(pods: Pods, most: int) -> Pods:
     template = pods.template
     return dataclasses.replace(pods, template=dataclasses.replace(template, replicas=max(template.replicas, most)))
@@ -65,7 +83,6 @@ class _ReplicaSpecs:
         total = sum(pods.template.replicas for pods in found)
         least = next((number for path in _LEAST if isinstance(number := value_at(body, path), int)), total)
         slack = max(0, total - least)
-        run_time = next((seconds for path in _RUN_TIME if (seconds := value_at(body, path)) is not None), None)
         # The job says how many of all its pods start together, and not of which type: the largest type is the one that may be smaller.
         largest = max(range(len(found)), key=lambda index: found[index].template.replicas, default=0)
         for index, pods in enumerate(found):
@@ -74,7 +91,7 @@ class _ReplicaSpecs:
             template = dataclasses.replace(
                 pods.template,
                 min_available=pods.template.replicas - missing,
-                run_time=run_time,
+                run_time=run_time(body),
                 account=made_account(body, replica_type),
             )
             yield dataclasses.replace(pods, template=template)

@@ -7,7 +7,7 @@ or would silently overwrite.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from trainform import defaults
@@ -16,9 +16,10 @@ from trainform.backends.gangs import SCHEDULER
 from trainform.backends.planned import changes, labels_of, overwritten
 from trainform.backends.refusals import EXTRA_ROLES, JOB_RESTARTS, another_backend
 from trainform.backends.replica_specs.kinds import KINDS, JobKind, kind_of, rendered_kind, rendered_specs
-from trainform.backends.replica_specs.pods import made_account, most_workers
+from trainform.backends.replica_specs.pods import made_account, most_workers, run_time
 from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
+from trainform.manifests.manifest import Manifest, job_body
 from trainform.manifests.pods import RESTART_POLICIES, is_valid, pod_template
 from trainform.manifests.schema import METADATA, POD_TEMPLATE, is_pod_template
 from trainform.manifests.templates import Template
@@ -53,17 +54,17 @@ def schema(plan: Plan, run_policy: Mapping[str, Any]) -> dict[str, Any]:
     return {"metadata!": METADATA, "spec!": {**success, **run_policy, f"{kind.field}!": replicas}}
 
 
-def templates(plan: Plan, job: dict[str, Any], run_policy: Mapping[str, Any]) -> list[Template]:
-    """The pod template of each replica type. run_policy: the part of the job with the time after which it ends."""
+def templates(plan: Plan, manifests: Sequence[Manifest]) -> list[Template]:
+    """The pod template of each replica type."""
+    job = job_body(manifests)
     least = {role.name: role.min_available for role in plan.roles}
-    run_time = run_policy.get("activeDeadlineSeconds")
     most = most_workers(job)
     found = [
         Template(
             max(spec["replicas"], most) if most is not None and kind == "Worker" else spec["replicas"],
             spec["replicas"],
             spec["template"],
-            run_time=run_time,
+            run_time=run_time(job),
             account=made_account(job, kind),
         )
         for kind, spec in rendered_specs(job).items()

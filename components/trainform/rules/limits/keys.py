@@ -16,7 +16,8 @@ FIELDS = ("labels", "annotations")
 
 @dataclasses.dataclass(frozen=True)
 class Key:
-    """A key of labels and annotations. name: the whole key, or its beginning if it ends in `/` or `.`. harmless: values that ask for nothing."""
+    """A key of labels and annotations. name: the whole key, its beginning if it ends in `/` or `.`, or its end if it starts with `/`. harmless: values
+    that ask for nothing."""
 
     name: str
     does: str
@@ -24,7 +25,9 @@ class Key:
 
     def has(self, key: str) -> bool:
         """True if the key is this one."""
-        return key.startswith(self.name) if self.name.endswith(("/", ".")) else key == self.name
+        if self.name.endswith(("/", ".")):
+            return key.startswith(self.name)
+        return key.endswith(self.name) if self.name.startswith("/") else key == self.name
 
 
 _NODES = "it keeps all other pods from the nodes that it takes, and chooses them itself"
@@ -33,7 +36,7 @@ _NETWORK = "it attaches the pods to networks of the node"
 _DEVICES = "the container runtime gives the pods devices and settings of the node"
 # The first row that has a key judges it.
 KEYS = (
-    Key("alpha.jobset.sigs.k8s.io/", _NODES),
+    Key("/exclusive-topology", _NODES),
     Key("sidecar.istio.io/inject", _CONTAINER, ("false",)),
     Key("sidecar.istio.io/", _CONTAINER),
     Key("inject.istio.io/", _CONTAINER),
@@ -73,7 +76,7 @@ def keys(judged: Judged, environment: Environment) -> Iterator[Finding]:
                     yield Finding(f"{where}.{field}.{key}", value, _reason(row), FIX, key=of)
 
 
-def _rows(key: object, value: object, allowed: list[str]) -> Iterator[Key]:
+def _rows(key: str, value: object, allowed: list[str]) -> Iterator[Key]:
     """The row of the table that forbids the key with this value, if any does."""
     row = next((row for row in KEYS if row.has(str(key))), None)
     if row is not None and key not in allowed and value not in row.harmless:
@@ -84,7 +87,7 @@ def _reason(row: Key) -> str:
     return f"the key has an effect that no limit of the environment counts: {row.does}"
 
 
-def _metadata(value: Any, path: str) -> Iterator[tuple[str, str, object, object]]:
+def _metadata(value: Any, path: str) -> Iterator[tuple[str, str, str, Any]]:
     """Every label and annotation in an object: the path of the metadata, the field, the key and its value."""
     if isinstance(value, dict):
         for name in value:
