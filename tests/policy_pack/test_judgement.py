@@ -18,7 +18,8 @@ from tools.docs.limit_examples import EXAMPLES, Example
 from trainform.backends.judged import judged_job
 from trainform.backends.pods import described_kinds, pods_of
 from trainform.backends.table import BACKENDS
-from trainform.check import check_experiment
+from trainform.check import check_environment, check_experiment
+from trainform.check_platform import check_platform
 from trainform.manifests.manifest import resource_name
 from trainform.policy_pack.judgement import (
     READ_NAMES,
@@ -493,6 +494,17 @@ def test_an_object_in_another_namespace_does_not_pass() -> None:
     assert environment_verdict(Resource("train", body), REGISTRY) == Verdict()
     body["metadata"] = PartlyKnown({"name": "train", "namespace": UNKNOWN}, ("metadata",))
     assert environment_verdict(Resource("train", body), REGISTRY).not_known
+
+
+def test_the_namespace_that_the_provider_writes_into_objects_of_the_cluster_is_none() -> None:
+    """The environment's own stack changes a queue that is there, and the provider gives the patch its default namespace."""
+    for manifest in check_platform("dev").checked().manifests:
+        body = copy.deepcopy(manifest.body)
+        if manifest.key == "queue-default":
+            assert manifest.patch
+            body["metadata"]["namespace"] = "default"
+        resource = Resource(resource_name("dev", manifest), body, COMPONENT.format("dev"), manifest.patch)
+        assert environment_verdict(resource, check_environment("dev").checked()) == Verdict()
 
 
 class Unread(tuple[Any, ...]):

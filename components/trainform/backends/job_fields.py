@@ -9,6 +9,7 @@ from typing import Any
 from trainform import defaults
 from trainform.backends.gangs import GROUP_ANNOTATION, QUEUE_ANNOTATION, QUEUE_LABEL
 from trainform.backends.paths import places, written
+from trainform.backends.workloads import value_at
 from trainform.manifests.shapes import mapping
 from trainform.manifests.templates import Template
 from trainform.rules.limits.judged import Named
@@ -20,12 +21,14 @@ PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
 class JobFields:
     """Paths (`backends.paths`) in the objects of one kind.
 
-    queue: the queue of Volcano's in which the pods wait; an object without it is in Volcano's queue `default`. more_queues: other places that may
-    name one. priority_class: its priority class beside that of the pods. ttl: the seconds until it is deleted after its end.
+    queue: the queue in which the pods wait; an object without it is in Volcano's queue `default`. more_queues: other places that may name one.
+    admission: what reads them. labelled: the path of the object inside this one whose labels and annotations count, if it is another one. priority_class: its priority class beside that of the pods. ttl: the seconds until it is deleted after its end.
     """
 
     queue: str | None = None
     more_queues: tuple[str, ...] = ()
+    admission: str = defaults.VOLCANO
+    labelled: str = ""
     priority_class: str | None = None
     ttl: str | None = None
 
@@ -36,7 +39,10 @@ Kinds = Mapping[tuple[str, str], JobFields]
 _SHARED: Kinds = {
     ("scheduling.volcano.sh", "PodGroup"): JobFields(queue="spec.queue", priority_class="spec.priorityClassName"),
     ("batch", "Job"): JobFields(ttl="spec.ttlSecondsAfterFinished"),
-    ("batch", "CronJob"): JobFields(ttl="spec.jobTemplate.spec.ttlSecondsAfterFinished"),
+    ("batch", "CronJob"): JobFields(labelled="spec.jobTemplate", ttl="spec.jobTemplate.spec.ttlSecondsAfterFinished"),
+    ("kueue.x-k8s.io", "Workload"): JobFields(
+        more_queues=("spec.queueName",), admission=defaults.KUEUE, priority_class="spec.priorityClassName"
+    ),
 }
 _IN_METADATA = (
     ("queue", defaults.VOLCANO, "annotations", QUEUE_ANNOTATION),
@@ -56,12 +62,12 @@ def named(
 
 
 def _of_object(key: str, body: dict[str, Any], known: Kinds) -> Iterator[Named]:
-    yield from _of_metadata(body, Named("", None, "", None, key))
     group = str(body.get("apiVersion", "")).partition("/")[0]
     fields = known.get((group, str(body.get("kind"))), JobFields())
-    yield from _at("queue", defaults.VOLCANO, fields.queue, key, body, absent=True)
+    yield from _of_metadata(mapping(value_at(body, fields.labelled)), Named("", None, fields.labelled, None, key))
+    yield from _at("queue", fields.admission, fields.queue, key, body, absent=True)
     for path in fields.more_queues:
-        yield from _at("queue", defaults.VOLCANO, path, key, body)
+        yield from _at("queue", fields.admission, path, key, body)
     yield from _at("priority_class", None, fields.priority_class, key, body)
     yield from _at("ttl", None, fields.ttl, key, body, absent=True)
 
@@ -93,5 +99,5 @@ def _of_metadata(body: dict[str, Any], where: Named) -> Iterator[Named]:
     for what, admission, field, key in _IN_METADATA:
         value = mapping(metadata.get(field)).get(key)
         if value not in (None, ""):
-            path = f"metadata.{field}.{key}"
+            path = ".".join(filter(None, (where.where, "metadata", field, key)))
             yield dataclasses.replace(where, what=what, admission=admission, where=path, value=value)

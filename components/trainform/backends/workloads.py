@@ -39,7 +39,7 @@ class PodsAt:
 
     template: its path in the item. counts: paths in the item of the numbers whose product is the number of pods. gang: True if all pods of an
     item start together, or as many as `least` in the item; otherwise each starts by itself. scheduler: the path in the object of the scheduler of
-    pods that name none. run_time: the path in the item of the seconds after which its pods end. job: as in `Pods`. each_node: as in `Template`.
+    pods that name none. run_time: the path in the item of the seconds after which its pods end. job, elsewhere: as in `Pods`. each_node: as in `Template`.
     """
 
     items: str
@@ -50,6 +50,7 @@ class PodsAt:
     scheduler: str = ""
     run_time: str = ""
     job: str = ""
+    elsewhere: str = ""
     each_node: bool = False
 
     def __call__(self, body: dict[str, Any]) -> Iterator[Pods]:
@@ -66,7 +67,8 @@ class PodsAt:
             where = ".".join((*place, *filter(None, [rest])))
             scheduler = value_at(body, self.scheduler) if self.scheduler else None
             run_time = value_at(item, self.run_time) if self.run_time else None
-            yield Pods(Template(replicas, least, template, where, scheduler, run_time, self.each_node), job=self.job)
+            made = Template(replicas, least, template, where, scheduler, run_time, self.each_node)
+            yield Pods(made, self.elsewhere, self.job)
 
 
 def the_pod(body: dict[str, Any]) -> Iterator[Pods]:
@@ -94,8 +96,9 @@ KINDS: Mapping[str, tuple[Finder, ...]] = {
     ),  # one pod for each node that it selects; how many, the environment has
     "batch/Job": (PodsAt("spec", counts=("parallelism",), run_time=DEADLINE),),
     "batch/CronJob": (PodsAt("spec.jobTemplate.spec", counts=("parallelism",), run_time=DEADLINE),),
+    "kueue.x-k8s.io/Workload": (PodsAt("spec.podSets.*", counts=("count",), gang=True),),
 }
-"""The kinds of Kubernetes that make pods, as `GROUP/KIND` without the version."""
+"""The kinds of Kubernetes, and of its queues, that make pods, as `GROUP/KIND` without the version."""
 
 
 def value_at(body: Any, path: str) -> Any:

@@ -15,6 +15,7 @@ from trainform import defaults
 from trainform.backends.judged import judged_object
 from trainform.backends.not_judged import not_judged
 from trainform.backends.pods import described_kinds, group_and_kind, pods_of
+from trainform.backends.scopes import CLUSTER_SCOPED
 from trainform.backends.workloads import Pods, value_at
 from trainform.errors import MASK, shorten
 from trainform.manifests.templates import Template
@@ -267,7 +268,8 @@ def _wrong_environment(resource: Resource, environment: Environment) -> Iterator
             "use a stack for each environment"
         )
     namespace = value_at(resource.body, "metadata.namespace")
-    if isinstance(namespace, str) and namespace != environment.namespace.name:
+    in_cluster = group_and_kind(resource.body) in CLUSTER_SCOPED
+    if isinstance(namespace, str) and namespace != environment.namespace.name and not in_cluster:
         yield (
             f"the object is in the namespace {namespace}, and the environment {environment.name} has "
             f"{environment.namespace.name}: its limits are made for the jobs there. Use that namespace, or the stack of another environment"

@@ -17,7 +17,7 @@ from trainform.backends.job_fields import Kinds
 from trainform.backends.kubedl.controller import HOST, NETWORK_ANNOTATION, OWN_LABELS, appended, controller_pods
 from trainform.backends.kubedl.controller import INDEX_LABEL as INDEX
 from trainform.backends.kubedl.fields import RELEASE, dropped
-from trainform.backends.kubedl.pods import PODS
+from trainform.backends.kubedl.pods import POD_ANNOTATIONS, PODS
 from trainform.backends.planned import follows
 from trainform.backends.refusals import EVALUATORS, EXTRA_ROLES, JOB_RESTARTS, another_backend
 from trainform.backends.replica_specs.kinds import kind_of, rendered_kind, rendered_specs
@@ -54,9 +54,6 @@ _NO_NAMES = refused(
     "the field needs a DNS name for every pod, and KubeDL gives one only to the Master of a PyTorchJob, and to a TFJob's pods for one port",
     elsewhere=True,
 )
-
-# KubeDL makes an init container, and a pod with a Service and an Ingress, of the images that these annotations name: no rule would see them.
-POD_ANNOTATIONS = ("kubedl.io/git-sync-config", "kubedl.io/tensorboard-config")
 
 
 class KubeDL(Backend):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -10,6 +11,10 @@ from trainform.backends.kubedl.controller import HOST, NETWORK_ANNOTATION
 from trainform.backends.replica_specs.pods import replica_spec_pods
 from trainform.backends.workloads import Finder, Pods
 from trainform.manifests.shapes import mapping
+from trainform.manifests.templates import Template
+
+# KubeDL makes an init container, and a pod with a Service and an Ingress, of the images that these annotations name.
+POD_ANNOTATIONS = ("kubedl.io/git-sync-config", "kubedl.io/tensorboard-config")
 
 
 def _on_its_network(find: Finder) -> Callable[[dict[str, Any]], Iterator[Pods]]:
@@ -26,7 +31,27 @@ def _on_its_network(find: Finder) -> Callable[[dict[str, Any]], Iterator[Pods]]:
     return found
 
 
+def _add_ons(body: dict[str, Any]) -> Iterator[Pods]:
+    """The containers that KubeDL makes of annotations of the job."""
+    annotations = mapping(mapping(body.get("metadata")).get("annotations"))
+    for annotation in POD_ANNOTATIONS:
+        if annotation in annotations:
+            container = {"name": annotation, **_image(annotations[annotation])}
+            place = f"metadata.annotations.{annotation}"
+            part = f"spec.containers.{annotation}"
+            yield Pods(Template(1, 1, {"spec": {"containers": [container]}}, place, part=part), "KubeDL")
+
+
+def _image(text: Any) -> dict[str, Any]:
+    """The image in the settings of an add-on; empty where KubeDL takes its own, or where it cannot read them either."""
+    try:
+        settings = mapping(json.loads(text))
+    except (TypeError, ValueError):
+        return {}
+    return {"image": settings["image"]} if "image" in settings else {}
+
+
 PODS = {
-    kind: tuple(_on_its_network(find) for find in finders)
+    kind: (*(_on_its_network(find) for find in finders), _add_ons)
     for kind, finders in replica_spec_pods("training.kubedl.io").items()
 }

@@ -25,7 +25,7 @@ from trainform.backends.volcano.ends import (
     task_policies,
 )
 from trainform.backends.volcano.ends import endings as job_endings
-from trainform.backends.volcano.pods import JOBS, PODS
+from trainform.backends.volcano.pods import FLOW, JOBS, PATCH, PODS
 from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, job_body, without_empty
@@ -102,7 +102,7 @@ class Volcano(Backend):
             queue=f"{spec}.queue", priority_class=f"{spec}.priorityClassName", ttl=f"{spec}.ttlSecondsAfterFinished"
         )
         for kind, spec in JOBS.items()
-    }
+    } | {FLOW: JobFields(more_queues=(f"{PATCH}.queue",), priority_class=f"{PATCH}.priorityClassName")}
     DECIDED: ClassVar[Decided] = {
         "job": (
             "spec.queue",

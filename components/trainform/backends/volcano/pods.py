@@ -2,12 +2,41 @@
 
 from __future__ import annotations
 
-from trainform.backends.workloads import PodsAt
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+from trainform.backends.workloads import Pods, PodsAt, value_at
+from trainform.manifests.shapes import mappings
 
 
-def _job(spec: str) -> tuple[PodsAt, ...]:
-    """The tasks of the spec of a Job at the path."""
-    return (PodsAt(f"{spec}.tasks.*", gang=True, least="minAvailable", scheduler=f"{spec}.schedulerName"),)
+@dataclasses.dataclass(frozen=True)
+class _Tasks:
+    """The pods of the tasks of a Job. spec: the path of the Job's spec, which may be one for each item of a list. elsewhere: as in `Pods`."""
+
+    spec: str
+    elsewhere: str = ""
+
+    def __call__(self, body: dict[str, Any]) -> Iterator[Pods]:
+        scheduler = f"{self.spec}.schedulerName"
+        find = PodsAt(
+            f"{self.spec}.tasks.*", gang=True, least="minAvailable", scheduler=scheduler, elsewhere=self.elsewhere
+        )
+        volumes = [_volume(volume) for volume in mappings(value_at(body, f"{self.spec}.volumes"))]
+        for pods in find(body):
+            yield _with_volumes(pods, volumes) if volumes else pods
+
+
+def _volume(of_job: dict[str, Any]) -> dict[str, Any]:
+    """A volume of a Job as each of its pods has it."""
+    claim = of_job.get("volumeClaimName")
+    return {"name": claim, "persistentVolumeClaim": {"claimName": claim}}
+
+
+def _with_volumes(pods: Pods, volumes: list[dict[str, Any]]) -> Pods:
+    template = pods.template
+    spec = {**template.spec, "volumes": [*template.volumes(), *volumes]}
+    return dataclasses.replace(pods, template=dataclasses.replace(template, body={**template.body, "spec": spec}))
 
 
 JOBS = {
@@ -16,4 +45,10 @@ JOBS = {
     "flow.volcano.sh/JobTemplate": "spec",
 }
 """The path of a Job's spec in each kind, as `GROUP/KIND`."""
-PODS = {kind: _job(spec) for kind, spec in JOBS.items()}
+FLOW = ("flow.volcano.sh", "JobFlow")
+PATCH = "spec.flows.*.patch.jobSpec"
+"""The kind that makes Jobs of JobTemplates, and where it changes their specs."""
+PODS = {
+    **{kind: (_Tasks(spec),) for kind, spec in JOBS.items()},
+    "/".join(FLOW): (_Tasks(PATCH, "the JobTemplate"),),
+}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any, get_args
 
 from trainform.errors import list_names
 from trainform.manifests.shapes import mapping
@@ -11,6 +12,7 @@ from trainform.rules.limits.places import Place, places, volume_sources, volume_
 from trainform.rules.limits.pod_security import RUN_AS, below_a_folder, finding_of, host_paths
 from trainform.rules.limits.rule import Finding
 from trainform.spec.environment import Environment
+from trainform.spec.limits import VolumeType
 
 HOST_PATH = "hostPath"
 LEVEL = "TF-POD-1"
@@ -23,6 +25,8 @@ OF_KUBERNETES = {
     "spec.overhead": "it is what the runtime class takes, which Kubernetes sets by the class",
     "spec.schedulingGates": "nobody opens the gate, so the pods, and the gang that waits for them, never start",
 }
+ON_NODE = (HOST_PATH, "local")
+"""Types of volumes of the cluster that are paths of a node."""
 
 
 def volumes(judged: Judged, environment: Environment) -> Iterator[Finding]:
@@ -41,11 +45,22 @@ def volumes(judged: Judged, environment: Environment) -> Iterator[Finding]:
                 fix = "use a claim, or ask the platform team for limits.host_paths"
                 yield finding_of([place], "a volume is a path of the node", forbidden, fix, template)
     for key, body in judged.of_kind("PersistentVolume"):
-        for kind in (HOST_PATH, "local"):
-            path = mapping(mapping(body.get("spec")).get(kind)).get("path")
-            if path is not None and not below_a_folder(path, tuple(limits.host_paths)):
-                reason = f"the volume is a path of the node, {forbidden}"
-                yield Finding(f"spec.{kind}.path", path, reason, "ask the platform team for limits.host_paths", key=key)
+        yield from _source(key, mapping(body.get("spec")), environment, forbidden)
+
+
+def _source(key: str, spec: dict[str, Any], environment: Environment, forbidden: str) -> Iterator[Finding]:
+    """What a volume of the cluster is made of, which pods reach by a claim."""
+    limits = environment.limits
+    for kind in ON_NODE:
+        path = mapping(spec.get(kind)).get("path")
+        if path is not None and not below_a_folder(path, tuple(limits.host_paths)):
+            reason = f"the volume is a path of the node, {forbidden}"
+            yield Finding(f"spec.{kind}.path", path, reason, "ask the platform team for limits.host_paths", key=key)
+    for kind in get_args(VolumeType):
+        if kind in spec and kind not in limits.volume_types:
+            reason = f"the type of the volume is {kind}, {forbidden}"
+            fix = "use a storage class of the environment, or ask the platform team for limits.volume_types"
+            yield Finding(f"spec.{kind}", None, reason, fix, key=key, bound=spec[kind])
 
 
 def runtime_classes(judged: Judged, environment: Environment) -> Iterator[Finding]:

@@ -18,6 +18,8 @@ from trainform.spec.quantities import amount, spell
 
 COUNTED = ("cpu", "memory")
 MEBIBYTE = 2**20
+CLAIMS = ("ResourceClaim", "ResourceClaimTemplate")
+"""The kinds of objects that claim devices."""
 
 
 def extended(judged: Judged, environment: Environment) -> Iterator[Finding]:
@@ -32,6 +34,17 @@ def extended(judged: Judged, environment: Environment) -> Iterator[Finding]:
                     fix = "ask for `accelerators` of the environment, or ask the platform team for limits.resources"
                     yield Finding(f"{where}.resources.{field}.{resource}", asked, reason, fix, template)
         yield from _claims(template, environment)
+    for kind in CLAIMS:
+        for key, body in judged.of_kind(kind):
+            fix = "remove it; ask for devices by the resources of containers"
+            yield Finding(
+                "spec.devices",
+                None,
+                _not_counted("the object claims", environment),
+                fix,
+                key=key,
+                bound=body.get("spec"),
+            )
 
 
 def readable(judged: Judged) -> Iterator[Finding]:
@@ -96,8 +109,12 @@ def _offered(environment: Environment) -> dict[str, None]:
     return dict.fromkeys([*kinds, *fabric, *environment.limits.resources])
 
 
+def _not_counted(who: str, environment: Environment) -> str:
+    return f"{who} devices by dynamic resource allocation, which the environment {environment.name} does not count"
+
+
 def _claims(template: Template, environment: Environment) -> Iterator[Finding]:
-    reason = f"the pods claim devices by dynamic resource allocation, which the environment {environment.name} does not count"
+    reason = _not_counted("the pods claim", environment)
     fix = "remove it; ask for `accelerators` of the environment"
     claims = template.spec.get("resourceClaims")
     if claims:
