@@ -159,6 +159,27 @@ def test_a_stack_without_an_environment_does_not_pass(project: Project, live: Li
     assert "nowhere" in unknown
 
 
+@pytest.mark.proof("whose choice the limits are; `make test` stops one update")
+def test_neither_stack_nor_command_line_chooses_the_limits(project: Project) -> None:
+    """Another environment than the one that is pinned, a file with other levels, and a provider of another cluster."""
+    with_pack(project, **REGISTRY)
+    stack = program(project, JOB + f'Raw("train", job("train", "{ELSEWHERE}"))\n')
+    pinned = project.pulumi("preview", *PACK, "-s", stack, TRAINFORM_ENVIRONMENT="prod").failed()
+    assert "the stack has trainform:environment: dev" in pinned
+    levels = project.folder / "levels.json"
+    levels.write_text('{"all": "disabled", "TF-IMG-1": "advisory"}')
+    preview = project.pulumi("preview", *PACK, "--policy-pack-config", str(levels), "-s", stack).failed()
+    assert "[mandatory]  TF-IMG-1" in preview
+    other = JOB + f'Raw("train", job("train", "{GOOD}"))\n'
+    program(project, other + 'pulumi.ProviderResource("kubernetes", "other", {{"context": "prod-cluster"}})\n')
+    preview = project.pulumi("preview", *PACK, "-s", stack).failed()
+    assert "the provider has the context prod-cluster" in preview
+    program(project, other + 'pulumi.ProviderResource("kubernetes", "any", {{}})\n')
+    assert (
+        "any is not checked in full: it names no context" in project.pulumi("preview", *PACK, "-s", stack).succeeded()
+    )
+
+
 @pytest.mark.proof("every shipped stack; `make test` has a raw job")
 @pytest.mark.parametrize("name", names("experiments"))
 def test_every_shipped_stack_passes(shared_project: Project, name: str) -> None:

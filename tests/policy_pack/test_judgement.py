@@ -22,7 +22,6 @@ from trainform.check import check_environment, check_experiment
 from trainform.check_platform import check_platform
 from trainform.manifests.manifest import resource_name
 from trainform.policy_pack.judgement import (
-    READ_NAMES,
     Brought,
     Resource,
     Verdict,
@@ -157,6 +156,22 @@ def test_what_breaks_a_rule_breaks_it_in_the_pack_and_what_does_not_passes(code:
     if code not in BASE_BREAKS:
         passing = Example("labels: {team: vision}", EXAMPLES[code].limits).job(code, backend)
         assert of_pack(code, passing) == []
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("code", ["TF-PRI-1", "TF-QUE-1"])
+def test_a_waiver_holds_for_every_object_that_repeats_the_value(code: str, backend: str) -> None:
+    """A PodGroup names the queue and the priority class of its pods again."""
+    broken = EXAMPLES[code].job(code, backend)
+    fingerprints = {problem.fingerprint for problem in broken.problems if problem.code == code}
+    if {problem.code for problem in broken.problems} != {code}:
+        return  # the operator cannot do what the example asks for
+    limits = broken.environment.limits.model_copy(update={"waivable": {code: ["lead"]}})
+    cluster = broken.environment.model_copy(update={"limits": limits})
+    waivers = [waiver(fingerprint, rule=code) for fingerprint in fingerprints]
+    waived = render_job(broken.experiment.model_copy(update={"waivers": waivers}), cluster, today=TODAY)
+    assert not waived.problems
+    assert of_pack(code, waived) == []
 
 
 # Rules that the small experiment of the examples breaks as it is.
@@ -514,7 +529,7 @@ class Unread(tuple[Any, ...]):
         raise LookupError
 
 
-def test_the_rules_that_read_names_are_those_of_the_list() -> None:
+def test_the_table_says_which_rules_read_names() -> None:
     closed = environment(
         limits={"queues": ["default"], "severity": {"TF-RUN-1": "error"}}, admission="kueue", queues={}
     )
@@ -528,7 +543,8 @@ def test_the_rules_that_read_names_are_those_of_the_list() -> None:
             return True
         return False
 
-    assert {rule.code for rule in RULES if reads(rule)} == READ_NAMES - {"TF-QUE-3"}  # it reads `Judged.queue`
+    of_table = {rule.code for rule in RULES if rule.reads_names}
+    assert {rule.code for rule in RULES if reads(rule)} == of_table - {"TF-QUE-3"}  # it reads `Judged.queue`
 
 
 def test_the_work_grows_with_the_containers() -> None:

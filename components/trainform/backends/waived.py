@@ -7,10 +7,14 @@ import json
 from collections.abc import Iterable, Sequence
 
 from trainform import defaults
+from trainform.backends.judged import names_in
 from trainform.backends.pods import pods_of
 from trainform.manifests.manifest import Manifest
 from trainform.rules.limits.rule import Judgement
 from trainform.spec.waivers import Waiver
+
+NAMED = ""
+"""Stands for the objects that name a queue or a priority class; no object has this key."""
 
 
 def with_waivers(
@@ -18,19 +22,24 @@ def with_waivers(
 ) -> list[Manifest]:
     """The objects with an annotation of the waivers that match a finding in them; the others unchanged.
 
-    A finding in pods, or in all pods together, is one of the objects that have pod templates. The annotation is on the object's metadata alone,
+    A finding in pods, or in all pods together, is one of the objects that have pod templates; one that several objects repeat is one of those too that
+    name a queue or a priority class. The annotation is on the object's metadata alone,
     so it changes in place, and is no part of the revision.
     """
     keys: dict[str | None, set[tuple[str, str]]] = {}
     for judgement in found:
         finding = judgement.finding
         key = finding.key if finding.template is None else None
-        keys.setdefault(key, set()).add((judgement.rule.code, judgement.fingerprint(owner)))
+        for place in (None, NAMED) if finding.everywhere else (key,):
+            keys.setdefault(place, set()).add((judgement.rule.code, judgement.fingerprint(owner)))
     return [_annotated(manifest, waivers, keys) for manifest in manifests]
 
 
 def _annotated(manifest: Manifest, waivers: Sequence[Waiver], keys: dict[str | None, set[tuple[str, str]]]) -> Manifest:
-    inside = keys.get(manifest.key, set()) | (keys.get(None, set()) if pods_of(manifest.body) else set())
+    of_pods, of_named = pods_of(manifest.body), names_in({manifest.key: manifest.body}, ())
+    inside = keys.get(manifest.key, set())
+    inside |= keys.get(None, set()) if of_pods else set()
+    inside |= keys.get(NAMED, set()) if of_named else set()
     matching = [waiver.model_dump(mode="json") for waiver in waivers if (waiver.rule, waiver.finding) in inside]
     if not matching:
         return manifest

@@ -32,8 +32,6 @@ COMPONENT = "trainform:index:"
 """In the URNs of trainform's components."""
 
 OF_QUEUES = "TF-QUE-1"
-READ_NAMES = {OF_QUEUES, "TF-QUE-3", "TF-PLC-2", "TF-PRI-1", "TF-RUN-1"}
-"""The rules that read `Judged.names` or `Judged.queue`."""
 OF_JOBS = ("spec.activeDeadlineSeconds", "metadata.labels.kueue.x-k8s.io/queue-name")
 """Where rules look for what a job may say for all its pods."""
 
@@ -142,7 +140,7 @@ def _judged(rule: Rule, resource: Resource, templates: Sequence[Template], envir
     try:
         return judged_object(resource.key, resource.body, templates, environment)
     except NotKnownError:
-        if rule.code in READ_NAMES:
+        if rule.reads_names:
             raise
         return Judged({resource.key: resource.body}, tuple(templates))
 

@@ -61,4 +61,5 @@ def _class(finding: Finding, environment: Environment) -> Iterator[Finding]:
             "use another one, or ask the platform team for limits.priority_classes",
             finding.template,
             finding.key,
+            everywhere=True,
         )

@@ -29,7 +29,7 @@ def allowed_queues(judged: Judged, environment: Environment) -> Iterator[Finding
             found.add(name)
             listed = list_names(allowed) if allowed else "none"
             reason = f"the environment {environment.name} does not let experiments use this queue (allowed: {listed})"
-            yield Finding(named.where, name, reason, ASK_QUEUES, named.template, named.key)
+            yield Finding(named.where, name, reason, ASK_QUEUES, named.template, named.key, everywhere=True)
 
 
 def own_queues(judged: Judged, environment: Environment) -> Iterator[Finding]:

@@ -22,6 +22,7 @@ class Finding:
     where: the path in the pod template, with containers and volumes by their names (`spec.containers.main.image`), or else in the object. value:
     what stands there; None where it is not shown. template: the pods; None if the finding is about an object, or about all pods together.
     key: the key of the object (`Manifest.key`); None for pods. bound: what a waiver is bound to where the value is not all of it.
+    everywhere: True if several objects of a job repeat the value, such as its queue: a waiver holds for all of them.
     """
 
     where: str
@@ -31,6 +32,7 @@ class Finding:
     template: Template | None = None
     key: str | None = None
     bound: object = None
+    everywhere: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,7 +40,8 @@ class Rule:
     """A rule: a pure function of rendered objects and the environment.
 
     code: its name for ever (`TF-IMG-1`). title: what holds, as a sentence. limits: the fields of the environment that it reads. severity: what a
-    finding is if the environment says nothing. fixed: True if the environment cannot lower the severity.
+    finding is if the environment says nothing. fixed: True if the environment cannot lower the severity. reads_names: True if it reads what objects name
+    beside their pods (`Judged.names`, `Judged.queue`).
     """
 
     code: str
@@ -47,6 +50,7 @@ class Rule:
     severity: Severity
     find: Callable[[Judged, Environment], Iterator[Finding]]
     fixed: bool = False
+    reads_names: bool = False
 
     def severity_in(self, environment: Environment) -> Severity:
         """The severity of its findings in the environment."""
@@ -68,6 +72,7 @@ class Judgement:
         part = finding.key if finding.template is None else finding.template.role
         shown = finding.reason if finding.value is None else finding.value
         found = shown if finding.bound is None else finding.bound
-        identity = [self.rule.code, owner, part, finding.where, found]
+        place = (None, "") if finding.everywhere else (part, finding.where)
+        identity = [self.rule.code, owner, *place, found]
         text = json.dumps(identity, sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:FINGERPRINT_DIGITS]

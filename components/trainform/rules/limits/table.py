@@ -102,7 +102,7 @@ RULES: tuple[Rule, ...] = (
         devices.visible,
     ),
     Rule("TF-PLC-1", "A scheduler chooses the nodes of pods.", (), "error", placement.node_name),
-    Rule("TF-PLC-2", "Pods wait for the environment's admission.", (), "error", placement.scheduler),
+    Rule("TF-PLC-2", "Pods wait for the environment's admission.", (), "error", placement.scheduler, reads_names=True),
     Rule("TF-PLC-3", "Pods have the environment's node selectors.", (), "error", placement.node_selectors),
     Rule("TF-PLC-4", "Pods have the environment's tolerations.", (), "error", placement.missing_tolerations),
     Rule(
@@ -118,6 +118,7 @@ RULES: tuple[Rule, ...] = (
         ("priority_classes",),
         "error",
         priorities.priority_classes,
+        reads_names=True,
     ),
     Rule(
         "TF-ACC-1",
@@ -132,6 +133,7 @@ RULES: tuple[Rule, ...] = (
         ("queues", "own_queues"),
         "error",
         queues.allowed_queues,
+        reads_names=True,
     ),
     Rule(
         "TF-QUE-2",
@@ -140,7 +142,7 @@ RULES: tuple[Rule, ...] = (
         "error",
         queues.own_queues,
     ),
-    Rule("TF-QUE-3", "The capability of a queue holds a gang.", (), "error", capacity.queue),
+    Rule("TF-QUE-3", "The capability of a queue holds a gang.", (), "error", capacity.queue, reads_names=True),
     Rule("TF-QUE-4", "The queue of an experiment takes nothing from its neighbours.", (), "warning", queues.neighbours),
     Rule(
         "TF-COST-1",
@@ -157,7 +159,7 @@ RULES: tuple[Rule, ...] = (
         "error",
         data.new_claims,
     ),
-    Rule("TF-RUN-1", "A job is deleted some time after its end.", (), "off", run.deleted_after_end),
+    Rule("TF-RUN-1", "A job is deleted some time after its end.", (), "off", run.deleted_after_end, reads_names=True),
     Rule("TF-RUN-2", "Pods end within the environment's longest time.", ("max_run_time",), "error", run.run_time),
     Rule("TF-SEC-1", "Secrets stand nowhere as plain text.", (), "error", secrets.plain_secrets, fixed=True),
 )
