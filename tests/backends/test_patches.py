@@ -101,7 +101,7 @@ BREAKING: dict[str, Any] = {
 }
 BROKEN_LIMITS = {
     "image": "the image is not from a registry that the environment allows (registry.example.com)",
-    "roles": "the roles ask for 32 accelerators together; the environment allows 8",
+    "roles": "the pods ask for 32 accelerators together; the environment allows 8",
     "roles.worker.accelerators.a800": "the number is more than a node has (8 a800)",
     "roles.watcher.pod_overrides.spec.containers.main.securityContext.privileged": "a container is privileged",
 }

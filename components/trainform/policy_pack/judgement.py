@@ -119,15 +119,24 @@ def verdict(
             if rule.code == OF_QUEUES and environment.limits.own_queues and finding.value in brought.queues:
                 continue
             other = _other_object(finding, found_pods, resource)
+            shown = finding if resource.is_ours else _in_own_words(finding)
             if other:
-                others.append(f"{_place(finding)}: {other}")
+                others.append(f"{_place(shown)}: {other}")
             elif (rule.code, fingerprint) not in accepted:
-                found.append(message(rule, finding, fingerprint, show_value=resource.is_ours))
+                found.append(message(rule, shown, fingerprint, show_value=resource.is_ours))
     except NotKnownError as error:
         not_known.append(f"{error.place} is known only at `pulumi up`")
     except UNREADABLE as error:
         found.append(_unreadable(error))
     return Verdict(tuple(dict.fromkeys(found)), tuple(not_known), tuple(dict.fromkeys(others)))
+
+
+def _in_own_words(finding: Finding) -> Finding:
+    """The finding in the words of the object, where a rule has those of an experiment."""
+    if finding.raw is None:
+        return finding
+    where, fix, of_pods = finding.raw
+    return dataclasses.replace(finding, where=where, fix=fix, template=finding.template if of_pods else None)
 
 
 def _unreadable(error: BaseException) -> str:

@@ -23,7 +23,7 @@ def workers(replicas: int, count: int = 8, **role: Any) -> dict[str, Any]:
 
 def test_more_than_the_environment_allows() -> None:
     assert reasons(limited(max_accelerators=16), roles=workers(2)) == {}
-    told = {"roles": "the roles ask for 24 accelerators together; the environment allows 16"}
+    told = {"roles": "the pods ask for 24 accelerators together; the environment allows 16"}
     assert reasons(limited(max_accelerators=16), roles=workers(3)) == told
     assert reasons(limited(max_accelerators=0)) == {}
 
@@ -37,7 +37,7 @@ def test_a_patch_cannot_ask_for_more_accelerators() -> None:
     }
     found = overridden(more, limited(max_accelerators=16))
     assert found == {
-        "roles": "the roles ask for 128 accelerators together; the environment allows 16",
+        "roles": "the pods ask for 128 accelerators together; the environment allows 16",
         "roles.worker.pod_overrides": "the number is more than a node has (4 l40s)",
     }
 
@@ -114,7 +114,7 @@ def nodes(number: int) -> Environment:
 def test_more_nodes_than_there_are(roles: dict[str, Any], needed: int) -> None:
     assert reasons(nodes(needed), roles=roles) == {}
     if needed:
-        told = f"the roles need {needed} nodes with a800 at once; the environment has {needed - 1}"
+        told = f"the pods need {needed} nodes with a800 at once; the environment has {needed - 1}"
         assert reasons(nodes(needed - 1), roles=roles) == {"roles": told}
 
 
@@ -125,10 +125,10 @@ def test_more_than_the_nodes_hold_where_pods_share_them() -> None:
     )
     two = {**workers(8, 2), "extra": {"replicas": 1, "ranked": False, "command": ["eval"], "accelerators": {"a800": 1}}}
     assert reasons(limit, roles=workers(8, 2)) == reasons(open_, roles=workers(8, 2)) == {}
-    assert reasons(limit, roles=two) == {"roles": "the roles need 17 a800 at once; the environment has 16"}
+    assert reasons(limit, roles=two) == {"roles": "the pods need 17 a800 at once; the environment has 16"}
     later = {**two, "extra": {**two["extra"], "min_available": 0}}
     assert reasons(limit, roles=later) == {}
-    assert reasons(open_, roles=later) == {"roles": "the roles ask for 17 a800 together; the environment has 16"}
+    assert reasons(open_, roles=later) == {"roles": "the pods ask for 17 a800 together; the environment has 16"}
 
 
 def test_a_queue_that_is_too_small() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from trainform.errors import list_names
 from trainform.rules.limits.judged import Judged
-from trainform.rules.limits.rule import Finding
+from trainform.rules.limits.rule import Finding, Raw
 from trainform.spec.environment import Environment
 
 FIELDS = (
@@ -15,6 +15,7 @@ FIELDS = (
 )  # the second one is deprecated, and counts where the first one is empty
 DEFAULT_ACCOUNT = "default"
 MADE = "made by the operator"
+RAW_FIX = "use another one, or ask the platform team for limits.service_accounts"
 
 
 def service_accounts(judged: Judged, environment: Environment) -> Iterator[Finding]:
@@ -32,4 +33,5 @@ def service_accounts(judged: Judged, environment: Environment) -> Iterator[Findi
                 reason = f"the operator makes this service account for pods that name none; {reason}"
             # its name changes with the revision
             bound = MADE if template.account and not given else None
-            yield Finding(f"spec.{field}", name, reason, fix, template, bound=bound)
+            where = f"spec.{field}"
+            yield Finding(where, name, reason, fix, template, bound=bound, raw=Raw(where, RAW_FIX))

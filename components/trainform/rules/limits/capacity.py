@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from trainform.rules.limits.demands import Demand, by_kind, demands, with_demands
 from trainform.rules.limits.judged import Judged
 from trainform.rules.limits.resources import readable
-from trainform.rules.limits.rule import Finding
+from trainform.rules.limits.rule import WHOLE, Finding, Raw
 from trainform.spec.environment import Environment
 from trainform.spec.quantities import amount, spell
 
@@ -24,8 +24,9 @@ def per_node(judged: Judged, environment: Environment) -> Iterator[Finding]:
                     f"accelerators.{demand.kind}",
                     demand.each,
                     f"the number is more than a node has ({node.per_node} {demand.kind})",
-                    f"ask for at most {node.per_node} on each pod and for more replicas",
+                    fix := f"ask for at most {node.per_node} on each pod and for more replicas",
                     template,
+                    raw=Raw(CONTAINERS, fix),
                 )
             for resource, most in (("cpu", node.cpu), ("memory", node.memory)):
                 asked = template.pod_request(resource)
@@ -34,8 +35,9 @@ def per_node(judged: Judged, environment: Environment) -> Iterator[Finding]:
                         resource,
                         spell(asked, binary=most.endswith("i")),
                         f"the amount is more {resource} than a node with {demand.kind} has ({most})",
-                        f"ask for {most} or less",
+                        fix := f"ask for {most} or less",
                         template,
+                        raw=Raw(CONTAINERS, fix),
                     )
 
 
@@ -44,7 +46,7 @@ def accelerators(judged: Judged, environment: Environment) -> Iterator[Finding]:
     limit = environment.limits.max_accelerators
     asked = sum(demand.total for demand in demands(judged, environment))
     if limit is not None and asked > limit:
-        yield _all_roles(f"the roles ask for {asked} accelerators together; the environment allows {limit}", FEWER)
+        yield _all_roles(f"the pods ask for {asked} accelerators together; the environment allows {limit}", FEWER)
 
 
 def nodes(judged: Judged, environment: Environment) -> Iterator[Finding]:
@@ -57,12 +59,12 @@ def nodes(judged: Judged, environment: Environment) -> Iterator[Finding]:
         if any(demand.each > node.per_node for demand in of_kind):
             continue  # `per_node` reports it
         if needed > node.nodes:
-            reason = f"the roles need {needed} nodes with {kind} at once; the environment has {node.nodes}"
+            reason = f"the pods need {needed} nodes with {kind} at once; the environment has {node.nodes}"
             yield _all_roles(reason, FEWER_AT_ONCE)
         elif gang > held:
-            yield _all_roles(f"the roles need {gang} {kind} at once; the environment has {held}", FEWER_AT_ONCE)
+            yield _all_roles(f"the pods need {gang} {kind} at once; the environment has {held}", FEWER_AT_ONCE)
         elif environment.limits.max_accelerators is None and total > held:
-            yield _all_roles(f"the roles ask for {total} {kind} together; the environment has {held}", FEWER)
+            yield _all_roles(f"the pods ask for {total} {kind} together; the environment has {held}", FEWER)
 
 
 def queue(judged: Judged, environment: Environment) -> Iterator[Finding]:
@@ -75,15 +77,17 @@ def queue(judged: Judged, environment: Environment) -> Iterator[Finding]:
         if most is not None and _gang(of_kind) > amount(most):
             reason = f"the queue has a capability of {most} {kind}, and the gang needs {_gang(of_kind)} at once"
             bound = [judged.queue, reason]
-            yield Finding("queue", judged.queue, reason, "use another queue, or ask for less", bound=bound)
+            fix = "use another queue, or ask for less"
+            yield Finding("queue", judged.queue, reason, fix, bound=bound, raw=Raw(WHOLE, fix))
 
 
+CONTAINERS = "spec.containers"
 FEWER = "ask for fewer replicas or accelerators"
 FEWER_AT_ONCE = "ask for fewer replicas, or set min_available"
 
 
 def _all_roles(reason: str, fix: str) -> Finding:
-    return Finding("roles", None, reason, fix)
+    return Finding("roles", None, reason, fix, raw=Raw(WHOLE, FEWER))
 
 
 def _gang(demands: list[Demand]) -> int:

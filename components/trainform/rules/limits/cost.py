@@ -9,7 +9,7 @@ from trainform.errors import list_names
 from trainform.plan.totals import hourly_cost
 from trainform.rules.limits.demands import by_kind
 from trainform.rules.limits.judged import Judged
-from trainform.rules.limits.rule import Finding
+from trainform.rules.limits.rule import WHOLE, Finding, Raw
 from trainform.spec.environment import Environment
 
 
@@ -23,14 +23,18 @@ def per_hour(judged: Judged, environment: Environment) -> Iterator[Finding]:
     cost = hourly_cost(counts, environment)
     if cost is None:
         reason = f"the cost per hour is not known ({_gap(counts, environment)}), and the environment allows {allowed}"
-        yield Finding("roles", None, reason, "ask the platform team for `price_per_hour` of every accelerator")
+        yield _of_all(reason, "ask the platform team for `price_per_hour` of every accelerator")
     elif cost.currency != limit.currency:
         reason = f"the cost per hour is known in {cost.currency}, and the environment's limit is in {limit.currency}"
-        yield Finding("roles", None, reason, "ask the platform team for prices and limit in one currency")
+        yield _of_all(reason, "ask the platform team for prices and limit in one currency")
     elif cost.amount > Decimal(str(limit.amount)):
         shown = f"{cost.amount:.2f} {cost.currency} (prices of {cost.as_of})"
-        reason = f"the roles cost {shown} an hour together; the environment allows {allowed}"
-        yield Finding("roles", None, reason, "ask for fewer replicas or accelerators")
+        reason = f"the pods cost {shown} an hour together; the environment allows {allowed}"
+        yield _of_all(reason, "ask for fewer replicas or accelerators")
+
+
+def _of_all(reason: str, fix: str) -> Finding:
+    return Finding("roles", None, reason, fix, raw=Raw(WHOLE, fix))
 
 
 def _gap(counts: Mapping[str, int], environment: Environment) -> str:

@@ -10,11 +10,12 @@ from trainform.errors import list_names
 from trainform.manifests.shapes import mapping, mappings
 from trainform.rules.limits.demands import Demand, with_demands
 from trainform.rules.limits.judged import Judged
-from trainform.rules.limits.rule import Finding
+from trainform.rules.limits.rule import Finding, Raw
 from trainform.spec.environment import Environment
 from trainform.spec.roles import Toleration
 
 DEFAULT_SCHEDULER = "default-scheduler"
+OF_JOB = "metadata.labels.kueue.x-k8s.io/queue-name"
 
 
 def node_name(judged: Judged, environment: Environment) -> Iterator[Finding]:
@@ -23,7 +24,8 @@ def node_name(judged: Judged, environment: Environment) -> Iterator[Finding]:
         name = template.spec.get("nodeName")
         if name not in (None, ""):
             reason = "the pods name their node, so no scheduler and no queue places them"
-            yield Finding("spec.nodeName", name, reason, "remove it; choose nodes by `node_selector`", template)
+            raw = Raw("spec.nodeName", "remove it; choose nodes by `nodeSelector`")
+            yield Finding(raw.where, name, reason, "remove it; choose nodes by `node_selector`", template, raw=raw)
 
 
 def scheduler(judged: Judged, environment: Environment) -> Iterator[Finding]:
@@ -42,7 +44,8 @@ def scheduler(judged: Judged, environment: Environment) -> Iterator[Finding]:
     if environment.admission == defaults.KUEUE and judged.templates and not _in_queue(judged):
         reason = f"no label gives the pods to a queue of {environment.admission.capitalize()}, so they bypass the queues of the environment {environment.name}"
         fix = f"add the label with a LocalQueue of the namespace {environment.namespace.name}"
-        yield Finding("metadata.labels.kueue.x-k8s.io/queue-name", None, reason, fix, judged.templates[0])
+        raw = Raw(OF_JOB, f"{fix} to the job; to that of `jobTemplate` in a CronJob", of_pods=False)
+        yield Finding(OF_JOB, None, reason, fix, judged.templates[0], raw=raw)
 
 
 def node_selectors(judged: Judged, environment: Environment) -> Iterator[Finding]:

@@ -15,7 +15,7 @@ from trainform.errors import shorten
 from trainform.manifests.templates import Template
 from trainform.rules.limits.judged import Judged
 from trainform.rules.limits.places import Place, distinct, places, volume_sources, volume_type
-from trainform.rules.limits.rule import Finding
+from trainform.rules.limits.rule import Finding, Raw
 from trainform.spec.environment import Environment
 
 APPARMOR_ANNOTATION = "container.apparmor.security.beta.kubernetes.io/"
@@ -46,6 +46,7 @@ RESTRICTED_VOLUMES = (
 HANDLERS = ("livenessProbe", "readinessProbe", "startupProbe", "lifecycle.postStart", "lifecycle.preStop")
 
 REMOVE = "remove it, or ask the platform team for another limits.pod_security"
+RAW_RUN_AS = "write `runAsNonRoot: true` there, and `runAsUser` with the number of a user of the image, not 0"
 RUN_AS = "write `run_as: {user: 1000}` with the number of a user of the image, not 0"
 
 
@@ -84,6 +85,7 @@ class Control:
     allowed: Allowed
     reason: str
     fix: str = REMOVE
+    raw_fix: str = ""
     replaces: str = ""
     linux: bool = False
 
@@ -296,6 +298,7 @@ CONTROLS: tuple[Control, ...] = (
         _one_of(True),
         "a container may run as root",
         f"{RUN_AS}; pods that set it themselves need `runAsNonRoot: true`",
+        raw_fix=RAW_RUN_AS,
     ),
     Control(
         "runAsUser",
@@ -366,15 +369,18 @@ def pod_security(judged: Judged, environment: Environment) -> Iterator[Finding]:
     for template in judged.templates:
         for control, found in violated(level, template.body, openings):
             forbidden = f"which the environment {environment.name} forbids (Pod Security level {level})"
-            yield finding_of(found, control.reason, forbidden, control.fix, template)
+            yield finding_of(found, control.reason, forbidden, control.fix, template, control.raw_fix)
 
 
-def finding_of(found: Iterable[Place], reason: str, forbidden: str, fix: str, template: Template) -> Finding:
+def finding_of(
+    found: Iterable[Place], reason: str, forbidden: str, fix: str, template: Template, raw_fix: str = ""
+) -> Finding:
     """One finding for all places, which it names: a waiver of it holds for these places with these values."""
     found = distinct(found)
+    raw = Raw(found[0].where, raw_fix) if raw_fix else None
     if len(found) == 1:
         ((where, value),) = found
-        return Finding(where, value, f"{reason} ({where}), {forbidden}", fix, template)
+        return Finding(where, value, f"{reason} ({where}), {forbidden}", fix, template, raw=raw)
     named = ", ".join(f"{place.where} = {shorten(place.value)}" for place in found)
     values = [place.value for place in found]
-    return Finding(found[0].where, values, f"{reason} ({named}), {forbidden}", fix, template, bound=found)
+    return Finding(found[0].where, values, f"{reason} ({named}), {forbidden}", fix, template, bound=found, raw=raw)

@@ -9,7 +9,7 @@ from trainform.errors import list_names
 from trainform.manifests.shapes import mapping
 from trainform.rules.limits.judged import Judged
 from trainform.rules.limits.places import Place, places, volume_sources, volume_type
-from trainform.rules.limits.pod_security import RUN_AS, below_a_folder, finding_of, host_paths
+from trainform.rules.limits.pod_security import RAW_RUN_AS, RUN_AS, below_a_folder, finding_of, host_paths
 from trainform.rules.limits.rule import Finding
 from trainform.spec.environment import Environment
 from trainform.spec.limits import VolumeType
@@ -92,7 +92,7 @@ def root(judged: Judged, environment: Environment) -> Iterator[Finding]:
     for template in judged.templates:
         found = list(_as_root(template.body))
         if found:
-            yield finding_of(found, "a container may run as root", forbidden, RUN_AS, template)
+            yield finding_of(found, "a container may run as root", forbidden, RUN_AS, template, RAW_RUN_AS)
 
 
 def _level_forbids_root(environment: Environment) -> bool:

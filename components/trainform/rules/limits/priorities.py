@@ -8,7 +8,7 @@ from typing import Any
 from trainform.errors import list_names
 from trainform.manifests.shapes import mapping
 from trainform.rules.limits.judged import Judged
-from trainform.rules.limits.rule import Finding
+from trainform.rules.limits.rule import Finding, Raw
 from trainform.spec.environment import Environment
 
 SYSTEM_PREFIX = "system-"
@@ -21,8 +21,8 @@ def priority_classes(judged: Judged, environment: Environment) -> Iterator[Findi
         yield from _class(Finding("spec.priorityClassName", name, "", "", template), environment)
         if template.spec.get("priority") is not None:
             reason = "the pods set a priority as a number, which only a priority class may give"
-            fix = "remove it; write `priority_class`"
-            yield Finding("spec.priority", template.spec["priority"], reason, fix, template)
+            fix, raw = "remove it; write `priority_class`", Raw("spec.priority", "remove it; write `priorityClassName`")
+            yield Finding(raw.where, template.spec["priority"], reason, fix, template, raw=raw)
     for named in judged.names:
         if named.what == "priority_class" and named.value not in [name for _, name in of_pods]:
             yield from _class(Finding(named.where, named.value, "", "", named.template, named.key), environment)

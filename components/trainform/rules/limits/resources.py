@@ -12,12 +12,13 @@ from trainform.manifests.shapes import mapping, quantity
 from trainform.manifests.templates import RESOURCE_FIELDS, Template, resource_amounts
 from trainform.rules.limits.demands import Demand, with_demands
 from trainform.rules.limits.judged import Judged
-from trainform.rules.limits.rule import Finding
+from trainform.rules.limits.rule import Finding, Raw
 from trainform.spec.environment import Environment
 from trainform.spec.quantities import amount, spell
 
 COUNTED = ("cpu", "memory")
 MEBIBYTE = 2**20
+RAW_OFFERED = "ask for a resource that it offers, or ask the platform team for limits.resources"
 CLAIMS = ("ResourceClaim", "ResourceClaimTemplate")
 """The kinds of objects that claim devices."""
 
@@ -32,7 +33,8 @@ def extended(judged: Judged, environment: Environment) -> Iterator[Finding]:
                 if resource not in offered:
                     reason = f"the environment {environment.name} does not offer the resource {resource} (it offers: {names})"
                     fix = "ask for `accelerators` of the environment, or ask the platform team for limits.resources"
-                    yield Finding(f"{where}.resources.{field}.{resource}", asked, reason, fix, template)
+                    at = f"{where}.resources.{field}.{resource}"
+                    yield Finding(at, asked, reason, fix, template, raw=Raw(at, RAW_OFFERED))
         yield from _claims(template, environment)
     for kind in CLAIMS:
         for key, body in judged.of_kind(kind):
@@ -73,7 +75,9 @@ def shared_memory(judged: Judged, environment: Environment) -> Iterator[Finding]
             given = spell(sum(known, Decimal(0)), binary=True) if len(known) == len(sizes) else "no sizeLimit"
             allowed = spell(most // MEBIBYTE * MEBIBYTE, binary=True)
             reason = f"the shared memory is more than {share:g} of the node's memory ({allowed} of {spell(node, binary=True)})"
-            yield Finding("shared_memory", given, reason, f"write `shared_memory: {allowed}` or less", template)
+            raw = Raw("spec.volumes", f"write a `sizeLimit` of {allowed} or less for all volumes with `medium: Memory`")
+            fix = f"write `shared_memory: {allowed}` or less"
+            yield Finding("shared_memory", given, reason, fix, template, raw=raw)
 
 
 def requests(judged: Judged, environment: Environment) -> Iterator[Finding]:
@@ -84,7 +88,8 @@ def requests(judged: Judged, environment: Environment) -> Iterator[Finding]:
             if not any(resource in resource_amounts(holder, field) for holder in holders for field in RESOURCE_FIELDS):
                 reason = f"the container asks for no {resource}, which the environment {environment.name} requires"
                 fix = f"write `{resource}` on the role, or requests in `pod_overrides` for other containers"
-                yield Finding(f"{where}.resources.requests.{resource}", None, reason, fix, template)
+                at = f"{where}.resources.requests.{resource}"
+                yield Finding(at, None, reason, fix, template, raw=Raw(at, "write the amount there"))
 
 
 def is_extended(resource: object) -> bool:
@@ -115,14 +120,19 @@ def _not_counted(who: str, environment: Environment) -> str:
 
 def _claims(template: Template, environment: Environment) -> Iterator[Finding]:
     reason = _not_counted("the pods claim", environment)
-    fix = "remove it; ask for `accelerators` of the environment"
+    fix, raw = (
+        "remove it; ask for `accelerators` of the environment",
+        "remove it; ask for devices by the resources of containers",
+    )
     claims = template.spec.get("resourceClaims")
     if claims:
-        yield Finding("spec.resourceClaims", None, reason, fix, template, bound=claims)
+        where = "spec.resourceClaims"
+        yield Finding(where, None, reason, fix, template, bound=claims, raw=Raw(where, raw))
     for where, holder in [("spec", template.spec), *template.named_containers()]:
         claims = mapping(holder.get("resources")).get("claims")
         if claims:
-            yield Finding(f"{where}.resources.claims", None, reason, fix, template, bound=claims)
+            at = f"{where}.resources.claims"
+            yield Finding(at, None, reason, fix, template, bound=claims, raw=Raw(at, raw))
 
 
 def _sizes(template: Template) -> Iterator[Decimal | None]:

@@ -6,6 +6,7 @@ import dataclasses
 import hashlib
 import json
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from trainform.manifests.templates import Template
 from trainform.rules.limits.judged import Judged
@@ -13,6 +14,19 @@ from trainform.spec.environment import Environment
 from trainform.spec.limits import Severity
 
 FINGERPRINT_DIGITS = 16  # of 8, two findings with the same can be searched for in a second
+
+
+WHOLE = "spec"
+"""The place, in an object, of what all its pods come to together."""
+
+
+class Raw(NamedTuple):
+    """The place and the fix of a finding in the words of objects, for those that no experiment made. of_pods: False if the place is one of the
+    object, though the finding is about pods."""
+
+    where: str
+    fix: str
+    of_pods: bool = True
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,6 +37,7 @@ class Finding:
     what stands there; None where it is not shown. template: the pods; None if the finding is about an object, or about all pods together.
     key: the key of the object (`Manifest.key`); None for pods. bound: what a waiver is bound to where the value is not all of it.
     everywhere: True if several objects of a job repeat the value, such as its queue: a waiver holds for all of them.
+    raw: set where `where` or `fix` are in the words of an experiment.
     """
 
     where: str
@@ -33,6 +48,7 @@ class Finding:
     key: str | None = None
     bound: object = None
     everywhere: bool = False
+    raw: Raw | None = None
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from trainform.manifests.templates import Template
 from trainform.rules.limits.judged import Judged
-from trainform.rules.limits.rule import Finding
+from trainform.rules.limits.rule import Finding, Raw
 from trainform.spec.environment import Environment
 from trainform.spec.quantities import seconds
 
@@ -18,7 +18,8 @@ def deleted_after_end(judged: Judged, environment: Environment) -> Iterator[Find
     for named in judged.names:
         if named.what == "ttl" and named.value is None:
             reason = f"the job stays after its end, and the environment {environment.name} requires that it is deleted"
-            yield Finding(named.where, None, reason, "write `ttl: 24h`", key=named.key)
+            raw = Raw(named.where, "write the seconds there, 86400 for a day")
+            yield Finding(named.where, None, reason, "write `ttl: 24h`", key=named.key, raw=raw)
 
 
 def run_time(judged: Judged, environment: Environment) -> Iterator[Finding]:
@@ -30,7 +31,8 @@ def run_time(judged: Judged, environment: Environment) -> Iterator[Finding]:
         if deadline is None or deadline > most:
             reason = f"the pods may run longer than the environment {environment.name} allows ({limit})"
             fix = f"write under `roles.{template.role}`: `pod_overrides: {{spec: {{{DEADLINE}: {most}}}}}`, or less"
-            yield Finding(f"spec.{DEADLINE}", deadline, reason, fix, template)
+            raw = Raw(f"spec.{DEADLINE}", f"write `{DEADLINE}: {most}` there, or less")
+            yield Finding(raw.where, deadline, reason, fix, template, raw=raw)
 
 
 def _deadline(template: Template) -> int | None:
