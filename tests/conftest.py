@@ -32,6 +32,17 @@ settings.register_profile("trainform", settings.get_profile("explore"), derandom
 settings.load_profile("trainform")
 
 
+# Settings of Python's that change what a program prints, and when. A user's shell has none of them, and a test is right only as a user would see it.
+NOT_A_USERS = (
+    "PYTHONUNBUFFERED",
+    "PYTHONWARNINGS",
+    "PYTHONDEVMODE",
+    "PYTHONVERBOSE",
+    "PYTHONINSPECT",
+    "PYTHONOPTIMIZE",
+)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Set up the environment of this process and its children."""
     for marker in MARKERS:
@@ -40,6 +51,8 @@ def pytest_configure(config: pytest.Config) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     os.environ.setdefault("GOGC", COLLECT_AT)  # control planes need a fifth less processor time
+    for name in NOT_A_USERS:
+        os.environ.pop(name, None)
     register_progress(config)
 
 

@@ -15,11 +15,12 @@ from hypothesis import given, settings
 from pydantic import BaseModel
 
 from tests.support.generators import ENVIRONMENT, experiments
-from tests.support.rendering import job_problems, plan_job
+from tests.support.rendering import plan_job
 from tests.support.samples import JOB
 from trainform.manifests.documents import to_yaml
 from trainform.plan.inputs import JobInputs, job_inputs
-from trainform.render import job_manifests
+from trainform.render import draft_plan, job_manifests
+from trainform.rules.experiment import plan_problems
 from trainform.spec import Environment, Experiment
 from trainform.spec.load import parse
 from trainform.spec.model import models_of
@@ -32,9 +33,13 @@ COMPONENTS = {"network": "rendezvous", "storage": "storage", "ssh": "ssh", "queu
 def inputs(data: dict[str, Any], environment: Environment = RICH, run: int = 1) -> JobInputs | None:
     """None where the experiment is refused."""
     model = parse(Experiment, data).model
-    if model is None or job_problems(model, environment, run):
-        return None
-    return job_inputs(model, environment, plan_job(model, environment, run))
+    return None if model is None else inputs_of(model, environment, run)
+
+
+def inputs_of(model: Experiment, environment: Environment = RICH, run: int = 1) -> JobInputs | None:
+    """None where the plan has a problem. No object is rendered and judged: a job that the limits refuse has inputs too."""
+    plan = draft_plan(model, environment, run)
+    return None if [*plan_problems(model, environment, plan)] else job_inputs(model, environment, plan)
 
 
 def by_component(found: JobInputs) -> dict[str, Any]:
@@ -54,13 +59,16 @@ def test_a_changed_field_changes_the_inputs_of_the_component_that_it_belongs_to_
     @given(experiments(), experiments())
     def check(one: dict[str, Any], other: dict[str, Any]) -> None:
         """One place of the first has what the second has there, or nothing."""
-        before = inputs(one)
-        for path in places(one) if before is not None else ():
+        first = parse(Experiment, one).model
+        before = None if first is None else inputs_of(first)
+        if before is None:
+            return
+        for path in places(one):
             changed = copy.deepcopy(one)
             put(changed, path, at(other, path))
-            after = inputs(changed)
-            same = Experiment.model_validate(one) == parse(Experiment, changed).model
-            if before is None or after is None or same:
+            model = parse(Experiment, changed).model
+            after = None if model is None or model == first else inputs_of(model)
+            if after is None:
                 continue
             seen[path[0]] += 1
             found = differing(before, after)
