@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.cli.running import run
 from tests.support.repository import ROOT
 from trainform.check import check_experiment
-from trainform.cli.main import main
 from trainform.toolchain.parts import PLUGIN_VERSION
 
 FILES = {
@@ -45,20 +45,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def run(*words: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as exit_:
-        main(list(words))
-    captured = capsys.readouterr()
-    return exit_.value.code if isinstance(exit_.value.code, int) else 0, captured.out, captured.err
-
-
 def content(folder: Path) -> dict[str, str]:
     paths = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
     return {path.relative_to(folder).as_posix(): path.read_text() for path in paths}
 
 
-def test_init_in_an_empty_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = run("init", capsys=capsys)
+def test_init_in_an_empty_folder(folder: Path) -> None:
+    code, out, err = run("init")
     assert (code, err) == (0, "")
     written = content(folder)
     assert written.keys() == FILES
@@ -77,26 +70,24 @@ def workflow(folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["bash", "-e", str(script)], env=environ, capture_output=True, text=True, check=False)
 
 
-def test_the_workflow_checks_all_stacks(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_workflow_checks_all_stacks(folder: Path) -> None:
     """On every stack, also one that came later, in its own environment."""
-    run("init", capsys=capsys)
+    run("init")
     first = workflow(folder)
     assert (first.returncode, first.stderr) == (0, "")
     assert [line.partition(", ")[0] for line in first.stdout.splitlines() if line[0] != " "] == ["dev: ok", "hello: ok"]
-    run("new", "bert", "-e", "dev", capsys=capsys)
+    run("new", "bert", "-e", "dev")
     second = workflow(folder)
     assert second.returncode == 2
     assert "stacks/experiments/bert.yaml:" in second.stderr
 
 
-def test_an_experiment_of_another_environment_is_checked_there(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run("init", capsys=capsys)
+def test_an_experiment_of_another_environment_is_checked_there(folder: Path) -> None:
+    run("init")
     prod = (folder / "stacks/environments/dev.yaml").read_text()
     prod = prod.replace("name: dev", "name: prod").replace("gpu: {resource", "h100: {resource")
     (folder / "stacks/environments/prod.yaml").write_text(prod)
-    run("new", "bert", "-e", "prod", "--image", "docker.io/ai/bert:1", capsys=capsys)
+    run("new", "bert", "-e", "prod", "--image", "docker.io/ai/bert:1")
     assert "h100: 8" in (folder / "stacks/experiments/bert.yaml").read_text()
     done = workflow(folder)
     assert (done.returncode, done.stderr) == (0, "")
@@ -121,10 +112,8 @@ HELLO_STACK = "config: {trainform:environment: dev, trainform:experiment: %s}\n"
     ],
     ids=["a copy with another name", "no experiment", "another ending", "no environment", "an empty stack"],
 )
-def test_what_pulumi_would_refuse_the_workflow_refuses(
-    files: dict[str, str], reason: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run("init", capsys=capsys)
+def test_what_pulumi_would_refuse_the_workflow_refuses(files: dict[str, str], reason: str, folder: Path) -> None:
+    run("init")
     for name, text in files.items():
         hello = (folder / "stacks/experiments/hello.yaml").read_text()
         (folder / "stacks" / name).write_text(text if text else hello)
@@ -134,26 +123,24 @@ def test_what_pulumi_would_refuse_the_workflow_refuses(
     assert "hello: ok" in done.stdout
 
 
-def test_what_a_new_repository_has_already(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_a_new_repository_has_already(folder: Path) -> None:
     for name in ("README.md", "LICENSE", ".gitattributes"):
         (folder / name).write_text("mine\n")
     (folder / ".git").mkdir()
     (folder / ".venv" / "bin").mkdir(parents=True)
-    assert run("init", capsys=capsys)[0] == 0
+    assert run("init")[0] == 0
     assert content(folder).keys() == FILES | {"README.md", "LICENSE", ".gitattributes"}
     assert (folder / "README.md").read_text() == "mine\n"
 
 
-def test_everything_in_the_way_is_named_and_nothing_is_written(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_everything_in_the_way_is_named_and_nothing_is_written(folder: Path) -> None:
     (folder / "Pulumi.yaml").write_text("name: mine\n")
     (folder / ".gitignore").symlink_to("nowhere")
     (folder / "stacks").mkdir()
     (folder / "stacks" / "experiments").write_text("a file\n")
     (folder / "stacks" / "__main__.py").mkdir()
     before = content(folder)
-    code, out, err = run("init", capsys=capsys)
+    code, out, err = run("init")
     assert (code, out) == (2, "")
     assert err.startswith("trainform: 4 problems:\n")
     for name in ("Pulumi.yaml", ".gitignore", "stacks/__main__.py"):
@@ -163,38 +150,38 @@ def test_everything_in_the_way_is_named_and_nothing_is_written(
     assert not (folder / "nowhere").exists()
 
 
-def test_init_twice_writes_nothing_new(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_init_twice_writes_nothing_new(folder: Path) -> None:
     """Also after an interruption it goes on; what the user has edited since is refused as any other file."""
-    first = run("init", capsys=capsys)[1]
+    first = run("init")[1]
     (folder / "stacks" / "experiments" / "hello.yaml").unlink()
-    code, again, _ = run("init", capsys=capsys)
+    code, again, _ = run("init")
     assert (code, again.count("wrote")) == (0, 1)
     assert again.partition("next:")[2] == first.partition("next:")[2]
     (folder / "stacks" / "environments" / "dev.yaml").write_text("name: dev\n")
-    code, _, err = run("init", capsys=capsys)
+    code, _, err = run("init")
     assert (code, err.count("why:")) == (2, 1)
 
 
-def test_the_project_gets_the_given_name(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("init", "--name", "speech.2", capsys=capsys)[0] == 0
+def test_the_project_gets_the_given_name(folder: Path) -> None:
+    assert run("init", "--name", "speech.2")[0] == 0
     assert yaml.safe_load((folder / "Pulumi.yaml").read_text())["name"] == "speech.2"
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a\n", "n" * 101, "pulumi", "Pulumi.x", "ä", "a/b"])
-def test_a_name_that_pulumi_does_not_take(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = run("init", "--name", name, capsys=capsys)
+def test_a_name_that_pulumi_does_not_take(name: str, folder: Path) -> None:
+    code, out, err = run("init", "--name", name)
     assert (code, out) == (2, "")
     assert "why: is not a name that Pulumi accepts" in err
     assert content(folder) == {}
 
 
-def test_the_demo_outside_of_a_clone_says_what_to_do(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_demo_outside_of_a_clone_says_what_to_do(folder: Path) -> None:
     for _ in range(2):  # in an empty folder, and in the project
-        code, _, err = run("demo", capsys=capsys)
+        code, _, err = run("demo")
         assert code == 1
         assert "there is no experiment sdxl-lora here" in err
         assert "or run `trainform init` in an empty folder" in err
-        run("init", capsys=capsys)
+        run("init")
 
 
 # --- the Python that Pulumi runs

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.cli.running import run
 from tests.support.repository import ROOT, copy_stacks
 from trainform import defaults
 from trainform.check import CheckedJob, check_environment, check_experiment
@@ -24,13 +25,6 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     copy_stacks(tmp_path / "stacks", "environments/*")
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def run(*words: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as exit_:
-        main(["new", *words])
-    captured = capsys.readouterr()
-    return exit_.value.code if isinstance(exit_.value.code, int) else 0, captured.out, captured.err
 
 
 def files(project: Path) -> set[str]:
@@ -59,8 +53,8 @@ def with_image(name: str) -> CheckedJob:
         *(["--launcher", launcher] for launcher in LauncherName),
     ],
 )
-def test_a_new_experiment_passes_check(options: list[str], project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = run("resnet-50", "-e", "dev", *options, capsys=capsys)
+def test_a_new_experiment_passes_check(options: list[str], project: Path) -> None:
+    code, out, err = run("new", "resnet-50", "-e", "dev", *options)
     assert (code, err) == (0, "")
     assert files(project) == {"stacks/experiments/resnet-50.yaml", "stacks/Pulumi.resnet-50.dev.yaml"}
     assert with_image("resnet-50").problems == ()
@@ -70,18 +64,18 @@ def test_a_new_experiment_passes_check(options: list[str], project: Path, capsys
 
 
 @pytest.mark.parametrize("name", ["no", "on", "null", "e5", "true"])
-def test_names_that_yaml_takes_for_something_else(name: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(name, "-e", "dev", capsys=capsys)[0] == 0
+def test_names_that_yaml_takes_for_something_else(name: str, project: Path) -> None:
+    assert run("new", name, "-e", "dev")[0] == 0
     assert with_image(name).checked().plan.experiment == name
     stack = yaml.safe_load((project / f"stacks/Pulumi.{name}.dev.yaml").read_text())
     assert stack["config"]["trainform:experiment"] == name
 
 
 @pytest.mark.parametrize("existing", ["stacks/experiments/resnet.yaml", "stacks/Pulumi.resnet.dev.yaml"])
-def test_nothing_is_overwritten(existing: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_is_overwritten(existing: str, project: Path) -> None:
     (project / existing).parent.mkdir(exist_ok=True)
     (project / existing).write_text("mine\n")
-    code, _, err = run("resnet", "-e", "dev", capsys=capsys)
+    code, _, err = run("new", "resnet", "-e", "dev")
     assert code == 2
     assert f"{existing}\n  why: exists already" in err
     assert "in this environment too, write stacks/Pulumi.resnet.dev.yaml" in err
@@ -89,19 +83,19 @@ def test_nothing_is_overwritten(existing: str, project: Path, capsys: pytest.Cap
     assert (project / existing).read_text() == "mine\n"
 
 
-def test_all_that_exists_is_named(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_that_exists_is_named(project: Path) -> None:
     existing = ("stacks/experiments/resnet.yaml", "stacks/Pulumi.resnet.dev.yaml")
     (project / "stacks/experiments").mkdir()
     for path in existing:
         (project / path).write_text("mine\n")
-    code, _, err = run("resnet", "-e", "dev", capsys=capsys)
+    code, _, err = run("new", "resnet", "-e", "dev")
     assert (code, [path in err for path in existing]) == (2, [True, True])
 
 
-def test_a_dangling_link_is_not_followed(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dangling_link_is_not_followed(project: Path) -> None:
     (project / "stacks/experiments").mkdir()
     (project / "stacks/experiments/resnet.yaml").symlink_to(project / "elsewhere.yaml")
-    assert run("resnet", "-e", "dev", capsys=capsys)[0] == 2
+    assert run("new", "resnet", "-e", "dev")[0] == 2
     assert not (project / "elsewhere.yaml").exists()
 
 
@@ -138,31 +132,31 @@ def test_a_dangling_link_is_not_followed(project: Path, capsys: pytest.CaptureFi
         ["resnet", "--queue", "\udce9"],
     ],
 )
-def test_after_an_error_no_file_is_written(words: list[str], project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = run(*words, "-e", "dev", capsys=capsys)
+def test_after_an_error_no_file_is_written(words: list[str], project: Path) -> None:
+    code, out, err = run("new", *words, "-e", "dev")
     assert (code, out) == (2, "")
     assert "Traceback" not in err
     assert files(project) == set()
 
 
 @pytest.mark.parametrize("count", ["9" * 5000, "9" * 10, "\u0663", "", "1_0", "+1", " 1"])
-def test_number_of_accelerators(count: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = run("resnet", "--accelerators", f"a800:{count}", "-e", "dev", capsys=capsys)
+def test_number_of_accelerators(count: str, project: Path) -> None:
+    code, out, err = run("new", "resnet", "--accelerators", f"a800:{count}", "-e", "dev")
     assert (code, out) == (2, "")
     assert "why: is not KIND:COUNT" in err
     assert "fix: write it like a800:8, with at most 9 of the digits 0 to 9" in err
     assert files(project) == set()
 
 
-def test_an_environment_that_is_not_there(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("resnet", "-e", "prod", capsys=capsys)[0] == 2
+def test_an_environment_that_is_not_there(project: Path) -> None:
+    assert run("new", "resnet", "-e", "prod")[0] == 2
     assert files(project) == set()
 
 
-def test_an_environment_whose_name_is_not_its_files(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_environment_whose_name_is_not_its_files(project: Path) -> None:
     """By its path it can be read, but Pulumi would read it by its name."""
     shutil.copy(project / "stacks/environments/dev.yaml", project / "stacks/environments/prod.yaml")
-    code, out, err = run("resnet", "-e", "stacks/environments/prod.yaml", capsys=capsys)
+    code, out, err = run("new", "resnet", "-e", "stacks/environments/prod.yaml")
     assert (code, out) == (2, "")
     assert "stacks/environments/prod.yaml:" in err
     assert files(project) == {"stacks/environments/prod.yaml"}
@@ -171,18 +165,18 @@ def test_an_environment_whose_name_is_not_its_files(project: Path, capsys: pytes
 def test_an_environment_with_another_ending(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It has a path alone."""
     (project / "stacks/environments/dev.yaml").rename(project / "stacks/environments/dev.yml")
-    assert run("resnet", "-e", "stacks/environments/dev.yml", "--image", IMAGE, capsys=capsys)[0] == 0
+    assert run("new", "resnet", "-e", "stacks/environments/dev.yml", "--image", IMAGE)[0] == 0
     with pytest.raises(SystemExit) as exit_:
         main(["check", "-s", "resnet.dev"])
     assert exit_.value.code == 0, capsys.readouterr().err
 
 
-def test_a_queue_that_yaml_takes_for_something_else(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_queue_that_yaml_takes_for_something_else(project: Path) -> None:
     path = project / "stacks/environments/dev.yaml"
     content = yaml.safe_load(path.read_text())
     content["queues"] = {"on": content["queues"]["default"]}
     path.write_text(yaml.safe_dump(content))
-    assert run("resnet", "-e", "dev", capsys=capsys)[0] == 0
+    assert run("new", "resnet", "-e", "dev")[0] == 0
     assert with_image("resnet").checked().plan.queue.name == "on"
 
 
@@ -191,32 +185,32 @@ def add_environment(project: Path, **fields: object) -> None:
     (project / "stacks/environments/other.yaml").write_text(yaml.safe_dump(content, sort_keys=False))
 
 
-def test_the_queue_is_chosen(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_queue_is_chosen(project: Path) -> None:
     add_environment(project, queues={"night": {}, "day": {}})
-    assert run("bert", "-e", "other", capsys=capsys)[0] == 0
-    assert run("resnet", "-e", "other", "--queue", "day", capsys=capsys)[0] == 0
+    assert run("new", "bert", "-e", "other")[0] == 0
+    assert run("new", "resnet", "-e", "other", "--queue", "day")[0] == 0
     written = [
         yaml.safe_load(Path(f"stacks/experiments/{name}.yaml").read_text())["queue"] for name in ("bert", "resnet")
     ]
     assert written == ["night", "day"]
 
 
-def test_with_kueue_the_queue_is_of_the_namespace(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_with_kueue_the_queue_is_of_the_namespace(project: Path) -> None:
     """Its LocalQueues stand in no file of trainform: without the option the user is told."""
     add_environment(project, backend="jobset", admission="kueue")
     edit = "its queue must be a LocalQueue of the namespace team"
-    _, out, _ = run("bert", "-e", "other", capsys=capsys)
+    _, out, _ = run("new", "bert", "-e", "other")
     assert f"bert.yaml (its image is a placeholder, which no check accepts; {edit}), then" in " ".join(out.split())
-    _, out, _ = run("resnet", "-e", "other", "--image", IMAGE, capsys=capsys)
+    _, out, _ = run("new", "resnet", "-e", "other", "--image", IMAGE)
     assert f"resnet.yaml ({edit}), then" in " ".join(out.split())
-    code, out, _ = run("gpt", "-e", "other", "--queue", "team-a", "--image", IMAGE, capsys=capsys)
+    code, out, _ = run("new", "gpt", "-e", "other", "--queue", "team-a", "--image", IMAGE)
     assert (code, edit in out, "queue: team-a\n" in Path("stacks/experiments/gpt.yaml").read_text()) == (0, False, True)
 
 
-def test_the_environment_is_named_as_a_shell_takes_it(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_environment_is_named_as_a_shell_takes_it(project: Path) -> None:
     (project / "my files").mkdir()
     shutil.copy(project / "stacks/environments/dev.yaml", project / "my files/it's.yaml")
-    code, out, _ = run("resnet", "-e", "my files/it's.yaml", capsys=capsys)
+    code, out, _ = run("new", "resnet", "-e", "my files/it's.yaml")
     assert code == 0
     (line,) = [line for line in out.splitlines() if "trainform plan" in line]
     assert shlex.split(line) == ["trainform", "plan", "resnet", "-e", "my files/it's.yaml"]
@@ -224,24 +218,22 @@ def test_the_environment_is_named_as_a_shell_takes_it(project: Path, capsys: pyt
     assert stack["config"]["trainform:environment"] == "my files/it's.yaml"
 
 
-def test_an_operator_that_wants_the_first_pod_in_a_role_of_its_own(
-    project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_operator_that_wants_the_first_pod_in_a_role_of_its_own(project: Path) -> None:
     path = project / "stacks/environments/dev.yaml"
     path.write_text(path.read_text().replace("name: dev\n", "name: dev\nbackend: kubedl\n"))
-    assert run("resnet", "-e", "dev", capsys=capsys)[0] == 0
+    assert run("new", "resnet", "-e", "dev")[0] == 0
     assert {role.name: role.replicas for role in with_image("resnet").checked().plan.roles} == {
         "master": 1,
         "worker": 1,
     }
-    code, _, err = run("bert", "-e", "dev", "--launcher", "mpi", capsys=capsys)
+    code, _, err = run("new", "bert", "-e", "dev", "--launcher", "mpi")
     assert (code, err.count("why:")) == (2, 1)
     assert "launcher.mpi\n  why: the field needs a DNS name for every pod" in err
 
 
 @pytest.mark.parametrize("nodes", ["100001", "9" * 26])
-def test_more_nodes_than_any_file_may_have(nodes: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = run("resnet", "-e", "dev", "--nodes", nodes, capsys=capsys)
+def test_more_nodes_than_any_file_may_have(nodes: str, project: Path) -> None:
+    code, out, err = run("new", "resnet", "-e", "dev", "--nodes", nodes)
     assert (code, out) == (2, "")
     assert f"roles.worker.replicas = {nodes}" in err
     assert files(project) == set()
@@ -250,8 +242,8 @@ def test_more_nodes_than_any_file_may_have(nodes: str, project: Path, capsys: py
 # --- the placeholder
 
 
-def test_the_placeholder_is_written_and_refused(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = run("resnet", "-e", "dev", capsys=capsys)
+def test_the_placeholder_is_written_and_refused(project: Path) -> None:
+    code, out, _ = run("new", "resnet", "-e", "dev")
     assert code == 0
     assert "next: edit stacks/experiments/resnet.yaml (its image is a placeholder, which no check accepts), then" in out
     (problem,) = check_experiment("resnet", "dev").problems
@@ -262,13 +254,11 @@ def test_the_placeholder_is_written_and_refused(project: Path, capsys: pytest.Ca
 @pytest.mark.parametrize(
     "limits", ["{severity: {TF-IMG-2: error}}", "{registries: [registry.example.com/change-me]}", "{registries: []}"]
 )
-def test_the_placeholder_is_written_whatever_the_environment_asks_of_images(
-    limits: str, project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_placeholder_is_written_whatever_the_environment_asks_of_images(limits: str, project: Path) -> None:
     (project / "stacks/environments/strict.yaml").write_text(
         f"name: strict\nnamespace: {{name: strict}}\nlimits: {limits}\n"
     )
-    assert run("resnet", "-e", "strict", capsys=capsys)[0] == 0
+    assert run("new", "resnet", "-e", "strict")[0] == 0
     assert (
         check_experiment("resnet", "strict").problems[0].reason
         == "the image is the placeholder that `trainform new` writes"
@@ -277,26 +267,24 @@ def test_the_placeholder_is_written_whatever_the_environment_asks_of_images(
 
 @pytest.mark.parametrize("verb", ["check", "plan", "render"])
 def test_no_command_accepts_the_placeholder(verb: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run("resnet", "-e", "dev", capsys=capsys)
+    run("new", "resnet", "-e", "dev")
     with pytest.raises(SystemExit) as exit_:
         main([verb, "resnet", "-e", "dev"])
     assert exit_.value.code == 2
     assert "image = registry.example.com/change-me:latest" in capsys.readouterr().err
 
 
-def test_the_same_twice_writes_nothing_anew(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    first = run("resnet", "-e", "dev", "--image", IMAGE, capsys=capsys)
-    again = run("resnet", "-e", "dev", "--image", IMAGE, capsys=capsys)
+def test_the_same_twice_writes_nothing_anew(project: Path) -> None:
+    first = run("new", "resnet", "-e", "dev", "--image", IMAGE)
+    again = run("new", "resnet", "-e", "dev", "--image", IMAGE)
     assert (again[0], first[1].partition("next:")[2]) == (0, again[1].partition("next:")[2])
     assert "wrote" not in again[1]
     assert "placeholder" not in again[1]
 
 
 @pytest.mark.parametrize("launcher", LauncherName)
-def test_the_secret_of_the_ssh_keys_is_set_where_there_are_any(
-    launcher: LauncherName, project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    _, out, _ = run("resnet", "-e", "dev", "--launcher", launcher, capsys=capsys)
+def test_the_secret_of_the_ssh_keys_is_set_where_there_are_any(launcher: LauncherName, project: Path) -> None:
+    _, out, _ = run("new", "resnet", "-e", "dev", "--launcher", launcher)
     line = "head -c 32 /dev/urandom | base64 | pulumi config set --secret trainform:sshSecret -s resnet.dev"
     assert (line in out) is (with_image("resnet").checked().plan.ssh is not None)
 
@@ -304,8 +292,8 @@ def test_the_secret_of_the_ssh_keys_is_set_where_there_are_any(
 # --- a new environment
 
 
-def test_a_new_environment(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = run("-e", "prod", capsys=capsys)
+def test_a_new_environment(project: Path) -> None:
+    code, out, err = run("new", "-e", "prod")
     assert (code, err) == (0, "")
     assert files(project) == {"stacks/environments/prod.yaml", "stacks/Pulumi.prod.yaml"}
     assert check_environment("prod").problems == ()
@@ -313,24 +301,22 @@ def test_a_new_environment(project: Path, capsys: pytest.CaptureFixture[str]) ->
     assert stack == {"config": {"trainform:environment": "prod"}}
     for command in ("trainform doctor -e prod", "pulumi stack select --create prod && pulumi up -s prod"):
         assert f"\n  {command}\n" in out
-    assert run("bert", "-e", "prod", "--image", "a/b:c", capsys=capsys)[0] == 0
+    assert run("new", "bert", "-e", "prod", "--image", "a/b:c")[0] == 0
     assert check_experiment("bert", "prod").problems == ()
 
 
 @pytest.mark.parametrize("name", ["no", "50", "null", "1e3"])
-def test_environments_that_yaml_takes_for_something_else(
-    name: str, project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run("-e", name, capsys=capsys)[0] == 0
+def test_environments_that_yaml_takes_for_something_else(name: str, project: Path) -> None:
+    assert run("new", "-e", name)[0] == 0
     assert check_environment(name).checked().name == name
     assert yaml.safe_load((project / f"stacks/Pulumi.{name}.yaml").read_text())["config"] == {
         "trainform:environment": name
     }
 
 
-def test_an_environment_is_not_overwritten(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_environment_is_not_overwritten(project: Path) -> None:
     before = (project / "stacks/environments/dev.yaml").read_text()
-    code, out, err = run("-e", "dev", capsys=capsys)
+    code, out, err = run("new", "-e", "dev")
     assert (code, out) == (2, "")
     assert "stacks/environments/dev.yaml\n  why: exists already" in err
     assert "for a new experiment there: trainform new EXPERIMENT -e dev" in err
@@ -352,48 +338,44 @@ def test_an_environment_is_not_overwritten(project: Path, capsys: pytest.Capture
         (["-e", "prod", "--from-context", "\udce9"], "why: is not valid UTF-8"),
     ],
 )
-def test_options_of_the_other_kind(
-    words: list[str], problem: str, project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code, out, err = run(*words, capsys=capsys)
+def test_options_of_the_other_kind(words: list[str], problem: str, project: Path) -> None:
+    code, out, err = run("new", *words)
     assert (code, out) == (2, "")
     assert problem in err
     assert files(project) == set()
 
 
 @pytest.mark.parametrize("words", [["-e", "prod"], ["bert", "-e", "dev"]])
-def test_outside_a_project(words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
+def test_outside_a_project(words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)
-    code, out, err = run(*words, capsys=capsys)
+    code, out, err = run("new", *words)
     assert (code != 0, out) == (True, "")
     assert "trainform init" in err
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_context_that_is_not_there(
-    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_context_that_is_not_there(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KUBECONFIG", str(project / "none"))
-    code, out, err = run("-e", "prod", "--from-context", "prod", capsys=capsys)
+    code, out, err = run("new", "-e", "prod", "--from-context", "prod")
     assert (code, out) == (1, "")
     assert "cannot connect to the cluster of context prod: there is no kubeconfig at" in err
     assert files(project) == set()
 
 
-def test_what_is_written_as_json(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = run("resnet-50", "-e", "dev", "--json", capsys=capsys)
+def test_what_is_written_as_json(project: Path) -> None:
+    code, out, err = run("new", "resnet-50", "-e", "dev", "--json")
     assert (code, err) == (0, "")
     answer = json.loads(out)
     assert set(answer["written"]) == files(project)
     assert answer["next"][-1] == "pulumi up -s resnet-50.dev"
-    code, out, err = run("resnet-50", "-e", "dev", "--nodes", "3", "--json", capsys=capsys)
+    code, out, err = run("new", "resnet-50", "-e", "dev", "--nodes", "3", "--json")
     assert (code, err) == (2, "")
     assert {problem["reason"] for problem in json.loads(out)["error"]["problems"]} == {"exists already"}
 
 
-def test_outside_of_a_project_commands_need_a_path(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_outside_of_a_project_commands_need_a_path(project: Path) -> None:
     """The stack names the environment's file, which standard input is not."""
-    code, out, err = run("resnet-50", "-e", "-", capsys=capsys)
+    code, out, err = run("new", "resnet-50", "-e", "-")
     assert (code, out) == (2, "")
     assert "environment = -\n" in err
     assert files(project) == set()

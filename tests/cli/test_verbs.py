@@ -11,23 +11,17 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.cli.running import run
 from tests.conftest import ROOT
 from trainform.check import check_experiment
-from trainform.cli.main import VERBS, main
+from trainform.cli.main import VERBS
 from trainform.render import job_manifests
 
 PURE = ["new", "check", "plan", "render", "schema"]
 
 
-def run(*words: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as exit_:
-        main(list(words))
-    captured = capsys.readouterr()
-    return exit_.value.code if isinstance(exit_.value.code, int) else 0, captured.out, captured.err
-
-
-def test_check(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = run("check", "sdxl-lora", "stacks/experiments/hello.yaml", "-e", "dev", capsys=capsys)
+def test_check() -> None:
+    code, out, err = run("check", "sdxl-lora", "stacks/experiments/hello.yaml", "-e", "dev")
     assert (code, err) == (0, "")
     first, second = out.splitlines()
     assert (
@@ -37,29 +31,29 @@ def test_check(capsys: pytest.CaptureFixture[str]) -> None:
     assert second.startswith("hello: ok, 2 pods, 0 accelerators, revision ")
 
 
-def test_check_counts_a_single_pod(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_check_counts_a_single_pod(tmp_path: Path) -> None:
     file = tmp_path / "one.yaml"
     roles = "roles: {node: {accelerators: {a800: 1}}}"
     file.write_text(
         f"name: one\nimage: registry.example.com/ai/one:1\nlauncher: {{command: [python, /a.py]}}\n{roles}\n"
     )
-    code, out, err = run("check", str(file), "-e", "dev", capsys=capsys)
+    code, out, err = run("check", str(file), "-e", "dev")
     assert (code, err) == (0, "")
     assert out.startswith("one: ok, 1 pod, 1 accelerator, revision ")
 
 
-def test_check_notes_what_may_surprise(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = run("check", "extras", "elastic", "-e", "dev", capsys=capsys)
+def test_check_notes_what_may_surprise() -> None:
+    code, out, _ = run("check", "extras", "elastic", "-e", "dev")
     extras, elastic, *noted = out.splitlines()
     assert (code, extras.split()[0], elastic.split()[0]) == (0, "extras:", "elastic:")
     assert noted == [f"  note: {note}" for note in check_experiment("elastic", "dev").checked().plan.notes]
     assert noted != []
-    _, out, _ = run("check", "elastic", "-e", "dev", "--json", capsys=capsys)
+    _, out, _ = run("check", "elastic", "-e", "dev", "--json")
     assert json.loads(out)["experiments"][0]["notes"] == [note.removeprefix("  note: ") for note in noted]
 
 
-def test_check_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = run("check", "extras", "nowhere", "-e", "dev", "--json", capsys=capsys)
+def test_check_as_json() -> None:
+    code, out, _ = run("check", "extras", "nowhere", "-e", "dev", "--json")
     answer: dict[str, Any] = json.loads(out)
     assert code == 2
     assert answer.keys() == {"ok", "experiments", "error"}
@@ -72,18 +66,16 @@ def test_check_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert wrong["problems"][0].keys() == {"source", "line", "path", "value", "reason", "fix", "code", "fingerprint"}
 
 
-def test_the_environment_may_come_from_the_shell(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_environment_may_come_from_the_shell(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRAINFORM_ENVIRONMENT", "dev")
-    assert run("check", "hello", capsys=capsys)[0] == 0
+    assert run("check", "hello")[0] == 0
     monkeypatch.delenv("TRAINFORM_ENVIRONMENT")
-    code, _, err = run("check", "hello", capsys=capsys)
+    code, _, err = run("check", "hello")
     assert (code, "Missing option '--environment'" in err) == (2, True)
 
 
-def test_plan_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = run("plan", "sdxl-lora", "-e", "dev", "--json", "--run", "3", capsys=capsys)
+def test_plan_as_json() -> None:
+    code, out, _ = run("plan", "sdxl-lora", "-e", "dev", "--json", "--run", "3")
     shown: dict[str, Any] = json.loads(out)
     plan = check_experiment("sdxl-lora", "dev", run=3).checked().plan
     assert code == 0
@@ -95,36 +87,36 @@ def test_plan_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert shown["claims"][0]["request"]["class"] == "fast"
 
 
-def test_render_reads_back_to_the_manifests(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = run("render", "extras", "-e", "dev", "--run", "2", capsys=capsys)
+def test_render_reads_back_to_the_manifests() -> None:
+    code, out, err = run("render", "extras", "-e", "dev", "--run", "2")
     expected = [manifest.body for manifest in job_manifests(check_experiment("extras", "dev", run=2).checked().plan)]
     assert (code, err) == (0, "")
     assert list(yaml.safe_load_all(out)) == expected
 
 
 @pytest.mark.parametrize("verb", ["plan", "render"])
-def test_invalid_files_have_no_plan(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = run(verb, "tests/spec/bad/secret-in-env.yaml", "-e", "dev", capsys=capsys)
+def test_invalid_files_have_no_plan(verb: str) -> None:
+    code, out, err = run(verb, "tests/spec/bad/secret-in-env.yaml", "-e", "dev")
     assert (code, out) == (2, "")
     assert err == (ROOT / "tests/spec/bad/secret-in-env.txt").read_text()
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_help_of_each_verb(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = run(verb, "--help", capsys=capsys)
+def test_help_of_each_verb(verb: str) -> None:
+    code, out, _ = run(verb, "--help")
     assert code == 0
     assert f"Usage: trainform {verb}" in " ".join(out.split())
 
 
-def test_help(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = run("--help", capsys=capsys)
+def test_help() -> None:
+    code, out, _ = run("--help")
     assert code == 0
     assert all(verb in out for verb in VERBS)
-    assert run("-h", capsys=capsys)[1] == out
+    assert run("-h")[1] == out
 
 
-def test_version(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = run("--version", capsys=capsys)
+def test_version() -> None:
+    code, out, _ = run("--version")
     assert (code, out.split()[0]) == (0, "trainform")
 
 
@@ -141,8 +133,8 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["plan", "hello", "-e", "dev", "--run", "two"], "must be a whole number"),
     ],
 )
-def test_wrong_words(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = run(*words, capsys=capsys)
+def test_wrong_words(words: list[str], said: str) -> None:
+    code, out, err = run(*words)
     assert (code, out) == (2, "")
     assert said in " ".join(err.replace("│", " ").split())
 

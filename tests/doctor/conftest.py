@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from trainform.doctor.model import Request
+
 Program = Callable[..., Path]
+
+
+def request(root: Path) -> Request:
+    """A request in this folder, without an environment."""
+    return Request(root, None, 60.0)
 
 
 @pytest.fixture

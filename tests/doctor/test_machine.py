@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.doctor.conftest import Program
+from tests.doctor.conftest import Program, request
 from trainform.doctor import machine as looks
 from trainform.doctor.checks import ADDONS, CHECKS
-from trainform.doctor.model import Finding, Request, State
+from trainform.doctor.model import Finding, State
 from trainform.sandbox.addons import chosen_addons, required_parts, with_dependencies
 from trainform.toolchain.addons import ADDON_PARTS, addon_folder
 from trainform.toolchain.cache import toolchain_folder
@@ -23,10 +23,6 @@ from trainform.toolchain.origins import MODE_VARIABLE
 from trainform.toolchain.parts import CONTROL_PLANE_PARTS, PULUMI_PARTS
 
 PACKAGES = {"python": "3.12.4", "pip": "26.3", "trainform": "0.1.0", "pulumi": "3.259.0", "pulumi-kubernetes": "4.25.0"}
-
-
-def request(root: Path) -> Request:
-    return Request(root, None, 60.0)
 
 
 def project(root: Path, options: object) -> Path:

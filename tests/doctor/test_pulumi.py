@@ -7,17 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.doctor.conftest import Program
+from tests.doctor.conftest import Program, request
 from trainform.doctor import pulumi as looks
-from trainform.doctor.model import Finding, Request, State
+from trainform.doctor.model import Finding, State
 from trainform.toolchain.cache import toolchain_folder
 
 PYTHON = {"python": Finding(State.OK, "", details={"pulumi-kubernetes": "4.25.0"})}
 SECRET = "pul-s3cret"  # noqa: S105 - of these tests
-
-
-def request(root: Path) -> Request:
-    return Request(root, None, 60.0)
 
 
 def plugin(home: Path, version: str) -> Path:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.replica_jobs import main
 from tests.support.samples import environment, job, plan, reasons
 from trainform.backends.table import BACKENDS
 from trainform.plan import Plan
@@ -70,11 +71,6 @@ def spec(**parts: Any) -> dict[str, Any]:
 
 def problems_on(**parts: Any) -> dict[str, str]:
     return reasons(**{**BACKEND, **parts})
-
-
-def main(replicas: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = replicas["template"]["spec"]["containers"][0]
-    return found
 
 
 def env(replicas: dict[str, Any]) -> dict[str, Any]:

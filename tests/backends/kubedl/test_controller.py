@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.backends.kubedl.test_backend import HOST, POOL, TENSORFLOW, on_it
+from tests.support.replica_jobs import pod_env
 from tests.support.samples import job
 from trainform.backends.kubedl.controller import controller_pods
 from trainform.backends.table import BACKENDS
@@ -25,11 +26,6 @@ CASES: dict[str, dict[str, Any]] = {
 def made(**parts: Any) -> list[dict[str, Any]]:
     plan = on_it(**parts)
     return BACKENDS["kubedl"].pods(plan, job_manifests(plan))[0]
-
-
-def env(pod: dict[str, Any]) -> dict[str, str]:
-    """As the process finds it: the last value of a name holds."""
-    return {entry["name"]: entry.get("value", "") for entry in pod["spec"]["containers"][0]["env"]}
 
 
 def ports(pod: dict[str, Any]) -> list[dict[str, Any]]:
@@ -68,8 +64,8 @@ def test_a_gang_for_each_role() -> None:
 
 def test_a_pytorch_job() -> None:
     master, worker, *_ = made(roles=POOL)
-    assert (env(master)["MASTER_ADDR"], env(worker)["MASTER_ADDR"]) == ("localhost", master["metadata"]["name"])
-    assert (env(master)["RANK"], env(worker)["RANK"], env(worker)["WORLD_SIZE"]) == ("0", "1", "4")
+    assert (pod_env(master)["MASTER_ADDR"], pod_env(worker)["MASTER_ADDR"]) == ("localhost", master["metadata"]["name"])
+    assert (pod_env(master)["RANK"], pod_env(worker)["RANK"], pod_env(worker)["WORLD_SIZE"]) == ("0", "1", "4")
     assert master["metadata"]["labels"]["job-role"] == "master"
     assert "job-role" not in worker["metadata"]["labels"]
     assert ports(worker) == [], "KubeDL takes a port of the Master for granted alone"
@@ -80,7 +76,7 @@ def test_a_pytorch_job_on_the_host_network() -> None:
     """The Master opens the drawn port, its workers call the Service's."""
     master, worker, *_ = made(roles=POOL, **HOST)
     drawn = ports(master)[0]["hostPort"]
-    assert (env(master)["MASTER_PORT"], env(worker)["MASTER_PORT"]) == (str(drawn), "29500")
+    assert (pod_env(master)["MASTER_PORT"], pod_env(worker)["MASTER_PORT"]) == (str(drawn), "29500")
     assert ports(master)[0]["containerPort"] == drawn != 29500
     assert "hostPort" in ports(worker)[0]
     assert (worker["spec"]["hostNetwork"], worker["spec"]["dnsPolicy"]) == (True, "ClusterFirstWithHostNet")
@@ -89,13 +85,13 @@ def test_a_pytorch_job_on_the_host_network() -> None:
 def test_tf_config() -> None:
     for parts in (TENSORFLOW, {**TENSORFLOW, **HOST}):
         found = made(**parts)
-        config = json.loads(env(found[3])["TF_CONFIG"])
+        config = json.loads(pod_env(found[3])["TF_CONFIG"])
         assert config["task"] == {"type": "worker", "index": 1}
         numbers = {kind: [int(host.rpartition(":")[2]) for host in hosts] for kind, hosts in config["cluster"].items()}
         own = ports(found[3])[0]["containerPort"]
         assert numbers == {"ps": [2222, 2222], "worker": [2222, own, 2222]}
         assert (own == 2222) is ("network" not in parts)
-    assert "TF_CONFIG" not in env(made(**{**TENSORFLOW, "roles": {"worker": {}}})[0])
+    assert "TF_CONFIG" not in pod_env(made(**{**TENSORFLOW, "roles": {"worker": {}}})[0])
 
 
 def test_drawn_ports_differ() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.replica_jobs import main
 from tests.support.samples import environment, job, plan, reasons
 from trainform.backends.table import BACKENDS
 from trainform.plan import Plan
@@ -45,11 +46,6 @@ def spec(**parts: Any) -> dict[str, Any]:
 
 def problems_on(**parts: Any) -> dict[str, str]:
     return reasons(**{**BACKEND, **parts})
-
-
-def main(replicas: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = replicas["template"]["spec"]["containers"][0]
-    return found
 
 
 def case_3() -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.backends.kubeflow.test_backend import ELASTIC, MPI, NODE, POOL, TENSORFLOW, on_it
+from tests.support.replica_jobs import pod_env
 from tests.support.samples import job
 from trainform.backends.kubeflow.controller import controller_objects
 from trainform.backends.table import BACKENDS
@@ -27,11 +28,6 @@ PREFIX = "training.kubeflow.org"
 def made(**parts: Any) -> list[dict[str, Any]]:
     plan = on_it(**parts)
     return BACKENDS["kubeflow"].pods(plan, job_manifests(plan))[0]
-
-
-def env(pod: dict[str, Any]) -> dict[str, str]:
-    """As the process finds it: the last value of a name holds."""
-    return {entry["name"]: entry.get("value", "") for entry in pod["spec"]["containers"][0]["env"]}
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -66,10 +62,10 @@ def test_the_world_of_a_pytorch_job() -> None:
     master, *workers = made(
         roles={**POOL, "master": {"accelerators": {"a800": 8}}, "worker": {"replicas": 3, "accelerators": {"a800": 8}}}
     )
-    assert env(master)["WORLD_SIZE"] == "32", "nodes times processes, since nprocPerNode is a number"
-    assert [env(pod)["RANK"] for pod in (master, *workers)] == ["0", "1", "2", "3"]
-    assert env(workers[0])["MASTER_ADDR"] == master["metadata"]["name"]
-    assert (env(master)["MASTER_PORT"], env(master)["PET_NNODES"], env(master)["PET_NPROC_PER_NODE"]) == (
+    assert pod_env(master)["WORLD_SIZE"] == "32", "nodes times processes, since nprocPerNode is a number"
+    assert [pod_env(pod)["RANK"] for pod in (master, *workers)] == ["0", "1", "2", "3"]
+    assert pod_env(workers[0])["MASTER_ADDR"] == master["metadata"]["name"]
+    assert (pod_env(master)["MASTER_PORT"], pod_env(master)["PET_NNODES"], pod_env(master)["PET_NPROC_PER_NODE"]) == (
         "29500",
         "4",
         "8",
@@ -78,7 +74,7 @@ def test_the_world_of_a_pytorch_job() -> None:
     assert f"nslookup {master['metadata']['name']}" in waiting["command"][2]
     assert "initContainers" not in master["spec"]
     mixed = {"master": {"accelerators": {"a800": 8}}, "worker": {"replicas": 2, "accelerators": {"a800": 4}}}
-    assert env(made(roles=mixed)[0])["WORLD_SIZE"] == "3", "`auto` counts as one"
+    assert pod_env(made(roles=mixed)[0])["WORLD_SIZE"] == "3", "`auto` counts as one"
 
 
 def test_roles_speak_for_the_job() -> None:
@@ -94,21 +90,21 @@ def test_roles_speak_for_the_job() -> None:
 
 
 def test_an_elastic_world() -> None:
-    found = env(made(**ELASTIC)[1])
+    found = pod_env(made(**ELASTIC)[1])
     assert found["PET_RDZV_ENDPOINT"].endswith("-worker-0:29500")
     assert (found["PET_NNODES"], found["PET_MAX_RESTARTS"], found["PET_RDZV_BACKEND"]) == ("2:8", "3", "c10d")
     assert "RANK" not in found
 
 
 def test_tf_config_of_the_operator() -> None:
-    found = {pod["metadata"]["name"].partition("-worker")[2]: env(pod) for pod in made(**TENSORFLOW)}
+    found = {pod["metadata"]["name"].partition("-worker")[2]: pod_env(pod) for pod in made(**TENSORFLOW)}
     config = json.loads(found["-1"]["TF_CONFIG"])
     assert config["task"] == {"type": "worker", "index": 1}
     assert list(config["cluster"]) == ["chief", "evaluator", "ps", "worker"], (
         "the evaluator too, which is why ours takes its place"
     )
     assert config["cluster"]["ps"][1].endswith("-ps-1.ai-namespace.svc:2222")
-    assert "TF_CONFIG" not in env(made(**{**TENSORFLOW, "roles": {"worker": {}}})[0])
+    assert "TF_CONFIG" not in pod_env(made(**{**TENSORFLOW, "roles": {"worker": {}}})[0])
 
 
 def test_restart_policies_of_pods() -> None:
@@ -130,21 +126,21 @@ def test_an_mpi_job() -> None:
     assert files["hostfile"] == f"{plan.job}-worker-0 slots=8\n{plan.job}-worker-1 slots=8\n"
     assert files["kubexec.sh"].endswith('kubectl exec ${POD_NAME} --container mpi -- /bin/sh -c "$*"')
     assert files["discover_hosts.sh"].splitlines()[1:] == [f"echo {plan.job}-worker-{index}:8" for index in (0, 1)]
-    assert env(launcher)["OMPI_MCA_plm_rsh_agent"] == "/etc/mpi/kubexec.sh"
-    assert env(launcher)["I_MPI_HYDRA_BOOTSTRAP"] == "rsh"
-    assert "NVIDIA_VISIBLE_DEVICES" in env(launcher)
+    assert pod_env(launcher)["OMPI_MCA_plm_rsh_agent"] == "/etc/mpi/kubexec.sh"
+    assert pod_env(launcher)["I_MPI_HYDRA_BOOTSTRAP"] == "rsh"
+    assert "NVIDIA_VISIBLE_DEVICES" in pod_env(launcher)
     assert [init["name"] for init in launcher["spec"]["initContainers"]] == ["kubectl-delivery"]
     assert launcher["spec"]["serviceAccountName"] == f"{plan.job}-launcher"
     assert f"{PREFIX}/replica-index" not in launcher["metadata"]["labels"]
     for pod, count in ((launcher, 3), (worker, 1)):
         volume = next(each for each in pod["spec"]["volumes"] if each["name"] == "mpi-job-config")
         assert len(volume["configMap"]["items"]) == count
-    assert "OMPI_MCA_plm_rsh_agent" not in env(worker)
+    assert "OMPI_MCA_plm_rsh_agent" not in pod_env(worker)
 
 
 def test_the_users_bootstrap_of_intel_mpi_stays() -> None:
     launcher = made(**MPI, env={"I_MPI_HYDRA_BOOTSTRAP": "ssh"})[0]
-    assert env(launcher)["I_MPI_HYDRA_BOOTSTRAP"] == "ssh"
+    assert pod_env(launcher)["I_MPI_HYDRA_BOOTSTRAP"] == "ssh"
     assert [entry["name"] for entry in launcher["spec"]["containers"][0]["env"]].count("I_MPI_HYDRA_BOOTSTRAP") == 1
 
 
@@ -156,7 +152,7 @@ def test_a_launcher_that_computes_is_in_the_hostfile() -> None:
     assert files["discover_hosts.sh"].splitlines()[:4] == [
         "#!/bin/sh", f"echo {plan.job}-launcher:8", "", f"echo {plan.job}-worker-0:8",
     ]  # fmt: skip
-    assert "NVIDIA_VISIBLE_DEVICES" not in env(launcher)
+    assert "NVIDIA_VISIBLE_DEVICES" not in pod_env(launcher)
     alone = on_it(launcher=NODE["launcher"], roles={"first": {"accelerators": {"a800": 8}}})
     (only,) = BACKENDS["kubeflow"].pods(alone, job_manifests(alone))[1].values()
     assert only["hostfile"] == f"{alone.job}-launcher slots=8\n"

@@ -1,0 +1,73 @@
+"""The roles in docs/how-to/rights, against what the code asks of a cluster. `tests/engine/test_rights.py` works with them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.support.repository import ROOT
+from trainform import defaults
+from trainform.backends.table import BACKENDS
+from trainform.cluster import read
+from trainform.doctor.cluster import VERBS, environment_objects, experiment_objects
+
+PAGE = ROOT / "docs" / "how-to" / "own-cluster.md"
+RIGHTS = PAGE.parent / "rights"
+READS = {"get", "list", "watch"}
+ROLES: dict[str, dict[str, Any]] = {path.stem: yaml.safe_load(path.read_text()) for path in RIGHTS.glob("*.yaml")}
+# What each person of the page has.
+PEOPLE = {"researcher": ("researcher", "reader"), "reviewer": ("reviewer", "reader"), "platform": ("platform",)}
+
+
+def rights(*roles: str) -> set[tuple[str, str, str]]:
+    """Group, plural and verb of all that the roles allow."""
+    rules = [rule for role in roles for rule in ROLES[role]["rules"]]
+    return {
+        (group, plural, verb)
+        for rule in rules
+        for group in rule["apiGroups"]
+        for plural in rule["resources"]
+        for verb in rule["verbs"]
+    }
+
+
+@pytest.mark.parametrize("admission", [defaults.VOLCANO, defaults.KUEUE])
+def test_a_researcher_may_do_what_doctor_asks_for(admission: str) -> None:
+    wanted = experiment_objects({*BACKENDS}, admission, "ai-namespace")
+    assert {(row.group, row.plural, verb) for row in wanted for verb in VERBS} <= rights("researcher")
+
+
+def test_a_platform_engineer_may_do_what_doctor_asks_for() -> None:
+    wanted = environment_objects(None, "ai-namespace")
+    assert {(row.group, row.plural, verb) for row in wanted for verb in VERBS} <= rights("platform")
+
+
+@pytest.mark.parametrize("person", ["researcher", "reviewer"])
+def test_who_runs_a_preview_may_read_what_the_preflight_reads(person: str) -> None:
+    """No Secret of a reviewer's: what an account may not read is left unchecked."""
+    kinds = {(group, plural) for group, _, plural in (*read._GLOBAL.values(), *read._NAMESPACED.values())}
+    kinds -= {("", "secrets")} if person == "reviewer" else set()
+    assert {(group, plural, "get") for group, plural in kinds} <= rights(*PEOPLE[person])
+
+
+def test_a_reviewer_reads_what_a_researcher_writes_and_changes_nothing() -> None:
+    kinds = {(group, plural) for group, plural, _ in rights("researcher")} - {("", "secrets")}
+    assert {(group, plural) for group, plural, _ in rights("reviewer")} == kinds
+    assert {verb for _, _, verb in rights("reviewer", "reader")} <= READS
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_the_page_applies_and_binds_every_role(role: str) -> None:
+    text = PAGE.read_text().replace("\\\n", "")
+    kind, name = ROLES[role]["kind"].lower(), ROLES[role]["metadata"]["name"]
+    assert f"({RIGHTS.name}/{role}.yaml)" in text
+    (applied,) = (line for line in text.splitlines() if re.search(rf"kubectl apply .*/{role}\.yaml( |$)", line))
+    in_namespace = " -n ai-namespace" if kind == "role" else ""
+    assert applied.startswith(f"    kubectl apply{in_namespace} -f ")
+    (bound,) = (line for line in text.splitlines() if f"--{kind} {name} " in line)
+    assert bound.startswith(f"    kubectl create {kind}binding {name}{in_namespace} ")
+    groups = {f"{person}s" if person != "platform" else person for person, roles in PEOPLE.items() if role in roles}
+    assert set(re.findall(r"--group (\S+)", bound)) == groups
