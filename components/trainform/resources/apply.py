@@ -13,13 +13,16 @@ from typing import Any
 
 import pulumi
 from pulumi.resource import DependencyResource
-from pulumi.runtime.stack import ResourceRegistrationFailed
+from pulumi.runtime import stack
 
 from trainform.errors import TrainformError
 from trainform.escaping import escaped
 from trainform.manifests.manifest import Manifest, resource_name
 from trainform.resources.hooks import hooks_of
 from trainform.spec.environment import Environment
+
+# What the SDK raises for outputs of a resource that failed. 3.259 has it, and 3.272 has not: there the URN of such a resource is known.
+REGISTRATION_FAILED: type[Exception] | tuple[()] = getattr(stack, "ResourceRegistrationFailed", ())
 
 
 def provider_version() -> str:
@@ -115,7 +118,7 @@ def after_attempt(resource: pulumi.CustomResource, parent: pulumi.Resource) -> p
     async def waited() -> pulumi.Resource:
         try:
             await resource.urn.future()
-        except ResourceRegistrationFailed:
+        except REGISTRATION_FAILED:
             urn = pulumi.create_urn(resource.pulumi_resource_name, resource.pulumi_resource_type, parent)
             return DependencyResource(str(await urn.future()))
         return resource
