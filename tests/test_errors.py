@@ -20,7 +20,7 @@ from trainform.errors import (
     shorten,
     without_credentials,
 )
-from trainform.secret_text import looks_secret
+from trainform.secret_text.search import looks_secret
 
 
 def problem(path: str, value: object, **place: object) -> Problem:

@@ -20,7 +20,7 @@ from collections.abc import Collection, Iterable
 from typing import ClassVar
 
 from trainform.escaping import escaped
-from trainform.secret_text import is_secret_command, looks_secret, masked
+from trainform.secret_text.search import looks_secret, masked, secret_in
 
 LONGEST_VALUE = 60
 MOST_NAMES = 20
@@ -83,7 +83,7 @@ class Problem:
         parts = self.path.split(".")
         if parts[-1] in _ADDRESSES and isinstance(self.value, str) and _SECRET_ADDRESS.search(self.value) is not None:
             return MASK
-        if isinstance(self.value, str) and is_secret_command(self.value):
+        if isinstance(self.value, str) and secret_in(self.value) is not None:
             return MASK
         names = [parts[-1], *(name for above, name in itertools.pairwise(parts) if above == "env")]
         return MASK if any(looks_secret(name, self.value) for name in names) else shorten(self.value)

@@ -24,7 +24,7 @@ from trainform.rules.limits.judged import Judged
 from trainform.rules.limits.queues import queues_in
 from trainform.rules.limits.rule import Finding, Judgement, Rule
 from trainform.rules.limits.waivers import waived
-from trainform.secret_text import masked
+from trainform.secret_text.search import masked
 from trainform.spec.environment import Environment
 from trainform.spec.waivers import Waiver
 

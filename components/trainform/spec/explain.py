@@ -17,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from trainform.errors import MASK, Problem, shorten
-from trainform.secret_text import secret_words
+from trainform.secret_text.search import secret_words
 from trainform.spec.libyaml import Loader
 from trainform.spec.model import models_of
 from trainform.spec.names import MEANING

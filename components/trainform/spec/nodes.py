@@ -13,7 +13,7 @@ import yaml
 
 from trainform import defaults
 from trainform.errors import MASK, InputError, Problem, shorten
-from trainform.secret_text import looks_secret
+from trainform.secret_text.search import looks_secret
 from trainform.spec.libyaml import Loader
 from trainform.spec.source import join_path
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import copy
 from typing import Any
 
 import pytest
@@ -114,7 +116,8 @@ def test_the_fix_names_a_variable_and_hides_the_value() -> None:
     (problem,) = job_problems(made, environment())
     assert (problem.shown_value, problem.fix) == (
         "[secret]",
-        "write `$(HF_TOKEN)` in its place, and `env: {HF_TOKEN: {secret: {name: SECRET, key: KEY}}}`",
+        "write `$(HF_TOKEN)` in its place, and `env: {HF_TOKEN: {secret: {name: SECRET, key: KEY}}}`"
+        "; if it is no secret, write `$(OTHER)`, a variable of another name that holds it",
     )
 
 
@@ -124,6 +127,32 @@ ENV = "roles.worker.pod_overrides.spec.containers.main.env"
 
 def patched(spec: dict[str, Any], **parts: Any) -> dict[str, str]:
     return reasons(**parts, roles={"worker": {"pod_overrides": {"spec": spec}}})
+
+
+def test_what_is_no_secret_has_a_way_out() -> None:
+    """A variable of another name holds it: what the message says works, and no secret of a known shape comes through there."""
+    found = job_problems(experiment(env={"SPEAKER_TOKEN": "ada-lovelace"}), environment())
+    assert [problem.fix.rpartition("; ")[2] for problem in found] == [
+        "if it is no secret, write `$(OTHER)`, a variable of another name that holds it"
+    ]
+    words = {"command": ["train", "--speaker_token", "$(SPEAKER)"]}
+    assert reasons(env={"SPEAKER": "ada-lovelace", "SPEAKER_TOKEN": "$(SPEAKER)"}, launcher=words) == {}
+    assert reasons(env={"SPEAKER": TOKEN, "SPEAKER_TOKEN": "$(SPEAKER)"}) == {"env.SPEAKER": REASON}
+
+
+@pytest.mark.parametrize("parts", [{"env": {"HF_TOKEN": TOKEN}}, {"launcher": {"command": ["a", "--token", TOKEN]}}])
+def test_a_known_shape_has_no_other_way_out(parts: dict[str, Any]) -> None:
+    (problem,) = job_problems(experiment(**parts), environment())
+    assert "no secret" not in problem.fix
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("OPENAI_API_KEY", "EMPTY"), ("OPENAI_API_KEY", "not-needed"), ("INSTANCE_TOKEN", "sks"), ("SRC_TOKEN", "en"), ("WORD_DELIMITER_TOKEN", "|"), ("RENDER_PASS", "depth")],
+)  # fmt: skip
+def test_what_is_usual_for_programs_is_no_secret(name: str, value: str) -> None:
+    words = ["train", f"--{name.lower()}={value}", f"--{name.lower()}", value]
+    assert reasons(env={name: value}, launcher={"command": words}) == {}
 
 
 def test_variables_in_patches() -> None:
@@ -177,6 +206,9 @@ FIELDS: list[tuple[dict[str, Any], str]] = [
     ({"annotations": {"example.com/a": "Bearer " + TOKEN}}, "annotations.example.com/a"),
     ({"annotations": {"example.com/a": '{"spec": {"token": "' + TOKEN + '"}}'}}, "annotations.example.com/a.spec.token"),
     ({"launcher": {"command": ["curl", f"https://{TOKEN}@github.com/a"]}}, "launcher.command[1]"),
+    ({"launcher": {"command": ["curl", "-u", "ada:hunter2", "https://h"]}}, "launcher.command[2]"),
+    ({"launcher": {"command": ["curl", "-H", "X-API-Key: hunter2", "https://h"]}}, "launcher.command[2]"),
+    ({"launcher": {"command": ["sh", "-c", "sshpass -p hunter2 ssh h"]}}, "launcher.command[2]"),
     ({"prepare": [{"name": "a", "command": ["git", "clone", f"https://x:{TOKEN}@github.com/a"]}]}, "prepare[0].command[2]"),
     ({"prepare": [{"name": "a", "command": ["a"], "env": {"V": TOKEN}}]}, "prepare[0].env.V"),
     ({"prepare": [{"name": "a", "git": {"repository": f"https://{TOKEN}@github.com/a", "commit": "0" * 40, "path": "/a"}}]}, "prepare[0].git.repository"),
@@ -196,6 +228,9 @@ FIELDS: list[tuple[dict[str, Any], str]] = [
         ("service", {"metadata": {"annotations": {"hook": f"https://h/?token={TOKEN}"}}}, "metadata.annotations.hook"),
         ("service", {"spec": {"externalName": f"{TOKEN}.example.com"}}, "spec.externalName"),
         ("launch-script", {"data": {"app.env": f"A=1\nDB_PASS=hunter2\n{TOKEN}"}}, "data.app.env"),
+        ("launch-script", {"data": {"app.ini": "password = letters"}}, "data.app.ini"),
+        ("launch-script", {"data": {"app.txt": "[db]\nuser = ada\npassword = letters\n"}}, "data.app.txt"),
+        ("launch-script", {"binaryData": {"a": base64.b64encode(f"a: 1\nb: {TOKEN}".encode()).decode()}}, "binaryData.a"),
         ("job", {"spec": {"tasks": {"worker": {"template": {"spec": {"containers": {"main": {"env": {"V": {"value": TOKEN}}}}}}}}}},
          "spec.tasks.worker.template.spec.containers.main.env.V.value"),
     ]),
@@ -260,6 +295,32 @@ def test_objects_of_somebody_else() -> None:
     texts = "".join(f"{finding.where} {finding.reason} {finding.fix}" for finding in found)
     assert TOKEN not in texts
     assert "hunter2" not in texts
+
+
+def test_pods_that_an_object_has_in_one_piece_are_searched_once() -> None:
+    """And with the same findings as those that it has as a copy."""
+    pod = {
+        "spec": {
+            "containers": [
+                {"name": "main", "env": [{"name": "DB_PASS", "value": "hunter2"}], "args": ["-c", f"a {TOKEN}"]}
+            ]
+        }
+    }
+    job = {
+        "kind": "Job",
+        "metadata": {"annotations": {"a": "see " + "glpat-" + TOKEN[4:28]}},
+        "spec": {"tasks": [{"template": pod}]},
+    }
+    of_one_piece, of_a_copy = judged(job, pods=(pod,)), judged(copy.deepcopy(job), pods=(pod,))
+    assert of_one_piece == of_a_copy
+    assert len(of_one_piece) == 3
+
+
+def test_what_is_no_text_in_base64_is_searched_as_it_is() -> None:
+    for value in ("", "%%%", "/+8=", base64.b64encode(bytes(range(256))).decode(), None, 1, ["a"]):
+        assert judged({"kind": "ConfigMap", "binaryData": {"a": value}}) == []
+    assert judged({"kind": "ConfigMap", "binaryData": {"a": TOKEN}}) != []
+    assert judged({"kind": "ConfigMap", "binaryData": TOKEN}) != []
 
 
 def test_the_content_of_a_secret_is_where_it_belongs() -> None:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from typing import Any
 
 from trainform.errors import MASK, shorten
 from trainform.manifests.templates import Template
 from trainform.rules.limits.judged import Judged
 from trainform.rules.limits.rule import Finding
-from trainform.secret_text import gives_away, secret_in, secret_words
+from trainform.secret_text.search import gives_away, secret_in, secret_lines, secret_words
 from trainform.spec.environment import Environment
 
 REASON = "the value looks like a secret, and would be shown in previews and kept in state"
 KEY_REASON = "the key looks like a secret, and would be shown in previews and kept in state"
 ELSEWHERE = "remove it; let the pods read it from a Secret"
+OTHER_NAME = "; if it is no secret, write `$(OTHER)`, a variable of another name that holds it"
 
 LONG_ENOUGH = 8  # characters of a text that no other contains by chance
 
@@ -26,6 +28,11 @@ SECRET_CONTENT = ("data", "stringData")
 REFERENCES = ("ssh.secret",)
 # Fields of ours that hold one word of a command.
 WORDS_OF_COMMANDS = ("script", "repository")
+# A field of a ConfigMap whose values are in base64.
+ENCODED = "binaryData"
+
+ItemPath = Callable[[str, int, Any], str]
+"""The path of an item of a list from that of the list, its index and the item."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,8 +56,10 @@ def plain_secrets(judged: Judged, environment: Environment) -> Iterator[Finding]
     for template, found in in_pods:
         yield from (_finding(secret, template=template) for secret in found)
     seen = [*written, *(secret for _, found in in_pods for secret in found)]
+    searched = {id(template.body) for template in judged.templates}  # most objects have them in one piece
     for key, body in judged.objects.items():
-        yield from (_finding(secret, key=key) for secret in _others(secrets_in(_without_content(body), _by_name), seen))
+        found = _others(secrets_in(_without_content(body), _by_name, searched), seen)
+        yield from (_finding(secret, key=key) for secret in found)
 
 
 def _finding(secret: PlainSecret, template: Template | None = None, key: str | None = None) -> Finding:
@@ -82,10 +91,10 @@ def _without_content(body: Any) -> Any:
     return body
 
 
-def secrets_in(data: Any, item_path: Callable[[str, int, Any], str]) -> Iterator[PlainSecret]:
-    """Every secret in plain data: in keys, values, the words of commands, the lines of files, and JSON inside a text. item_path: the path of an
-    item of a list from that of the list, its index and the item."""
-    return _walk(data, "", "", item_path)
+def secrets_in(data: Any, item_path: ItemPath, searched: Set[int] = frozenset()) -> Iterator[PlainSecret]:
+    """Every secret in plain data: in keys, values, the words of commands, the lines of files, and JSON inside a text. searched: the identities of
+    mappings that need no search."""
+    return _Search(item_path, searched).walk(data, "", "")
 
 
 def _by_index(path: str, index: int, item: Any) -> str:
@@ -97,58 +106,80 @@ def _by_name(path: str, index: int, item: Any) -> str:
     return f"{path}.{_shown(name)}" if isinstance(name, str) else _by_index(path, index, item)
 
 
-def _walk(data: Any, path: str, name: str, item_path: Callable[[str, int, Any], str]) -> Iterator[PlainSecret]:
-    if isinstance(data, dict):
-        for key, value in data.items():
-            yield from _entry(str(key), value, data, path, name, item_path)
-    elif isinstance(data, list) and data and all(isinstance(item, str) for item in data):
-        for index, variable in secret_words(data).items():
-            yield PlainSecret(f"{path}[{index}]", variable, data[index], _in_words(variable))
-    elif isinstance(data, list):
-        for index, item in enumerate(data):
-            yield from _walk(item, item_path(path, index, item), name, item_path)
-    elif isinstance(data, str):
-        yield from _text(data, path, name, item_path)
-    elif isinstance(data, int) and not isinstance(data, bool) and gives_away(name, shorten(data)):
-        yield PlainSecret(path, name, shorten(data), ELSEWHERE)
+@dataclasses.dataclass(frozen=True)
+class _Search:
+    """A search through plain data. path: where the data stands. name: what it is called."""
+
+    item_path: ItemPath
+    searched: Set[int]
+
+    def walk(self, data: Any, path: str, name: str) -> Iterator[PlainSecret]:
+        if isinstance(data, str):
+            yield from self.text(data, path, name)
+        elif isinstance(data, dict):
+            if id(data) not in self.searched:
+                for key, value in data.items():
+                    yield from self.entry(str(key), value, data, path, name)
+        elif isinstance(data, list) and data and all(isinstance(item, str) for item in data):
+            yield from _in_words(data, path)
+        elif isinstance(data, list):
+            for index, item in enumerate(data):
+                yield from self.walk(item, self.item_path(path, index, item), name)
+        elif isinstance(data, int) and not isinstance(data, bool) and gives_away(name, shorten(data)):
+            yield PlainSecret(path, name, shorten(data), ELSEWHERE)
+
+    def entry(self, key: str, value: Any, mapping: dict[Any, Any], path: str, name: str) -> Iterator[PlainSecret]:
+        """The secrets of one entry of a mapping. A field `value` is called by the name beside it, or else as the mapping is."""
+        shown = _shown(key)
+        where = f"{path}.{shown}" if path else shown
+        if shown != key:
+            yield PlainSecret(where, "", key, ELSEWHERE, reason=KEY_REASON)
+        if key == ENCODED and isinstance(value, dict):
+            value = {file: _decoded(text) for file, text in value.items()}
+        beside = mapping.get("name")
+        named = (beside if isinstance(beside, str) else name) if key == "value" else key
+        yield from self.walk(value, where, named)
+
+    def text(self, text: str, path: str, name: str) -> Iterator[PlainSecret]:
+        if f".{path}".endswith(_OF_REFERENCES):
+            name = ""
+        inside = self.in_json(text, path, name)
+        if inside is not None:
+            yield from inside
+            return
+        lines = secret_lines(text, name) if "\n" in text else ()
+        if lines:
+            yield from (PlainSecret(path, name, line, _fix(path, name, line), number) for number, line in lines)
+        elif (variable := secret_in(text, name)) is not None and path.endswith(WORDS_OF_COMMANDS):
+            yield PlainSecret(path, name, text, _fix_of_words(variable, text))
+        elif variable is not None or gives_away(name, text):
+            yield PlainSecret(path, name, text, _fix(path, name, text))
+
+    def in_json(self, text: str, path: str, name: str) -> list[PlainSecret] | None:
+        """The secrets in the object or list that the text is in JSON; None if it is none, or one that is nested too deep."""
+        if not text.startswith(("{", "[")):
+            return None
+        try:
+            return [*self.walk(json.loads(text), path, name)]
+        except (ValueError, RecursionError):
+            return None
 
 
-def _entry(
-    key: str, value: Any, mapping: dict[Any, Any], path: str, name: str, item_path: Callable[[str, int, Any], str]
-) -> Iterator[PlainSecret]:
-    """The secrets of one entry of a mapping. name: what the mapping is called; a field `value` has the name beside it, or else that of the mapping."""
-    where = f"{path}.{_shown(key)}" if path else _shown(key)
-    if _shown(key) != key:
-        yield PlainSecret(where, "", key, ELSEWHERE, reason=KEY_REASON)
-    beside = mapping.get("name")
-    named = (beside if isinstance(beside, str) else name) if key == "value" else key
-    yield from _walk(value, where, named, item_path)
+_OF_REFERENCES = tuple(f".{field}" for field in REFERENCES)
 
 
-def _text(text: str, path: str, name: str, item_path: Callable[[str, int, Any], str]) -> Iterator[PlainSecret]:
-    if f".{path}".endswith(tuple(f".{field}" for field in REFERENCES)):
-        name = ""
-    inside = _in_json(text, path, name, item_path)
-    if inside is not None:
-        yield from inside
-        return
-    found = [(number, line) for number, line in enumerate(text.split("\n"), 1) if secret_in(line) is not None]
-    if found and "\n" in text:
-        yield from (PlainSecret(path, name, line, _fix(path, name), number) for number, line in found)
-    elif (variable := secret_in(text)) is not None and path.endswith(WORDS_OF_COMMANDS):
-        yield PlainSecret(path, name, text, _in_words(variable))
-    elif variable is not None or gives_away(name, text):
-        yield PlainSecret(path, name, text, _fix(path, name))
+def _in_words(words: list[str], path: str) -> Iterator[PlainSecret]:
+    """The secrets among the words of a command."""
+    for index, variable in secret_words(words).items():
+        yield PlainSecret(f"{path}[{index}]", variable, words[index], _fix_of_words(variable, words[index]))
 
 
-def _in_json(text: str, path: str, name: str, item_path: Callable[[str, int, Any], str]) -> list[PlainSecret] | None:
-    """The secrets in the object or list that the text is in JSON; None if it is none, or one that is nested too deep."""
-    if not text.startswith(("{", "[")):
-        return None
+def _decoded(text: Any) -> Any:
+    """The text that is given in base64; as it is given if it is none."""
     try:
-        return [*_walk(json.loads(text), path, name, item_path)]
-    except (ValueError, RecursionError):
-        return None
+        return base64.b64decode(text).decode()
+    except (TypeError, ValueError):
+        return text
 
 
 def _shown(key: str) -> str:
@@ -156,16 +187,22 @@ def _shown(key: str) -> str:
     return MASK if gives_away("", key) else key
 
 
-def _fix(path: str, name: str) -> str:
-    """What to write in the place of the value: variables of the experiment and of pods can name an entry of a Secret."""
+def _fix(path: str, name: str, text: str) -> str:
+    """What to write in the place of the text: variables of the experiment and of pods can name an entry of a Secret."""
     parts = path.split(".")
-    if "env" in parts or any(part.startswith("env[") for part in parts):
-        if parts[-1] == "value":
-            return f"write `valueFrom: {{secretKeyRef: {{name: SECRET, key: KEY}}}}` for {name}"
-        return f"write `{name}: {{secret: {{name: SECRET, key: KEY}}}}`"
-    return ELSEWHERE
+    if "env" not in parts and not any(part.startswith("env[") for part in parts):
+        return ELSEWHERE
+    if parts[-1] == "value":
+        return f"write `valueFrom: {{secretKeyRef: {{name: SECRET, key: KEY}}}}` for {name}{_way_out(text)}"
+    return f"write `{name}: {{secret: {{name: SECRET, key: KEY}}}}`{_way_out(text)}"
 
 
-def _in_words(variable: str) -> str:
+def _fix_of_words(variable: str, text: str) -> str:
     """What to write in a command instead; Kubernetes puts the variable's value in."""
-    return f"write `$({variable})` in its place, and `env: {{{variable}: {{secret: {{name: SECRET, key: KEY}}}}}}`"
+    reference = f"{{{variable}: {{secret: {{name: SECRET, key: KEY}}}}}}"
+    return f"write `$({variable})` in its place, and `env: {reference}`{_way_out(text)}"
+
+
+def _way_out(text: str) -> str:
+    """What to write if the text is no secret: one whose shape is a secret's would be found under each name."""
+    return "" if gives_away("", text) else OTHER_NAME

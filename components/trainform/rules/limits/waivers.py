@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from trainform.errors import MASK, Problem, list_names
 from trainform.rules.limits.table import BY_CODE
 from trainform.rules.references import Known
-from trainform.secret_text import masked
+from trainform.secret_text.search import masked
 from trainform.spec.environment import Environment
 from trainform.spec.limits import Severity
 from trainform.spec.quantities import seconds

@@ -1,0 +1,190 @@
+"""Shapes that secrets have whatever their name is."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import dataclasses
+import json
+import re
+from collections.abc import Callable, Iterator
+
+from trainform.secret_text.marks import pattern_of
+
+# Different characters at the end of a token, behind its prefix: `hf_xxxxxxxx…` stands for one in a text.
+FEWEST_CHARACTERS, END_OF_TOKEN = 8, 20
+
+
+def _varied(token: str) -> bool:
+    return len(set(token[-END_OF_TOKEN:])) >= FEWEST_CHARACTERS
+
+
+def _is_jwt(token: str) -> bool:
+    """True if the first part is a JSON object with an algorithm."""
+    header = token.partition(".")[0]
+    try:
+        found = json.loads(base64.urlsafe_b64decode(header + "=" * (-len(header) % 4)))
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(found, dict) and "alg" in found
+
+
+def _is_login(token: str) -> bool:
+    """True if the end of the text is user and password in base64."""
+    encoded = re.split(r"[\s\"]+", token.rstrip('"'))[-1]
+    try:
+        found = base64.b64decode(encoded, validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return False
+    return ":" in found and found.isprintable()
+
+
+def _always(token: str) -> bool:
+    return True
+
+
+@dataclasses.dataclass(frozen=True)
+class ShapeRow:
+    """A shape that only secrets have: prefix, alphabet and fewest characters, so that no word matches.
+
+    marks: texts in lower case, one of which is in each match or its name, so that most texts are not searched. is_secret: what a pattern cannot say of a
+    match. under: names under which alone the shape is one of a secret; None: any.
+    """
+
+    title: str
+    marks: tuple[str, ...]
+    pattern: re.Pattern[str]
+    is_secret: Callable[[str], bool] = _varied
+    under: re.Pattern[str] | None = None
+
+    def matches(self, text: str, lowered: str, spelled: str) -> Iterator[str]:
+        """Each secret of this shape in the text. lowered: name and text in lower case. spelled: the name, by `names.named`."""
+        if not any(mark in lowered for mark in self.marks):
+            return
+        if self.under is not None and self.under.search(spelled) is None:
+            return
+        yield from (match[0] for match in self.pattern.finditer(text) if self.is_secret(match[0]))
+
+
+def _token(prefix: str, rest: str) -> re.Pattern[str]:
+    """A token that no letter or digit comes before or after."""
+    return re.compile(rf"(?<![A-Za-z0-9])(?:{prefix})(?:{rest})(?![A-Za-z0-9])")
+
+
+def _any_case(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)
+
+
+# No `\s`: to it some control characters are spaces, and a password may hold them. A `/` in it should be escaped; where it is not, a port
+# or a variable before it begins a path, and the number of characters is bounded, so that a text of many addresses is read once.
+_PASSWORD_IN_ADDRESS = re.compile(
+    r"://(?!\[)[^/ \t\r\n:@]*:(?!\$\(\w+\)@|\$[A-Z_][A-Z0-9_]*@|\$\{[A-Z_][A-Z0-9_]*\}@)([^/ \t\r\n@]+|(?![0-9]+/|\$)[^ \t\r\n@\"',]{1,256})@"
+)
+
+_OF_GITLAB = "pat|dt|rt|rtr|ptt|cbt|ft|ffct|soat|oas|agent|imt|wt"
+_UUID = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+
+SHAPES: tuple[ShapeRow, ...] = (
+    ShapeRow("password in an address", ("://",), _PASSWORD_IN_ADDRESS, _always),
+    ShapeRow("token in an address", ("://",), re.compile(r"://(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{20,}@")),
+    ShapeRow("secret in a query", ("token=", "key=", "password=", "passwd=", "secret="),
+             _any_case(r"[?&](access_token|private_token|auth_token|token|api_?key|password|passwd|(client_)?secret)=[^&\s#$<{\"'*\[]{8,}"), _always),
+    ShapeRow("private key", ("private key",), re.compile("-----BEGIN [A-Z ]*PRIVATE KEY( BLOCK)?-----"), _always),
+    ShapeRow("body of an OpenSSH private key", ("b3blbnnzac1rzxktdje",), re.compile("b3BlbnNzaC1rZXktdjE[A-Za-z0-9+/]{8,}")),
+    ShapeRow("PuTTY private key", ("putty-user-key-file-",), re.compile(r"PuTTY-User-Key-File-[0-9]: "), _always),
+    ShapeRow("age identity", ("age-secret-key-1",), _token("AGE-SECRET-KEY-1", "[0-9A-Z]{58}")),
+    ShapeRow("Hugging Face token", ("hf_",), _token("hf_", "[A-Za-z0-9]{30,}")),
+    ShapeRow("Hugging Face organization token", ("api_org_",), _token("api_org_", "[A-Za-z0-9]{30,}")),
+    ShapeRow("GitHub token", ("ghp_", "gho_", "ghs_", "ghu_", "ghr_"), _token("gh[posur]_", "[A-Za-z0-9]{36,}")),
+    ShapeRow("fine-grained GitHub token", ("github_pat_",), _token("github_pat_", "[A-Za-z0-9]{22}_[A-Za-z0-9]{30,}")),
+    ShapeRow("GitLab token", tuple(f"gl{kind}-" for kind in _OF_GITLAB.split("|")),
+             _token(f"gl({_OF_GITLAB})-", "[A-Za-z0-9_-]{20,}")),
+    ShapeRow("OpenAI key", ("sk-",), _token("sk-", "[A-Za-z0-9]{40,}")),
+    ShapeRow("DeepSeek or DashScope key", ("sk-",), _token("sk-", "[0-9a-f]{32}")),
+    ShapeRow("OpenAI key of a project", ("sk-proj-", "sk-svcacct-", "sk-admin-"), _token("sk-(proj|svcacct|admin)-", "[A-Za-z0-9_-]{40,}")),
+    ShapeRow("Anthropic key", ("sk-ant-",), _token("sk-ant-", "[a-z0-9]+-[A-Za-z0-9_-]{40,}")),
+    ShapeRow("Langfuse key", ("sk-lf-",), _token("sk-lf-", _UUID)),
+    ShapeRow("LangSmith key", ("lsv2_",), _token("lsv2_(pt|sk)_", "[0-9a-f]{32}_[0-9a-f]{10}")),
+    ShapeRow("OpenRouter key", ("sk-or-v1-",), _token("sk-or-v1-", "[0-9a-f]{64}")),
+    ShapeRow("Groq key", ("gsk_",), _token("gsk_", "[A-Za-z0-9]{40,}")),
+    ShapeRow("xAI key", ("xai-",), _token("xai-", "[A-Za-z0-9]{60,}")),
+    ShapeRow("Perplexity key", ("pplx-",), _token("pplx-", "[A-Za-z0-9]{40,}")),
+    ShapeRow("Cerebras key", ("csk-",), _token("csk-", "[a-z0-9]{40,}")),
+    ShapeRow("Together key", ("tgp_v1_",), _token("tgp_v1_", "[A-Za-z0-9_-]{40,}")),
+    ShapeRow("Tavily key", ("tvly-",), _token("tvly-(dev-|prod-)?", "[A-Za-z0-9]{30,}")),
+    ShapeRow("Jina key", ("jina_",), _token("jina_", "[A-Za-z0-9]{32}[A-Za-z0-9_-]{20,}")),
+    ShapeRow("Pinecone key", ("pcsk_",), _token("pcsk_", "[A-Za-z0-9_]{40,}")),
+    ShapeRow("RunPod key", ("rpa_",), _token("rpa_", "[A-Z0-9]{40,}[a-z0-9]*")),
+    ShapeRow("ModelScope token", ("ms-",), _token("ms-", _UUID)),
+    ShapeRow("Kaggle token", ("kgat_",), _token("KGAT_", "[0-9a-f]{32}")),
+    ShapeRow("Neptune token", ("eyjhcglfywrkcmvzcyi6",), _token("eyJhcGlfYWRkcmVzcyI6", "[A-Za-z0-9+/_-]{40,}={0,2}")),
+    ShapeRow("Prefect key", ("pnu_", "pnb_"), _token("pn[ub]_", "[A-Za-z0-9]{36}")),
+    ShapeRow("Grafana token", ("glsa_", "glc_"), _token("glsa_[A-Za-z0-9]{32}_|glc_[A-Za-z0-9+/]{32}", "[A-Za-z0-9+/]{8,}={0,3}")),
+    ShapeRow("Sentry token", ("sntrys_", "sntryu_"), _token("sntry[su]_", "[A-Za-z0-9+/=_-]{60,}")),
+    ShapeRow("Tailscale key", ("tskey-",), _token("tskey-[a-z]+-", "[A-Za-z0-9]{10,}-[A-Za-z0-9]{20,}")),
+    ShapeRow("Terraform token", (".atlasv1.",), _token(r"[A-Za-z0-9]{14}\.atlasv1\.", "[A-Za-z0-9_-]{60,}")),
+    ShapeRow("1Password token", ("ops_eyj",), _token("ops_eyJ", "[A-Za-z0-9+/_-]{100,}={0,2}")),
+    ShapeRow("Artifactory token", ("cmvmdgtu", "akcp"), _token("cmVmdGtu[A-Za-z0-9]{16}|AKCp[A-Za-z0-9]{29}", "[A-Za-z0-9]{40}")),
+    ShapeRow("Atlassian token", ("atatt3", "atbb"), _token("ATATT3[A-Za-z0-9_-]{100}|ATBB", "[A-Za-z0-9_-]{28,}(=[A-F0-9]{8})?")),
+    ShapeRow("NVIDIA key", ("nvapi-",), _token("nvapi-", "[A-Za-z0-9_-]{40,}")),
+    ShapeRow("Replicate token", ("r8_",), _token("r8_", "[A-Za-z0-9]{37}")),
+    ShapeRow("Slack token", ("xox",), _token("xox[abeprs]-", "[A-Za-z0-9-]{20,}")),
+    ShapeRow("Slack token of an app", ("xapp-",), _token("xapp-", "[0-9]-[A-Za-z0-9-]{20,}")),
+    ShapeRow("Slack webhook", ("hooks.slack.com/",), re.compile(r"hooks\.slack\.com/(services|workflows)/[A-Za-z0-9]+/[A-Za-z0-9]+/[A-Za-z0-9]{16,}")),
+    ShapeRow("webhook of a chat", ("/webhook", "/hook/", "/send?key="), re.compile(
+        r"discord(app)?\.com/api/webhooks/[0-9]+/[A-Za-z0-9_-]{40,}|webhook\.office\.com/webhookb2/[^\s/]+/IncomingWebhook/[0-9a-f]{32}"
+        rf"|/open-apis/bot/v2/hook/{_UUID}|/webhook/send\?key={_UUID}"
+    )),
+    ShapeRow("Telegram token", (":aa",), re.compile(r"(?<![A-Za-z0-9:])(bot)?[0-9]{8,10}:AA[A-Za-z0-9_-]{33}(?![A-Za-z0-9])")),
+    ShapeRow("AWS key id", ("akia", "asia", "abia", "acca"), _token("AKIA|ASIA|ABIA|ACCA", "[A-Z2-7]{16}")),
+    ShapeRow("AWS session token", ("iqojb3jpz2lu", "fwogzxivyxdz"), _token("IQoJb3JpZ2lu|FwoGZXIvYXdz", "[A-Za-z0-9+/]{60,}={0,2}")),
+    ShapeRow("AWS Bedrock key", ("absk", "bedrock-api-key-"), _token("ABSK|bedrock-api-key-", "[A-Za-z0-9+/]{80,}={0,2}")),
+    ShapeRow("Google key", ("aiza",), _token("AIza", "[A-Za-z0-9_-]{35}")),
+    ShapeRow("Google access token", ("ya29.",), _token(r"ya29\.", "[A-Za-z0-9_-]{30,}")),
+    ShapeRow("Google client secret", ("gocspx-",), _token("GOCSPX-", "[A-Za-z0-9_-]{28}")),
+    ShapeRow("Google refresh token", ("1//0",), _token("1//0", "[A-Za-z0-9_-]{40,}")),
+    ShapeRow("Google HMAC key", ("goog1e", "googz"), _token("GOOG(1E|Z)?", "[A-Z0-9]{56,}")),
+    ShapeRow("Azure client secret", ("q~",), re.compile(r"(?<![A-Za-z0-9_.~-])[A-Za-z0-9_.~-]{3}[0-9]Q~[A-Za-z0-9_.~-]{31,34}(?![A-Za-z0-9_~-])")),
+    ShapeRow("Azure key", ("azdo", "jqqj99", "+ast", "+acr"), re.compile(
+        r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{40,80}(AZDO[A-Za-z0-9]{4}|JQQJ99[A-Za-z0-9]{20,30}|\+(ASt|ACR)[A-Za-z0-9+/]{6,10})={0,2}(?![A-Za-z0-9])"
+    )),
+    ShapeRow("Alibaba Cloud key id", ("ltai",), _token("LTAI", "[A-Za-z0-9]{12,26}")),
+    ShapeRow("Volcengine key id", ("aklt",), _token("AKLT", "[A-Za-z0-9_-]{30,}={0,2}")),
+    ShapeRow("Tencent Cloud key id", ("akid",), _token("AKID", "[A-Za-z0-9]{32}")),
+    ShapeRow("JSON web token", ("eyj", "eya", "ewo"), re.compile(r"(?<![A-Za-z0-9_-])e[yw][A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]{16,}"), _is_jwt),
+    ShapeRow("bearer token", ("bearer",), _any_case(r"\bBearer\s+(?=[^\s]*[0-9])[A-Za-z0-9._~+/-]{20,}=*")),
+    ShapeRow("basic login", ("basic",), _any_case(r"\bBasic\s+[A-Za-z0-9+/]{8,}={0,2}"), _is_login),
+    ShapeRow("login of a registry", ('"auth"',), re.compile(r'"auth"\s*:\s*"[A-Za-z0-9+/]{8,}={0,2}"'), _is_login),
+    ShapeRow("login in .netrc", ("machine",), re.compile(r"\bmachine\s+\S+\s+login\s+\S+\s+password\s+[^\s$<*\[]\S{3,}"), _always),
+    ShapeRow("npm token", ("npm_",), _token("npm_", "[A-Za-z0-9]{36}")),
+    ShapeRow("PyPI token", ("pypi-ag",), _token("pypi-Ag", "[A-Za-z0-9_-]{50,}")),
+    ShapeRow("Docker token", ("dckr_",), _token("dckr_(pat|oat)_", "[A-Za-z0-9_-]{27,}")),
+    ShapeRow("Weights & Biases key", ("wandb",), _token("", "[0-9a-f]{40}"),
+             under=_any_case("WANDB(?!.*(COMMIT|SHA|HASH|REVISION|GIT|RUN|TAG|ARTIFACT|DIGEST|GROUP|NAME))")),
+    ShapeRow("Weights & Biases key of version 1", ("wandb_v1_",), _token("wandb_v1_", "[A-Za-z0-9_]{40,}")),
+    ShapeRow("Baidu Cloud key", ("bce-v3/",), _token("bce-v3/", "[A-Za-z0-9-]{10,}/[0-9a-f]{40}")),
+    ShapeRow("Baidu Cloud key id", ("altak",), _token("(?<!bce-v3/)ALTAK-?", "[A-Za-z0-9]{21}")),
+    ShapeRow("Weights & Biases login", ("wandb login",), re.compile(r"\bwandb login\s+(-[a-z-]+\s+)*[0-9a-f]{40}\b")),
+    ShapeRow("connection string", ("accountkey=", "sharedaccesskey=", "password=", "pwd="), _any_case(
+        r"((?<=;)(AccountKey|SharedAccessKey|Password|Pwd)=[^;\s$%<{*\[/.`][^;\s]{3,}|\b(AccountKey|SharedAccessKey|Password|Pwd)=[^;\s$%<{*\[/.`][^;\s]{3,256};)"
+    ), _always),
+    ShapeRow("Azure shared access signature", ("sig=",), re.compile(r"[?&]sig=[A-Za-z0-9%+/]{30,}")),
+    ShapeRow("signed URL", ("-signature=",), _any_case(r"X-(Amz|Goog)-Signature=[0-9a-f]{64,}")),
+    ShapeRow("Stripe key", ("k_live_", "k_test_"), _token("[sr]k_(live|test)_", "[A-Za-z0-9]{24,}")),
+    ShapeRow("SendGrid key", ("sg.",), _token(r"SG\.", r"[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}")),
+    ShapeRow("Databricks token", ("dapi",), _token("dapi", "[0-9a-f]{32}(-[0-9])?")),
+    ShapeRow("Vault token", ("hvs.", "hvb."), _token(r"hv[sb]\.", "[A-Za-z0-9_-]{24,}")),
+    ShapeRow("DigitalOcean token", ("_v1_",), _token("do[opr]_v1_", "[0-9a-f]{64}")),
+    ShapeRow("Pulumi token", ("pul-",), _token("pul-", "[0-9a-f]{40}")),
+)  # fmt: skip
+
+MARKS = tuple(dict.fromkeys(mark for row in SHAPES for mark in row.marks))
+_MARK = pattern_of(MARKS)
+
+
+def of_shape(text: str, spelled: str = "") -> list[str]:
+    """Each secret in the text that is known by its shape. spelled: the name of the text, by `names.named`."""
+    lowered = f"{spelled} {text}".lower()
+    if _MARK.search(lowered) is None:
+        return []
+    return [secret for row in SHAPES for secret in row.matches(text, lowered, spelled)]
