@@ -145,6 +145,7 @@ SECRET: list[tuple[str, str]] = [
     *(("VALUE", text) for texts in SAMPLES.values() for text in texts),
     *((name, PLAIN) for names in NAMED.values() for name in names),
     *(("args", text) for texts in COMMANDS.values() for text in texts),
+    ("HF_TOKEN", "hf_secret" + "123"), ("args", "--token my_token" + "77"),
     ("WANDB", of(HEX, 40)),
     ("DB_PASS", "20260101"),
     *((name, value) for name in ("POSTGRES_PASSWORD", "REDIS_AUTH", "MYSQL_ROOT_PASS") for value in ("dummy", "changeme", "password", "xy")),

@@ -6,6 +6,8 @@ import dataclasses
 import re
 from collections.abc import Iterator, Sequence
 
+from trainform.secret_text.marks import pattern_of
+
 
 @dataclasses.dataclass(frozen=True)
 class CommandRow:
@@ -48,12 +50,17 @@ COMMANDS: tuple[CommandRow, ...] = (
     _row("password of sqlcmd", "sqlcmd bcp", r"-P ?(?P<secret>\S+)"),
 )
 
-# A text with none of these holds none of these commands.
 MARKS = tuple(sorted({program for row in COMMANDS for program in row.programs}))
+_MARK = pattern_of(MARKS)
 # Programs whose options begin where their name stands: `sshpass -p PASSWORD ssh -p 22`.
 _PROGRAMS = frozenset({*MARKS, "ssh", "scp", "sftp", "rsync"})
 
 _END = re.compile(r"[\n;&|]+")  # of a command in a shell's text
+
+
+def may_be_in(text: str) -> bool:
+    """False if none of the programs is named in the text."""
+    return _MARK.search(text) is not None
 
 
 def commands(text: str) -> list[list[str]]:

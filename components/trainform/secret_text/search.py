@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from trainform.secret_text import commands, names, shapes
 from trainform.secret_text.marks import pattern_of
 from trainform.secret_text.names import NameRow, named
-from trainform.secret_text.shapes import of_shape
+from trainform.secret_text.shapes import has_shape, of_shape
 
 # Texts whose answers are kept: an object has most of its texts several times, in each replica and in what the user wrote.
 REMEMBERED = 4096
@@ -35,7 +35,7 @@ _NO_TOKEN = re.compile(
     r"|(hf_|sk-|ghp_)?(x{3,}|dummy|fake|empty)|(dummy|fake)[-_ ](api[-_ ]?)?(key|token)|replace[-_ ]?me|your[-_ ][a-z_ -]+",
     re.IGNORECASE,
 )
-_IDENTIFIER = re.compile(r"[A-Za-z_][\w.]*[,)\]}]*")
+_IDENTIFIER = re.compile(r"([A-Za-z_][\w.]*\.)?[A-Za-z_]+[,)\]}]*")  # of letters: hf_secret123 is a secret
 
 _OPTION = re.compile(r"--?(?P<name>[A-Za-z][\w.-]*)(=(?P<value>\S*))?")  # --hf-token hf_abc, --password=hunter2
 _ASSIGNMENT = re.compile(r"\+{0,2}(?P<name>[A-Za-z_][\w.]*)=(?P<value>\S*)")  # wandb.api_key=…, as Hydra takes it
@@ -58,7 +58,7 @@ _SETTING = re.compile(r"^[ \t]*(export[ \t]+)?(?P<name>[A-Za-z_][\w.-]*)[ \t]*[=
 def looks_secret(name: str, value: object) -> bool:
     """True if a value must not be shown: by its name it is a secret, or a secret is in it."""
     spelled, rows = named(name)
-    return bool(rows) or (isinstance(value, str) and bool(of_shape(value, spelled)))
+    return bool(rows) or (isinstance(value, str) and has_shape(value, spelled))
 
 
 @functools.lru_cache(REMEMBERED)
@@ -66,7 +66,7 @@ def gives_away(name: str, text: str) -> bool:
     """True if the text itself is a secret. A switch, a reference and the like are not, nor is a number, unless the name is that of
     a password."""
     spelled, rows = named(name)
-    return bool(of_shape(text, spelled)) or (bool(rows) and _is_value(text, name, rows))
+    return has_shape(text, spelled) or (bool(rows) and _is_value(text, name, rows))
 
 
 def _is_value(text: str, name: str, rows: Sequence[NameRow]) -> bool:
@@ -119,7 +119,7 @@ def secret_lines(text: str, file: str = "") -> tuple[tuple[int, str], ...]:
 
 def masked(text: str, mask: str) -> str:
     """The text with the mask in the place of each secret that is known by its shape."""
-    for secret in of_shape(text):
+    for secret in dict.fromkeys(of_shape(text)):
         text = text.replace(secret, mask)
     return text
 
@@ -142,7 +142,7 @@ def _found(text: str, settings: bool) -> str | None:
 
 def _shaped(text: str) -> str | None:
     """What a variable may be called for a secret that the text shows by its shape."""
-    if not of_shape(text):
+    if not has_shape(text):
         return None
     return "ADDRESS" if "://" in text else "TOKEN"
 
@@ -173,6 +173,8 @@ def _given_words(words: Sequence[str]) -> dict[int, str]:
 
 def _given(word: str, following: str) -> tuple[str, str, bool] | None:
     """Name and value that the word begins, and whether the value is in the word itself."""
+    if not word.startswith("-") and "=" not in word:  # most words
+        return None
     if word.startswith(("-H", "--header")):
         header = _HEADER.fullmatch(word) or _HEADER.fullmatch(f"{word} {following}")
         if header is not None:
@@ -191,11 +193,15 @@ def _given(word: str, following: str) -> tuple[str, str, bool] | None:
 
 def _in_commands(text: str) -> str | None:
     """What a variable may be called for the first password in the commands of a shell's text."""
+    if not commands.may_be_in(text):
+        return None
     return next(("PASSWORD" for words in commands.commands(text) for _ in _passwords(_unquoted(words))), None)
 
 
 def _passwords(words: Sequence[str]) -> Iterator[int]:
     """The index of each word of one command that holds a password by its place."""
+    if not commands.may_be_in(" ".join(words)):
+        return
     for index, password in commands.passwords(words):
         if _HARMLESS.fullmatch(password.strip(_QUOTES)) is None:
             yield index

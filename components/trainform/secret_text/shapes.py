@@ -182,9 +182,14 @@ MARKS = tuple(dict.fromkeys(mark for row in SHAPES for mark in row.marks))
 _MARK = pattern_of(MARKS)
 
 
-def of_shape(text: str, spelled: str = "") -> list[str]:
+def of_shape(text: str, spelled: str = "") -> Iterator[str]:
     """Each secret in the text that is known by its shape. spelled: the name of the text, by `names.named`."""
     lowered = f"{spelled} {text}".lower()
-    if _MARK.search(lowered) is None:
-        return []
-    return [secret for row in SHAPES for secret in row.matches(text, lowered, spelled)]
+    if _MARK.search(lowered) is not None:
+        for row in SHAPES:
+            yield from row.matches(text, lowered, spelled)
+
+
+def has_shape(text: str, spelled: str = "") -> bool:
+    """True if a secret in the text is known by its shape."""
+    return next(of_shape(text, spelled), None) is not None
