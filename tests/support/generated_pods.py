@@ -65,7 +65,6 @@ ANNOTATIONS = [(APPARMOR, ""), *((prefix, name) for prefix in (APPARMOR, SECCOMP
 
 # Values of fields, by the path in the pod's spec and in a container. `...`: the field is removed.
 OF_BOTH: dict[str, list[Any]] = {
-    "securityContext": [None, {}, ...],
     "securityContext.appArmorProfile": PROFILES,
     "securityContext.seLinuxOptions": SELINUX,
     "securityContext.seccompProfile": [*PROFILES, ...],
@@ -79,15 +78,17 @@ OF_POD: dict[str, list[Any]] = {
     "hostIPC": YES_NO,
     "os": [None, {"name": "linux"}],
     "volumes": [None, [], *([{"name": "data", **source}] for source in VOLUMES)],
+    "securityContext": [None, {}, ...],
     **OF_BOTH,
     "securityContext.sysctls": [None, [], *([{"name": name, "value": "1"}] for name in SYSCTLS)],
 }
 OF_SECURITY: dict[str, list[Any]] = {
-    **OF_BOTH,
+    "securityContext": [None, {}, ...],
     "securityContext.privileged": YES_NO,
     "securityContext.allowPrivilegeEscalation": [*YES_NO, ...],
     "securityContext.capabilities": [*CAPABILITIES, ...],
     "securityContext.procMount": [None, "Default", "Unmasked"],
+    **OF_BOTH,
 }
 OF_CONTAINER: dict[str, list[Any]] = {
     **OF_SECURITY,
