@@ -35,7 +35,7 @@ goes to the experiment's `waivers`:
 
 A waiver is for one finding. It is bound to the rule, the place and the value by the fingerprint, which stays the same in another \
 revision or run, and whatever else changes in the experiment. Another value is another finding. After the last day the finding counts \
-again, and says so; the day is that of UTC. A waiver without its finding is a note. A waiver changes no object and no revision: who \
+again, and says so; the day is that of UTC. The last day may be as far away as `limits.longest_waiver` says. A waiver without its finding is a note. A waiver changes no object and no revision: who \
 may write `owner` is for a review of the file to see."""
 
 
