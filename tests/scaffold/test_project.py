@@ -79,6 +79,31 @@ def test_the_version_that_runs_is_pinned(origin: dict[str, Any] | None, expected
     assert project_files("vision", None, found, "4.25.0")["requirements.txt"].startswith(f"{expected}\n")
 
 
+@pytest.mark.parametrize(
+    ("required", "with_extra"),
+    [
+        ("trainform==1.2.3", "trainform[policy]==1.2.3"),
+        (
+            f"trainform @ git+https://git.example.com/trainform@{COMMIT}",
+            f"trainform[policy] @ git+https://git.example.com/trainform@{COMMIT}",
+        ),
+    ],
+)
+def test_the_policy_sdk_is_one_line_away(required: str, with_extra: str) -> None:
+    """`tests/wheel` installs it."""
+    lines = project_files("vision", None, required, "4.25.0")["requirements.txt"].splitlines()
+    (offered,) = (line for line in lines if "[policy]" in line)
+    assert offered == f"# {with_extra}"
+    assert "--policy-pack policy" in lines[lines.index(offered) - 1]
+
+
+def test_the_workflow_says_that_it_does_not_run_the_policy_pack() -> None:
+    workflow = project_files("vision", None, "trainform==1.2.3", "4.25.0")[".github/workflows/trainform.yaml"]
+    commands = "\n".join(line for line in workflow.splitlines() if not line.startswith("#"))
+    assert "--policy-pack" not in commands
+    assert "The policy pack is not run here" in workflow
+
+
 def test_the_workflow_is_valid_yaml() -> None:
     files = project_files("vision", None, "trainform==1.2.3", "4.25.0")
     workflow = yaml.load(files[".github/workflows/trainform.yaml"], yaml.BaseLoader)  # noqa: S506 - all is text to it

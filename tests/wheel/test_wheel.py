@@ -91,6 +91,21 @@ def test_what_init_says_to_type_next(installed_by_a_user: Installed, folder: Pat
         assert result in answers, answers
 
 
+@pytest.mark.proof("the policy pack's SDK, with packages from the registry")
+def test_the_policy_pack_after_its_line_is_taken_in(installed_by_a_user: Installed, folder: Path) -> None:
+    """The engine starts the pack so, and waits for the port that it prints. Nothing else is needed than the line that `init` has written."""
+    installed = installed_by_a_user
+    installed.shell("trainform init", folder).succeeded()
+    pack = "TRAINFORM_ENVIRONMENT=dev timeout 15 python3 policy 127.0.0.1:1 | head -1"
+    assert "No module named 'pulumi_policy'" in installed.shell(f"{pack} 2>&1", folder).output
+    installed.shell(
+        f"""sed -i 's/^# trainform\\[/trainform[/' requirements.txt
+        python3 -m pip install --quiet --find-links {installed.wheel.parent} -r requirements.txt""",
+        folder,
+    ).succeeded()
+    assert installed.shell(pack, folder).succeeded().strip().isdigit()
+
+
 @pytest.mark.proof("an environment of uv's own, with packages from the registry")
 def test_init_by_uvx(wheel: Path, folder: Path) -> None:
     """Its environment is on PATH, and lives in a cache."""

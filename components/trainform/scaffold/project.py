@@ -106,10 +106,11 @@ shared_memory: 64Mi
 
 REQUIREMENTS = """\
 {trainform}
+# The SDK for `pulumi preview --policy-pack policy`: take away the "# " of the next line. It pins protobuf to 5.29, which other packages may refuse.
+# {with_policy}
 # The version of the provider that the sandbox has: Pulumi takes no other one, and fetches none there. On a cluster of your own it downloads
 # whatever stands here.
 pulumi-kubernetes=={plugin}
-# With `trainform[policy]` in the first line `pulumi preview --policy-pack policy` works.
 pip>=24.1  # Pulumi runs `pip list` before each program; older ones take twice as long
 """
 
@@ -120,7 +121,8 @@ __pycache__/
 """
 
 WORKFLOW = """\
-# Checks what every stack would run; needs no cluster.
+# Checks what every stack would run, by the limits of its environment; needs no cluster. The policy pack is not run here: it judges what a program
+# registers in a preview, which needs Pulumi, its login and the cluster. Where these are: `pulumi preview --policy-pack policy -s STACK`.
 name: trainform
 on: [push, pull_request]
 permissions: {contents: read}
@@ -182,6 +184,11 @@ def requirement(version: str, origin: str | None) -> str:
     return f"trainform @ {vcs['vcs']}+{url}@{vcs['commit_id']}"
 
 
+def with_policy(requirement: str) -> str:
+    """Return the requirement with the extra that the policy pack needs. pip takes it beside the one without."""
+    return requirement.replace("trainform", "trainform[policy]", 1)
+
+
 def hello(registry: str = "") -> str:
     """Return the first experiment. `registry`: the prefix of the image's name, with a slash."""
     return HELLO.format(registry=registry)
@@ -192,7 +199,7 @@ def project_files(name: str, virtualenv: str | None, trainform: str, plugin: str
     requirement. `plugin`: the version of the sandbox's Kubernetes provider."""
     return {
         "Pulumi.yaml": pulumi_yaml(name, virtualenv),
-        "requirements.txt": REQUIREMENTS.format(trainform=trainform, plugin=plugin),
+        "requirements.txt": REQUIREMENTS.format(trainform=trainform, with_policy=with_policy(trainform), plugin=plugin),
         ".gitignore": IGNORED,
         ".github/workflows/trainform.yaml": WORKFLOW,
         "policy/PulumiPolicy.yaml": policy_yaml(virtualenv),
