@@ -555,7 +555,7 @@ def test_the_work_grows_with_the_containers() -> None:
         pod = Resource("example", {"apiVersion": "v1", "kind": "Pod", "spec": {"containers": containers}})
         where = environment(limits={"severity": {"TF-RES-5": "error"}})
         with cProfile.Profile() as profile:
-            found = verdict(BY_CODE["TF-RES-5"], pod, where, TODAY).found
+            found = verdict(BY_CODE["TF-RES-5"], pod, where, TODAY, Brought()).found
         assert len(found) == 2 * number
         return sum(entry.callcount for entry in profile.getstats())
 
