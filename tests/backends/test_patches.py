@@ -220,7 +220,7 @@ def test_a_patch_without_a_part(patch: dict[str, Any], where: str, rest: dict[st
 
 
 @pytest.mark.parametrize("field", ["labels", "annotations"])
-@pytest.mark.parametrize("key", ["pulumi.com/patchForce", "pulumi.com/deletionPropagationPolicy", "trainform.dev/role"])
+@pytest.mark.parametrize("key", ["pulumi.com/patchForce", "pulumi.com/skipAwait", "trainform.dev/more"])
 def test_a_patch_sets_no_key_of_trainform_and_pulumi(field: str, key: str) -> None:
     patch = {"metadata": {field: {key: "worker"}}}
     for name in ("service", "job"):
@@ -230,9 +230,15 @@ def test_a_patch_sets_no_key_of_trainform_and_pulumi(field: str, key: str) -> No
     assert found.keys() == {f"roles.worker.pod_overrides.metadata.{field}.pulumi.com/patchForce"}
 
 
+def test_a_patch_gives_no_other_object_the_label_of_a_role() -> None:
+    label = "app.kubernetes.io/component"
+    found = reasons(manifest_overrides={"service": {"metadata": {"labels": {label: "worker"}}}})
+    assert found.keys() == {f"manifest_overrides.service.metadata.labels.{label}"}
+
+
 def test_a_patch_of_pods_may_repeat_a_label_of_trainform() -> None:
     """As who copies what `trainform render` shows."""
-    labels = {"trainform.dev/role": "worker"}
+    labels = {"app.kubernetes.io/component": "worker"}
     assert reasons(roles={"worker": {"pod_overrides": {"metadata": {"labels": labels}}}}) == {}
     labels = {"trainform.dev/replica": "0"}
     assert reasons(roles={"worker": {"pod_overrides": {"metadata": {"labels": labels}}}}).keys() == {

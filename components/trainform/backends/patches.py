@@ -27,7 +27,7 @@ FIXED_FIELDS = (
     ("metadata", "namespace"),
     *(
         ("metadata", "labels", label)
-        for label in (*defaults.MANAGED_BY, defaults.NAME_LABEL, defaults.ENVIRONMENT_LABEL)
+        for label in (*defaults.MANAGED_BY, defaults.NAME_LABEL, defaults.ROLE_LABEL, defaults.ENVIRONMENT_LABEL)
     ),
 )
 

@@ -136,4 +136,4 @@ def _claims(experiment: Experiment, environment: Environment) -> tuple[ClaimPlan
 def plan_claim(key: str, name: str, request: ClaimRequest, environment: Environment) -> ClaimPlan:
     """A claim with its storage class as the cluster knows it."""
     short = request.storage_class
-    return ClaimPlan(key, name, request, None if short is None else environment.storage_classes.get(short, short))
+    return ClaimPlan(key, name, request, None if short is None else environment.storage_classes.get(short))

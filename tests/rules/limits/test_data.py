@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from tests.rules.limits.cases import by_job, by_role, found, limited, pod, raw
+from tests.support.rendering import job_problems
+from tests.support.samples import experiment
 
 ASKED = limited(severity={"TF-DATA-1": "error"})
 REASON = "ranked pods write to the claim, and `pulumi destroy` deletes it with its data"
@@ -61,6 +63,11 @@ CLAIM = {"size": "1Ti", "class": "fast", "mount": "/runs"}
 def claim(spec: dict[str, Any]) -> dict[str, str]:
     overrides = {"claim-runs": {"spec": spec}}
     return found("TF-DATA-2", limited(), storage={"runs": CLAIM}, manifest_overrides=overrides)
+
+
+def test_an_unknown_class_is_told_once() -> None:
+    told = job_problems(experiment(storage={"runs": {**CLAIM, "class": "fats"}}), limited())
+    assert [problem.path for problem in told] == ["storage.runs.class"]
 
 
 def test_new_claims_are_of_the_classes_of_the_environment() -> None:
