@@ -298,6 +298,14 @@ def test_an_experiment_in_several_environments() -> None:
     ]  # fmt: skip
 
 
+def test_a_reason_names_its_environment_once(tmp_path: Path) -> None:
+    other = yaml.safe_load(DEV) | {"name": "other"}
+    other["limits"] = {**other.get("limits", {}), "service_accounts": ["train"]}
+    (tmp_path / "other.yaml").write_text(yaml.safe_dump(other))
+    err = run("check", "hello", "-e", "dev", "-e", str(tmp_path / "other.yaml"))[2]
+    assert "why: the environment other does not allow this service account (allowed: train)" in err
+
+
 def test_a_problem_in_every_environment_is_told_once(tmp_path: Path) -> None:
     file = tmp_path / "typo.yaml"
     file.write_bytes(HELLO.replace(b"registry", b"elsewhere") + b"further: 1\n")

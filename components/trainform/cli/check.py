@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -131,10 +132,15 @@ def _problems(results: Sequence[CheckedJob | CheckedPlatform]) -> list[Problem]:
         others = [other.of_both for other in jobs if other.name == job.name]
         everywhere = frozenset.intersection(*others)
         for problem in job.problems:
-            alone = problem in job.of_both and problem not in everywhere
+            alone = problem in job.of_both and problem not in everywhere and not _names(problem, job.environment)
             reason = f"in {job.environment}, {problem.reason}" if alone else problem.reason
             found.append(dataclasses.replace(problem, reason=reason))
     return found
+
+
+def _names(problem: Problem, environment: str) -> bool:
+    """Whether the reason says itself in which environment it holds."""
+    return re.search(rf"\benvironment {re.escape(environment)}(?![\w-])", problem.reason) is not None
 
 
 def _notes(result: CheckedJob | CheckedPlatform) -> tuple[str, ...]:
