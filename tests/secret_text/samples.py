@@ -147,7 +147,7 @@ COMMANDS: dict[str, list[str]] = {
     "user of lftp": [f"lftp -u trainer,{PW} sftp://h"],
     "user of smbclient": [f"smbclient //h/data -U trainer%{PW}"],
     "password of sshpass": [f"sshpass -p {PW} ssh -p 22 h", f"sshpass -p{PW} scp a h:b"],
-    "login to a registry": [f"docker login -u trainer -p {PW} registry.example.com", f"podman login -p={PW} h", f"helm registry login h -u a -p {PW}"],
+    "login to a registry": [f"docker login -u trainer -p {PW} registry.example.com", f"podman login -p={PW} h", f"helm registry login h -u a -p {PW}", f"az acr login -n a -u a -p {PW}"],
     "credentials of a registry": [f"skopeo copy --src-creds trainer:{PW} docker://a docker://b", f"podman pull --creds=trainer:{PW} h/a"],
     "password of mysql": [f"mysql -h db -u root -p{PW} runs", f"mysqldump -uroot -p{PW} runs", f"kubectl exec db -- mariadb -p{PW}"],
     "password of redis": [f"redis-cli -h redis -a {PW} ping"],

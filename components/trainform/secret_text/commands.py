@@ -31,7 +31,7 @@ def _row(title: str, programs: str, pattern: str, verb: str = "") -> CommandRow:
     return CommandRow(title, frozenset(programs.split()), re.compile(pattern), verb)
 
 
-_CONTAINERS = "docker podman nerdctl buildah skopeo helm oras crane singularity apptainer"
+_CONTAINERS = "docker podman nerdctl buildah skopeo helm oras crane singularity apptainer az"
 _MYSQL = "mysql mysqldump mysqladmin mysqlimport mysqlcheck mariadb mariadb-dump mariadb-admin"
 _MONGO = "mongo mongosh mongodump mongorestore mongoexport mongoimport"
 _LDAP = "ldapsearch ldapadd ldapmodify ldapdelete ldapwhoami"
