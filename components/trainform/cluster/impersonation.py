@@ -33,8 +33,8 @@ def _headers(user: ImpersonatingUser) -> Iterator[tuple[str, str]]:
     for name, value in (("User", user.as_user), ("Uid", user.as_uid)):
         if value:
             yield f"Impersonate-{name}", value
-    for group in user.as_groups or ():
-        yield "Impersonate-Group", group
-    for key, values in (user.as_extra or {}).items():
-        for value in values:
-            yield f"Impersonate-Extra-{quote(key, safe=_PLAIN)}", value
+    if user.as_groups is not None:
+        yield from (("Impersonate-Group", group) for group in user.as_groups)
+    if user.as_extra is not None:
+        for key, values in user.as_extra.items():
+            yield from ((f"Impersonate-Extra-{quote(key, safe=_PLAIN)}", value) for value in values)
