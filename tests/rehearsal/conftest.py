@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from tests.rehearsal.probed_pods import Clusters, made_clusters
 from tools import docker_daemon as daemon
 from tools.debian import NotHereError
 from trainform.progress import SILENT
@@ -40,3 +42,9 @@ def image(docker_daemon: None) -> str:
         return rehearsal_image.ensure(SILENT)
     except NotHereError as error:
         pytest.skip(f"the rehearsal image cannot be built on this machine: {error.message}")
+
+
+@pytest.fixture
+def clusters(image: str, tmp_path: Path) -> Iterator[Clusters]:
+    """Pods of a probe, which end with the test."""
+    yield from made_clusters(image, tmp_path)

@@ -4,22 +4,15 @@ launcher."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.rehearsal.probed_pods import PORT, Cluster, Clusters, made_clusters
+from tests.rehearsal.probed_pods import PORT, Cluster, Clusters
 from trainform.plan.model import Pod
 from trainform.rehearsal.probe import MOUNT
 
 pytestmark = pytest.mark.proof("every mistake that a probe names")
-
-
-@pytest.fixture(name="clusters")
-def _clusters(image: str, tmp_path: Path) -> Iterator[Clusters]:
-    yield from made_clusters(image, tmp_path)
 
 
 TORCHRUN: dict[str, Any] = {"torchrun": {"script": "/app/train.py", "processes_per_node": 2}}

@@ -4,22 +4,16 @@ cluster that these worlds and DeepSpeed's form; test_worlds.py tests slots on th
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.rehearsal.probed_pods import Cluster, Clusters, Ended, made_clusters
+from tests.rehearsal.probed_pods import Cluster, Clusters, Ended
 from trainform.plan.model import Pod
 from trainform.rehearsal.probe import MOUNT
 
 pytestmark = pytest.mark.proof("every mistake that a probe names")
-
-
-@pytest.fixture(name="clusters")
-def _clusters(image: str, tmp_path: Path) -> Iterator[Clusters]:
-    yield from made_clusters(image, tmp_path)
 
 
 OPEN_MPI_5, OPEN_MPI_4 = "mpirun", "/opt/openmpi4/bin/mpirun"

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.rehearsal.probed_pods import Cluster, Clusters, made_clusters
+from tests.rehearsal.probed_pods import Cluster, Clusters
 from trainform.plan.model import Pod
 from trainform.rehearsal.probe import MOUNT
 
 pytestmark = pytest.mark.proof("every mistake that a probe names")
-
-
-@pytest.fixture(name="clusters")
-def _clusters(image: str, tmp_path: Path) -> Iterator[Clusters]:
-    yield from made_clusters(image, tmp_path)
 
 
 TENSORFLOW: dict[str, Any] = {"tensorflow": {"command": ["python3", "/app/train.py"]}}
