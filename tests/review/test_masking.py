@@ -177,6 +177,24 @@ def test_secrets_that_nobody_has_marked(inputs: dict[str, Any]) -> None:
     assert preview.masked == 1
 
 
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        (
+            "set it: pulumi config set --secret trainform:sshSecret -s dev",
+            f"set it: pulumi config set --secret {MASKED} -s dev",
+        ),
+        (f"login failed with {TOKEN}.", f"login failed with {MASKED}."),
+        ("password: hunter2-hunter2", MASKED),
+        ("ran `wandb login --password='hunter2'` twice", f"ran `wandb login {MASKED} twice"),
+        ("the private key of the pods is missing", "the private key of the pods is missing"),
+    ],
+)
+def test_the_rest_of_a_message_stays(message: str, shown: str) -> None:
+    (found,) = read_preview(previews.stream(previews.diagnostic("warning", message))).messages
+    assert found.text == shown
+
+
 def test_the_other_lines_of_a_text_stay() -> None:
     script = f"set -e\nhuggingface-cli login --token {TOKEN}\npython train.py\n"
     assert sides(preview_of({"script": script}, {}))[0] == {

@@ -161,19 +161,23 @@ def test_policies_and_what_they_change() -> None:
         ({"resOpFailedEvent": step_event("read", JOB)["resourcePreEvent"]}, "The operation read of bert-job failed."),
         (previews.summary(maybeCorrupt=True), "The engine says that the state of the stack may be corrupt."),
         (previews.summary(result="canceled"), "The preview was cancelled."),
+        (previews.summary(result="failed"), "The engine says that the preview failed, and not why."),
     ],
 )  # fmt: skip
 def test_what_fails_the_preview(event: dict[str, Any], reason: str) -> None:
-    assert read_preview(previews.stream(event)).failed == reason
+    text = previews.stream(event, ended="summaryEvent" not in event)
+    assert read_preview(text).failed == reason
 
 
 def test_a_violated_policy_alone_is_no_failure_of_the_engine() -> None:
-    assert (
-        read_preview(
-            previews.stream(previews.policy("TF-IMG-2", "the tag can move", JOB), previews.summary(result="failed"))
-        ).failed
-        == ""
-    )
+    violated = previews.policy("TF-IMG-2", "the tag can move", JOB)
+    assert read_preview(previews.stream(violated, previews.summary(result="failed"), ended=False)).failed == ""
+
+
+def test_a_refresh_is_no_step_beside_the_one_that_follows_it() -> None:
+    refresh, same = (step_event(op, JOB, job("bert-1f3a9c"), job("bert-1f3a9c")) for op in ("refresh", "same"))
+    assert [step.operation for step in read_preview(previews.stream(refresh, same)).steps] == ["same"]
+    assert [step.operation for step in read_preview(previews.stream(refresh)).steps] == ["refresh"]
 
 
 def test_a_stream_that_is_cut_off_is_incomplete() -> None:

@@ -54,7 +54,9 @@ LONGEST_PATH = 4096  # characters of a path in a difference
 LONG_ENOUGH = 8  # characters of a text that no other contains by chance
 
 _COLOUR = re.compile(r"<\{%[^%]{0,40}%\}>")
-_KEY_FILE = re.compile("PRIVATE KEY|PuTTY-User-Key-File", re.IGNORECASE)
+_KEY_FILE = re.compile("-----BEGIN [A-Z0-9 ]*PRIVATE KEY|PuTTY-User-Key-File-")
+_SPACES = re.compile(r"(\s+)")
+_QUOTES = "\"';&|()"  # what a shell's text has around its words
 _PART_OF_PATH = re.compile(r'\["((?:[^"\\]|\\.)*)"\]|\[(\d+)\]|([^.\[\]]+)')
 _LIST, _MAPPING, _JSON = "list", "mapping", "json"
 _INSIDE = "(JSON)"  # the part of a path between a text and what is in it
@@ -542,8 +544,14 @@ def _at(parts: list[str | int], value: Any) -> Any:
 
 
 def _without_secrets(line: str) -> str:
-    """A line without its secrets; a mask alone where nobody can tell where they end."""
+    """A line without its secrets: those of a shape, and words as of a command. A mask alone where nobody can tell where a secret ends."""
     shown = masked(line, MASKED)
+    if secret_in(shown) is None:
+        return shown
+    parts = _SPACES.split(shown)
+    for index in secret_words([word.strip(_QUOTES) for word in parts[::2]]):
+        parts[2 * index] = MASKED
+    shown = "".join(parts)
     return shown if secret_in(shown) is None else MASKED
 
 

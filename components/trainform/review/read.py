@@ -24,6 +24,9 @@ STREAM_COMMAND = "PULUMI_ENABLE_STREAMING_JSON_PREVIEW=true pulumi preview --jso
 COMPONENT = "trainform:index:TrainingJob"
 # Parts of one replacement; which comes first depends on what the provider can do.
 REPLACEMENT = ("replace", "create-replacement", "delete-replaced")
+# Levels of policies that end a preview as failed: what they found is their result, and no failure of the engine.
+STOPPING = ("mandatory", "remediate")
+REFRESH = "refresh"
 SEVERITIES = {"info": "info", "info#err": "info", "warning": "warning", "error": "error"}
 # Of an object's outputs: all else is its status, or the same as its inputs.
 IDENTITY = ("name", "namespace", "uid", "creationTimestamp")
@@ -78,6 +81,7 @@ class _Raw:
     messages: list[Message] = dataclasses.field(default_factory=list)
     failures: list[str] = dataclasses.field(default_factory=list)
     ended: bool = False
+    result: str = ""
     unreadable: int = 0
 
 
@@ -270,10 +274,9 @@ def _error(raw: _Raw, body: Mapping[str, Any]) -> None:
 
 def _summary(raw: _Raw, body: Mapping[str, Any]) -> None:
     raw.ended = True
+    raw.result = _text(body.get("result"))
     if body.get("maybeCorrupt") is True:
         raw.failures.append(_CORRUPT)
-    if body.get("result") == "canceled":
-        raw.failures.append("The preview was cancelled.")
 
 
 _READERS: Mapping[str, Callable[[_Raw, Mapping[str, Any]], None]] = {
@@ -360,16 +363,30 @@ def _failure(raw: _Raw, messages: Iterable[Message], masks: Masks) -> str:
     errors = [message.text for message in messages if message.severity == "error"]
     failures = [*errors, *map(masks.text, raw.failures)]
     if not failures:
-        return "" if raw.ended else INCOMPLETE
+        return _failure_without_reason(raw)
     reason = " ".join(failures[0].split())
     return reason if len(reason) <= LONGEST_REASON else f"{reason[: LONGEST_REASON - 1]}…"
 
 
+def _failure_without_reason(raw: _Raw) -> str:
+    if not raw.ended:
+        return INCOMPLETE
+    if raw.result == "canceled":
+        return "The preview was cancelled."
+    stopped = any(result.level in STOPPING for result in raw.policies)
+    return "The engine says that the preview failed, and not why." if raw.result == "failed" and not stopped else ""
+
+
 def _collapsed(steps: Iterable[_RawStep]) -> Iterator[_RawStep]:
-    """The steps, those of a replacement as one. A replaced object that an earlier `up` has left is deleted alone."""
+    """The steps, those of a replacement as one. A replaced object that an earlier `up` has left is deleted alone. A refresh before another step
+    is no step of its own: the other begins with what was found."""
     whole: list[_RawStep] = []
     replaced: dict[str, _RawStep] = {}
+    steps = list(steps)
+    planned = {step.urn for step in steps if step.operation != REFRESH}
     for step in steps:
+        if step.operation == REFRESH and step.urn in planned:
+            continue
         if step.operation not in REPLACEMENT:
             whole.append(step)
         elif step.urn in replaced:
