@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,8 +13,10 @@ from hypothesis import strategies as st
 
 from tests.support import previews
 from tests.support.previews import CLAIM, CONFIG_MAP, ROLE_GROUP, TRAINING_JOB, VOLCANO_JOB, state, step_event, urn
+from tests.support.repository import ROOT
 from trainform.errors import InputError
 from trainform.review import read
+from trainform.review.jobs import jobs_of
 from trainform.review.preview import UNKNOWN, Message, PolicyResult, Preview
 from trainform.review.read import read_preview
 
@@ -171,7 +174,10 @@ def test_what_fails_the_preview(event: dict[str, Any], reason: str) -> None:
 
 def test_a_violated_policy_alone_is_no_failure_of_the_engine() -> None:
     violated = previews.policy("TF-IMG-2", "the tag can move", JOB)
-    assert read_preview(previews.stream(violated, previews.summary(result="failed"), ended=False)).failed == ""
+    ends = (previews.diagnostic("error", "error: preview failed\n"), previews.summary(result="failed"))
+    assert read_preview(previews.stream(violated, *ends, ended=False)).failed == ""
+    advisory = previews.policy("TF-IMG-2", "the tag can move", JOB, level="advisory")
+    assert read_preview(previews.stream(advisory, *ends, ended=False)).failed != ""
 
 
 def test_a_refresh_is_no_step_beside_the_one_that_follows_it() -> None:
@@ -300,6 +306,25 @@ def test_two_hundred_resources_are_read_at_once() -> None:
     assert min(times) < 0.2
 
 
+RECORDED = sorted((ROOT / "tests" / "review" / "recorded").iterdir())
+
+
+@pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.name)
+def test_recorded_previews(path: Path) -> None:
+    """`tests/engine/test_previews.py` has recorded them."""
+    preview = read_preview(path.read_text())
+    operations = {step.name: step.operation for step in preview.steps if step.operation != "same" and step.is_object}
+    assert operations.pop("allreduce-job") == "replace"
+    assert operations.pop("allreduce-ssh") == "update"
+    assert operations.pop("allreduce-deployed") == "update"
+    assert sorted(operations.values()) == ["create", "delete"]
+    assert (preview.failed, preview.masked) == ("", 1)
+    (job,) = jobs_of(preview)
+    assert job.before is not None
+    assert job.after is not None
+    assert job.before.experiment["ssh"] != job.after.experiment["ssh"]
+
+
 # --- whatever a newer engine, a broken file or somebody has made of it
 
 MIXED = [
@@ -318,22 +343,26 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
 
 def read_or_refused(text: str) -> None:
     try:
-        assert isinstance(read_preview(text), Preview)
+        preview = read_preview(text)
+        assert isinstance(preview, Preview)
+        assert isinstance(jobs_of(preview), tuple)
     except InputError as error:
         assert error.problems
 
 
-@given(st.data(), st.sampled_from([previews.stream, previews.digest]))
-def test_a_preview_that_is_cut_off_anywhere(data: st.DataObject, form: Any) -> None:
-    text = form(*MIXED)
+TEXTS = [previews.stream(*MIXED), previews.digest(*MIXED), *(path.read_text() for path in RECORDED)]
+
+
+@given(st.data(), st.sampled_from(TEXTS))
+def test_a_preview_that_is_cut_off_anywhere(data: st.DataObject, text: str) -> None:
     start, end = sorted(data.draw(st.tuples(st.integers(0, len(text)), st.integers(0, len(text)))))
     read_or_refused(text[start:end])
 
 
-@given(st.permutations(range(len(MIXED) + 3)))
-def test_a_stream_in_another_order(order: list[int]) -> None:
-    lines = previews.stream(*MIXED).splitlines()
-    read_or_refused("\n".join(lines[index].replace('"sequence"', '"number"') for index in order))
+@given(st.data(), st.sampled_from([text for text in TEXTS if text.startswith('{"')]))
+def test_a_stream_in_another_order(data: st.DataObject, text: str) -> None:
+    lines = data.draw(st.permutations(text.splitlines()))
+    read_or_refused("\n".join(line.replace('"sequence"', '"number"') for line in lines))
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -354,17 +383,14 @@ def with_another(value: Any, path: tuple[Any, ...], other: Any) -> Any:
     return copy
 
 
-@given(st.data(), st.booleans())
-def test_fields_that_are_missing_or_of_another_type(data: st.DataObject, as_digest: bool) -> None:
-    whole = (
-        json.loads(previews.digest(*MIXED))
-        if as_digest
-        else [json.loads(line) for line in previews.stream(*MIXED).splitlines()]
-    )
+@given(st.data(), st.sampled_from(TEXTS))
+def test_fields_that_are_missing_or_of_another_type(data: st.DataObject, text: str) -> None:
+    is_stream = text.startswith('{"')
+    whole = [json.loads(line) for line in text.splitlines()] if is_stream else json.loads(text)
     for _ in range(data.draw(st.integers(1, 4))):
         path = data.draw(st.sampled_from([path for path in places(whole) if path]))
         whole = with_another(whole, path, data.draw(VALUES | st.just(...)))
-    read_or_refused(json.dumps(whole) if as_digest else "\n".join(map(json.dumps, whole)))
+    read_or_refused("\n".join(map(json.dumps, whole)) if is_stream else json.dumps(whole))
 
 
 @given(st.text() | VALUES.map(json.dumps) | st.binary().map(lambda raw: raw.decode(errors="replace")))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -141,3 +142,36 @@ def _plain(value: Any) -> Any:
             else {key: _plain(item) for key, item in value.items()}
         )
     return [_plain(item) for item in value] if isinstance(value, list) else value
+
+
+def cleaned(text: str, namespace: str) -> str:
+    """A recorded preview without what no reader needs, what differs from run to run, and the messages for debugging, which hold secrets."""
+    text = _TIME.sub("2026-01-01T00:00:00Z", _IDENTITY.sub("7d6c3b1e-0000-4000-8000-000000000000", text))
+    text = re.sub(rf"(?<![\w-]){namespace}(?![\w-])", "ai-namespace", text)
+    if not text.lstrip().startswith('{"'):
+        return json.dumps(_needed(json.loads(text[text.index("{") :])), indent=1) + "\n"
+    events = [json.loads(line) for line in text.splitlines() if line.startswith('{"')]
+    needed = [{**_needed(event), "timestamp": 0} for event in events if _is_needed(event)]
+    return lines({**event, "sequence": number} for number, event in enumerate(needed))
+
+
+_TIME = re.compile(r"20\d\d-\d\d-\d\dT[0-9:.]+(Z|[+-][0-9:]+)")
+_IDENTITY = re.compile(rf"(?!{UNKNOWN_TEXT})[0-9a-f]{{8}}(-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}}")
+_NOT_NEEDED = ("managedFields", "propertyDependencies", "dependencies", "sourcePosition", "stackTrace", "config")
+
+
+def _is_needed(event: Mapping[str, Any]) -> bool:
+    is_told = event.get("diagnosticEvent", {}).get("severity") != "debug"
+    outputs_of = event.get("resOutputsEvent", {}).get("metadata", {}).get("type", TRAINING_JOB)
+    return bool(is_told and outputs_of == TRAINING_JOB)
+
+
+def _needed(value: Any) -> Any:
+    """The value without these fields. Of an object's outputs, only the metadata is read."""
+    if isinstance(value, list):
+        return [_needed(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    needed = {key: _needed(item) for key, item in value.items() if key not in _NOT_NEEDED}
+    metadata = needed.get("outputs", {}).get("metadata") if isinstance(needed.get("outputs"), dict) else None
+    return needed if metadata is None else {**needed, "outputs": {"metadata": metadata}}

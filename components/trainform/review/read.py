@@ -26,6 +26,7 @@ COMPONENT = "trainform:index:TrainingJob"
 REPLACEMENT = ("replace", "create-replacement", "delete-replaced")
 # Levels of policies that end a preview as failed: what they found is their result, and no failure of the engine.
 STOPPING = ("mandatory", "remediate")
+NO_REASON = "error: preview failed"
 REFRESH = "refresh"
 SEVERITIES = {"info": "info", "info#err": "info", "warning": "warning", "error": "error"}
 # Of an object's outputs: all else is its status, or the same as its inputs.
@@ -360,7 +361,7 @@ def _count(number: int, one: str, more: str) -> str:
 
 def _failure(raw: _Raw, messages: Iterable[Message], masks: Masks) -> str:
     """Why the preview failed: the first error, which is what the others follow from."""
-    errors = [message.text for message in messages if message.severity == "error"]
+    errors = [message.text for message in messages if message.severity == "error" and message.text != NO_REASON]
     failures = [*errors, *map(masks.text, raw.failures)]
     if not failures:
         return _failure_without_reason(raw)
