@@ -109,9 +109,20 @@ def test_the_plain_text_of_a_secret_is_masked_everywhere() -> None:
             ),
             step_event("create", urn(ROLE_GROUP, "bert-node"), None, state({"text": "it is another secret, is it?"})),
             previews.diagnostic("warning", f"connects to {PLAIN}"),
+            step_event(
+                "create",
+                urn(CONFIG_MAP, "a"),
+                None,
+                state({"told": secret('a "quoted" one'), "in": json.dumps('a "quoted" one')}),
+            ),
+            step_event(
+                "create", urn(CONFIG_MAP, "b"), None, state({"data": base64.b64encode(PLAIN.encode()).decode()})
+            ),
             previews.policy("TF-ENV-1", f"{PLAIN} is another secret", JOB),
         )
     )
+    assert "quoted" not in repr(preview)
+    assert base64.b64encode(PLAIN.encode()).decode() not in repr(preview)
     assert PLAIN not in repr(preview)
     assert "another secret" not in repr(preview)
     assert preview.messages[0].text == f"connects to {MASKED}"

@@ -282,6 +282,15 @@ def test_values_of_ten_megabytes_and_deep_ones() -> None:
     assert "leaf" not in repr(step)
 
 
+@pytest.mark.parametrize("depth", range(100, 1000, 25))
+def test_values_that_are_nested_as_deep_as_python_reads(depth: int) -> None:
+    value = '{"a":' * depth + '"leaf"' + "}" * depth
+    event = json.dumps(step_event("update", JOB, state({"b": "DEEP"}), state({"b": "DEEP"}))).replace('"DEEP"', value)
+    remediation = f'{{"policyRemediationEvent":{{"before":{{"x":{value}}},"after":{{"x":{value}}}}}}}'
+    read_or_refused(f"{event}\n{remediation}\n")
+    read_or_refused(f'{{"steps": [{event}]}}')
+
+
 def test_two_hundred_resources_are_read_at_once() -> None:
     env = [{"name": f"NCCL_{index}", "value": str(index)} for index in range(10)]
     container = {

@@ -128,7 +128,7 @@ def test_a_signal_is_passed_on_once(program: Path, tmp_path: Path, number: signa
 def test_an_engine_that_does_not_stop_is_stopped(
     program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run, "GRACE_SECONDS", 0.2)
+    monkeypatch.setattr(run, "GRACE_SECONDS", 2.0)
     write(program, "trap '' INT", "echo $$ > started", f"kill -INT {os.getpid()}", "while :; do sleep 0.05; done")
     with pytest.raises(KeyboardInterrupt):
         run_preview("bert.dev", tmp_path)

@@ -6,6 +6,7 @@ in every state of a step if it is secret in one of them. Secrets that nobody has
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import json
 import re
@@ -169,7 +170,7 @@ class Masks:
         """Where the secrets of a step are."""
         places = Places()
         self._search.rewrites = False
-        for value in (sides.old,) if sides.old == sides.new else (sides.old, sides.new):
+        for value in (sides.old,) if same(sides.old, sides.new) else (sides.old, sides.new):
             places.add(self._search.find(value))
             places.add(_of_type(sides.type, value))
         for value in (sides.old_shown, sides.new_shown):
@@ -183,7 +184,8 @@ class Masks:
         for value in (sides.old_outputs, sides.new_outputs):
             places.add(_marks(value))
         for value in (sides.old, sides.new, sides.old_outputs, sides.new_outputs):
-            self._known |= {text for text in _marked_texts(value, places) if len(text) >= LONG_ENOUGH}
+            long = (text for text in _marked_texts(value, places) if len(text) >= LONG_ENOUGH)
+            self._known |= {form for text in long for form in _forms(text)}
 
     def hide(self, sides: Sides, places: Places, diffs: Iterable[str], detail: Iterable[str] | None) -> Hidden:
         """The states of a step without its secrets. A secret of which the step shows that it changes is called so in the new state."""
@@ -478,6 +480,19 @@ def _plain_texts(value: Any) -> Iterator[str]:
         yield from (plain,) if isinstance(plain, str) else ()
 
 
+def _forms(text: str) -> tuple[str, ...]:
+    """The text as it may stand elsewhere: also within JSON, and as the data of a Secret."""
+    return text, json.dumps(text)[1:-1], base64.b64encode(text.encode(errors="replace")).decode()
+
+
+def same(one: Any, other: Any) -> bool:
+    """True if both are equal. What is nested deeper than Python compares is not."""
+    try:
+        return bool(one == other)
+    except RecursionError:
+        return False
+
+
 def _is_opaque(value: Any, depth: int = 0) -> bool:
     """True if the value, or a part of it, is not told: two that look alike may differ."""
     if isinstance(value, str):
@@ -493,7 +508,7 @@ def _changed(before: Mapping[Path, Any], after: Mapping[Path, Any]) -> set[Path]
     told = (
         path for path in before.keys() & after.keys() if not _is_opaque(before[path]) and not _is_opaque(after[path])
     )
-    return {path for path in told if before[path] != after[path]}
+    return {path for path in told if not same(before[path], after[path])}
 
 
 def _named(

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NoReturn
 
 from trainform.errors import InputError, Problem
-from trainform.review.masking import SIGNATURE, Masks, Places, Sides
+from trainform.review.masking import SIGNATURE, Masks, Places, Sides, same
 from trainform.review.preview import MASKED, Message, PolicyResult, Preview, State, Step
 
 STDIN = "<stdin>"
@@ -259,7 +259,7 @@ def _policy(raw: _Raw, body: Mapping[str, Any]) -> None:
 def _remediation(raw: _Raw, body: Mapping[str, Any]) -> None:
     """The fields that a policy changes, without their values: the step has them."""
     before, after = _mapping(body.get("before")), _mapping(body.get("after"))
-    fields = sorted(key for key in before.keys() | after.keys() if _differ(before.get(key), after.get(key)))
+    fields = sorted(key for key in before.keys() | after.keys() if not same(before.get(key), after.get(key)))
     text = f"The policy changes {', '.join(fields)}." if fields else "The policy changes the resource."
     raw.policies.append(_policy_result(body, "remediate", text))
 
@@ -479,13 +479,6 @@ def _text(value: Any) -> str:
 
 def _texts(value: Any) -> tuple[str, ...]:
     return tuple(sorted({item for item in _items(value) if isinstance(item, str)}))
-
-
-def _differ(one: Any, other: Any) -> bool:
-    try:
-        return bool(one != other)
-    except RecursionError:  # nested deeper than Python compares
-        return True
 
 
 def _is_number(value: Any) -> bool:
