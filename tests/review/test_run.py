@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -108,6 +109,7 @@ def test_bytes_that_are_no_text(program: Path, tmp_path: Path) -> None:
 CALLER = """\
 import sys
 from pathlib import Path
+from typing import Any
 from trainform.review.run import run_preview
 run_preview("bert.dev", Path(sys.argv[1]))
 """
@@ -128,9 +130,27 @@ def test_a_signal_is_passed_on_once(program: Path, tmp_path: Path, number: signa
 def test_an_engine_that_does_not_stop_is_stopped(
     program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run, "GRACE_SECONDS", 2.0)
+    monkeypatch.setattr(run, "GRACE_SECONDS", 1.0)
     write(program, "trap '' INT", "echo $$ > started", f"kill -INT {os.getpid()}", "while :; do sleep 0.05; done")
     with pytest.raises(KeyboardInterrupt):
         run_preview("bert.dev", tmp_path)
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "started").read_text()), 0)
+
+
+def test_a_signal_while_the_engine_starts_leaves_none_behind(
+    program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[subprocess.Popen[bytes]] = []
+    start = subprocess.Popen
+
+    def interrupted(*words: Any, **options: Any) -> subprocess.Popen[bytes]:
+        started.append(start(*words, **options))
+        signal.raise_signal(signal.SIGINT)
+        return started[0]
+
+    monkeypatch.setattr("trainform.review.run.subprocess.Popen", interrupted)
+    write(program, "sleep 60")
+    with pytest.raises(KeyboardInterrupt):
+        run_preview("bert.dev", tmp_path)
+    assert started[0].returncode == -signal.SIGINT

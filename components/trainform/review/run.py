@@ -8,20 +8,17 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import FrameType
 
 from trainform.errors import CommandLineError, ToolchainError
 from trainform.review.masking import Masks
 from trainform.review.preview import MASKED
 from trainform.secret_text import looks_secret
-from trainform.signals import signal_handler
+from trainform.signals import exit_on_termination, signals_delayed
 
 STREAMING = "PULUMI_ENABLE_STREAMING_JSON_PREVIEW"
 GRACE_SECONDS = 10.0
-# The signals that end a program: `timeout` and CI systems send SIGTERM, a closed terminal or a lost connection sends SIGHUP.
-ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 # Options of the engine that show secrets, write what it knows to files, or change the form of its output. Each is a variable too.
 REFUSED = {
@@ -70,7 +67,7 @@ def run_preview(stack: str, folder: Path, arguments: Sequence[str] = ()) -> Engi
     words = [command, "preview", "--json", "--non-interactive", "--color", "never", "-s", stack, *arguments]
     environ = {key: value for key, value in os.environ.items() if not key.startswith(_DEBUGGING)}
     environ |= {STREAMING: "true", "PULUMI_SKIP_UPDATE_CHECK": "true"}
-    with _exit_on_termination():
+    with exit_on_termination():
         out, err, code = _run(words, folder, environ)
     return EngineRun(out.decode(errors="replace"), code, _without_secrets(err.decode(errors="replace"), environ))
 
@@ -98,20 +95,23 @@ def _refused(argument: str) -> str | None:
 
 
 def _run(words: Sequence[str], folder: Path, environ: Mapping[str, str]) -> tuple[bytes, bytes, int]:
-    # Its own session: Ctrl-C is sent to trainform alone, which passes it on once. The engine takes a second one as an order to stop at once.
-    process = subprocess.Popen(
-        words,
-        cwd=folder,
-        env=environ,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
+    process: subprocess.Popen[bytes] | None = None
     try:
+        with signals_delayed():
+            # Its own session: Ctrl-C is sent to trainform alone, which passes it on once. The engine takes a second one as an order to stop at once.
+            process = subprocess.Popen(
+                words,
+                cwd=folder,
+                env=environ,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
         out, err = process.communicate()
     except BaseException:
-        _end(process)
+        if process is not None:
+            _end(process)
         raise
     return out, err, process.returncode
 
@@ -125,17 +125,6 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             subprocess.TimeoutExpired, KeyboardInterrupt
         ):  # who presses Ctrl-C again does not want to wait
             process.communicate(timeout=GRACE_SECONDS)
-
-
-@contextlib.contextmanager
-def _exit_on_termination() -> Iterator[None]:
-    """Inside the block, signals that end a program raise `SystemExit`, so that the engine is stopped too."""
-
-    def unwind(number: int, frame: FrameType | None) -> None:
-        raise SystemExit(128 + number)
-
-    with signal_handler(ENDING, unwind):
-        yield
 
 
 def _without_secrets(text: str, environ: Mapping[str, str]) -> str:
