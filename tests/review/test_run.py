@@ -149,8 +149,9 @@ def test_a_signal_while_the_engine_starts_leaves_none_behind(
         signal.raise_signal(signal.SIGINT)
         return started[0]
 
+    monkeypatch.setattr(run, "GRACE_SECONDS", 1.0)
     monkeypatch.setattr("trainform.review.run.subprocess.Popen", interrupted)
     write(program, "sleep 60")
     with pytest.raises(KeyboardInterrupt):
         run_preview("bert.dev", tmp_path)
-    assert started[0].returncode == -signal.SIGINT
+    assert started[0].returncode in (-signal.SIGINT, -signal.SIGKILL)
