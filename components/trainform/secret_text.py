@@ -210,6 +210,7 @@ _HARMLESS = re.compile(
 
 _OPTION = re.compile(r"--?(?P<name>[A-Za-z][\w.-]*)(=(?P<value>\S*))?")  # --hf-token hf_abc, --password=hunter2
 _ASSIGNMENT = re.compile(r"\+{0,2}(?P<name>[A-Za-z_][\w.]*)=(?P<value>\S*)")  # wandb.api_key=…, as Hydra takes it
+_SPACES = re.compile(r"(\s+)")
 _QUOTES = "\"';&|()"  # what a shell's text has around its words
 # `"password": "hunter2"` and login(token="…") in a program or a file; without quotes only a line of YAML whose value has a digit.
 _PAIR = re.compile(
@@ -283,6 +284,19 @@ def masked(text: str, mask: str) -> str:
     for secret in _of_shape(text, ""):
         text = text.replace(secret, mask)
     return text
+
+
+def masked_line(line: str, mask: str) -> str:
+    """A line with the mask in the place of each secret: those of a shape, and words as of a command. The mask alone where nobody can tell
+    where a secret ends."""
+    shown = masked(line, mask)
+    if secret_in(shown) is None:
+        return shown
+    parts = _SPACES.split(shown)
+    for index in secret_words(_unquoted(parts[::2])):
+        parts[2 * index] = mask
+    shown = "".join(parts)
+    return shown if secret_in(shown) is None else mask
 
 
 def _of_shape(text: str, spelled: str) -> list[str]:
