@@ -15,7 +15,8 @@ from typing import Any
 
 from trainform.escaping import without_sequences
 from trainform.review.preview import CHANGED_MASK, MASKED, UNKNOWN
-from trainform.secret_text import gives_away, looks_secret, masked, secret_in, secret_words
+from trainform.rules.limits.secrets import LONG_ENOUGH, REFERENCES, SECRET_CONTENT
+from trainform.secret_text import gives_away, looks_secret, masked, masked_line, secret_in, secret_words
 
 SIGNATURE = "4dabf18193072939515e22adb298388d"
 SECRET = "1b47061264138c4ac30d75fd1eb44270"  # noqa: S105 - how the engine marks a secret
@@ -41,9 +42,6 @@ UNKNOWNS = frozenset(
     }
 )
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-SECRET_CONTENT = ("data", "stringData")
-# A field of ours that is called `secret` and holds the name of a Secret.
-REFERENCE = ("ssh", "secret")
 
 LONGEST_TEXT = (
     1 << 20
@@ -52,12 +50,9 @@ DEEPEST = (
     100  # mappings and lists in each other: more than any object has; what is deeper is masked without being searched
 )
 LONGEST_PATH = 4096  # characters of a path in a difference
-LONG_ENOUGH = 8  # characters of a text that no other contains by chance
 
 _COLOUR = re.compile(r"<\{%[^%]{0,40}%\}>")
 _KEY_FILE = re.compile("-----BEGIN [A-Z0-9 ]*PRIVATE KEY|PuTTY-User-Key-File-")
-_SPACES = re.compile(r"(\s+)")
-_QUOTES = "\"';&|()"  # what a shell's text has around its words
 _PART_OF_PATH = re.compile(r'\["((?:[^"\\]|\\.)*)"\]|\[(\d+)\]|([^.\[\]]+)')
 _LIST, _MAPPING, _JSON = "list", "mapping", "json"
 _INSIDE = "(JSON)"  # the part of a path between a text and what is in it
@@ -298,7 +293,7 @@ class _Hiding:
         return self.without_known(text)
 
     def _line(self, line: str, path: Path) -> str:
-        shown = _without_secrets(line)
+        shown = masked_line(line, MASKED)
         if shown != line:
             self.hidden[path] = None
         return self.without_known(shown)
@@ -323,7 +318,7 @@ class _Search:
         if depth > DEEPEST:
             return _whole()
         if isinstance(value, str):
-            return self._in_text(value, "" if (above, name) == REFERENCE else name, depth)
+            return self._in_text(value, "" if f"{above}.{name}" in REFERENCES else name, depth)
         if isinstance(value, dict):
             return self._in_mapping(value, name, depth)
         if isinstance(value, list):
@@ -389,7 +384,7 @@ class _Search:
             return _whole() if gives_away(name, text) or secret_in(text) is not None else _NOWHERE
         if looks_secret(name, None) or (name == "kubeconfig" and ":" in text):
             return _whole()
-        shown = "\n".join(map(_without_secrets, text.split("\n")))
+        shown = "\n".join(masked_line(line, MASKED) for line in text.split("\n"))
         if gives_away("", shown):
             return _whole()
         return _NOWHERE if shown == text else Places(lines=True)
@@ -558,20 +553,8 @@ def _at(parts: list[str | int], value: Any) -> Any:
     return value
 
 
-def _without_secrets(line: str) -> str:
-    """A line without its secrets: those of a shape, and words as of a command. A mask alone where nobody can tell where a secret ends."""
-    shown = masked(line, MASKED)
-    if secret_in(shown) is None:
-        return shown
-    parts = _SPACES.split(shown)
-    for index in secret_words([word.strip(_QUOTES) for word in parts[::2]]):
-        parts[2 * index] = MASKED
-    shown = "".join(parts)
-    return shown if secret_in(shown) is None else MASKED
-
-
 def _without_secret_lines(text: str) -> str:
-    shown = "\n".join(map(_without_secrets, text.split("\n")))
+    shown = "\n".join(masked_line(line, MASKED) for line in text.split("\n"))
     return MASKED if gives_away("", shown) else shown
 
 
