@@ -33,6 +33,7 @@ ORDER = [
     "check",
     "check_platform",
     "cluster",
+    "review",
     "resources",
 ]
 BESIDE = {
@@ -81,6 +82,7 @@ BESIDE = {
     "doctor": {"errors", "defaults", "project", "spec", "backends", "cluster", "rehearsal", "toolchain", "sandbox"},
 }
 ALLOWED = {room: set(ORDER[:index]) for index, room in enumerate(ORDER)} | BESIDE
+ALLOWED["review"] |= {"signals"}  # it runs the engine, which a signal must not leave behind
 PULUMI = {"resources", "policy_pack"}
 PURE = ("ssh", "spec", "plan", "manifests", "rules", "backends", "revision", "render", "render_platform")
 # What a user has written; and the shell programs, which are data of the package: the same in every run, as a constant would be.

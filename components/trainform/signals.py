@@ -1,4 +1,4 @@
-"""A signal handler that is installed inside a block."""
+"""Signal handlers that are installed inside a block."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ import contextlib
 import signal
 import threading
 from collections.abc import Iterable, Iterator
+from types import FrameType
 from typing import Any
+
+# The signals that end a program: `timeout` and CI systems send SIGTERM, a closed terminal or a lost connection sends SIGHUP.
+ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 
 @contextlib.contextmanager
@@ -27,3 +31,24 @@ def signal_handler(numbers: Iterable[signal.Signals], handler: Any) -> Iterator[
     finally:
         for number, old in replaced.items():
             signal.signal(number, old)
+
+
+@contextlib.contextmanager
+def exit_on_termination() -> Iterator[None]:
+    """Inside the block, signals that end a program raise `SystemExit`, so that what it has started is stopped too."""
+
+    def unwind(number: int, frame: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    with signal_handler(ENDING, unwind):
+        yield
+
+
+@contextlib.contextmanager
+def signals_delayed() -> Iterator[None]:
+    """Delay Ctrl-C and the other signals until the end of the block. While a process starts, they would leave one that nothing stops."""
+    early: list[int] = []
+    with signal_handler([signal.SIGINT, *ENDING], lambda number, frame: early.append(number)):
+        yield
+    if early:
+        signal.raise_signal(early[0])

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from tests.secret_text.texts import HARMLESS, SECRET
-from trainform.secret_text.search import gives_away, secret_in, secret_lines, secret_words
+from trainform.secret_text.search import gives_away, masked_line, secret_in, secret_lines, secret_words
 
 
 def found(name: str, text: str) -> bool:
@@ -103,3 +103,22 @@ def test_what_reads_a_secret_from_a_variable_is_none(text: str) -> None:
 
 def test_a_default_beside_a_variable_is_a_secret() -> None:
     assert secret_in("postgres://u:$" + "ecret-of-mine1@h/db") is not None
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("python train.py  --hf-token hunter2 --lr 0.1", "python train.py  --hf-token [secret] --lr 0.1"),
+        ("export PASSWORD='hunter2'; run", "export [secret] run"),
+        (
+            "login to postgres://trainer:" + "hunter2@db.example.com/runs",
+            "login to postgres[secret]db.example.com/runs",
+        ),
+        ("password: hunter2", "[secret]"),
+        ("a line without any", "a line without any"),
+        ("", ""),
+    ],
+)
+def test_a_line_is_shown_without_its_secrets(line: str, shown: str) -> None:
+    assert masked_line(line, "[secret]") == shown
+    assert secret_in(shown) is None

@@ -39,6 +39,7 @@ _IDENTIFIER = re.compile(r"([A-Za-z_][\w.]*\.)?[A-Za-z_]+[,)\]}]*")  # of letter
 
 _OPTION = re.compile(r"--?(?P<name>[A-Za-z][\w.-]*)(=(?P<value>\S*))?")  # --hf-token hf_abc, --password=hunter2
 _ASSIGNMENT = re.compile(r"\+{0,2}(?P<name>[A-Za-z_][\w.]*)=(?P<value>\S*)")  # wandb.api_key=…, as Hydra takes it
+_SPACES = re.compile(r"(\s+)")
 _HEADER = re.compile(r"(-H ?|--header[ =])(?P<name>[A-Za-z][\w-]*):[ \t]*(?P<value>[^\n]*)")
 # `"password": "hunter2"` and login(token="…") in a program or a file; -H 'X-API-Key: …' in a command; without quotes only a line whose value has
 # a digit. `a ? token : 'x'` says nothing of the token.
@@ -122,6 +123,19 @@ def masked(text: str, mask: str) -> str:
     for secret in dict.fromkeys(of_shape(text)):
         text = text.replace(secret, mask)
     return text
+
+
+def masked_line(line: str, mask: str) -> str:
+    """A line with the mask in the place of each secret: those of a shape, and words as of a command. The mask alone where nobody can tell
+    where a secret ends."""
+    shown = masked(line, mask)
+    if secret_in(shown) is None:
+        return shown
+    parts = _SPACES.split(shown)
+    for index in secret_words(_unquoted(parts[::2])):
+        parts[2 * index] = mask
+    shown = "".join(parts)
+    return shown if secret_in(shown) is None else mask
 
 
 def _may_hold(text: str) -> bool:

@@ -6,19 +6,16 @@ import contextlib
 import os
 import signal
 import subprocess
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import FrameType
 
 from trainform.errors import ToolchainError
-from trainform.signals import signal_handler
+from trainform.signals import exit_on_termination, signals_delayed
 
 POLL_SECONDS = 0.25
 GRACE_SECONDS = 5.0
 TAIL_LINES = 15
 BUILD_GB = 12
-# The signals that end a program: `timeout` and CI systems send SIGTERM, a closed terminal or a lost connection sends SIGHUP.
-ENDING = (signal.SIGTERM, signal.SIGHUP)
 # Text in the log -> fix; the first text that is found is used.
 FIXES = (
     (
@@ -52,12 +49,12 @@ def run_logged(
 ) -> None:  # fmt: skip
     """Run a command in `folder`; `watch` is called with each new line of output. Raises `ToolchainError` with the last lines if it fails."""
     log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("ab") as output, log.open(errors="replace") as lines, _exit_on_termination():
+    with log.open("ab") as output, log.open(errors="replace") as lines, exit_on_termination():
         start = output.seek(0, os.SEEK_END)
         lines.seek(start)
         process: subprocess.Popen[bytes] | None = None
         try:
-            with _signals_delayed():
+            with signals_delayed():
                 # Its own session: Ctrl-C is sent to trainform only, which then stops the whole process group.
                 process = subprocess.Popen(
                     command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
@@ -92,27 +89,6 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             os.killpg(process.pid, number)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(GRACE_SECONDS)
-
-
-@contextlib.contextmanager
-def _exit_on_termination() -> Iterator[None]:
-    """Inside the block, signals that end a program raise `SystemExit`, so that the command is stopped too."""
-
-    def unwind(number: int, frame: FrameType | None) -> None:
-        raise SystemExit(128 + number)
-
-    with signal_handler(ENDING, unwind):
-        yield
-
-
-@contextlib.contextmanager
-def _signals_delayed() -> Iterator[None]:
-    """Delay Ctrl-C and the other signals until the end of the block. While a process starts, they would leave one that nothing stops."""
-    early: list[int] = []
-    with signal_handler([signal.SIGINT, *ENDING], lambda number, frame: early.append(number)):
-        yield
-    if early:
-        signal.raise_signal(early[0])
 
 
 def _failure(command: Sequence[str], log: Path, start: int) -> ToolchainError:

@@ -1,0 +1,48 @@
+"""Everything that the report is made from, read already: the parts of the review are pure functions of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+from collections.abc import Callable
+from decimal import Decimal
+
+from trainform.plan.record import Record
+from trainform.review.live import LiveFacts
+from trainform.review.model import Place
+from trainform.review.preview import Preview, Step
+from trainform.spec.environment import Environment
+
+
+@dataclasses.dataclass(frozen=True)
+class JobReview:
+    """One training job of a preview (a component `TrainingJob`, or a job object alone).
+
+    component: its step; None for a job object of another program. job: the step of the job object; None if the preview has none. before: the
+    record of what is deployed, from the old side of the ConfigMap; None: nothing is, or it was deployed without a record. after: what
+    will be deployed. steps: of its objects and parts, its own component left out. not_checked: what its records do not say, as whole sentences.
+    """
+
+    name: str
+    component: Step | None
+    job: Step | None
+    before: Record | None
+    after: Record | None
+    steps: tuple[Step, ...]
+    not_checked: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Context:
+    """preview: as read. environment: the environment's model as its file is now; None where it cannot be read. live: None where the cluster was not
+    asked or did not answer. locate: the file and line of a path of the experiment, or of the environment if the path begins with
+    `environment.`. today: the day for ages of prices. hours: the run's length from `--duration`; None: the experiment's, or unknown."""
+
+    stack: str
+    preview: Preview
+    jobs: tuple[JobReview, ...]
+    environment: Environment | None = None
+    live: LiveFacts | None = None
+    locate: Callable[[str], Place] = lambda path: Place(path=path)
+    today: datetime.date = datetime.date(1970, 1, 1)
+    hours: Decimal | None = None

@@ -1,0 +1,1 @@
+"""What a reviewer must know, a module per category."""

@@ -1,0 +1,1 @@
+"""The forms of a report: text for a terminal, Markdown and JSON."""

@@ -1,0 +1,60 @@
+"""The kinds of findings: one table, from which a page of the documents is generated, and the identity of a finding."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from typing import Any, Literal
+
+from trainform.review.model import Category, Finding, Place
+
+FINGERPRINT_DIGITS = 16
+
+
+@dataclasses.dataclass(frozen=True)
+class Kind:
+    """A kind of finding. code: its name for ever. title: a whole sentence about any object. why: why it matters. fix: what to do."""
+
+    code: str
+    category: Category
+    level: Literal["low", "medium", "high"]
+    title: str
+    why: str
+    fix: str
+
+    def finding(
+        self,
+        thing: str,
+        field: str = "",
+        before: Any = None,
+        after: Any = None,
+        *,
+        title: str | None = None,
+        place: Place | None = None,
+        level: Literal["low", "medium", "high"] | None = None,
+        identity: str | None = None,
+    ) -> Finding:
+        """A finding about `thing`. title: a sentence with the names in it; None: the kind's own. identity: what the fingerprint is made of in
+        place of the name, for an object whose name contains its revision."""
+        name = thing if identity is None else identity
+        return Finding(
+            code=self.code,
+            category=self.category,
+            level=self.level if level is None else level,
+            object=thing,
+            field=field,
+            before=before,
+            after=after,
+            title=self.title if title is None else title,
+            why=self.why,
+            fix=self.fix,
+            place=place,
+            fingerprint=fingerprint(self.code, name, field, before, after),
+        )
+
+
+def fingerprint(code: str, name: str, field: str, before: Any, after: Any) -> str:
+    """The identity of a finding: it changes with the object, the field and both values, and not with time or order."""
+    text = json.dumps([code, name, field, before, after], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:FINGERPRINT_DIGITS]

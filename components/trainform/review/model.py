@@ -1,0 +1,225 @@
+"""The report of a review: what it holds, and its JSON Schema. Every form of the report is made from it, and nothing else."""
+
+import enum
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+VERSION = 1
+
+
+class Part(BaseModel):
+    """The base of every part: nothing is changed once it is made."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+
+class Level(enum.IntEnum):
+    """How much a finding weighs; a higher level is worse."""
+
+    low = 1
+    medium = 2
+    high = 3
+
+
+class Category(enum.StrEnum):
+    """What a finding is about; `--fail-on` takes these words."""
+
+    data = "data"
+    restart = "restart"
+    neighbours = "neighbours"
+    security = "security"
+    contract = "contract"
+    cost = "cost"
+    capacity = "capacity"
+    drift = "drift"
+    limits = "limits"
+    unknown = "unknown"
+
+
+class Outcome(enum.StrEnum):
+    """What came of the review. `incomplete`: no finding, but something could not be checked."""
+
+    clean = "clean"
+    findings = "findings"
+    incomplete = "incomplete"
+    failed = "failed"
+
+
+class Place(Part):
+    """Where a field stands: its path in the words of the file, and the file with the line (from 1; 0: unknown)."""
+
+    path: str = Field(description="Path of the field: roles.worker.env.NCCL_DEBUG.")
+    file: str = Field(default="", description="File from the project's folder on; empty: unknown.")
+    line: int = Field(default=0, description="Line in the file, from 1; 0: unknown.")
+
+
+class Change(Part):
+    """A field before and after. null: not set. `[secret]` stands for a secret."""
+
+    place: Place
+    before: JsonValue = None
+    after: JsonValue = None
+
+
+class Effect(Part):
+    """One thing that happens, with the changes that cause it."""
+
+    kind: Literal["create", "replace", "update", "scale", "delete", "keep", "stop", "none", "unknown"]
+    object: str = Field(description="Name of the object or component: sdxl-lora-1f3a9c.")
+    sentence: str = Field(description="What happens, as one whole sentence.")
+    causes: list[Change] = []
+
+
+class WaiverUse(Part):
+    """A waiver of the experiment, and what becomes of it."""
+
+    code: str
+    fingerprint: str
+    owner: str
+    until: str
+    reason: str
+    state: Literal["applies", "void", "expired", "refused"]
+    why: str = Field(default="", description="Why it does not apply; empty: it applies.")
+
+
+class Finding(Part):
+    """Something that a reviewer must know."""
+
+    code: str = Field(
+        description="Stable name of the kind of finding: TR-DATA-1; of a limit of the environment: TF-IMG-2."
+    )
+    category: Category
+    level: Literal["low", "medium", "high"]
+    object: str
+    field: str = ""
+    before: JsonValue = None
+    after: JsonValue = None
+    title: str = Field(description="What it is, as one whole sentence.")
+    why: str = Field(description="Why it matters.")
+    fix: str = Field(description="What to do.")
+    place: Place | None = None
+    fingerprint: str
+    waived: bool = False
+
+
+class Money(Part):
+    """An amount for an hour, or in all."""
+
+    amount: str = Field(description="Decimal number with two places.")
+    currency: str
+
+
+class Cost(Part):
+    """What the stack costs per hour. null: not known, or nothing runs; `unknown` says which."""
+
+    before: Money | None = None
+    after: Money | None = None
+    difference: Money | None = None
+    percent: str | None = Field(
+        default=None, description="Of the cost before: +20.0; null: the cost before is 0 or unknown."
+    )
+    prices_of: str | None = Field(default=None, description="Day of the oldest price: 2026-01-01.")
+    price_age_days: int | None = None
+    hours: str | None = Field(default=None, description="The run's length in hours, where it is known or given.")
+    total: Money | None = Field(default=None, description="`after` times `hours`.")
+    unknown: str = Field(default="", description="Why the cost is not known; empty: it is known.")
+
+
+class Shortage(Part):
+    """What is missing of one resource, and who holds it."""
+
+    resource: str
+    asked: str
+    available: str
+    missing: str
+    holders: list[str] = []
+
+
+class Capacity(Part):
+    """Whether the pods fit. A feasibility, not a reservation."""
+
+    verdict: Literal["now", "later", "never", "unknown", "unchanged"]
+    sentence: str
+    basis: Literal["cluster", "environment", "none"]
+    shortages: list[Shortage] = []
+
+
+class RoleFacts(Part):
+    """A role as a reader sees it."""
+
+    replicas: int
+    ranked: bool
+    accelerators: dict[str, int] = Field(default={}, description="Of one pod, by kind.")
+    image: str = ""
+
+
+class RoleChange(Part):
+    """A role before and after; null: it is not there."""
+
+    name: str
+    before: RoleFacts | None = None
+    after: RoleFacts | None = None
+
+
+class FieldChange(Part):
+    """A field of an object, without noise. null: not set."""
+
+    path: str
+    before: JsonValue = None
+    after: JsonValue = None
+
+
+class ObjectChange(Part):
+    """An object that the engine creates, changes or deletes."""
+
+    operation: str = Field(description="In the engine's words; an unknown operation of a newer engine as it is.")
+    kind: str
+    name: str
+    destructive: bool = Field(description="Whether something is deleted or made anew.")
+    fields: list[FieldChange] = []
+    fields_known: bool = Field(default=True, description="false: the preview does not say which fields differ.")
+
+
+class LiveFact(Part):
+    """What the cluster said of one thing: phase, age, pods of a job, what a queue holds."""
+
+    object: str
+    sentence: str
+
+
+class NotChecked(Part):
+    """Something that this review could not check."""
+
+    what: str
+    reason: str
+
+
+class EngineMessage(Part):
+    """A warning or an error of the engine or of a policy."""
+
+    severity: Literal["info", "warning", "error"]
+    text: str
+    object: str = ""
+
+
+class Report(Part):
+    """A whole report. An empty list of findings means: looked, none; what was not looked at stands in `not_checked`."""
+
+    version: int = VERSION
+    stack: str
+    environment: str = ""
+    experiment: str = ""
+    outcome: Outcome
+    headline: str
+    effects: list[Effect] = []
+    findings: list[Finding] = []
+    cost: Cost
+    capacity: Capacity
+    roles: list[RoleChange] = []
+    objects: list[ObjectChange] = []
+    live: list[LiveFact] = []
+    waivers: list[WaiverUse] = []
+    not_checked: list[NotChecked] = []
+    messages: list[EngineMessage] = []
+    masked: int = Field(default=0, description="How many secret values are masked; also 0 is said.")

@@ -1,0 +1,105 @@
+"""What a preview of Pulumi says, whichever form it came in: plain data without any secret."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+MASKED = "[secret]"
+"""Stands for each secret value. Where either side of a change is secret, both sides are masked."""
+CHANGED_MASK = "[secret, changed]"
+"""Stands for the new side of a secret of which the preview shows that it changes, although both sides are masked."""
+UNKNOWN = "[known after apply]"
+"""Stands for a value that the engine knows only at `up`."""
+
+
+@dataclasses.dataclass(frozen=True)
+class State:
+    """One side of a step: the resource before or after.
+
+    inputs: without secrets. id: the provider's, None for a resource that does not exist yet, and for components. parent: its URN, "" for the stack.
+    keep: `retain_on_delete`. provider: the reference URN::ID, "" for components. created: the time, "" where the form does not say it.
+    """
+
+    inputs: Mapping[str, Any]
+    id: str | None = None
+    parent: str = ""
+    keep: bool = False
+    protect: bool = False
+    provider: str = ""
+    outputs: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+    """What the engine will do to one resource.
+
+    operation: in the engine's words (`same`, `create`, `update`, `delete`, `replace`, `create-replacement`, `delete-replaced`, `read`,
+    `refresh`, `import`, `discard`…); newer engines may have others. A replacement is one step of a `Preview`: `replace`. keys: the properties
+    that force a replacement. diffs: those that differ. detail: what differs by path with the engine's kind (`add`, `delete-replace`…); None if
+    the provider gave no detail, which is not the same as no difference.
+    """
+
+    operation: str
+    urn: str
+    type: str
+    name: str
+    old: State | None = None
+    new: State | None = None
+    keys: tuple[str, ...] = ()
+    diffs: tuple[str, ...] = ()
+    detail: Mapping[str, str] | None = None
+
+    @property
+    def state(self) -> State:
+        """The state after, or the one before where there is no other."""
+        found = self.new if self.new is not None else self.old
+        return State({}) if found is None else found
+
+    @property
+    def kind(self) -> str:
+        """The last part of the type: `Job`, `ConfigMap`, `RoleGroup`."""
+        return self.type.rpartition(":")[2]
+
+    @property
+    def is_object(self) -> bool:
+        """True for an object of Kubernetes."""
+        return self.type.startswith("kubernetes:")
+
+
+@dataclasses.dataclass(frozen=True)
+class PolicyResult:
+    """What a policy of a policy pack says of a resource. level: advisory, mandatory, remediate or disabled."""
+
+    policy: str
+    level: str
+    urn: str
+    text: str
+    pack: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Message:
+    """A diagnostic of the engine. severity: info, warning or error; those for debugging are dropped when they are read."""
+
+    severity: str
+    text: str
+    urn: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Preview:
+    """A whole preview.
+
+    form: `stream` (engine events) or `digest`. failed: the reason if the engine ended with an error, otherwise "". not_checked: what this form
+    cannot say, each as a whole sentence; `policies`, `errors` and unchanged claims are missing in a digest. masked: how many values are masked.
+    """
+
+    form: str
+    steps: tuple[Step, ...]
+    policies: tuple[PolicyResult, ...] = ()
+    messages: tuple[Message, ...] = ()
+    failed: str = ""
+    not_checked: tuple[str, ...] = ()
+    masked: int = 0

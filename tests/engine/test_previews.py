@@ -1,0 +1,112 @@
+"""Previews of the real engine as the review runs and reads them. `--update-golden` records them for the tests that need no engine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.engine.project import Project
+from tests.engine.test_policy_pack import ELSEWHERE, JOB, PACK, REGISTRY, program, with_pack
+from tests.engine.test_ssh_identity import keys, traces
+from tests.support.previews import cleaned
+from tests.support.repository import ROOT
+from trainform.review.jobs import jobs_of
+from trainform.review.preview import CHANGED_MASK, MASKED, Preview, Step
+from trainform.review.read import STOPPING, read_preview
+from trainform.review.run import EngineRun, run_preview
+
+RECORDED = ROOT / "tests" / "review" / "recorded"
+KEPT, NOT_KEPT = ({"storage": {"runs": {"size": "1Gi", "mount": "/runs", "keep": keep}}} for keep in (True, False))
+
+
+@pytest.fixture
+def engine(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """The project, with the variables of its shell for this process."""
+    for name, value in project.environ.items():
+        monkeypatch.setenv(name, value)
+    return project
+
+
+def step(preview: Preview, kind: str, name: str) -> Step:
+    (found,) = (step for step in preview.steps if (step.kind, step.name) == (kind, name))
+    return found
+
+
+def changes(preview: Preview) -> list[tuple[str, str]]:
+    return sorted((step.operation, step.urn) for step in preview.steps if step.operation != "same")
+
+
+def record(request: pytest.FixtureRequest, texts: dict[str, str], namespace: str) -> None:
+    if request.config.getoption("--update-golden"):
+        RECORDED.mkdir(exist_ok=True)
+        for name, text in texts.items():
+            (RECORDED / name).write_text(cleaned(text, namespace))
+
+
+@pytest.mark.shows("the review reads what the engine writes")
+def test_both_forms_of_a_real_preview(engine: Project, request: pytest.FixtureRequest) -> None:
+    engine.copied("allreduce", lambda data: data.update(KEPT))
+    stack = engine.stack("allreduce")
+    engine.ssh_secret(stack).succeeded()
+    engine.up(stack)
+    first = engine.plan("allreduce")
+
+    engine.copied("allreduce", lambda data: data.update(NOT_KEPT, env={"NCCL_DEBUG": "WARN"}, ssh={"rotation": 2}))
+    ran = run_preview(stack, engine.folder)
+    digest = engine.pulumi("preview", "--json", "-s", stack).succeeded()
+    record(request, {"replace.jsonl": ran.text, "replace.json": digest}, engine.namespace)
+    streamed, told = read_preview(ran.text), read_preview(digest)
+    assert (ran.code, ran.errors) == (0, "")
+    assert (streamed.failed, streamed.not_checked, told.failed) == ("", (), "")
+    assert changes(streamed) == changes(told)
+    _holds_what_the_review_needs(streamed)
+    secrets = traces(keys(first, 1)) | traces(keys(first, 2))
+    assert {trace for trace in secrets for preview in (streamed, told) if trace in repr(preview)} == set()
+
+    engine.copied("allreduce", lambda data: data.update(image=5))
+    ran = run_preview(stack, engine.folder)
+    failed = read_preview(ran.text)
+    assert ran.code == 1
+    assert "image = 5" in failed.failed
+    engine.destroy(stack)
+
+
+def _holds_what_the_review_needs(preview: Preview) -> None:
+    job = step(preview, "Job", "allreduce-job")
+    assert (job.operation, job.keys) == ("replace", ("metadata.name",))
+    assert job.old is not None
+    assert job.new is not None
+    assert job.old.inputs["metadata"]["name"] != job.new.inputs["metadata"]["name"]
+    claim = step(preview, "PersistentVolumeClaim", "allreduce-claim-runs")
+    assert claim.old is not None
+    assert claim.new is not None
+    assert (claim.operation, claim.old.keep, claim.new.keep) == ("same", True, False)
+    secret = step(preview, "Secret", "allreduce-ssh")
+    assert secret.old is not None
+    assert secret.new is not None
+    assert (secret.operation, secret.old.inputs["data"], secret.new.inputs["data"]) == ("update", MASKED, CHANGED_MASK)
+    assert preview.masked == 1
+    (reviewed,) = jobs_of(preview)
+    assert reviewed.job == job
+    assert reviewed.before is not None
+    assert reviewed.after is not None
+    assert (reviewed.before.experiment["env"], reviewed.after.experiment["env"]["NCCL_DEBUG"]) == ({}, "WARN")
+    assert reviewed.component is not None
+    assert reviewed.component.state.outputs["nodes"] == 2
+
+
+@pytest.mark.proof("results of policies; `make test` reads a preview without them")
+def test_results_of_policies_are_read(engine: Project) -> None:
+    with_pack(engine, **REGISTRY)
+    stack = program(engine, JOB + f'Raw("train", job("train", "{ELSEWHERE}"))\n')
+    ran: EngineRun = run_preview(stack, engine.folder, PACK)
+    preview = read_preview(ran.text)
+    assert ran.code != 0
+    assert preview.failed == ""
+    results: list[Any] = [result for result in preview.policies if "TF-IMG-1" in result.text]
+    assert [(result.level in STOPPING, result.pack, result.urn.rpartition("::")[2]) for result in results] == [
+        (True, "trainform", "train")
+    ]
+    (job,) = jobs_of(preview)
+    assert (job.name, job.component) == ("train", None)
