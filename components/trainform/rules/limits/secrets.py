@@ -42,7 +42,12 @@ class PlainSecret:
 
 
 def plain_secrets(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """Texts that look like secrets: first in what the user wrote, at the user's fields; then in pods and objects what comes from elsewhere."""
+    """Texts that look like secrets; no environment may have them."""
+    return secrets_of(judged)
+
+
+def secrets_of(judged: Judged) -> Iterator[Finding]:
+    """First what the user wrote, at the user's fields; then in pods and objects what comes from elsewhere."""
     written = [*secrets_in(judged.written, _by_index)]
     yield from (_finding(secret) for secret in written)
     in_pods = [(template, _others(secrets_in(template.body, _by_name), written)) for template in judged.templates]
