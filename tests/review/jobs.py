@@ -118,7 +118,7 @@ def _type(manifest: Manifest) -> str:
 
 
 def _step(key: tuple[str, str], old: State | None, new: State | None) -> Step:
-    detail = None if key[0].startswith(COMPONENT) else {}
+    detail: dict[str, str] | None = None if key[0].startswith(COMPONENT) else {}
     if old is None or new is None:
         return step("create" if old is None else "delete", *key, old, new)
     if old.inputs == new.inputs:

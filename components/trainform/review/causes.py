@@ -61,7 +61,11 @@ class Causes:
 def causes(job: JobReview, locate: Locate = lambda path: Place(path=path)) -> Causes:
     """The causes of whatever happens to the job. Where both sides have a record, the records count: after an `up` that failed, the components have what
     was wanted."""
-    old, new = before(job), after(job)
+    return causes_between(before(job), after(job), locate)
+
+
+def causes_between(old: Side | None, new: Side | None, locate: Locate) -> Causes:
+    """The differences of two sides as causes."""
     if old is None or new is None:
         return Causes()
     found = [*_of_experiment(old, new)]

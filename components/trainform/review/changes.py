@@ -84,7 +84,7 @@ def _object_change(step: Step) -> ObjectChange:
         kind=objects.kind(step),
         name=objects.name(step),
         destructive=is_destructive(step),
-        fields=[_field(found) for found in _differences(step)] if compared else [],
+        fields=[_field(found) for found in field_differences(step)] if compared else [],
         fields_known=change in ("create", "delete") or (change != "unknown" and step.detail is not None),
     )
 
@@ -101,7 +101,7 @@ def _field(found: Difference) -> FieldChange:
     return FieldChange(path=found.path, before=was, after=will)
 
 
-def _differences(step: Step) -> Iterator[Difference]:
+def field_differences(step: Step) -> Iterator[Difference]:
     """The fields of the object that differ, without noise; of a Secret at least the field whose secret values change unseen."""
     if step.old is None or step.new is None:
         return

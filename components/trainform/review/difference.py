@@ -14,7 +14,7 @@ DEEPEST = 100
 """Levels below which two values are compared as a whole."""
 
 # What names an item of a list, in the order in which it is tried: a volume may be mounted twice, and a port may have no name.
-NAMES = ("mountPath", "name", "containerPort", "port", "key")
+NAMES = ("mountPath", "name", "containerPort", "port")
 REFERENCE = "secret"  # the name of a Secret, or where a value comes from: no secret itself
 
 Keys = tuple[str | int, ...]
@@ -117,8 +117,11 @@ def _at(items: Sequence[Any], index: int) -> Any:
 
 
 def _equal(before: Any, after: Any) -> bool:
-    """True also for 1 and 1.0, as JSON has no two kinds of numbers; 1 is not `true`."""
-    return isinstance(before, bool) == isinstance(after, bool) and bool(before == after)
+    """True also for 1 and 1.0, as JSON has no two kinds of numbers; 1 is not `true`. Values that are nested too deep to compare count as different."""
+    try:
+        return isinstance(before, bool) == isinstance(after, bool) and bool(before == after)
+    except RecursionError:
+        return False
 
 
 def shown(difference: Difference) -> tuple[Any, Any]:
@@ -131,15 +134,21 @@ def shown(difference: Difference) -> tuple[Any, Any]:
     return (None if before is None else MASKED), (None if after is None else CHANGED_MASK)
 
 
-def without_secrets(value: Any, name: str = "") -> Any:
-    """The value with `MASKED` in the place of what looks like a secret."""
+def without_secrets(value: Any, name: str = "", levels: int = DEEPEST) -> Any:
+    """The value with `MASKED` in the place of what looks like a secret, and of what is nested too deep to be looked at."""
+    if levels < 0:
+        return MASKED
     if isinstance(value, Mapping):
         beside = value.get("name")  # of a variable, whose value stands beside its name
         named = str(beside) if isinstance(beside, str) else name
-        return {key: without_secrets(item, named if key == "value" else str(key)) for key, item in value.items()}
+        return {
+            key: without_secrets(item, named if key == "value" else str(key), levels - 1) for key, item in value.items()
+        }
     if isinstance(value, list):
         words = secret_words(value) if value and all(isinstance(item, str) for item in value) else {}
-        return [MASKED if index in words else without_secrets(item) for index, item in enumerate(value)]
+        return [
+            MASKED if index in words else without_secrets(item, levels=levels - 1) for index, item in enumerate(value)
+        ]
     if not isinstance(value, str) or value in (MASKED, CHANGED_MASK):
         return value
     return MASKED if name != REFERENCE and looks_secret(name, value) else masked(value, MASKED)

@@ -11,7 +11,8 @@ from trainform.review import objects
 from trainform.review.causes import because
 from trainform.review.context import Context
 from trainform.review.fate import Fate, JobFate, accelerators, fate
-from trainform.review.model import Effect
+from trainform.review.model import Change, Effect
+from trainform.review.platform import platform_causes
 from trainform.review.preview import Step
 from trainform.review.wanted import Side
 from trainform.spec.experiment import Experiment
@@ -34,7 +35,7 @@ SIZE = "spec.resources.requests.storage"
 def effects(context: Context) -> list[Effect]:
     """Everything that happens: each job with its claims and other objects, then what belongs to no job. One effect `none` if nothing does."""
     found = [effect for job in context.jobs for effect in _of_job(fate(context, job))]
-    found += _of_objects(objects.others(context), None)
+    found += _of_objects(objects.others(context), lambda step: platform_causes(step, context.locate), "")
     nothing = Effect(kind="none", object=context.stack, sentence=NOTHING)
     return found if any(effect.kind != "keep" for effect in found) else [nothing]
 
@@ -42,7 +43,11 @@ def effects(context: Context) -> list[Effect]:
 def _of_job(happens: Fate) -> Iterator[Effect]:
     job = happens.job
     rest = tuple(step for step in job.steps if step != job.job and not objects.is_record(step))
-    found = [*_job_effect(happens), *_kept(happens), *_of_objects(rest, happens)]
+    found = [
+        *_job_effect(happens),
+        *_kept(happens),
+        *_of_objects(rest, lambda step: object_causes(step, happens), job.name),
+    ]
     yield from found
     recorded = any(objects.is_record(step) and objects.fate(step) == "update" for step in job.steps)
     if recorded and happens.causes.changes and not found:
@@ -175,36 +180,32 @@ def _kept(happens: Fate) -> Iterator[Effect]:
         yield Effect(kind="keep", object=claim, sentence=sentence)
 
 
-def _of_objects(steps: Iterable[Step], happens: Fate | None) -> Iterator[Effect]:
-    """The effects on objects beside the job object: a sentence for each that matters, and one for all others together."""
+def _of_objects(steps: Iterable[Step], causes: Callable[[Step], list[Change]], owner: str) -> Iterator[Effect]:
+    """The effects on objects beside the job object: a sentence for each that matters, and one for all others together. owner: the job whose objects
+    they are; empty if they are of none."""
     found = sorted(
         (step for step in steps if objects.is_resource(step)), key=lambda step: (objects.kind(step), objects.name(step))
     )
     for kind in OF_THEIR_OWN:
         for step in found:
             if step.is_object and objects.kind(step) == kind:
-                yield from _of_object(step, happens)
+                yield from _of_object(step, causes(step))
     rest = [step for step in found if not step.is_object or objects.kind(step) not in OF_THEIR_OWN]
-    yield from _together([step for step in rest if objects.fate(step) not in ("none", "unknown")], happens)
+    yield from _together([step for step in rest if objects.fate(step) not in ("none", "unknown")], owner)
     yield from (_not_known(step) for step in rest if objects.fate(step) == "unknown")
 
 
-def _of_object(step: Step, of_job: Fate | None) -> Iterator[Effect]:
+def _of_object(step: Step, causes: list[Change]) -> Iterator[Effect]:
     happens, name = objects.fate(step), objects.name(step)
     named = f"the {WORDS[objects.kind(step)]} {name}"
-    reasons = [] if of_job is None else of_job.causes.under(*_paths(step, of_job))
+    of_keep = [change for change in causes if change.place.path.endswith(".keep")]
     if no_longer_kept(step):
-        yield Effect(
-            kind="update",
-            object=name,
-            sentence=f"No longer keeps {named}: `pulumi destroy` will delete it with its data.",
-            causes=[change for change in reasons if change.place.path.endswith(".keep")],
-        )
-        reasons = [change for change in reasons if not change.place.path.endswith(".keep")]
+        sentence = f"No longer keeps {named}: the next `pulumi destroy` deletes it."
+        yield Effect(kind="update", object=name, sentence=sentence, causes=of_keep)
     if happens == "unknown":
         yield _not_known(step)
     elif happens != "none":
-        reasons = reasons if happens in ("update", "replace") else []
+        reasons = [change for change in causes if change not in of_keep] if happens in ("update", "replace") else []
         sentence = " ".join(filter(None, [_sentence(step, named, happens), because(reasons)]))
         kind = "update" if leaves(step) else happens
         yield Effect(kind=kind, object=name, sentence=f"{sentence}.", causes=reasons)
@@ -220,6 +221,11 @@ def _sentence(step: Step, named: str, happens: objects.Fate) -> str:
     if leaves(step):
         return f"Takes {named} out of the stack; it stays in the cluster with its data, since it is kept"
     return f"{VERBS[happens].capitalize()} {named}"
+
+
+def object_causes(step: Step, of_job: Fate) -> list[Change]:
+    """Why an object beside the job object changes, as far as the experiment or the environment says how it is."""
+    return of_job.causes.under(*_paths(step, of_job))
 
 
 def _paths(step: Step, of_job: Fate) -> tuple[str, ...]:
@@ -256,7 +262,7 @@ def _not_known(step: Step) -> Effect:
     return Effect(kind="unknown", object=objects.name(step), sentence=sentence)
 
 
-def _together(steps: list[Step], happens: Fate | None) -> Iterator[Effect]:
+def _together(steps: list[Step], of_job: str) -> Iterator[Effect]:
     """One sentence for all of them: "Beside it creates 1 ConfigMap and deletes 1 ConfigMap."."""
     if not steps:
         return
@@ -267,10 +273,11 @@ def _together(steps: list[Step], happens: Fate | None) -> Iterator[Effect]:
             parts.append(f"{spelled} {_and([_counted(count, kind) for kind, count in kinds.items()])}")
     fates = {objects.fate(step) for step in steps}
     kind = next(iter(fates)) if len(fates) == 1 else "update"
-    owner = objects.name(steps[0]) if happens is None else happens.job.name
-    beside = f"Beside the job of {owner}: " if happens is not None else ""
     said = f"{'; '.join(parts)}."
-    yield Effect(kind=kind, object=owner, sentence=beside + said if beside else said[0].upper() + said[1:])
+    if of_job:
+        yield Effect(kind=kind, object=of_job, sentence=f"Beside the job of {of_job}: {said}")
+    else:
+        yield Effect(kind=kind, object=objects.name(steps[0]), sentence=f"{said[0].upper()}{said[1:]}")
 
 
 def _replicas(count: int) -> str:

@@ -97,7 +97,8 @@ def _of_inputs(job: JobReview, given: Mapping[str, Any], *, old: bool) -> Side:
             experiment["storage"] = _mapping(inputs.get("volumes"))
         elif step.kind in OF_PARTS and inputs:
             experiment[OF_PARTS[step.kind]] = inputs
-    order = [name for name in given.get("roles") or [] if name in roles]
+    listed = given.get("roles")
+    order = [name for name in listed if isinstance(name, str) and name in roles] if isinstance(listed, list) else []
     experiment["roles"] = {name: roles[name] for name in [*order, *sorted(roles.keys() - set(order))]}
     if experiment.get("backend") is None:
         environment.setdefault("backend", defaults.BACKEND)

@@ -11,7 +11,7 @@ from trainform.review import objects
 from trainform.review.context import Context
 from trainform.review.fate import Fate, fate
 from trainform.review.kinds import Kind
-from trainform.review.model import Category, Finding, Place
+from trainform.review.model import Category, Finding
 from trainform.review.preview import State
 from trainform.rules.limits.places import places
 from trainform.spec.experiment import Experiment
@@ -90,23 +90,26 @@ def _world(old: Experiment, new: Experiment, context: Context) -> Iterator[Findi
     was, will = plan_world(old), plan_world(new)
     if was.bounds is not None and was.bounds == will.bounds:
         return
-    changed = _changed_role(old, new)
-    place: Place | None = None if changed is None else context.locate(changed)
-    for what, before, after in (("nodes", was.nodes, will.nodes), ("processes", was.processes, will.processes)):
-        if before != after:
-            title = f"The training world of {new.name} has {after} {what}, and had {before}."
-            yield WORLD.finding(new.name, what, before, after, title=title, place=place)
+    before, after = ({"nodes": world.nodes, "processes": world.processes} for world in (was, will))
+    if before != after:
+        title = (
+            f"The training world of {new.name} has {will.nodes} nodes and {will.processes} processes, "
+            f"and had {was.nodes} nodes and {was.processes} processes."
+        )
+        yield WORLD.finding(
+            new.name, "world", before, after, title=title, place=context.locate(_changed_role(old, new))
+        )
 
 
-def _changed_role(old: Experiment, new: Experiment) -> str | None:
-    """The path of the first role that makes the world another size."""
+def _changed_role(old: Experiment, new: Experiment) -> str:
+    """The path of the first role that makes the world another size; if none does, that of all, or of the launcher whose processes are others."""
     for name, role in new.roles.items():
         was = old.roles.get(name)
         if was is None or (was.ranked, was.accelerators) != (role.ranked, role.accelerators):
             return f"roles.{name}"
         if was.replicas != role.replicas:
             return f"roles.{name}.replicas"
-    return None
+    return "roles" if old.roles.keys() != new.roles.keys() else "launcher"
 
 
 def _ranked(experiment: Experiment) -> tuple[str, ...]:
@@ -170,7 +173,8 @@ def _port(happens: Fate, context: Context) -> Iterator[Finding]:
     changed = {role: (was[role], will[role]) for role in will if role in was and was[role] != will[role]}
     for before, after in dict.fromkeys(changed.values()):
         title = f"The rendezvous of {happens.job.name} has the port {after}, and had {before}."
-        place = context.locate("network.port")
+        causes = happens.causes.under("network", "environment.ports")
+        place = causes[0].place if causes else context.locate("network.port")
         yield PORTS.finding(happens.job.name, "network.port", before, after, title=title, place=place)
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from trainform.backends.workloads import value_at
 from trainform.manifests.shapes import quantity
 from trainform.review import objects
 from trainform.review.context import Context
-from trainform.review.effects import SIZE, leaves, no_longer_kept
+from trainform.review.effects import SIZE, leaves, no_longer_kept, object_causes
+from trainform.review.fate import fate
 from trainform.review.kinds import Kind
-from trainform.review.model import Category, Finding
+from trainform.review.model import Category, Change, Finding, Place
+from trainform.review.platform import platform_causes
 from trainform.review.preview import Step
 
 DELETED = Kind(
@@ -57,9 +59,13 @@ KINDS = (DELETED, REPLACED, SHRUNK, NOT_KEPT, NAMESPACE_GONE)
 
 
 def find(context: Context) -> Iterator[Finding]:
-    """The findings about data, by the names of claims."""
-    for step in objects.of_kind(context.preview.steps, objects.CLAIM):
-        yield from _of_claim(step)
+    """The findings about data: the claims of each job, then all others, by name."""
+    for job in context.jobs:
+        happens = fate(context, job)
+        for step in objects.of_kind(job.steps, objects.CLAIM):
+            yield from _of_claim(step, object_causes(step, happens))
+    for step in objects.of_kind(objects.others(context), objects.CLAIM):
+        yield from _of_claim(step, platform_causes(step, context.locate))
     for step in objects.of_kind(context.preview.steps, objects.NAMESPACE):
         if objects.fate(step) in ("delete", "replace") and not leaves(step):
             verb = {"delete": "deleted", "replace": "replaced"}[objects.fate(step)]
@@ -67,25 +73,26 @@ def find(context: Context) -> Iterator[Finding]:
             yield NAMESPACE_GONE.finding(objects.name(step), title=title)
 
 
-def _of_claim(step: Step) -> Iterator[Finding]:
+def _of_claim(step: Step, causes: Sequence[Change]) -> Iterator[Finding]:
     happens, name = objects.fate(step), objects.name(step)
+    place = None if not causes else causes[0].place
     if happens == "delete" and not leaves(step):
-        yield DELETED.finding(name, title=f"The claim {name} is deleted with its data.")
+        yield DELETED.finding(name, title=f"The claim {name} is deleted, and its data unless its volume is retained.")
     if happens == "replace":
         keys = ", ".join(sorted(step.keys))
         because = f", since {keys} differs" if keys else ""
         title = f"The claim {name} is replaced by an empty one{because}."
-        yield REPLACED.finding(name, field=keys, title=title)
+        yield REPLACED.finding(name, field=keys, title=title, place=place)
     if no_longer_kept(step):
         title = f"The claim {name} is no longer kept: the next `pulumi destroy` deletes it."
-        yield NOT_KEPT.finding(name, field="keep", before=True, after=False, title=title)
+        yield NOT_KEPT.finding(name, field="keep", before=True, after=False, title=title, place=place)
     if happens == "update":
-        yield from _shrunk(step, name)
+        yield from _shrunk(step, name, place)
 
 
-def _shrunk(step: Step, name: str) -> Iterator[Finding]:
+def _shrunk(step: Step, name: str, place: Place | None) -> Iterator[Finding]:
     was, will = (None if state is None else value_at({**state.inputs}, SIZE) for state in (step.old, step.new))
     sizes = quantity(was), quantity(will)
     if sizes[0] is not None and sizes[1] is not None and sizes[1] < sizes[0]:
         title = f"The claim {name} is made smaller, from {was} to {will}; the API server refuses it."
-        yield SHRUNK.finding(name, field=SIZE, before=was, after=will, title=title)
+        yield SHRUNK.finding(name, field=SIZE, before=was, after=will, title=title, place=place)

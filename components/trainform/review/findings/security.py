@@ -9,14 +9,16 @@ from typing import Any
 
 from trainform.manifests.templates import Template
 from trainform.review import objects
-from trainform.review.context import Context
+from trainform.review.context import Context, JobReview
 from trainform.review.difference import without_secrets
 from trainform.review.kinds import Kind
-from trainform.review.model import Category, Finding
+from trainform.review.model import Category, Finding, Place
 from trainform.review.preview import MASKED, UNKNOWN, State, Step
+from trainform.review.wanted import after
 from trainform.rules.limits.images import qualified
 from trainform.rules.limits.judged import Judged
-from trainform.rules.limits.places import Place, places
+from trainform.rules.limits.places import Place as Spot
+from trainform.rules.limits.places import places
 from trainform.rules.limits.pod_security import CONTROLS, Openings, effective
 from trainform.rules.limits.secrets import secrets_of
 from trainform.spec.environment import Environment
@@ -98,8 +100,8 @@ class Danger:
     """Something that pods may do. looks: the places in a pod template. harmless: True if what stands there is none, with what is open."""
 
     kind: Kind
-    looks: Callable[[Mapping[str, Any]], Iterable[Place]]
-    harmless: Callable[[Place, Openings], bool]
+    looks: Callable[[Mapping[str, Any]], Iterable[Spot]]
+    harmless: Callable[[Spot, Openings], bool]
 
 
 def _of_control(kind: Kind, name: str) -> Danger:
@@ -114,11 +116,11 @@ DANGERS = (
     Danger(
         HOST_NETWORK,
         lambda body: places(body, "spec.hostNetwork"),
-        lambda place, openings: openings.host_network or place.value in (None, False),
+        lambda spot, openings: openings.host_network or spot.value in (None, False),
     ),
     _of_control(HOST_NAMESPACES, "hostNamespaces"),
     _of_control(CAPABILITY, "capabilities_baseline"),
-    Danger(ROOT, lambda body: effective(body, "runAsUser"), lambda place, openings: bool(place.value != 0)),
+    Danger(ROOT, lambda body: effective(body, "runAsUser"), lambda spot, openings: bool(spot.value != 0)),
 )
 
 
@@ -128,31 +130,72 @@ class Found:
 
     kind: Kind
     role: str
-    place: Place
+    spot: Spot
     allowed: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Subject:
+    """An object with pods. owner: its job, whose object has the revision in its name; of another object its own name. place: where the experiment
+    has a field of a role; None for an object of another program."""
+
+    step: Step
+    owner: str
+    place: Callable[[str, str], Place | None]
+
+    def finding(
+        self, kind: Kind, role: str, where: str, before: Any, after: Any, title: str, field: str = "", low: bool = False
+    ) -> Finding:
+        """A finding about a place in the pods of a role. field: that of the experiment which says it."""
+        return kind.finding(
+            objects.name(self.step),
+            f"{role}: {where}" if role else where,
+            before,
+            after,
+            title=title,
+            place=self.place(role, field),
+            level="low" if low else None,
+            identity=self.owner,
+        )
+
+    def pods(self, role: str) -> str:
+        """The pods of a role in words."""
+        return f"{role or self.step.kind} of {self.owner}"
 
 
 def find(context: Context) -> Iterator[Finding]:
     """What is new in the objects that are created, changed or replaced."""
+    owners = {step.urn: job for job in context.jobs for step in (*filter(None, [job.job]), *job.steps)}
     for step in context.preview.steps:
         if step.is_object and step.new is not None and objects.fate(step) not in ("none", "delete"):
-            yield from _of_step(step, context)
+            yield from _of_subject(_subject(step, owners.get(step.urn), context), context.environment)
 
 
-def _of_step(step: Step, context: Context) -> Iterator[Finding]:
-    owner = _owner(step, context)
-    old, new = objects.templates(step, step.old), objects.templates(step, step.new)
+def _subject(step: Step, job: JobReview | None, context: Context) -> Subject:
+    if job is None:
+        return Subject(step, objects.name(step), lambda role, field: None)
+    new = after(job)
+    roles = new.model.roles if new is not None and new.model is not None else {}
+
+    def place(role: str, field: str) -> Place | None:
+        if role not in roles:
+            return context.locate(field) if field else None
+        if field:
+            own = getattr(roles[role], field, None) is not None
+            return context.locate(f"roles.{role}.{field}" if own else field)
+        return context.locate(f"roles.{role}")
+
+    return Subject(step, job.name, place)
+
+
+def _of_subject(subject: Subject, environment: Environment | None) -> Iterator[Finding]:
+    old, new = (objects.templates(subject.step, state) for state in (subject.step.old, subject.step.new))
     before = {_identity(found) for found in _dangers(old, None)}
-    for found in _dangers(new, context.environment):
+    for found in _dangers(new, environment):
         if _identity(found) not in before:
-            yield _finding(found, step, owner)
-    yield from _images(old, new, step, owner)
-    yield from _literals(step, owner)
-
-
-def _owner(step: Step, context: Context) -> str:
-    """The name of the job, whose object has its revision in its name; of another object its own."""
-    return next((job.name for job in context.jobs if step in (job.job, *job.steps)), objects.name(step))
+            yield _finding(found, subject)
+    yield from _images(old, new, subject)
+    yield from _literals(subject)
 
 
 def _dangers(templates: Iterable[Template], environment: Environment | None) -> Iterator[Found]:
@@ -160,9 +203,9 @@ def _dangers(templates: Iterable[Template], environment: Environment | None) -> 
     openings = _STANDARD if environment is None else Openings.of(environment)
     for template in templates:
         for danger in DANGERS:
-            for place in dict.fromkeys(Place(where, _plain(value)) for where, value in danger.looks(template.body)):
-                if place.value not in (MASKED, UNKNOWN) and not danger.harmless(place, _STANDARD):
-                    yield Found(danger.kind, template.role, place, danger.harmless(place, openings))
+            for spot in dict.fromkeys(Spot(where, _plain(value)) for where, value in danger.looks(template.body)):
+                if spot.value not in (MASKED, UNKNOWN) and not danger.harmless(spot, _STANDARD):
+                    yield Found(danger.kind, template.role, spot, danger.harmless(spot, openings))
 
 
 def _plain(value: Any) -> Any:
@@ -171,44 +214,35 @@ def _plain(value: Any) -> Any:
 
 
 def _identity(found: Found) -> tuple[Kind, str, str, object]:
-    return found.kind, found.role, found.place.where, found.place.value
+    return found.kind, found.role, found.spot.where, found.spot.value
 
 
-def _finding(found: Found, step: Step, owner: str) -> Finding:
-    allowed = " The environment allows it." if found.allowed else ""
-    value = without_secrets(found.place.value)
-    said = f"{found.place.where} = {str(value).lower() if isinstance(value, bool) else value}"
-    title = f"{_words(found.kind)} in the pods of {found.role or step.kind} of {owner}: {said}.{allowed}"
-    return found.kind.finding(
-        objects.name(step),
-        f"{found.role}: {found.place.where}" if found.role else found.place.where,
-        None,
-        value,
-        title=title,
-        level="low" if found.allowed else None,
-        identity=owner,
-    )
+def _finding(found: Found, subject: Subject) -> Finding:
+    value = without_secrets(found.spot.value)
+    said = f"{found.spot.where} = {str(value).lower() if isinstance(value, bool) else value}"
+    allowed = "; the environment allows it" if found.allowed else ""
+    title = f"{found.kind.title.removesuffix('.')}: {said} in {subject.pods(found.role)}{allowed}."
+    return subject.finding(found.kind, found.role, found.spot.where, None, value, title, low=found.allowed)
 
 
-def _words(kind: Kind) -> str:
-    return kind.title.removesuffix(".")
-
-
-def _images(old: Iterable[Template], new: Iterable[Template], step: Step, owner: str) -> Iterator[Finding]:
+def _images(old: Iterable[Template], new: Iterable[Template], subject: Subject) -> Iterator[Finding]:
     was = dict(_by_place(old))
     for (role, where), image in _by_place(new):
         before = was.get((role, where))
         if image == before or image in (MASKED, UNKNOWN):
             continue
-        field = f"{role}: {where}" if role else where
-        shown_before, shown_after = without_secrets(before), without_secrets(image)
+        pods, sides = subject.pods(role), (without_secrets(before), without_secrets(image))
         if "@sha256:" not in image:
-            title = f"The image of {role or step.kind} of {owner} has no digest: {shown_after}."
-            yield MUTABLE.finding(objects.name(step), field, shown_before, shown_after, title=title, identity=owner)
-        registries = [None if text is None else split_registry(qualified(text))[0] for text in (before, image)]
-        if before is not None and before not in (MASKED, UNKNOWN) and registries[0] != registries[1]:
-            title = f"The image of {role or step.kind} of {owner} comes from {registries[1]}, and came from {registries[0]}."
-            yield REGISTRY.finding(objects.name(step), field, shown_before, shown_after, title=title, identity=owner)
+            title = f"The image of {pods} has no digest: {sides[1]}."
+            yield subject.finding(MUTABLE, role, where, *sides, title, "image")
+        registry = _registry(image)
+        if before not in (None, MASKED, UNKNOWN) and _registry(str(before)) != registry:
+            title = f"The image of {pods} comes from {registry}, and came from {_registry(str(before))}."
+            yield subject.finding(REGISTRY, role, where, *sides, title, "image")
+
+
+def _registry(image: str) -> str:
+    return split_registry(qualified(image))[0]
 
 
 def _by_place(templates: Iterable[Template]) -> Iterator[tuple[tuple[str, str], str]]:
@@ -219,19 +253,23 @@ def _by_place(templates: Iterable[Template]) -> Iterator[tuple[tuple[str, str], 
                 yield (template.role, f"{where}.image"), container["image"]
 
 
-def _literals(step: Step, owner: str) -> Iterator[Finding]:
+def _literals(subject: Subject) -> Iterator[Finding]:
     """Secrets as plain text at places where none stood before. Their values are never shown."""
+    step = subject.step
     if objects.is_record(step):  # what it says of variables stands in the pods too
         return
-    before = set(_secret_places(step, step.old))
-    for where in dict.fromkeys(_secret_places(step, step.new)):
-        if where not in before:
-            title = f"A secret stands as plain text in the {objects.kind(step)} of {owner}: {where}."
-            yield LITERAL.finding(objects.name(step), where, None, MASKED, title=title, identity=owner)
+    before = _secret_places(step, step.old)
+    for role, where in _secret_places(step, step.new):
+        if (role, where) not in before:
+            title = f"A secret stands as plain text at {where} in {subject.pods(role)}."
+            yield subject.finding(LITERAL, role, where, None, MASKED, title)
 
 
-def _secret_places(step: Step, state: State | None) -> Iterator[str]:
-    body = objects.body(step, state)
-    judged = Judged({step.name: body}, objects.templates(step, state))
-    for finding in secrets_of(judged):
-        yield finding.where if finding.template is None else f"{finding.template.role}: {finding.where}"
+def _secret_places(step: Step, state: State | None) -> list[tuple[str, str]]:
+    """Roles and places where secrets stand as plain text in an object; none where it is nested too deep to be read."""
+    judged = Judged({step.name: objects.body(step, state)}, objects.templates(step, state))
+    try:
+        found = [*secrets_of(judged)]
+    except RecursionError:
+        return []
+    return [*dict.fromkeys(("" if each.template is None else each.template.role, each.where) for each in found)]
