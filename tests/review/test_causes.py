@@ -79,7 +79,7 @@ OTHER: dict[type, Callable[[Any], Any]] = {
 def test_a_changed_field_of_an_experiment_is_exactly_the_cause() -> None:
     seen: Counter[str] = Counter()
 
-    @settings(max_examples=25)
+    @settings(max_examples=10)
     @given(experiments())
     def check(data: dict[str, Any]) -> None:
         model = parse(Experiment, data).model

@@ -10,7 +10,7 @@ from trainform.backends.table import BACKENDS
 from trainform.review.context import JobReview
 from trainform.review.difference import Difference, Keys, differences, shown
 from trainform.review.model import Change, Place
-from trainform.review.wanted import Basis, Side, after, before
+from trainform.review.wanted import Basis, Side, compared
 from trainform.revision import change_in_job
 from trainform.spec.experiment import Experiment
 from trainform.spec.metadata import OnChange, field_at, on_change
@@ -61,11 +61,7 @@ class Causes:
 def causes(job: JobReview, locate: Locate = lambda path: Place(path=path)) -> Causes:
     """The causes of whatever happens to the job. Where both sides have a record, the records count: after an `up` that failed, the components have what
     was wanted."""
-    return causes_between(before(job), after(job), locate)
-
-
-def causes_between(old: Side | None, new: Side | None, locate: Locate) -> Causes:
-    """The differences of two sides as causes."""
+    old, new = compared(job)
     if old is None or new is None:
         return Causes()
     found = [*_of_experiment(old, new)]

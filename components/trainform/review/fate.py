@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from trainform.review import objects, wanted
-from trainform.review.causes import Causes, because, causes_between
+from trainform.review.causes import Causes, because, causes
 from trainform.review.context import Context, JobReview
 from trainform.review.live import LiveFacts, LiveJob
 from trainform.review.model import Change
@@ -95,7 +95,7 @@ def fate(context: Context, job: JobReview) -> Fate:
         next_name=after_name,
         before=old,
         after=new,
-        causes=causes_between(old, new, context.locate),
+        causes=causes(job, context.locate),
         scaled=scaled,
         live=live,
         not_read=not_read(context.live),
