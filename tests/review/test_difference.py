@@ -81,6 +81,7 @@ def test_a_value_nested_too_deep_is_compared_as_a_whole() -> None:
         (("env",), {"name": "HF_TOKEN", "value": "short"}),
         (("args",), ["--password", "hunter2"]),
         (("url",), "https://user:hunter2@example.com/x"),
+        (("data", "config.json"), '{"password": "hunter2"}'),
     ],
 )
 def test_secrets_are_masked(keys: tuple[str, ...], value: Any) -> None:
@@ -97,3 +98,10 @@ def test_where_one_side_is_secret_both_are_masked() -> None:
 
 def test_the_name_of_a_secret_is_none() -> None:
     assert shown(Difference(("ssh", "secret"), ("ssh", "secret"), "keys", "other-keys")) == ("keys", "other-keys")
+
+
+def test_a_key_that_is_a_secret_is_masked_in_paths() -> None:
+    assert found({}, {"annotations": {TOKEN: "x"}, "labels": {}}) == [
+        ("annotations", None, {TOKEN: "x"}), ("labels", None, {}),
+    ]  # fmt: skip
+    assert found({"annotations": {}}, {"annotations": {TOKEN: "x"}}) == [(f"annotations.{MASKED}", None, "x")]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from trainform.review.preview import CHANGED_MASK, MASKED
-from trainform.secret_text import looks_secret, masked, secret_words
+from trainform.secret_text import looks_secret, masked, secret_in, secret_words
 from trainform.spec.source import join_path
 
 DEEPEST = 100
@@ -32,8 +32,8 @@ class Difference:
 
     @property
     def path(self) -> str:
-        """The place for people: `roles.worker.env.NCCL_DEBUG`."""
-        return join_path(self.keys)
+        """The place for people, without a secret that is a key: `roles.worker.env.NCCL_DEBUG`."""
+        return masked(join_path(self.keys), MASKED)
 
     @property
     def where(self) -> str:
@@ -151,4 +151,5 @@ def without_secrets(value: Any, name: str = "", levels: int = DEEPEST) -> Any:
         ]
     if not isinstance(value, str) or value in (MASKED, CHANGED_MASK):
         return value
-    return MASKED if name != REFERENCE and looks_secret(name, value) else masked(value, MASKED)
+    by_name = name != REFERENCE and looks_secret(name, value)
+    return MASKED if by_name or secret_in(value) is not None else value

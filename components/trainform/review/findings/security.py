@@ -10,17 +10,16 @@ from typing import Any
 from trainform.manifests.templates import Template
 from trainform.review import objects
 from trainform.review.context import Context, JobReview
-from trainform.review.difference import without_secrets
+from trainform.review.difference import Difference, differences, without_secrets
 from trainform.review.kinds import Kind
 from trainform.review.model import Category, Finding, Place
-from trainform.review.preview import MASKED, UNKNOWN, State, Step
+from trainform.review.preview import MASKED, UNKNOWN, Step
 from trainform.review.wanted import after
 from trainform.rules.limits.images import qualified
-from trainform.rules.limits.judged import Judged
 from trainform.rules.limits.places import Place as Spot
 from trainform.rules.limits.places import places
 from trainform.rules.limits.pod_security import CONTROLS, Openings, effective
-from trainform.rules.limits.secrets import secrets_of
+from trainform.rules.limits.secrets import by_name, secrets_in, without_content
 from trainform.spec.environment import Environment
 from trainform.spec.names import split_registry
 
@@ -258,18 +257,20 @@ def _literals(subject: Subject) -> Iterator[Finding]:
     step = subject.step
     if objects.is_record(step):  # what it says of variables stands in the pods too
         return
-    before = _secret_places(step, step.old)
-    for role, where in _secret_places(step, step.new):
-        if (role, where) not in before:
-            title = f"A secret stands as plain text at {where} in {subject.pods(role)}."
-            yield subject.finding(LITERAL, role, where, None, MASKED, title)
+    bodies = (without_content(objects.body(step, state)) for state in (step.old, step.new))
+    for found in differences(*bodies):
+        before = _secret_places(found, found.before)
+        for where in _secret_places(found, found.after):
+            if where not in before:
+                title = f"A secret stands as plain text in {subject.pods('')}: {where}."
+                yield subject.finding(LITERAL, "", where, None, MASKED, title)
 
 
-def _secret_places(step: Step, state: State | None) -> list[tuple[str, str]]:
-    """Roles and places where secrets stand as plain text in an object; none where it is nested too deep to be read."""
-    judged = Judged({step.name: objects.body(step, state)}, objects.templates(step, state))
+def _secret_places(found: Difference, value: Any) -> list[str]:
+    """Where secrets stand as plain text on one side of a difference; nowhere where it is nested too deep to be read."""
+    key = str(found.keys[-2] if len(found.keys) > 1 and found.keys[-1] == "value" else found.keys[-1])
     try:
-        found = [*secrets_of(judged)]
+        secrets = [*secrets_in({key: value}, by_name)]
     except RecursionError:
         return []
-    return [*dict.fromkeys(("" if each.template is None else each.template.role, each.where) for each in found)]
+    return [f"{found.path}{secret.where.removeprefix(key)}" for secret in secrets]
