@@ -79,9 +79,22 @@ def test_a_job_without_accelerators_is_told_by_its_pods() -> None:
         (running(name_of(LORA), "Completed"), "the finished job NAME (Completed, 32 a800)"),
         (EMPTY, "the job NAME (not in the cluster, 32 a800)"),
         (None, "the job NAME (32 a800; whether it runs is not known: the cluster was not read)"),
+        (running(name_of(LORA), "Restarting"), "the running job NAME (Restarting, 32 a800)"),
         (
-            LiveFacts(READ_AT, not_read={"jobs": "forbidden"}),
+            LiveFacts(READ_AT, not_read={"cluster": "it does not answer"}),
+            "the job NAME (32 a800; whether it runs is not known: it does not answer)",
+        ),
+        (
+            LiveFacts(READ_AT, jobs=(), not_read={f"Job/{name_of(LORA)}": "forbidden"}),
             "the job NAME (32 a800; whether it runs is not known: forbidden)",
+        ),
+        (
+            dataclasses.replace(running(name_of(LORA), "Pending"), not_read={"pods of ai-namespace": "forbidden"}),
+            "the job NAME (32 a800; whether it runs is not known: its pods were not read (forbidden))",
+        ),
+        (
+            dataclasses.replace(running(name_of(LORA), "Failed"), not_read={"pods of ai-namespace": "forbidden"}),
+            "the finished job NAME (Failed, 32 a800)",
         ),
     ],
 )

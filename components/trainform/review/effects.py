@@ -127,7 +127,8 @@ def _the_job(happens: Fate) -> str:
     live = happens.live
     if happens.is_running:
         up = f"up {happens.shown_age}" if happens.shown_age else ""
-        return f"the running job {happens.name}{_in_brackets(', '.join(filter(None, [up, size])))}"
+        phase = happens.live.phase if happens.live is not None and happens.live.phase != "Running" else ""
+        return f"the running job {happens.name}{_in_brackets(', '.join(filter(None, [phase, up, size])))}"
     if happens.not_read:
         unknown = f"whether it runs is not known: {happens.not_read}"
         return f"the job {happens.name}{_in_brackets('; '.join(filter(None, [size, unknown])))}"

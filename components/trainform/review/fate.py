@@ -13,9 +13,12 @@ from trainform.review.causes import Causes, because, causes
 from trainform.review.context import Context, JobReview
 from trainform.review.live import LiveFacts, LiveJob
 from trainform.review.model import Change
+from trainform.review.preview import Step
 
 FINISHED = ("Completed", "Failed", "Terminated", "Aborted", "Succeeded")
 RUNNING = ("Running", "Restarting", "Completing")
+
+PODS = "pods of "  # before the namespace, in what could not be read
 
 JobFate = Literal["none", "create", "update", "scale", "replace", "delete", "unknown"]
 
@@ -86,8 +89,8 @@ def fate(context: Context, job: JobReview) -> Fate:
     after_name = job.name if step is None else objects.name(step, step.new)
     happens: JobFate = "none" if step is None else objects.fate(step)
     scaled = _scaled(old, new) if happens == "update" else ()
-    known = not_read(context.live) == ""
-    live = _live(context.live, before_name) if known else None
+    live = _live(context.live, before_name)
+    unread = _not_read(context.live, live, step, before_name)
     return Fate(
         job=job,
         kind="scale" if scaled else happens,
@@ -97,20 +100,25 @@ def fate(context: Context, job: JobReview) -> Fate:
         after=new,
         causes=causes(job, context.locate),
         scaled=scaled,
-        live=live,
-        not_read=not_read(context.live),
+        live=None if unread else live,
+        not_read=unread,
         again=happens == "create" and old is not None and old.job == after_name,
         shown_age="" if live is None or context.live is None else age(live.started, context.live.read_at),
     )
 
 
-def not_read(live: LiveFacts | None) -> str:
-    """Why nobody knows which jobs run; empty if it is known."""
+def _not_read(live: LiveFacts | None, found: LiveJob | None, step: Step | None, name: str) -> str:
+    """Why nobody knows whether the job runs; empty if it is known. Its phase follows from its pods, unless it has ended."""
     if live is None:
         return "the cluster was not read"
-    if live.jobs is not None:
+    if step is not None and f"{step.kind}/{name}" in live.not_read:
+        return live.not_read[f"{step.kind}/{name}"]
+    if live.jobs is None:
+        return live.not_read.get("cluster", "the cluster did not say it")
+    pods = [key for key in live.not_read if key.startswith(PODS)]
+    if found is None or found.phase in FINISHED or not pods:
         return ""
-    return live.not_read.get("jobs", "the cluster did not say it")
+    return f"its pods were not read ({live.not_read[pods[0]]})"
 
 
 def _live(live: LiveFacts | None, name: str) -> LiveJob | None:
