@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from trainform.review import objects, wanted
+from trainform.review import steps, wanted
 from trainform.review.context import Context, JobReview
 from trainform.review.difference import Difference, Keys, differences, shown
 from trainform.review.model import FieldChange, ObjectChange, RoleChange, RoleFacts
@@ -70,19 +70,17 @@ def _roles(side: wanted.Side | None) -> dict[str, RoleFacts]:
 def object_changes(context: Context) -> list[ObjectChange]:
     """The objects that the engine creates, changes or deletes, in the preview's order."""
     return [
-        _object_change(step)
-        for step in context.preview.steps
-        if objects.is_resource(step) and objects.fate(step) != "none"
+        _object_change(step) for step in context.preview.steps if steps.is_resource(step) and steps.fate(step) != "none"
     ]
 
 
 def _object_change(step: Step) -> ObjectChange:
-    change = objects.fate(step)
+    change = steps.fate(step)
     compared = step.old is not None and step.new is not None
     return ObjectChange(
         operation=step.operation,
-        kind=objects.kind(step),
-        name=objects.name(step),
+        kind=steps.kind(step),
+        name=steps.name(step),
         destructive=is_destructive(step),
         fields=[_field(found) for found in field_differences(step)] if compared else [],
         fields_known=change in ("create", "delete") or (change != "unknown" and step.detail is not None),
@@ -93,7 +91,7 @@ def is_destructive(step: Step) -> bool:
     """True if something that exists is deleted or made anew, in the words of any version of the engine. A kept object stays in the cluster."""
     kept = step.operation == "delete" and step.old is not None and step.old.keep
     named = "delete" in step.operation or "replace" in step.operation
-    return named and not kept and objects.fate(step) != "none"
+    return named and not kept and steps.fate(step) != "none"
 
 
 def _field(found: Difference) -> FieldChange:
@@ -108,10 +106,10 @@ def field_differences(step: Step) -> Iterator[Difference]:
     found = [
         difference
         for difference in differences(_clean(step.old.inputs), _clean(step.new.inputs), same=_same)
-        if not (difference.keys in TEXTS_OF_RECORD and objects.is_record(step))
+        if not (difference.keys in TEXTS_OF_RECORD and steps.is_record(step))
     ]
     yield from found
-    if not found and objects.is_rotated(step):
+    if not found and steps.is_rotated(step):
         fields = [field for field in ("data", "stringData") if field in step.new.inputs]
         yield from (Difference((field,), (field,), MASKED, CHANGED_MASK) for field in fields)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from trainform.backends.workloads import value_at
 from trainform.plan.roles import claim_name
-from trainform.review import objects
+from trainform.review import steps
 from trainform.review.causes import because
 from trainform.review.context import Context
 from trainform.review.fate import Fate, JobFate, accelerators, fate
@@ -19,14 +19,14 @@ from trainform.spec.experiment import Experiment
 from trainform.spec.storage import Volume
 
 NOTHING = "Nothing changes."
-OF_THEIR_OWN = (objects.CLAIM, objects.QUEUE, objects.SECRET, objects.NAMESPACE, objects.PRIORITY_CLASS)
+OF_THEIR_OWN = (steps.CLAIM, steps.QUEUE, steps.SECRET, steps.NAMESPACE, steps.PRIORITY_CLASS)
 """Kinds of which each object has a sentence."""
 WORDS = {
-    objects.CLAIM: "claim",
-    objects.QUEUE: "queue",
-    objects.SECRET: "Secret",
-    objects.NAMESPACE: "namespace",
-    objects.PRIORITY_CLASS: "priority class",
+    steps.CLAIM: "claim",
+    steps.QUEUE: "queue",
+    steps.SECRET: "Secret",
+    steps.NAMESPACE: "namespace",
+    steps.PRIORITY_CLASS: "priority class",
 }
 VERBS = {"create": "creates", "update": "changes", "replace": "replaces", "delete": "deletes"}
 SIZE = "spec.resources.requests.storage"
@@ -35,21 +35,21 @@ SIZE = "spec.resources.requests.storage"
 def effects(context: Context) -> list[Effect]:
     """Everything that happens: each job with its claims and other objects, then what belongs to no job. One effect `none` if nothing does."""
     found = [effect for job in context.jobs for effect in _of_job(fate(context, job))]
-    found += _of_objects(objects.others(context), lambda step: platform_causes(step, context.locate), "")
+    found += _of_objects(steps.others(context), lambda step: platform_causes(step, context.locate), "")
     nothing = Effect(kind="none", object=context.stack, sentence=NOTHING)
     return found if any(effect.kind != "keep" for effect in found) else [nothing]
 
 
 def _of_job(happens: Fate) -> Iterator[Effect]:
     job = happens.job
-    rest = tuple(step for step in job.steps if step != job.job and not objects.is_record(step))
+    rest = tuple(step for step in job.steps if step != job.job and not steps.is_record(step))
     found = [
         *_job_effect(happens),
         *_kept(happens),
         *_of_objects(rest, lambda step: object_causes(step, happens), job.name),
     ]
     yield from found
-    recorded = any(objects.is_record(step) and objects.fate(step) == "update" for step in job.steps)
+    recorded = any(steps.is_record(step) and steps.fate(step) == "update" for step in job.steps)
     if recorded and happens.causes.changes and not found:
         sentence = f"Leaves what runs of {job.name} as it is; only what is recorded as deployed changes, {because(happens.causes.changes)}."
         yield Effect(kind="update", object=job.name, sentence=sentence, causes=[*happens.causes.changes])
@@ -168,7 +168,7 @@ def _mounted(experiment: Experiment, key: str) -> tuple[object, ...]:
 def _claim_stays(happens: Fate, experiment: Experiment, key: str) -> bool:
     if experiment.storage[key].claim is not None:  # one that exists: this stack does not touch it
         return True
-    claims = {objects.name(step): objects.fate(step) for step in objects.of_kind(happens.job.steps, objects.CLAIM)}
+    claims = {steps.name(step): steps.fate(step) for step in steps.of_kind(happens.job.steps, steps.CLAIM)}
     return claims.get(claim_name(experiment, key), "none") in ("none", "update")
 
 
@@ -181,24 +181,24 @@ def _kept(happens: Fate) -> Iterator[Effect]:
         yield Effect(kind="keep", object=claim, sentence=sentence)
 
 
-def _of_objects(steps: Iterable[Step], causes: Callable[[Step], list[Change]], owner: str) -> Iterator[Effect]:
+def _of_objects(given: Iterable[Step], causes: Callable[[Step], list[Change]], owner: str) -> Iterator[Effect]:
     """The effects on objects beside the job object: a sentence for each that matters, and one for all others together. owner: the job whose objects
     they are; empty if they are of none."""
     found = sorted(
-        (step for step in steps if objects.is_resource(step)), key=lambda step: (objects.kind(step), objects.name(step))
+        (step for step in given if steps.is_resource(step)), key=lambda step: (steps.kind(step), steps.name(step))
     )
     for kind in OF_THEIR_OWN:
         for step in found:
-            if step.is_object and objects.kind(step) == kind:
+            if step.is_object and steps.kind(step) == kind:
                 yield from _of_object(step, causes(step))
-    rest = [step for step in found if not step.is_object or objects.kind(step) not in OF_THEIR_OWN]
-    yield from _together([step for step in rest if objects.fate(step) not in ("none", "unknown")], owner)
-    yield from (_not_known(step) for step in rest if objects.fate(step) == "unknown")
+    rest = [step for step in found if not step.is_object or steps.kind(step) not in OF_THEIR_OWN]
+    yield from _together([step for step in rest if steps.fate(step) not in ("none", "unknown")], owner)
+    yield from (_not_known(step) for step in rest if steps.fate(step) == "unknown")
 
 
 def _of_object(step: Step, causes: list[Change]) -> Iterator[Effect]:
-    happens, name = objects.fate(step), objects.name(step)
-    named = f"the {WORDS[objects.kind(step)]} {name}"
+    happens, name = steps.fate(step), steps.name(step)
+    named = f"the {WORDS[steps.kind(step)]} {name}"
     of_keep = [change for change in causes if change.place.path.endswith(".keep")]
     if no_longer_kept(step):
         sentence = f"No longer keeps {named}: the next `pulumi destroy` deletes it."
@@ -212,12 +212,12 @@ def _of_object(step: Step, causes: list[Change]) -> Iterator[Effect]:
         yield Effect(kind=kind, object=name, sentence=f"{sentence}.", causes=reasons)
 
 
-def _sentence(step: Step, named: str, happens: objects.Fate) -> str:
-    if happens == "update" and objects.kind(step) == objects.CLAIM:
+def _sentence(step: Step, named: str, happens: steps.Fate) -> str:
+    if happens == "update" and steps.kind(step) == steps.CLAIM:
         was, will = (None if state is None else value_at({**state.inputs}, SIZE) for state in (step.old, step.new))
         if was != will:
             return f"Changes {named} from {was} to {will}"
-    if objects.is_rotated(step):
+    if steps.is_rotated(step):
         return f"Changes {named}: a secret value changed"
     if leaves(step):
         return f"Takes {named} out of the stack; it stays in the cluster with its data, since it is kept"
@@ -231,14 +231,14 @@ def object_causes(step: Step, of_job: Fate) -> list[Change]:
 
 def _paths(step: Step, of_job: Fate) -> tuple[str, ...]:
     """Where the experiment and the environment say how the object is."""
-    if objects.kind(step) == objects.QUEUE:
+    if steps.kind(step) == steps.QUEUE:
         return ("queue", "environment.accelerators")
-    if objects.kind(step) == objects.SECRET:
+    if steps.kind(step) == steps.SECRET:
         return ("ssh",)
-    if objects.kind(step) != objects.CLAIM:
+    if steps.kind(step) != steps.CLAIM:
         return ()
     sides = [side.model for side in (of_job.before, of_job.after) if side is not None and side.model is not None]
-    keys = [key for model in sides for key in model.storage if claim_name(model, key) == objects.name(step)]
+    keys = [key for model in sides for key in model.storage if claim_name(model, key) == steps.name(step)]
     return (*(f"storage.{key}" for key in dict.fromkeys(keys)), "environment.storage_classes")
 
 
@@ -249,36 +249,34 @@ def leaves(step: Step) -> bool:
 
 def no_longer_kept(step: Step) -> bool:
     """True for a claim that stays, and that the next `pulumi destroy` deletes although it would have been kept until now."""
-    if objects.kind(step) != objects.CLAIM or step.old is None or step.new is None:
+    if steps.kind(step) != steps.CLAIM or step.old is None or step.new is None:
         return False
-    if objects.fate(step) not in ("none", "update"):
+    if steps.fate(step) not in ("none", "update"):
         return False
     return step.old.keep and not step.new.keep
 
 
 def _not_known(step: Step) -> Effect:
-    sentence = (
-        f"Unknown change of the {objects.kind(step)} {objects.name(step)}: the engine calls it `{step.operation}`."
-    )
-    return Effect(kind="unknown", object=objects.name(step), sentence=sentence)
+    sentence = f"Unknown change of the {steps.kind(step)} {steps.name(step)}: the engine calls it `{step.operation}`."
+    return Effect(kind="unknown", object=steps.name(step), sentence=sentence)
 
 
-def _together(steps: list[Step], of_job: str) -> Iterator[Effect]:
+def _together(given: list[Step], of_job: str) -> Iterator[Effect]:
     """One sentence for all of them: "Beside it creates 1 ConfigMap and deletes 1 ConfigMap."."""
     if not steps:
         return
     parts = []
     for verb, spelled in VERBS.items():
-        kinds = Counter(objects.kind(step) for step in steps if objects.fate(step) == verb)
+        kinds = Counter(steps.kind(step) for step in given if steps.fate(step) == verb)
         if kinds:
             parts.append(f"{spelled} {_and([_counted(count, kind) for kind, count in kinds.items()])}")
-    fates = {objects.fate(step) for step in steps}
+    fates = {steps.fate(step) for step in given}
     kind = next(iter(fates)) if len(fates) == 1 else "update"
     said = f"{'; '.join(parts)}."
     if of_job:
         yield Effect(kind=kind, object=of_job, sentence=f"Beside the job of {of_job}: {said}")
     else:
-        yield Effect(kind=kind, object=objects.name(steps[0]), sentence=f"{said[0].upper()}{said[1:]}")
+        yield Effect(kind=kind, object=steps.name(given[0]), sentence=f"{said[0].upper()}{said[1:]}")
 
 
 def _replicas(count: int) -> str:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Literal
 
-from trainform.review import objects, wanted
+from trainform.review import steps, wanted
 from trainform.review.causes import Causes, because, causes
 from trainform.review.context import Context, JobReview
 from trainform.review.live import LiveFacts, LiveJob
@@ -85,9 +85,9 @@ def fate(context: Context, job: JobReview) -> Fate:
     """What happens to the job."""
     old, new = wanted.before(job), wanted.after(job)
     step = job.job
-    before_name = job.name if step is None else objects.name(step, step.old)
-    after_name = job.name if step is None else objects.name(step, step.new)
-    happens: JobFate = "none" if step is None else objects.fate(step)
+    before_name = job.name if step is None else steps.name(step, step.old)
+    after_name = job.name if step is None else steps.name(step, step.new)
+    happens: JobFate = "none" if step is None else steps.fate(step)
     scaled = _scaled(old, new) if happens == "update" else ()
     live = _live(context.live, before_name)
     unread = _not_read(context.live, live, step, before_name)

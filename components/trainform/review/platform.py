@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trainform.review import objects
+from trainform.review import steps
 from trainform.review.causes import Locate
 from trainform.review.changes import field_differences
 from trainform.review.difference import Difference, Keys, shown
@@ -13,24 +13,24 @@ from trainform.review.preview import Step
 
 PLATFORM = "trainform:index:Platform"
 
-SECTIONS = {objects.QUEUE: "queues", objects.CLAIM: "claims", objects.PRIORITY_CLASS: "priority_classes"}
+SECTIONS = {steps.QUEUE: "queues", steps.CLAIM: "claims", steps.PRIORITY_CLASS: "priority_classes"}
 """Where the environment's file has the objects of a kind by their names."""
 
 FIELDS: tuple[tuple[str, Keys, str], ...] = (
-    (objects.QUEUE, ("spec", "weight"), "weight"),
-    (objects.QUEUE, ("spec", "reclaimable"), "reclaimable"),
-    (objects.QUEUE, ("spec", "parent"), "parent"),
-    (objects.QUEUE, ("spec", "priority"), "priority"),
-    (objects.QUEUE, ("spec", "capability"), "capability"),
-    (objects.QUEUE, ("spec", "deserved"), "deserved"),
-    (objects.QUEUE, ("spec", "guarantee", "resource"), "guarantee"),
-    (objects.QUEUE, ("spec", "guarantee"), "guarantee"),
-    (objects.CLAIM, ("spec", "resources", "requests", "storage"), "size"),
-    (objects.CLAIM, ("spec", "storageClassName"), "class"),
-    (objects.CLAIM, ("spec", "accessModes"), "access_modes"),
-    (objects.PRIORITY_CLASS, ("value",), "value"),
-    (objects.PRIORITY_CLASS, ("preemptionPolicy",), "preempt"),
-    (objects.PRIORITY_CLASS, ("description",), "description"),
+    (steps.QUEUE, ("spec", "weight"), "weight"),
+    (steps.QUEUE, ("spec", "reclaimable"), "reclaimable"),
+    (steps.QUEUE, ("spec", "parent"), "parent"),
+    (steps.QUEUE, ("spec", "priority"), "priority"),
+    (steps.QUEUE, ("spec", "capability"), "capability"),
+    (steps.QUEUE, ("spec", "deserved"), "deserved"),
+    (steps.QUEUE, ("spec", "guarantee", "resource"), "guarantee"),
+    (steps.QUEUE, ("spec", "guarantee"), "guarantee"),
+    (steps.CLAIM, ("spec", "resources", "requests", "storage"), "size"),
+    (steps.CLAIM, ("spec", "storageClassName"), "class"),
+    (steps.CLAIM, ("spec", "accessModes"), "access_modes"),
+    (steps.PRIORITY_CLASS, ("value",), "value"),
+    (steps.PRIORITY_CLASS, ("preemptionPolicy",), "preempt"),
+    (steps.PRIORITY_CLASS, ("description",), "description"),
 )
 """The kind, the field of the object, and the field of the file that it follows from. What stands below the field is a name in both."""
 
@@ -43,14 +43,14 @@ def platform_causes(step: Step, locate: Locate) -> list[Change]:
 
 
 def _causes(step: Step, locate: Locate) -> Iterator[Change]:
-    kind, name = objects.kind(step), objects.name(step)
+    kind, name = steps.kind(step), steps.name(step)
     for found in field_differences(step):
         field = _field(kind, found)
         if field is not None:
             path = f"environment.{SECTIONS[kind]}.{name}.{field}"
             was, will = shown(found)
             yield Change(place=locate(path).model_copy(update={"path": path}), before=was, after=will)
-    if step.old is not None and step.new is not None and step.old.keep != step.new.keep and kind == objects.CLAIM:
+    if step.old is not None and step.new is not None and step.old.keep != step.new.keep and kind == steps.CLAIM:
         path = f"environment.{SECTIONS[kind]}.{name}.keep"
         place = locate(path).model_copy(update={"path": path})
         yield Change(place=place, before=step.old.keep, after=step.new.keep)

@@ -7,7 +7,7 @@ from typing import Any
 
 from trainform.plan.roles import claim_name
 from trainform.plan.world import in_world, plan_world
-from trainform.review import objects
+from trainform.review import steps
 from trainform.review.context import Context
 from trainform.review.fate import Fate, fate
 from trainform.review.kinds import Kind
@@ -182,7 +182,7 @@ def _ports(happens: Fate, state: State | None) -> dict[str, Any]:
     """The port of the rendezvous as the pods of each role know it."""
     step = happens.job.job
     found: dict[str, Any] = {}
-    for template in () if step is None else objects.templates(step, state):
+    for template in () if step is None else steps.templates(step, state):
         for place in places(template.body, "spec.containers[].env[]"):
             if isinstance(place.value, dict) and place.value.get("name") == PORT_VARIABLE:
                 found.setdefault(template.role, place.value.get("value"))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from trainform.backends.workloads import value_at
 from trainform.manifests.shapes import quantity
-from trainform.review import objects
+from trainform.review import steps
 from trainform.review.context import Context
 from trainform.review.effects import SIZE, leaves, no_longer_kept, object_causes
 from trainform.review.fate import fate
@@ -62,19 +62,19 @@ def find(context: Context) -> Iterator[Finding]:
     """The findings about data: the claims of each job, then all others, by name."""
     for job in context.jobs:
         happens = fate(context, job)
-        for step in objects.of_kind(job.steps, objects.CLAIM):
+        for step in steps.of_kind(job.steps, steps.CLAIM):
             yield from _of_claim(step, object_causes(step, happens))
-    for step in objects.of_kind(objects.others(context), objects.CLAIM):
+    for step in steps.of_kind(steps.others(context), steps.CLAIM):
         yield from _of_claim(step, platform_causes(step, context.locate))
-    for step in objects.of_kind(context.preview.steps, objects.NAMESPACE):
-        if objects.fate(step) in ("delete", "replace") and not leaves(step):
-            verb = {"delete": "deleted", "replace": "replaced"}[objects.fate(step)]
-            title = f"The namespace {objects.name(step)} is {verb}, and everything in it is deleted."
-            yield NAMESPACE_GONE.finding(objects.name(step), title=title)
+    for step in steps.of_kind(context.preview.steps, steps.NAMESPACE):
+        if steps.fate(step) in ("delete", "replace") and not leaves(step):
+            verb = {"delete": "deleted", "replace": "replaced"}[steps.fate(step)]
+            title = f"The namespace {steps.name(step)} is {verb}, and everything in it is deleted."
+            yield NAMESPACE_GONE.finding(steps.name(step), title=title)
 
 
 def _of_claim(step: Step, causes: Sequence[Change]) -> Iterator[Finding]:
-    happens, name = objects.fate(step), objects.name(step)
+    happens, name = steps.fate(step), steps.name(step)
     place = None if not causes else causes[0].place
     if happens == "delete" and not leaves(step):
         yield DELETED.finding(name, title=f"The claim {name} is deleted, and its data unless its volume is retained.")

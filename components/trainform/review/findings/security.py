@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from trainform.manifests.templates import Template
-from trainform.review import objects
+from trainform.review import steps
 from trainform.review.context import Context, JobReview
 from trainform.review.difference import Difference, differences, without_secrets
 from trainform.review.kinds import Kind
@@ -147,7 +147,7 @@ class Subject:
     ) -> Finding:
         """A finding about a place in the pods of a role. field: that of the experiment which says it."""
         return kind.finding(
-            objects.name(self.step),
+            steps.name(self.step),
             f"{role}: {where}" if role else where,
             before,
             after,
@@ -166,13 +166,13 @@ def find(context: Context) -> Iterator[Finding]:
     """What is new in the objects that are created, changed or replaced."""
     owners = {step.urn: job for job in context.jobs for step in (*filter(None, [job.job]), *job.steps)}
     for step in context.preview.steps:
-        if step.is_object and step.new is not None and objects.fate(step) not in ("none", "delete"):
+        if step.is_object and step.new is not None and steps.fate(step) not in ("none", "delete"):
             yield from _of_subject(_subject(step, owners.get(step.urn), context), context.environment)
 
 
 def _subject(step: Step, job: JobReview | None, context: Context) -> Subject:
     if job is None:
-        return Subject(step, objects.name(step), lambda role, field: None)
+        return Subject(step, steps.name(step), lambda role, field: None)
     new = after(job)
     roles = new.model.roles if new is not None and new.model is not None else {}
 
@@ -188,7 +188,7 @@ def _subject(step: Step, job: JobReview | None, context: Context) -> Subject:
 
 
 def _of_subject(subject: Subject, environment: Environment | None) -> Iterator[Finding]:
-    old, new = (objects.templates(subject.step, state) for state in (subject.step.old, subject.step.new))
+    old, new = (steps.templates(subject.step, state) for state in (subject.step.old, subject.step.new))
     before = {_identity(found) for found in _dangers(old, None)}
     for found in _dangers(new, environment):
         if _identity(found) not in before:
@@ -255,9 +255,9 @@ def _by_place(templates: Iterable[Template]) -> Iterator[tuple[tuple[str, str], 
 def _literals(subject: Subject) -> Iterator[Finding]:
     """Secrets as plain text at places where none stood before. Their values are never shown."""
     step = subject.step
-    if objects.is_record(step):  # what it says of variables stands in the pods too
+    if steps.is_record(step):  # what it says of variables stands in the pods too
         return
-    bodies = (without_content(objects.body(step, state)) for state in (step.old, step.new))
+    bodies = (without_content(steps.body(step, state)) for state in (step.old, step.new))
     for found in differences(*bodies):
         before = _secret_places(found, found.before)
         for where in _secret_places(found, found.after):

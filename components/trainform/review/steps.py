@@ -1,4 +1,4 @@
-"""The objects of a preview: their bodies, their names and what the engine does to each."""
+"""The steps of a preview: what the engine does to each object, the object's body on both sides, its name and its pods."""
 
 from __future__ import annotations
 
