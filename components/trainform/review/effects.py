@@ -263,7 +263,7 @@ def _not_known(step: Step) -> Effect:
 
 def _together(given: list[Step], of_job: str) -> Iterator[Effect]:
     """One sentence for all of them: "Beside it creates 1 ConfigMap and deletes 1 ConfigMap."."""
-    if not steps:
+    if not given:
         return
     parts = []
     for verb, spelled in VERBS.items():
