@@ -300,6 +300,15 @@ def test_replicas_of_a_role_without_ranks_are_none(ranked: bool, counts: bool) -
     assert found(on_jobset[0], on_jobset[1]).replacing, "JobSet cannot scale"
 
 
+def test_an_identity_that_a_launcher_has_without_being_asked_is_no_new_one() -> None:
+    roles = {"master": {"replicas": 1}, "worker": {"replicas": 2}}
+    data = {**JOB, "launcher": {"mpi": {"command": ["python", "/app/train.py"]}}, "roles": roles}
+    made = found(data, {**data, "ssh": {"rotation": 2}})
+    assert [(change.place.path, change.before, change.after) for change in made.changes] == [("ssh.rotation", 1, 2)]
+    assert made.replacing == ()
+    assert paths(found(JOB, {**JOB, "ssh": {"rotation": 2}})) == ["ssh"]
+
+
 def test_causes_as_the_end_of_a_sentence() -> None:
     def made(*names: str) -> str:
         return because([Change(place=Place(path=name)) for name in names])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from trainform.backends.table import BACKENDS
@@ -15,6 +15,7 @@ from trainform.revision import change_in_job
 from trainform.spec.experiment import Experiment
 from trainform.spec.metadata import OnChange, field_at, on_change
 from trainform.spec.quantities import seconds
+from trainform.spec.ssh import Ssh
 
 ENVIRONMENT = "environment"
 RUN = "run"
@@ -78,8 +79,18 @@ def causes(job: JobReview, locate: Locate = lambda path: Place(path=path)) -> Ca
 def _of_experiment(old: Side, new: Side) -> list[Difference]:
     """If one side cannot be read, both are compared as they were written: only one of them would have the defaults."""
     readable = old.model is not None and new.model is not None
-    was, will = (old.resolved, new.resolved) if readable else (old.experiment, new.experiment)
+    was, will = (_with_identity(old), _with_identity(new)) if readable else (old.experiment, new.experiment)
     return differences(was, will, same=_same_time, ordered=_order_counts)
+
+
+def _with_identity(side: Side) -> Mapping[str, Any]:
+    """The resolved experiment; where its launcher has SSH also without `ssh`, with the fields that it then has."""
+    model = side.model
+    if model is None or model.ssh is not None or model.launcher.over_ssh is None or model.runtime is not None:
+        return side.resolved
+    if side.backend not in BACKENDS or BACKENDS[side.backend].naming(model).agent is not None:
+        return side.resolved
+    return {**side.resolved, "ssh": Ssh().model_dump(mode="json", by_alias=True)}
 
 
 def _of_environment(old: Side, new: Side, others: bool) -> Iterator[Difference]:

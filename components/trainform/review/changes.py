@@ -109,8 +109,8 @@ def field_differences(step: Step) -> Iterator[Difference]:
         if not (difference.keys in TEXTS_OF_RECORD and steps.is_record(step))
     ]
     yield from found
-    if not found and steps.is_rotated(step):
-        fields = [field for field in ("data", "stringData") if field in step.new.inputs]
+    if not found and steps.kind(step) == steps.SECRET and steps.fate(step) == "update":
+        fields = [field for field in steps.SECRET_VALUES if field in step.new.inputs]
         yield from (Difference((field,), (field,), MASKED, CHANGED_MASK) for field in fields)
 
 

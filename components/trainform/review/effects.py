@@ -9,6 +9,7 @@ from trainform.backends.workloads import value_at
 from trainform.plan.roles import claim_name
 from trainform.review import steps
 from trainform.review.causes import because
+from trainform.review.changes import field_differences
 from trainform.review.context import Context
 from trainform.review.fate import Fate, JobFate, accelerators, fate
 from trainform.review.model import Change, Effect
@@ -213,11 +214,12 @@ def _of_object(step: Step, causes: list[Change]) -> Iterator[Effect]:
 
 
 def _sentence(step: Step, named: str, happens: steps.Fate) -> str:
+    changed = [*field_differences(step)] if happens == "update" else []
     if happens == "update" and steps.kind(step) == steps.CLAIM:
         was, will = (None if state is None else value_at({**state.inputs}, SIZE) for state in (step.old, step.new))
         if was != will:
             return f"Changes {named} from {was} to {will}"
-    if steps.is_rotated(step):
+    if steps.kind(step) == steps.SECRET and any(found.keys[0] in steps.SECRET_VALUES for found in changed):
         return f"Changes {named}: a secret value changed"
     if leaves(step):
         return f"Takes {named} out of the stack; it stays in the cluster with its data, since it is kept"

@@ -66,11 +66,9 @@ class Fate:
 
     @property
     def reasons(self) -> tuple[Change, ...]:
-        """The causes of what happens to the job object: of a replacement those that can make a new revision, if there are such."""
+        """The causes of what happens to the job object: of a replacement those that can make a new revision."""
         found = self.causes.visible
-        if self.kind == "replace":
-            found = tuple(change for change in found if change in self.causes.replacing)
-        return found or self.causes.changes
+        return tuple(change for change in found if change in self.causes.replacing) if self.kind == "replace" else found
 
     @property
     def because(self) -> str:

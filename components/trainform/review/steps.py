@@ -37,6 +37,7 @@ CLAIM, QUEUE, SECRET, NAMESPACE, PRIORITY_CLASS = (
     "Namespace",
     "PriorityClass",
 )
+SECRET_VALUES = ("data", "stringData")
 PATCH = "Patch"
 RECORD = {"revision", "job", "experiment", "environment"}
 """Entries of the record of what is deployed."""
@@ -83,11 +84,6 @@ def is_record(step: Step) -> bool:
     """True for the ConfigMap with the record of what is deployed."""
     data = step.state.inputs.get("data")
     return kind(step) == "ConfigMap" and isinstance(data, Mapping) and data.keys() >= RECORD
-
-
-def is_rotated(step: Step) -> bool:
-    """True for a Secret of which only secret values change: a preview shows both sides alike."""
-    return kind(step) == SECRET and fate(step) == "update"
 
 
 def others(context: Context) -> tuple[Step, ...]:

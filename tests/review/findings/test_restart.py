@@ -82,6 +82,13 @@ def test_a_replacement_that_nothing_explains() -> None:
     assert finding.title.endswith("the recorded version of trainform is the same, or not known.")
 
 
+def test_what_changes_in_place_explains_no_replacement() -> None:
+    job = job_review(deployed(LORA), deployed(IMAGE))
+    labelled = dataclasses.replace(job, after=deployed({**LORA, "labels": {"team": "vision"}}).record)
+    (finding,) = find(context(labelled, live=EMPTY))
+    assert finding.code == "TR-UNKNOWN-1"
+
+
 def test_another_version_of_trainform_may_explain_it() -> None:
     job = job_review(deployed(LORA), deployed(IMAGE))
     assert job.before is not None

@@ -55,8 +55,8 @@ UNEXPLAINED = Kind(
     Category.unknown,
     "medium",
     "A job is replaced with no visible cause.",
-    "No field of the experiment or of the environment's part in it differs, and yet the job object has another name. Perhaps another version of "
-    "trainform renders it in another way, or an `up` has ended half way.",
+    "No field of the experiment or of the environment's part in it differs that makes a new revision, and yet the job object has another name. "
+    "Perhaps another version of trainform renders it in another way, or an `up` has ended half way.",
     "Compare the objects of both sides below, and ask whoever changed the version of trainform or the program.",
 )
 KINDS = (RESTARTED, FINISHED, GONE, EVICTED, STOPPED, UNEXPLAINED)
@@ -92,7 +92,7 @@ def _replaced(happens: Fate) -> Iterator[Finding]:
         yield RESTARTED.finding(
             name, before=name, after=happens.next_name, title=title, level="medium", identity=happens.job.name
         )
-    if not happens.causes.visible:
+    if not happens.reasons:
         yield _about(UNEXPLAINED, happens, _unexplained(happens))
 
 
