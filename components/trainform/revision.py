@@ -56,16 +56,19 @@ def changes(
     If that depends on the backend, the value is the one for this job. Only for a merge patch it stays open (`IN_PLACE_BY_PATCH`).
     """
     job = next(manifest.body for manifest in manifests if manifest.key == "job")
-    keys = {path.rpartition(".")[2] for path in in_place if any(True for _ in places(job, path))}
-    return {path: _change_in_job(path, on_change(field), plan, keys) for path, field in set_fields(experiment)}
+    there = [path for path in in_place if any(True for _ in places(job, path))]
+    scaling = {role.name for role in plan.roles if role.scales_in_place}
+    return {path: change_in_job(path, on_change(field), scaling, there) for path, field in set_fields(experiment)}
 
 
-def _change_in_job(path: str, change: OnChange, plan: Plan, keys: Collection[str]) -> OnChange:
-    """The change for this job; `keys` are the keys of its object that the backend changes in place."""
+def change_in_job(path: str, change: OnChange, scaling: Collection[str], in_place: Iterable[str]) -> OnChange:
+    """The change for one job. scaling: its roles whose replicas no process knows. in_place: the paths in the job object that its backend changes
+    in place."""
+    keys = {path.rpartition(".")[2] for path in in_place}
     if change not in (OnChange.IN_PLACE_BY_BACKEND, OnChange.IN_PLACE_WITHOUT_RANKS):
         return change
     *above, name = path.split(".")
-    in_place = _KEYS[name] in keys
+    stays = _KEYS[name] in keys
     if change is OnChange.IN_PLACE_WITHOUT_RANKS:
-        in_place = in_place and plan.by_name[above[-1]].scales_in_place
-    return OnChange.IN_PLACE if in_place else OnChange.NEW_REVISION
+        stays = stays and above[-1] in scaling
+    return OnChange.IN_PLACE if stays else OnChange.NEW_REVISION

@@ -105,11 +105,15 @@ def environment_part(
 def job_record(experiment: Experiment, environment: Environment, plan: Plan) -> Record | None:
     """The record of what is deployed, with every default; None if no ConfigMap has room for it. The context of a kubeconfig is a name on
     somebody's machine, and not in it."""
-    resolved = experiment.model_dump(mode="json", by_alias=True, exclude=_without_value(experiment))
     part = environment_part(experiment, environment, plan, exclude_defaults=False)
     del part["cluster"]
-    record = Record(plan.revision, plan.job, plan.run, resolved, part)
+    record = Record(plan.revision, plan.job, plan.run, resolved(experiment), part)
     return record if record.fits() else None
+
+
+def resolved(experiment: Experiment) -> dict[str, Any]:
+    """The experiment with every default, as plain data under the names of the file."""
+    return experiment.model_dump(mode="json", by_alias=True, exclude=_without_value(experiment))
 
 
 def _without_value(experiment: Experiment) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pydantic import BaseModel
@@ -97,3 +97,25 @@ def _default_sentence(meaning: str, default: Any) -> str:
     if isinstance(default, list):
         return f"Default: {', '.join(f'`{item}`' for item in default)}."
     return f"Default: `{str(default).lower() if isinstance(default, bool) else default}`."
+
+
+def field_at(model: BaseModel, keys: Iterable[str | int]) -> FieldInfo | None:
+    """The field to which the keys lead, under the names of the file. Keys in a merge patch, or in a value that is not set, lead to the field that has
+    it; None if they lead to no field."""
+    field: FieldInfo | None = None
+    value: Any = model
+    for key in keys:
+        if isinstance(value, BaseModel):
+            fields = type(value).model_fields
+            name = next((name for name in fields if key in (fields[name].alias, name)), None)
+            if name is None:
+                return None
+            field, value = fields[name], getattr(value, name)
+        elif isinstance(value, dict):
+            value = value.get(key)
+        elif isinstance(value, list):
+            named = {getattr(item, "name", index): item for index, item in enumerate(value)}
+            value = named.get(key)
+        else:
+            return field
+    return field

@@ -52,13 +52,13 @@ def plain_secrets(judged: Judged, environment: Environment) -> Iterator[Finding]
     """Texts that look like secrets: first in what the user wrote, at the user's fields; then in pods and objects what comes from elsewhere."""
     written = [*secrets_in(judged.written, _by_index)]
     yield from (_finding(secret) for secret in written)
-    in_pods = [(template, _others(secrets_in(template.body, _by_name), written)) for template in judged.templates]
+    in_pods = [(template, _others(secrets_in(template.body, by_name), written)) for template in judged.templates]
     for template, found in in_pods:
         yield from (_finding(secret, template=template) for secret in found)
     seen = [*written, *(secret for _, found in in_pods for secret in found)]
     searched = {id(template.body) for template in judged.templates}  # most objects have them in one piece
     for key, body in judged.objects.items():
-        found = _others(secrets_in(_without_content(body), _by_name, searched), seen)
+        found = _others(secrets_in(without_content(body), by_name, searched), seen)
         yield from (_finding(secret, key=key) for secret in found)
 
 
@@ -77,7 +77,7 @@ def _others(found: Iterable[PlainSecret], seen: Iterable[PlainSecret]) -> list[P
     return [secret for secret in new if not any(map(secret.text.__contains__, long))]
 
 
-def _without_content(body: Any) -> Any:
+def without_content(body: Any) -> Any:
     """The object without the data of a Secret; a list of objects without those of each."""
     if not isinstance(body, dict):
         return body
@@ -87,7 +87,7 @@ def _without_content(body: Any) -> Any:
     ):  # other groups have kinds of this name too
         return {key: value for key, value in body.items() if key not in SECRET_CONTENT}
     if isinstance(body.get("items"), list):
-        return {**body, "items": [_without_content(item) for item in body["items"]]}
+        return {**body, "items": [without_content(item) for item in body["items"]]}
     return body
 
 
@@ -101,7 +101,8 @@ def _by_index(path: str, index: int, item: Any) -> str:
     return f"{path}[{index}]"
 
 
-def _by_name(path: str, index: int, item: Any) -> str:
+def by_name(path: str, index: int, item: Any) -> str:
+    """The path of an item of an object's list: by its name if it has one."""
     name = item.get("name") if isinstance(item, dict) else None
     return f"{path}.{_shown(name)}" if isinstance(name, str) else _by_index(path, index, item)
 

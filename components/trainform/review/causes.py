@@ -1,0 +1,157 @@
+"""Why a job changes, in the words and with the paths of the experiment: the engine knows only that a name differs, which contains a hash."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from trainform.backends.table import BACKENDS
+from trainform.review.context import JobReview
+from trainform.review.difference import Difference, Keys, differences, shown
+from trainform.review.model import Change, Place
+from trainform.review.wanted import Basis, Side, compared
+from trainform.revision import change_in_job
+from trainform.spec.experiment import Experiment
+from trainform.spec.metadata import OnChange, field_at, on_change
+from trainform.spec.quantities import seconds
+from trainform.spec.ssh import Ssh
+
+ENVIRONMENT = "environment"
+RUN = "run"
+VERSION = "version"
+MOST_NAMED = 3  # fields that a sentence names before it counts
+
+DURATIONS = (("ttl",), ("network", "wait"))
+"""Fields with a time, which `60m` and `1h` spell."""
+TIMEOUT = "timeout"  # of a policy, the job's or a role's
+
+OF_USE = frozenset({"backend", "rdma", "accelerators", "storage_classes"})
+"""What of the environment reaches a job only if its experiment uses it, as a whole or by names: that it comes or goes is the experiment's change."""
+
+_NEVER_REPLACE = {OnChange.IN_PLACE, OnChange.NO_OBJECT, OnChange.GROWS, OnChange.CLAIM_REPLACED}
+
+Locate = Callable[[str], Place]
+
+
+@dataclasses.dataclass(frozen=True)
+class Causes:
+    """changes: every field that differs, in the order of the files. replacing: those that can make a new revision. basis: what the changes were worked
+    out from; `inputs` if one side has no record; None if a side has neither a record nor inputs, so that nothing is known."""
+
+    changes: tuple[Change, ...] = ()
+    replacing: tuple[Change, ...] = ()
+    basis: Basis | None = None
+
+    @property
+    def visible(self) -> tuple[Change, ...]:
+        """The changes without the version of trainform, which changes objects or not."""
+        return tuple(change for change in self.changes if change.place.path != VERSION)
+
+    def under(self, *paths: str) -> list[Change]:
+        """The changes at the paths and below them."""
+        return [
+            change
+            for change in self.changes
+            if any(
+                change.place.path == path or change.place.path.startswith((f"{path}.", f"{path}[")) for path in paths
+            )
+        ]
+
+
+def causes(job: JobReview, locate: Locate = lambda path: Place(path=path)) -> Causes:
+    """The causes of whatever happens to the job. Where both sides have a record, the records count: after an `up` that failed, the components have what
+    was wanted."""
+    old, new = compared(job)
+    if old is None or new is None:
+        return Causes()
+    found = [*_of_experiment(old, new)]
+    found += _of_environment(old, new, bool(found))
+    for name, was, will in ((RUN, old.run, new.run), (VERSION, old.version, new.version)):
+        if was != will and None not in (was, will):
+            found.append(Difference((name,), (name,), was, will))
+    replaces = _replacing(old, new)
+    made = [(_change(difference, locate), replaces(difference)) for difference in found]
+    basis: Basis = "record" if old.basis == new.basis == "record" else "inputs"
+    return Causes(tuple(change for change, _ in made), tuple(change for change, counts in made if counts), basis)
+
+
+def _of_experiment(old: Side, new: Side) -> list[Difference]:
+    """If one side cannot be read, both are compared as they were written: only one of them would have the defaults."""
+    readable = old.model is not None and new.model is not None
+    was, will = (_with_identity(old), _with_identity(new)) if readable else (old.experiment, new.experiment)
+    return differences(was, will, same=_same_time, ordered=_order_counts)
+
+
+def _with_identity(side: Side) -> Mapping[str, Any]:
+    """The resolved experiment; where its launcher has SSH also without `ssh`, with the fields that it then has."""
+    model = side.model
+    if model is None or model.ssh is not None or model.launcher.over_ssh is None or model.runtime is not None:
+        return side.resolved
+    if side.backend not in BACKENDS or BACKENDS[side.backend].naming(model).agent is not None:
+        return side.resolved
+    return {**side.resolved, "ssh": Ssh().model_dump(mode="json", by_alias=True)}
+
+
+def _of_environment(old: Side, new: Side, others: bool) -> Iterator[Difference]:
+    """others: the experiment has changed too, so that what comes or goes here may follow from it."""
+    for found in differences(old.environment, new.environment):
+        if others and None in (found.before, found.after) and _of_use(found.keys):
+            continue
+        yield dataclasses.replace(found, keys=(ENVIRONMENT, *found.keys), place=(ENVIRONMENT, *found.place))
+
+
+def _of_use(keys: Keys) -> bool:
+    """True for a part of the environment as a whole that an experiment uses or not: a kind of accelerators, not a field of it."""
+    return keys[0] in OF_USE and len(keys) <= 2
+
+
+def _same_time(keys: Keys, was: Any, will: Any) -> bool:
+    if keys not in DURATIONS and not (keys[-1:] == (TIMEOUT,) and "policies" in keys):
+        return False
+    try:
+        return seconds(was) == seconds(will)
+    except (TypeError, ValueError):
+        return False
+
+
+def _order_counts(keys: Keys) -> bool:
+    """True where the order of a mapping reaches the pods: that of roles is the order of ranks, and a variable may refer to one before it."""
+    return keys in (("roles",), ("storage",)) or keys[-1:] == ("env",)
+
+
+def _replacing(old: Side, new: Side) -> Callable[[Difference], bool]:
+    """Whether a difference can make a new revision. What nobody can tell counts as one that can."""
+    model = new.model
+    scaling = set() if old.model is None or model is None else _scaling(old.model) & _scaling(model)
+    in_place = BACKENDS[new.backend].IN_PLACE if new.backend in BACKENDS else ()
+
+    def replaces(found: Difference) -> bool:
+        field = None if model is None else field_at(model, found.keys)
+        if field is None:  # of the environment, of another version, the number of the run
+            return True
+        return change_in_job(found.path, on_change(field), scaling, in_place) not in _NEVER_REPLACE
+
+    return replaces
+
+
+def _scaling(experiment: Experiment) -> set[str]:
+    """The roles whose replicas no process knows."""
+    return {name for name, role in experiment.roles.items() if experiment.elastic or not role.ranked}
+
+
+def _change(found: Difference, locate: Locate) -> Change:
+    was, will = shown(found)
+    return Change(place=locate(found.where).model_copy(update={"path": found.path}), before=was, after=will)
+
+
+def because(changes: Sequence[Change]) -> str:
+    """The causes as the end of a sentence: "because `image` changes"; empty if there are none."""
+    paths = [f"`{change.place.path}`" for change in changes]
+    if not paths:
+        return ""
+    if len(paths) > MOST_NAMED:
+        shown_paths = ", ".join(paths[: MOST_NAMED - 1])
+        return f"because {shown_paths} and {len(paths) - MOST_NAMED + 1} more fields change"
+    *first, last = paths
+    return f"because {', '.join(first)} and {last} change" if first else f"because {last} changes"

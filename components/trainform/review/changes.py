@@ -1,0 +1,139 @@
+"""What changes as a reader sees it: the roles of each job before and after, then objects with their fields, without noise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from trainform.review import steps, wanted
+from trainform.review.context import Context, JobReview
+from trainform.review.difference import Difference, Keys, differences, shown
+from trainform.review.model import FieldChange, ObjectChange, RoleChange, RoleFacts
+from trainform.review.preview import CHANGED_MASK, MASKED, Step
+
+NOISE_OF_OBJECTS = ("status",)
+NOISE_OF_METADATA = (
+    "managedFields", "uid", "resourceVersion", "generation", "creationTimestamp", "selfLink", "deletionTimestamp",
+)  # fmt: skip
+TOOLS = ("pulumi.com/", "kubectl.kubernetes.io/", "meta.helm.sh/", "deployment.kubernetes.io/", "argocd.argoproj.io/")
+"""Prefixes of annotations that tools write for themselves."""
+OWN = "__"  # before the provider's own properties
+
+DEFAULTS: Mapping[str, Any] = {
+    "dnsPolicy": "ClusterFirst",
+    "protocol": "TCP",
+    "restartPolicy": "Always",
+    "schedulerName": "default-scheduler",
+    "terminationGracePeriodSeconds": 30,
+    "terminationMessagePath": "/dev/termination-log",
+    "terminationMessagePolicy": "File",
+}
+"""What the API server fills in: no change where one side leaves it out."""
+
+EMPTY: tuple[Any, ...] = (None, "", [], {})
+
+TEXTS_OF_RECORD = (("data", "experiment"), ("data", "environment"))
+"""The record's long texts, whose differences are the causes of what happens."""
+
+
+def role_changes(context: Context) -> list[RoleChange]:
+    """The roles that differ, as their jobs have them. Where several jobs change, the job's name stands before the role's."""
+    found = [(job, change) for job in context.jobs for change in _of_job(job)]
+    several = len({job.name for job, _ in found}) > 1
+    return [
+        change.model_copy(update={"name": f"{job.name}.{change.name}"}) if several else change for job, change in found
+    ]
+
+
+def _of_job(job: JobReview) -> Iterator[RoleChange]:
+    old, new = _roles(wanted.before(job)), _roles(wanted.after(job))
+    for name in [*new, *(name for name in old if name not in new)]:
+        if old.get(name) != new.get(name):
+            yield RoleChange(name=name, before=old.get(name), after=new.get(name))
+
+
+def _roles(side: wanted.Side | None) -> dict[str, RoleFacts]:
+    """The roles of a side; none where this version of trainform cannot read it."""
+    if side is None or side.model is None:
+        return {}
+    return {
+        name: RoleFacts(
+            replicas=role.replicas,
+            ranked=role.ranked,
+            accelerators={kind: count for kind, count in role.accelerators.items() if count},
+            image=side.model.image if role.image is None else role.image,
+        )
+        for name, role in side.model.roles.items()
+    }
+
+
+def object_changes(context: Context) -> list[ObjectChange]:
+    """The objects that the engine creates, changes or deletes, in the preview's order."""
+    return [
+        _object_change(step) for step in context.preview.steps if steps.is_resource(step) and steps.fate(step) != "none"
+    ]
+
+
+def _object_change(step: Step) -> ObjectChange:
+    change = steps.fate(step)
+    compared = step.old is not None and step.new is not None
+    return ObjectChange(
+        operation=step.operation,
+        kind=steps.kind(step),
+        name=steps.name(step),
+        destructive=is_destructive(step),
+        fields=[_field(found) for found in field_differences(step)] if compared else [],
+        fields_known=change in ("create", "delete") or (change != "unknown" and step.detail is not None),
+    )
+
+
+def is_destructive(step: Step) -> bool:
+    """True if something that exists is deleted or made anew, in the words of any version of the engine. A kept object stays in the cluster."""
+    kept = step.operation == "delete" and step.old is not None and step.old.keep
+    named = "delete" in step.operation or "replace" in step.operation
+    return named and not kept and steps.fate(step) != "none"
+
+
+def _field(found: Difference) -> FieldChange:
+    was, will = shown(found)
+    return FieldChange(path=found.path, before=was, after=will)
+
+
+def field_differences(step: Step) -> Iterator[Difference]:
+    """The fields of the object that differ, without noise; of a Secret at least the field whose secret values change unseen."""
+    if step.old is None or step.new is None:
+        return
+    found = [
+        difference
+        for difference in differences(_clean(step.old.inputs), _clean(step.new.inputs), same=_same)
+        if not (difference.keys in TEXTS_OF_RECORD and steps.is_record(step))
+    ]
+    yield from found
+    if not found and steps.kind(step) == steps.SECRET and steps.fate(step) == "update":
+        fields = [field for field in steps.SECRET_VALUES if field in step.new.inputs]
+        yield from (Difference((field,), (field,), MASKED, CHANGED_MASK) for field in fields)
+
+
+def _clean(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """The inputs without what tools and the API server write."""
+    kept = {key: value for key, value in inputs.items() if key not in NOISE_OF_OBJECTS and not str(key).startswith(OWN)}
+    metadata = kept.get("metadata")
+    if isinstance(metadata, Mapping):
+        kept["metadata"] = _clean_metadata(metadata)
+    return kept
+
+
+def _clean_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {key: value for key, value in metadata.items() if key not in NOISE_OF_METADATA}
+    annotations = kept.get("annotations")
+    if isinstance(annotations, Mapping):
+        kept["annotations"] = {key: value for key, value in annotations.items() if not str(key).startswith(TOOLS)}
+    return kept
+
+
+def _same(keys: Keys, was: Any, will: Any) -> bool:
+    """True if one side leaves out what the other has by default, or has empty."""
+    if was in EMPTY and will in EMPTY:
+        return True
+    given = will if was is None else was
+    return None in (was, will) and str(keys[-1]) in DEFAULTS and DEFAULTS[str(keys[-1])] == given

@@ -1,0 +1,299 @@
+"""What happens, a sentence for each effect, with its causes. What nobody can know is said, and never guessed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from trainform.backends.workloads import value_at
+from trainform.plan.roles import claim_name
+from trainform.review import steps
+from trainform.review.causes import because
+from trainform.review.changes import field_differences
+from trainform.review.context import Context
+from trainform.review.fate import Fate, JobFate, accelerators, fate
+from trainform.review.model import Change, Effect
+from trainform.review.platform import platform_causes
+from trainform.review.preview import Step
+from trainform.review.wanted import Side
+from trainform.spec.experiment import Experiment
+from trainform.spec.storage import Volume
+
+NOTHING = "Nothing changes."
+OF_THEIR_OWN = (steps.CLAIM, steps.QUEUE, steps.SECRET, steps.NAMESPACE, steps.PRIORITY_CLASS)
+"""Kinds of which each object has a sentence."""
+WORDS = {
+    steps.CLAIM: "claim",
+    steps.QUEUE: "queue",
+    steps.SECRET: "Secret",
+    steps.NAMESPACE: "namespace",
+    steps.PRIORITY_CLASS: "priority class",
+}
+VERBS = {"create": "creates", "update": "changes", "replace": "replaces", "delete": "deletes"}
+SIZE = "spec.resources.requests.storage"
+
+
+def effects(context: Context) -> list[Effect]:
+    """Everything that happens: each job with its claims and other objects, then what belongs to no job. One effect `none` if nothing does."""
+    found = [effect for job in context.jobs for effect in _of_job(fate(context, job))]
+    found += _of_objects(steps.others(context), lambda step: platform_causes(step, context.locate), "")
+    nothing = Effect(kind="none", object=context.stack, sentence=NOTHING)
+    return found if any(effect.kind != "keep" for effect in found) else [nothing]
+
+
+def _of_job(happens: Fate) -> Iterator[Effect]:
+    job = happens.job
+    rest = tuple(step for step in job.steps if step != job.job and not steps.is_record(step))
+    found = [
+        *_job_effect(happens),
+        *_kept(happens),
+        *_of_objects(rest, lambda step: object_causes(step, happens), job.name),
+    ]
+    yield from found
+    recorded = any(steps.is_record(step) and steps.fate(step) == "update" for step in job.steps)
+    if recorded and happens.causes.changes and not found:
+        sentence = f"Leaves what runs of {job.name} as it is; only what is recorded as deployed changes, {because(happens.causes.changes)}."
+        yield Effect(kind="update", object=job.name, sentence=sentence, causes=[*happens.causes.changes])
+
+
+def _job_effect(happens: Fate) -> Iterator[Effect]:
+    if happens.kind == "none":
+        return
+    name = happens.next_name if happens.kind == "create" else happens.name
+    stops = happens.kind == "delete" and happens.is_running
+    yield Effect(
+        kind="stop" if stops else happens.kind, object=name, sentence=f"{clause(happens)}.", causes=[*happens.reasons]
+    )
+
+
+def clause(happens: Fate) -> str:
+    """What happens to the job object, as a sentence without its end."""
+    return _CLAUSES[happens.kind](happens)
+
+
+def _created(happens: Fate) -> str:
+    facts = _in_brackets(_size(happens.after))
+    if happens.again:
+        return f"Creates the job {happens.next_name}{facts} again, which is recorded as deployed and is no longer in Pulumi's state"
+    old = happens.before
+    if old is not None and old.job:
+        return f"Creates the job {happens.next_name}{facts}; the job {old.job}, which is recorded as deployed, is not in Pulumi's state"
+    return f"Creates the job {happens.next_name}{facts}"
+
+
+def _replaced(happens: Fate) -> str:
+    why = happens.because or "for no visible reason"
+    return f"Replaces {_the_job(happens)} {why}"
+
+
+def _scaled(happens: Fate) -> str:
+    roles = [
+        f"the {'elastic ' if scaled.elastic else ''}role {scaled.role} from {scaled.before} to {_replicas(scaled.after)}"
+        for scaled in happens.scaled
+    ]
+    said = f"Scales {_and(roles)} in place"
+    paths = {f"roles.{scaled.role}.replicas" for scaled in happens.scaled}
+    more = [change for change in happens.reasons if change.place.path not in paths]
+    return f"{said}; the job changes in place {because(more)} too" if more else said
+
+
+def _changed(happens: Fate) -> str:
+    return " ".join(filter(None, [f"Changes {_the_job(happens)} in place", happens.because]))
+
+
+def _deleted(happens: Fate) -> str:
+    return f"Deletes {_the_job(happens)}"
+
+
+def _unknown(happens: Fate) -> str:
+    step = happens.job.job
+    operation = "nothing" if step is None else step.operation
+    return f"Does something to the job {happens.name} that this version of trainform does not know: the engine calls it `{operation}`"
+
+
+_CLAUSES: Mapping[JobFate, Callable[[Fate], str]] = {
+    "none": lambda happens: f"Leaves the job {happens.name} as it is",
+    "create": _created,
+    "replace": _replaced,
+    "scale": _scaled,
+    "update": _changed,
+    "delete": _deleted,
+    "unknown": _unknown,
+}
+
+
+def _the_job(happens: Fate) -> str:
+    """The job object with what the cluster says of it: `the running job sdxl-lora-1f3a9c (up 16 h, 32 a800)`."""
+    size = _size(happens.before)
+    live = happens.live
+    if happens.is_running:
+        up = f"up {happens.shown_age}" if happens.shown_age else ""
+        phase = happens.live.phase if happens.live is not None and happens.live.phase != "Running" else ""
+        return f"the running job {happens.name}{_in_brackets(', '.join(filter(None, [phase, up, size])))}"
+    if happens.not_read:
+        unknown = f"whether it runs is not known: {happens.not_read}"
+        return f"the job {happens.name}{_in_brackets('; '.join(filter(None, [size, unknown])))}"
+    if live is None:
+        return f"the job {happens.name}{_in_brackets(', '.join(filter(None, ['not in the cluster', size])))}"
+    finished = "finished " if happens.is_finished else ""
+    return f"the {finished}job {happens.name}{_in_brackets(', '.join(filter(None, [live.phase, size])))}"
+
+
+def _size(side: Side | None) -> str:
+    """The accelerators of the job, or its pods where it has none; empty if nobody knows."""
+    if side is None or side.model is None:
+        return ""
+    held = [f"{count} {kind}" for kind, count in accelerators(side).items()]
+    pods = sum(role.replicas for role in side.model.roles.values())
+    return ", ".join(held) if held else _counted(pods, "pod")
+
+
+def kept_volumes(happens: Fate) -> list[tuple[str, str, Volume]]:
+    """The volumes of which claim, mount path and all else that a pod sees are unchanged: name, claim and volume. Those whose claim is made, replaced or
+    deleted, or about whose claim the preview says nothing that could be known, are not among them."""
+    if happens.before is None or happens.after is None or happens.before.model is None or happens.after.model is None:
+        return []
+    old, new = happens.before.model, happens.after.model
+    return [
+        (key, claim_name(new, key), volume)
+        for key, volume in new.storage.items()
+        if key in old.storage and _mounted(old, key) == _mounted(new, key) and _claim_stays(happens, new, key)
+    ]
+
+
+def _mounted(experiment: Experiment, key: str) -> tuple[object, ...]:
+    volume = experiment.storage[key]
+    return claim_name(experiment, key), volume.mount, volume.sub_path, volume.read_only, volume.roles
+
+
+def _claim_stays(happens: Fate, experiment: Experiment, key: str) -> bool:
+    if experiment.storage[key].claim is not None:  # one that exists: this stack does not touch it
+        return True
+    claims = {steps.name(step): steps.fate(step) for step in steps.of_kind(happens.job.steps, steps.CLAIM)}
+    return claims.get(claim_name(experiment, key), "none") in ("none", "update")
+
+
+def _kept(happens: Fate) -> Iterator[Effect]:
+    """What stays where it is although the job is replaced or stopped."""
+    if happens.kind != "replace":
+        return
+    for key, claim, volume in kept_volumes(happens):
+        sentence = f"The volume {key} stays in the claim {claim}: claim and mount path ({volume.mount}) are unchanged."
+        yield Effect(kind="keep", object=claim, sentence=sentence)
+
+
+def _of_objects(given: Iterable[Step], causes: Callable[[Step], list[Change]], owner: str) -> Iterator[Effect]:
+    """The effects on objects beside the job object: a sentence for each that matters, and one for all others together. owner: the job whose objects
+    they are; empty if they are of none."""
+    found = sorted(
+        (step for step in given if steps.is_resource(step)), key=lambda step: (steps.kind(step), steps.name(step))
+    )
+    for kind in OF_THEIR_OWN:
+        for step in found:
+            if step.is_object and steps.kind(step) == kind:
+                yield from _of_object(step, causes(step))
+    rest = [step for step in found if not step.is_object or steps.kind(step) not in OF_THEIR_OWN]
+    yield from _together([step for step in rest if steps.fate(step) not in ("none", "unknown")], owner)
+    yield from (_not_known(step) for step in rest if steps.fate(step) == "unknown")
+
+
+def _of_object(step: Step, causes: list[Change]) -> Iterator[Effect]:
+    happens, name = steps.fate(step), steps.name(step)
+    named = f"the {WORDS[steps.kind(step)]} {name}"
+    of_keep = [change for change in causes if change.place.path.endswith(".keep")]
+    if no_longer_kept(step):
+        sentence = f"No longer keeps {named}: the next `pulumi destroy` deletes it."
+        yield Effect(kind="update", object=name, sentence=sentence, causes=of_keep)
+    if happens == "unknown":
+        yield _not_known(step)
+    elif happens != "none":
+        reasons = [change for change in causes if change not in of_keep] if happens in ("update", "replace") else []
+        sentence = " ".join(filter(None, [_sentence(step, named, happens), because(reasons)]))
+        kind = "update" if leaves(step) else happens
+        yield Effect(kind=kind, object=name, sentence=f"{sentence}.", causes=reasons)
+
+
+def _sentence(step: Step, named: str, happens: steps.Fate) -> str:
+    changed = [*field_differences(step)] if happens == "update" else []
+    if happens == "update" and steps.kind(step) == steps.CLAIM:
+        was, will = (None if state is None else value_at({**state.inputs}, SIZE) for state in (step.old, step.new))
+        if was != will:
+            return f"Changes {named} from {was} to {will}"
+    if steps.kind(step) == steps.SECRET and any(found.keys[0] in steps.SECRET_VALUES for found in changed):
+        return f"Changes {named}: a secret value changed"
+    if leaves(step):
+        return f"Takes {named} out of the stack; it stays in the cluster with its data, since it is kept"
+    return f"{VERBS[happens].capitalize()} {named}"
+
+
+def object_causes(step: Step, of_job: Fate) -> list[Change]:
+    """Why an object beside the job object changes, as far as the experiment or the environment says how it is."""
+    return of_job.causes.under(*_paths(step, of_job))
+
+
+def _paths(step: Step, of_job: Fate) -> tuple[str, ...]:
+    """Where the experiment and the environment say how the object is."""
+    if steps.kind(step) == steps.QUEUE:
+        return ("queue", "environment.accelerators")
+    if steps.kind(step) == steps.SECRET:
+        return ("ssh",)
+    if steps.kind(step) != steps.CLAIM:
+        return ()
+    sides = [side.model for side in (of_job.before, of_job.after) if side is not None and side.model is not None]
+    keys = [key for model in sides for key in model.storage if claim_name(model, key) == steps.name(step)]
+    return (*(f"storage.{key}" for key in dict.fromkeys(keys)), "environment.storage_classes")
+
+
+def leaves(step: Step) -> bool:
+    """True for an object that leaves the stack and stays in the cluster."""
+    return step.operation == "delete" and step.old is not None and step.old.keep
+
+
+def no_longer_kept(step: Step) -> bool:
+    """True for a claim that stays, and that the next `pulumi destroy` deletes although it would have been kept until now."""
+    if steps.kind(step) != steps.CLAIM or step.old is None or step.new is None:
+        return False
+    if steps.fate(step) not in ("none", "update"):
+        return False
+    return step.old.keep and not step.new.keep
+
+
+def _not_known(step: Step) -> Effect:
+    sentence = f"Unknown change of the {steps.kind(step)} {steps.name(step)}: the engine calls it `{step.operation}`."
+    return Effect(kind="unknown", object=steps.name(step), sentence=sentence)
+
+
+def _together(given: list[Step], of_job: str) -> Iterator[Effect]:
+    """One sentence for all of them: "Beside it creates 1 ConfigMap and deletes 1 ConfigMap."."""
+    if not given:
+        return
+    parts = []
+    for verb, spelled in VERBS.items():
+        kinds = Counter(steps.kind(step) for step in given if steps.fate(step) == verb)
+        if kinds:
+            parts.append(f"{spelled} {_and([_counted(count, kind) for kind, count in kinds.items()])}")
+    fates = {steps.fate(step) for step in given}
+    kind = next(iter(fates)) if len(fates) == 1 else "update"
+    said = f"{'; '.join(parts)}."
+    if of_job:
+        yield Effect(kind=kind, object=of_job, sentence=f"Beside the job of {of_job}: {said}")
+    else:
+        yield Effect(kind=kind, object=steps.name(given[0]), sentence=f"{said[0].upper()}{said[1:]}")
+
+
+def _replicas(count: int) -> str:
+    return _counted(count, "replica")
+
+
+def _counted(count: int, word: str) -> str:
+    plural = "es" if word.endswith(("s", "x", "ch")) else "s"
+    return f"{count} {word}" if count == 1 else f"{count} {word}{plural}"
+
+
+def _in_brackets(text: str) -> str:
+    return f" ({text})" if text else ""
+
+
+def _and(words: list[str]) -> str:
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last

@@ -1,0 +1,189 @@
+"""Findings about what a training program relies on: the size of its world, its ranks, its launcher, its ports and its mounts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from trainform.plan.roles import claim_name
+from trainform.plan.world import in_world, plan_world
+from trainform.review import steps
+from trainform.review.context import Context
+from trainform.review.fate import Fate, fate
+from trainform.review.kinds import Kind
+from trainform.review.model import Category, Finding
+from trainform.review.preview import State
+from trainform.rules.limits.places import places
+from trainform.spec.experiment import Experiment
+
+WORLD = Kind(
+    "TR-CONTRACT-1",
+    Category.contract,
+    "medium",
+    "The size of the training world changes.",
+    "The program sees another WORLD_SIZE: a batch per process, a schedule or a sharded checkpoint may no longer fit.",
+    "Make sure that the program takes the new size, and that its checkpoints can be read with it.",
+)
+RANKS = Kind(
+    "TR-CONTRACT-2",
+    Category.contract,
+    "medium",
+    "Pods get other ranks.",
+    "Rank 0 is the first pod of the first ranked role: with other roles, or in another order, other pods have a rank.",
+    "Make sure that no role relies on its ranks, or keep the order of the roles.",
+)
+LAUNCHER = Kind(
+    "TR-CONTRACT-3",
+    Category.contract,
+    "medium",
+    "Another launcher starts the program.",
+    "Launchers differ in the variables and arguments that they give to a program.",
+    "Rehearse the experiment with `trainform rehearse` before it takes accelerators.",
+)
+PORTS = Kind(
+    "TR-CONTRACT-4",
+    Category.contract,
+    "low",
+    "The rendezvous has another port.",
+    "Whoever connects from elsewhere, or opens ports in a firewall, has to follow.",
+    "Set `network.port` if the port must stay.",
+)
+MOUNTS = Kind(
+    "TR-CONTRACT-5",
+    Category.contract,
+    "medium",
+    "A ranked role has other mounts.",
+    "The program reads or writes something else at this path: data or checkpoints may be missing there.",
+    "Make sure that the program finds its data and its checkpoints, or keep claim and mount path.",
+)
+KINDS = (WORLD, RANKS, LAUNCHER, PORTS, MOUNTS)
+PORT_VARIABLE = "MASTER_PORT"
+
+
+def find(context: Context) -> Iterator[Finding]:
+    """The findings of each job that is there before and after."""
+    for job in context.jobs:
+        happens = fate(context, job)
+        if happens.kind not in ("none", "create", "delete") or happens.again:
+            yield from _of_job(happens, context)
+
+
+def _of_job(happens: Fate, context: Context) -> Iterator[Finding]:
+    old, new = (None if side is None else side.model for side in (happens.before, happens.after))
+    if old is not None and new is not None:
+        yield from _world(old, new, context)
+        if _ranked(old) != _ranked(new):
+            title = f"The ranked roles of {new.name} are {_names(new)} in order of rank, and were {_names(old)}."
+            yield RANKS.finding(
+                new.name, "roles", [*_ranked(old)], [*_ranked(new)], title=title, place=context.locate("roles")
+            )
+        if old.launcher.kind != new.launcher.kind:
+            title = f"The program of {new.name} is started by {new.launcher.kind} and no longer by {old.launcher.kind}."
+            place = context.locate(f"launcher.{new.launcher.kind}")
+            yield LAUNCHER.finding(new.name, "launcher", old.launcher.kind, new.launcher.kind, title=title, place=place)
+        yield from _mounts(old, new, context)
+    yield from _port(happens, context)
+
+
+def _world(old: Experiment, new: Experiment, context: Context) -> Iterator[Finding]:
+    """In an elastic job whose bounds stay, ranks come and go as the program expects."""
+    was, will = plan_world(old), plan_world(new)
+    if was.bounds is not None and was.bounds == will.bounds:
+        return
+    before, after = ({"nodes": world.nodes, "processes": world.processes} for world in (was, will))
+    if before != after:
+        title = (
+            f"The training world of {new.name} has {will.nodes} nodes and {will.processes} processes, "
+            f"and had {was.nodes} nodes and {was.processes} processes."
+        )
+        yield WORLD.finding(
+            new.name, "world", before, after, title=title, place=context.locate(_changed_role(old, new))
+        )
+
+
+def _changed_role(old: Experiment, new: Experiment) -> str:
+    """The path of the first role that makes the world another size; if none does, that of all, or of the launcher whose processes are others."""
+    for name, role in new.roles.items():
+        was = old.roles.get(name)
+        if was is None or (was.ranked, was.accelerators) != (role.ranked, role.accelerators):
+            return f"roles.{name}"
+        if was.replicas != role.replicas:
+            return f"roles.{name}.replicas"
+    return "roles" if old.roles.keys() != new.roles.keys() else "launcher"
+
+
+def _ranked(experiment: Experiment) -> tuple[str, ...]:
+    return tuple(name for name in experiment.roles if in_world(experiment, name))
+
+
+def _names(experiment: Experiment) -> str:
+    return ", ".join(_ranked(experiment))
+
+
+def _mounts(old: Experiment, new: Experiment, context: Context) -> Iterator[Finding]:
+    for name in _ranked(new):
+        if name not in old.roles:
+            continue
+        was, will = _mounts_of(old, name), _mounts_of(new, name)
+        for path in sorted(was.keys() | will.keys()):
+            before, after = was.get(path), will.get(path)
+            if before != after:
+                yield _mount(new, name, path, before, after, context)
+
+
+def _mount(new: Experiment, role: str, path: str, before: str | None, after: str | None, context: Context) -> Finding:
+    if after is None:
+        said = f"no longer has {before} at {path}"
+    elif before is None:
+        said = f"has {after} at {path}, where nothing was mounted"
+    else:
+        said = f"has {after} at {path}, and had {before}"
+    key = next((key for key, volume in new.storage.items() if volume.mount == path), None)
+    return MOUNTS.finding(
+        new.name,
+        f"roles.{role}: {path}",
+        before,
+        after,
+        title=f"The ranked role {role} of {new.name} {said}.",
+        place=context.locate("storage" if key is None else f"storage.{key}"),
+        level="low" if before is None else None,
+    )
+
+
+def _mounts_of(experiment: Experiment, role: str) -> Mapping[str, str]:
+    """What the pods of a role see of the volumes, by mount path."""
+    return {
+        volume.mount: "".join(
+            [
+                f"the claim {claim_name(experiment, key)}",
+                f" (folder {volume.sub_path})" if volume.sub_path is not None else "",
+                " read-only" if volume.read_only else "",
+            ]
+        )
+        for key, volume in experiment.storage.items()
+        if volume.roles is None or role in volume.roles
+    }
+
+
+def _port(happens: Fate, context: Context) -> Iterator[Finding]:
+    step = happens.job.job
+    if step is None:
+        return
+    was, will = _ports(happens, step.old), _ports(happens, step.new)
+    changed = {role: (was[role], will[role]) for role in will if role in was and was[role] != will[role]}
+    for before, after in dict.fromkeys(changed.values()):
+        title = f"The rendezvous of {happens.job.name} has the port {after}, and had {before}."
+        causes = happens.causes.under("network", "environment.ports")
+        place = causes[0].place if causes else context.locate("network.port")
+        yield PORTS.finding(happens.job.name, "network.port", before, after, title=title, place=place)
+
+
+def _ports(happens: Fate, state: State | None) -> dict[str, Any]:
+    """The port of the rendezvous as the pods of each role know it."""
+    step = happens.job.job
+    found: dict[str, Any] = {}
+    for template in () if step is None else steps.templates(step, state):
+        for place in places(template.body, "spec.containers[].env[]"):
+            if isinstance(place.value, dict) and place.value.get("name") == PORT_VARIABLE:
+                found.setdefault(template.role, place.value.get("value"))
+    return found

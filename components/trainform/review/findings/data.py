@@ -1,0 +1,98 @@
+"""Findings about data: claims that are deleted, replaced, shrunk or no longer kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from trainform.backends.workloads import value_at
+from trainform.manifests.shapes import quantity
+from trainform.review import steps
+from trainform.review.context import Context
+from trainform.review.effects import SIZE, leaves, no_longer_kept, object_causes
+from trainform.review.fate import fate
+from trainform.review.kinds import Kind
+from trainform.review.model import Category, Change, Finding, Place
+from trainform.review.platform import platform_causes
+from trainform.review.preview import Step
+
+DELETED = Kind(
+    "TR-DATA-1",
+    Category.data,
+    "high",
+    "A claim is deleted.",
+    "Its data are deleted with it, unless the storage class keeps volumes whose claims are gone.",
+    "Set `keep: true` on the volume and run `pulumi up` before it is removed, or copy the data first.",
+)
+REPLACED = Kind(
+    "TR-DATA-2",
+    Category.data,
+    "high",
+    "A claim is replaced by an empty one.",
+    "A claim cannot be changed in this field: the old one is deleted with its data, and the new one is empty.",
+    "Keep the field as it is, or make a new volume beside the old one and copy the data.",
+)
+SHRUNK = Kind(
+    "TR-DATA-3",
+    Category.data,
+    "medium",
+    "A claim is made smaller, which the API server refuses.",
+    "Kubernetes lets claims grow and never shrink: `pulumi up` will fail here, after it has changed what comes before.",
+    "Write at least the size that the claim has, or make a new volume and copy the data.",
+)
+NOT_KEPT = Kind(
+    "TR-DATA-4",
+    Category.data,
+    "high",
+    "A claim is no longer kept.",
+    "Nothing happens to the data now, but the next `pulumi destroy`, or removing the volume, deletes them.",
+    "Leave `keep: true` on the volume while anybody needs the data.",
+)
+NAMESPACE_GONE = Kind(
+    "TR-DATA-5",
+    Category.data,
+    "high",
+    "A namespace is deleted or replaced.",
+    "Everything in it is deleted with it: every claim with its data, and every job, also those of other stacks.",
+    "Keep the namespace, and remove from the stack what is no longer needed one by one.",
+)
+KINDS = (DELETED, REPLACED, SHRUNK, NOT_KEPT, NAMESPACE_GONE)
+
+
+def find(context: Context) -> Iterator[Finding]:
+    """The findings about data: the claims of each job, then all others, by name."""
+    for job in context.jobs:
+        happens = fate(context, job)
+        for step in steps.of_kind(job.steps, steps.CLAIM):
+            yield from _of_claim(step, object_causes(step, happens))
+    for step in steps.of_kind(steps.others(context), steps.CLAIM):
+        yield from _of_claim(step, platform_causes(step, context.locate))
+    for step in steps.of_kind(context.preview.steps, steps.NAMESPACE):
+        if steps.fate(step) in ("delete", "replace") and not leaves(step):
+            verb = {"delete": "deleted", "replace": "replaced"}[steps.fate(step)]
+            title = f"The namespace {steps.name(step)} is {verb}, and everything in it is deleted."
+            yield NAMESPACE_GONE.finding(steps.name(step), title=title)
+
+
+def _of_claim(step: Step, causes: Sequence[Change]) -> Iterator[Finding]:
+    happens, name = steps.fate(step), steps.name(step)
+    place = None if not causes else causes[0].place
+    if happens == "delete" and not leaves(step):
+        yield DELETED.finding(name, title=f"The claim {name} is deleted, and its data unless its volume is retained.")
+    if happens == "replace":
+        keys = ", ".join(sorted(step.keys))
+        because = f", since {keys} differs" if keys else ""
+        title = f"The claim {name} is replaced by an empty one{because}."
+        yield REPLACED.finding(name, field=keys, title=title, place=place)
+    if no_longer_kept(step):
+        title = f"The claim {name} is no longer kept: the next `pulumi destroy` deletes it."
+        yield NOT_KEPT.finding(name, field="keep", before=True, after=False, title=title, place=place)
+    if happens == "update":
+        yield from _shrunk(step, name, place)
+
+
+def _shrunk(step: Step, name: str, place: Place | None) -> Iterator[Finding]:
+    was, will = (None if state is None else value_at({**state.inputs}, SIZE) for state in (step.old, step.new))
+    sizes = quantity(was), quantity(will)
+    if sizes[0] is not None and sizes[1] is not None and sizes[1] < sizes[0]:
+        title = f"The claim {name} is made smaller, from {was} to {will}; the API server refuses it."
+        yield SHRUNK.finding(name, field=SIZE, before=was, after=will, title=title, place=place)

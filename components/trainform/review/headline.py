@@ -1,0 +1,107 @@
+"""The first line of a report: one true sentence of what happens, then the cost and the findings."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from typing import Literal
+
+from trainform.errors import shorten
+from trainform.review.context import Context
+from trainform.review.effects import NOTHING, clause, kept_volumes
+from trainform.review.fate import Fate, JobFate, fate
+from trainform.review.model import Cost, Effect, Finding
+
+OF_MANY: Mapping[JobFate, str] = {
+    "replace": "replaces",
+    "scale": "scales",
+    "update": "changes in place",
+    "create": "creates",
+    "delete": "deletes",
+    "unknown": "does something unknown to",
+}
+"""What happens to several jobs, the heaviest first."""
+LEVELS: tuple[Literal["high", "medium", "low"], ...] = ("high", "medium", "low")
+WEIGHT = ("stop", "delete", "replace", "unknown", "scale", "update", "create", "keep", "none")
+
+
+def headline(context: Context, effects: Sequence[Effect], findings: Sequence[Finding], cost: Cost) -> str:
+    """What happens, what it costs, and how many findings there are: "Scales the elastic role worker 3 → 5 in place. +24.00 USD/h."."""
+    if context.preview.failed:
+        return f"The preview failed: {shorten(context.preview.failed.strip().partition(chr(10))[0])}"
+    happens = _what_happens(context, effects)
+    return " ".join(filter(None, [happens, "" if happens == NOTHING else _cost(cost), _counted(findings)]))
+
+
+def _what_happens(context: Context, effects: Sequence[Effect]) -> str:
+    fates = [found for job in context.jobs if (found := fate(context, job)).kind != "none"]
+    if len(fates) == 1:
+        return _of_one(fates[0], effects)
+    if fates:
+        return _of_many(fates)
+    heaviest = sorted(
+        (effect for effect in effects if effect.kind != "keep"), key=lambda effect: WEIGHT.index(effect.kind)
+    )
+    if not heaviest:
+        return NOTHING
+    more = len(heaviest) - 1
+    return heaviest[0].sentence + (f" {more} more effect{'s' if more > 1 else ''}." if more else "")
+
+
+def _of_one(happens: Fate, effects: Sequence[Effect]) -> str:
+    said = _scaled(happens) if happens.kind == "scale" else clause(happens)
+    lost = [effect.object for effect in effects if effect.kind == "delete" and " the claim " in effect.sentence]
+    kept = [(key, claim) for key, claim, volume in kept_volumes(happens) if volume.claim is None]
+    if happens.kind == "replace" and kept:
+        said += "; " + ", ".join(f"{key} stay{'' if key.endswith('s') else 's'} in {claim}" for key, claim in kept)
+    if lost:
+        said += (
+            f"; the claim{'s' if len(lost) > 1 else ''} {', '.join(lost)} {'are' if len(lost) > 1 else 'is'} deleted"
+        )
+    return f"{said}."
+
+
+def _scaled(happens: Fate) -> str:
+    """The short form: `Scales the elastic role worker 3 → 5 in place`."""
+    roles = [
+        f"the {'elastic ' if scaled.elastic else ''}role {scaled.role} {scaled.before} → {scaled.after}"
+        for scaled in happens.scaled
+    ]
+    return f"Scales {', '.join(roles)} in place"
+
+
+def _of_many(fates: Sequence[Fate]) -> str:
+    counts = Counter(happens.kind for happens in fates)
+    running = sum(happens.is_running for happens in fates if happens.kind in ("replace", "delete"))
+    parts = [f"{said} {_jobs(counts[kind])}" for kind, said in OF_MANY.items() if counts[kind]]
+    said = ", ".join(parts)
+    if running:
+        said += f"; {running} of them {'run' if running > 1 else 'runs'} now and {'end' if running > 1 else 'ends'}"
+    return f"{said[0].upper()}{said[1:]}."
+
+
+def _jobs(count: int) -> str:
+    return f"{count} job{'' if count == 1 else 's'}"
+
+
+def _cost(cost: Cost) -> str:
+    """The difference per hour, with its sign; that it is not known where it is not; empty where nothing costs anything."""
+    if cost.difference is None:
+        return "What it costs is not known." if cost.unknown else ""
+    try:
+        amount = Decimal(cost.difference.amount)
+    except InvalidOperation:
+        return "What it costs is not known."
+    return f"{amount:+.2f} {cost.difference.currency}/h."
+
+
+def _counted(findings: Sequence[Finding]) -> str:
+    """The findings that nobody has waived, by level: `1 high and 2 medium findings.`."""
+    counts = Counter(finding.level for finding in findings if not finding.waived)
+    parts = [f"{counts[level]} {level}" for level in LEVELS if counts[level]]
+    if not parts:
+        return ""
+    *first, last = parts
+    total = sum(counts.values())
+    return f"{', '.join(first)}{' and ' if first else ''}{last} finding{'' if total == 1 else 's'}."

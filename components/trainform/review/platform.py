@@ -1,0 +1,63 @@
+"""Why an object of an environment's own stack changes: its fields in the words of the environment's file. Such a stack has no record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trainform.review import steps
+from trainform.review.causes import Locate
+from trainform.review.changes import field_differences
+from trainform.review.difference import Difference, Keys, shown
+from trainform.review.model import Change
+from trainform.review.preview import Step
+
+PLATFORM = "trainform:index:Platform"
+
+SECTIONS = {steps.QUEUE: "queues", steps.CLAIM: "claims", steps.PRIORITY_CLASS: "priority_classes"}
+"""Where the environment's file has the objects of a kind by their names."""
+
+FIELDS: tuple[tuple[str, Keys, str], ...] = (
+    (steps.QUEUE, ("spec", "weight"), "weight"),
+    (steps.QUEUE, ("spec", "reclaimable"), "reclaimable"),
+    (steps.QUEUE, ("spec", "parent"), "parent"),
+    (steps.QUEUE, ("spec", "priority"), "priority"),
+    (steps.QUEUE, ("spec", "capability"), "capability"),
+    (steps.QUEUE, ("spec", "deserved"), "deserved"),
+    (steps.QUEUE, ("spec", "guarantee", "resource"), "guarantee"),
+    (steps.QUEUE, ("spec", "guarantee"), "guarantee"),
+    (steps.CLAIM, ("spec", "resources", "requests", "storage"), "size"),
+    (steps.CLAIM, ("spec", "storageClassName"), "class"),
+    (steps.CLAIM, ("spec", "accessModes"), "access_modes"),
+    (steps.PRIORITY_CLASS, ("value",), "value"),
+    (steps.PRIORITY_CLASS, ("preemptionPolicy",), "preempt"),
+    (steps.PRIORITY_CLASS, ("description",), "description"),
+)
+"""The kind, the field of the object, and the field of the file that it follows from. What stands below the field is a name in both."""
+
+
+def platform_causes(step: Step, locate: Locate) -> list[Change]:
+    """The fields of the environment's file that differ for this object; none for an object of another program."""
+    if f"{PLATFORM}::" not in step.state.parent:
+        return []
+    return [*_causes(step, locate)]
+
+
+def _causes(step: Step, locate: Locate) -> Iterator[Change]:
+    kind, name = steps.kind(step), steps.name(step)
+    for found in field_differences(step):
+        field = _field(kind, found)
+        if field is not None:
+            path = f"environment.{SECTIONS[kind]}.{name}.{field}"
+            was, will = shown(found)
+            yield Change(place=locate(path).model_copy(update={"path": path}), before=was, after=will)
+    if step.old is not None and step.new is not None and step.old.keep != step.new.keep and kind == steps.CLAIM:
+        path = f"environment.{SECTIONS[kind]}.{name}.keep"
+        place = locate(path).model_copy(update={"path": path})
+        yield Change(place=place, before=step.old.keep, after=step.new.keep)
+
+
+def _field(kind: str, found: Difference) -> str | None:
+    for of_kind, keys, field in FIELDS:
+        if kind == of_kind and found.keys[: len(keys)] == keys:
+            return ".".join([field, *map(str, found.keys[len(keys) :])])
+    return None

@@ -1,0 +1,124 @@
+"""What a job's experiment and environment are on each side of a preview: from the record of what is deployed, else from what the components were given."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import ValidationError
+
+from trainform import defaults
+from trainform.plan.inputs import resolved
+from trainform.plan.record import Record
+from trainform.review.context import JobReview
+from trainform.review.preview import State, Step
+from trainform.spec.experiment import Experiment
+
+COMPONENT = "trainform:index:"
+GIVEN_BY_PROGRAM = ("roles", "environment", "run")  # inputs of a `TrainingJob` that are no fields of an experiment
+OF_PARTS = {"Rendezvous": "network", "SshIdentity": "ssh", "TrainingQueue": "queue"}
+"""The field of the experiment that each component takes."""
+
+Basis = Literal["record", "inputs"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Side:
+    """One side. experiment: with every default, if this version of trainform can read it. basis: `inputs` is what was wanted by an `up` that may have
+    failed; `record` is what is deployed. version: of the trainform that deployed it; None: unknown."""
+
+    experiment: Mapping[str, Any]
+    environment: Mapping[str, Any]
+    run: int
+    basis: Basis
+    version: str | None = None
+    job: str = ""
+
+    @functools.cached_property
+    def model(self) -> Experiment | None:
+        """The experiment; None if this version of trainform cannot read it."""
+        try:
+            return Experiment.model_validate(self.experiment, strict=False)
+        except (ValidationError, RecursionError):
+            return None
+
+    @property
+    def backend(self) -> str:
+        """The operator that runs the job."""
+        chosen = self.experiment.get("backend") or self.environment.get("backend")
+        return chosen if isinstance(chosen, str) else defaults.BACKEND
+
+    @functools.cached_property
+    def resolved(self) -> Mapping[str, Any]:
+        """The experiment in the one spelling of each value and with every default; as it was written if it cannot be read."""
+        return self.experiment if self.model is None else resolved(self.model)
+
+
+def before(job: JobReview) -> Side | None:
+    """What is deployed; None if nothing is, or nothing says what."""
+    return _side(job, job.before, old=True)
+
+
+def after(job: JobReview) -> Side | None:
+    """What will be deployed; None if nothing will be, or nothing says what."""
+    return _side(job, job.after, old=False)
+
+
+def compared(job: JobReview) -> tuple[Side | None, Side | None]:
+    """Both sides worked out in one way: a record has every default, and inputs have none."""
+    if job.before is not None and job.after is not None:
+        return before(job), after(job)
+    old, new = _of_components(job, old=True), _of_components(job, old=False)
+    return (before(job), after(job)) if old is None or new is None else (old, new)
+
+
+def _side(job: JobReview, record: Record | None, *, old: bool) -> Side | None:
+    if record is not None:
+        return Side(record.experiment, record.environment, record.run, "record", record.version, record.job)
+    return _of_components(job, old=old)
+
+
+def _state(step: Step, old: bool) -> State | None:
+    return step.old if old else step.new
+
+
+def _of_components(job: JobReview, *, old: bool) -> Side | None:
+    """What the components of the job are given, put together as in the two files; None if the job's own is not there."""
+    of_job = None if job.component is None else _state(job.component, old)
+    if of_job is None:
+        return None
+    given = of_job.inputs
+    experiment = {key: value for key, value in given.items() if key not in GIVEN_BY_PROGRAM}
+    environment = {**_mapping(given.get("environment"))}
+    roles: dict[str, Any] = {}
+    for step in job.steps:
+        state = _state(step, old)
+        if state is None or not step.type.startswith(COMPONENT):
+            continue
+        inputs = {**state.inputs}
+        for name, offered in _mapping(inputs.pop("environment", None)).items():
+            environment[name] = {**_mapping(environment.get(name)), **_mapping(offered)}
+        if step.kind == "RoleGroup":
+            roles[role_name(job.name, step.name)] = inputs
+        elif step.kind == "SharedStorage":
+            experiment["storage"] = _mapping(inputs.get("volumes"))
+        elif step.kind in OF_PARTS and inputs:
+            experiment[OF_PARTS[step.kind]] = inputs
+    listed = given.get("roles")
+    order = [name for name in listed if isinstance(name, str) and name in roles] if isinstance(listed, list) else []
+    experiment["roles"] = {name: roles[name] for name in [*order, *sorted(roles.keys() - set(order))]}
+    if experiment.get("backend") is None:
+        environment.setdefault("backend", defaults.BACKEND)
+    run = given.get("run", 1)
+    return Side(experiment, environment, run if isinstance(run, int) else 1, "inputs")
+
+
+def role_name(job: str, component: str) -> str:
+    """The role of a component `RoleGroup`, from its name: `llama-eval--worker` of `llama` is `eval-worker`."""
+    return component.removeprefix(f"{job}-").replace("--", "-")
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

@@ -1,0 +1,95 @@
+"""Findings about data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.review.jobs import LORA, PROVIDER, change, context, locate, object_step, step
+from trainform.review.context import Context
+from trainform.review.findings.data import KINDS, find
+from trainform.review.model import Finding
+from trainform.review.preview import State
+
+
+def codes(made: Context) -> list[str]:
+    return [finding.code for finding in find(made)]
+
+
+def stored(**parts: Any) -> dict[str, Any]:
+    return {**LORA, "storage": {"checkpoints": {**LORA["storage"]["checkpoints"], **parts}}}
+
+
+def only(made: Context) -> Finding:
+    (finding,) = find(made)
+    return finding
+
+
+def test_a_claim_that_is_deleted() -> None:
+    finding = only(change(stored(keep=False), None))
+    assert (finding.code, finding.level, finding.object) == ("TR-DATA-1", "high", "sdxl-lora-checkpoints")
+    assert finding.title == "The claim sdxl-lora-checkpoints is deleted, and its data unless its volume is retained."
+
+
+def test_a_kept_claim_stays_in_the_cluster() -> None:
+    assert codes(change(LORA, None)) == []
+
+
+def test_a_claim_that_is_replaced() -> None:
+    finding = only(change(LORA, stored(access_modes=["ReadWriteOnce"]), locate=locate))
+    assert (finding.code, finding.field) == ("TR-DATA-2", "spec")
+    assert finding.place is not None
+    assert finding.place.path == "storage.checkpoints.access_modes"
+
+
+def test_a_claim_that_shrinks() -> None:
+    finding = only(change(LORA, stored(size="1Ti")))
+    assert (finding.code, finding.before, finding.after) == ("TR-DATA-3", "2Ti", "1Ti")
+    assert "the API server refuses it" in finding.title
+
+
+@pytest.mark.parametrize("size", ["3Ti", "2048Gi"])
+def test_a_claim_that_grows_or_is_spelled_otherwise_does_not(size: str) -> None:
+    assert codes(change(LORA, stored(size=size))) == []
+
+
+def test_a_claim_that_is_no_longer_kept() -> None:
+    """Its step is `same`."""
+    finding = only(change(LORA, stored(keep=False), locate=locate))
+    assert (finding.code, finding.before, finding.after) == ("TR-DATA-4", True, False)
+    assert finding.place is not None
+    assert finding.place.path == "storage.checkpoints.keep"
+    assert codes(change(LORA, stored(keep=False, size="4Ti"))) == ["TR-DATA-4"]
+
+
+def test_a_claim_that_is_kept_from_now_on_is_none() -> None:
+    assert codes(change(stored(keep=False), LORA)) == []
+
+
+def test_claims_of_other_programs_count_too() -> None:
+    claim = object_step("delete", "PersistentVolumeClaim", "corpus", {}, None)
+    assert only(context(others=[claim])).object == "corpus"
+
+
+@pytest.mark.parametrize(
+    ("operation", "counts"), [("delete", True), ("replace", True), ("update", False), ("create", False)]
+)
+def test_a_namespace_takes_everything_with_it(operation: str, counts: bool) -> None:
+    made = context(others=[object_step(operation, "Namespace", "ai-namespace", {}, {})])
+    assert codes(made) == (["TR-DATA-5"] if counts else [])
+
+
+def test_a_kept_namespace_does_not() -> None:
+    old = State({"metadata": {"name": "ai-namespace"}}, keep=True, provider=PROVIDER)
+    assert codes(context(others=[step("delete", "kubernetes:core/v1:Namespace", "n", old)])) == []
+
+
+def test_a_fingerprint_changes_with_the_values() -> None:
+    one, other = only(change(LORA, stored(size="1Ti"))), only(change(LORA, stored(size="500Gi")))
+    assert one.fingerprint != other.fingerprint
+    assert one.fingerprint == only(change(LORA, stored(size="1Ti", keep=True))).fingerprint
+
+
+def test_every_kind_is_found_here() -> None:
+    assert [kind.code for kind in KINDS] == [f"TR-DATA-{number}" for number in range(1, 6)]

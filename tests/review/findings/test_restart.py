@@ -1,0 +1,112 @@
+"""Findings about what runs."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from tests.review.jobs import ELASTIC, EMPTY, LORA, change, context, deployed, job_review, name_of, running
+from trainform.review.context import Context
+from trainform.review.findings.restart import find
+
+IMAGE = {**LORA, "image": "registry.example.com/ai/pytorch-training:2.9"}
+NAME = name_of(LORA)
+
+
+def found(made: Context) -> list[tuple[str, str]]:
+    return [(finding.code, finding.level) for finding in find(made)]
+
+
+def test_a_running_job_is_restarted() -> None:
+    (finding,) = find(change(LORA, IMAGE, running(NAME)))
+    assert (finding.code, finding.level) == ("TR-RESTART-1", "high")
+    assert finding.title == f"The running job {NAME} is replaced because `image` changes."
+    assert (finding.before, finding.after) == (NAME, name_of(IMAGE))
+
+
+def test_a_job_that_changes_in_place_is_not() -> None:
+    assert found(change(LORA, {**LORA, "labels": {"team": "vision"}}, running(NAME))) == []
+
+
+def test_a_job_that_waits_or_is_gone_loses_nothing() -> None:
+    assert found(change(LORA, IMAGE, running(NAME, "Pending"))) == []
+    assert found(change(LORA, IMAGE, EMPTY)) == []
+
+
+def test_where_nobody_knows_whether_it_runs_that_is_said() -> None:
+    (finding,) = find(change(LORA, IMAGE))
+    assert (finding.code, finding.level) == ("TR-RESTART-1", "medium")
+    assert finding.title.endswith("; whether it runs is not known: the cluster was not read.")
+
+
+def test_a_finished_job_starts_again() -> None:
+    assert found(change(LORA, IMAGE, running(NAME, "Completed"))) == [("TR-RESTART-2", "medium")]
+
+
+def test_a_job_that_somebody_has_deleted_is_created_again() -> None:
+    job = job_review(None, deployed(LORA))
+    assert found(context(job, live=EMPTY)) == []
+    assert found(context(dataclasses.replace(job, before=job.after), live=EMPTY)) == [("TR-RESTART-3", "medium")]
+
+
+def scaled(replicas: int) -> dict[str, Any]:
+    return {**ELASTIC, "roles": {"worker": {**ELASTIC["roles"]["worker"], "replicas": replicas}}}
+
+
+def test_pods_end_if_a_role_becomes_smaller() -> None:
+    (finding,) = find(change(scaled(5), scaled(3), running(name_of(ELASTIC))))
+    assert (finding.code, finding.before, finding.after) == ("TR-RESTART-4", 5, 3)
+    assert finding.title == f"The role worker of {name_of(ELASTIC)} loses 2 of its 5 pods."
+    assert found(change(scaled(3), scaled(5), running(name_of(ELASTIC)))) == []
+    assert found(change(scaled(5), scaled(3), running(name_of(ELASTIC), "Completed"))) == []
+
+
+@pytest.mark.parametrize(
+    ("phase", "codes"), [("Running", [("TR-RESTART-5", "high")]), ("Completed", []), ("Pending", [])]
+)
+def test_a_job_is_stopped(phase: str, codes: list[tuple[str, str]]) -> None:
+    assert found(change(LORA, None, running(NAME, phase))) == codes
+
+
+def test_a_deleted_job_of_which_nobody_knows_whether_it_runs() -> None:
+    assert found(change(LORA, None)) == [("TR-RESTART-5", "medium")]
+
+
+def test_a_replacement_that_nothing_explains() -> None:
+    job = job_review(deployed(LORA), deployed(IMAGE))
+    same = dataclasses.replace(job, after=job.before)
+    (finding,) = find(context(same, live=EMPTY))
+    assert (finding.code, finding.category) == ("TR-UNKNOWN-1", "unknown")
+    assert finding.title.endswith("the recorded version of trainform is the same, or not known.")
+
+
+def test_what_changes_in_place_explains_no_replacement() -> None:
+    job = job_review(deployed(LORA), deployed(IMAGE))
+    labelled = dataclasses.replace(job, after=deployed({**LORA, "labels": {"team": "vision"}}).record)
+    (finding,) = find(context(labelled, live=EMPTY))
+    assert finding.code == "TR-UNKNOWN-1"
+
+
+def test_another_version_of_trainform_may_explain_it() -> None:
+    job = job_review(deployed(LORA), deployed(IMAGE))
+    assert job.before is not None
+    upgraded = dataclasses.replace(job, after=dataclasses.replace(job.before, version="1.0.0"))
+    (finding,) = find(context(upgraded, live=EMPTY))
+    assert finding.code == "TR-UNKNOWN-1"
+    assert finding.title.endswith("trainform 0.9.0 deployed it, and 1.0.0 renders it now.")
+
+
+def test_a_replaced_job_without_record_and_components_is_unexplained() -> None:
+    job = job_review(deployed(LORA), deployed(IMAGE))
+    alone = dataclasses.replace(job, component=None, before=None, after=None)
+    (finding,) = find(context(alone, live=EMPTY))
+    assert finding.title.endswith("nothing is recorded as deployed, and no component says what was wanted.")
+
+
+def test_the_fingerprint_belongs_to_the_revisions_and_not_to_the_time() -> None:
+    (one,) = find(change(LORA, IMAGE, running(NAME)))
+    (later,) = find(change(LORA, IMAGE, running(NAME, started="2026-11-23T01:00:00Z")))
+    (other,) = find(change(LORA, {**LORA, "env": {"A": "1"}}, running(NAME)))
+    assert one.fingerprint == later.fingerprint != other.fingerprint

@@ -1,0 +1,138 @@
+"""Findings about security: what this change adds."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from tests.review.jobs import LORA, change, context, locate, object_step
+from tests.support.samples import CLUSTER
+from trainform.review.context import Context
+from trainform.review.findings.security import find
+from trainform.review.model import Finding
+from trainform.review.preview import MASKED, UNKNOWN
+from trainform.spec import Environment
+
+DIGEST = "@sha256:" + "0" * 64
+IMAGE = f"registry.example.com/ai/pytorch-training{DIGEST}"
+JOB = "kubernetes:batch.volcano.sh/v1alpha1:Job"
+TOKEN = "hf_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ2bC4eF6h"
+
+
+def body(kind: str = "Deployment", **pod: Any) -> dict[str, Any]:
+    """An object with one container; `main` has fields of it."""
+    main = {"name": "main", "image": IMAGE, **pod.pop("main", {})}
+    template = {"spec": {"containers": [main], **pod}}
+    if kind == "Job":
+        return {"spec": {"tasks": [{"name": "worker", "replicas": 1, "template": template}]}}
+    return {"spec": {"replicas": 1, "template": template}}
+
+
+def found(
+    before: dict[str, Any] | None, after: dict[str, Any], type_: str = "kubernetes:apps/v1:Deployment"
+) -> list[Finding]:
+    operation = "create" if before is None else "update"
+    return [*find(context(others=[object_step(operation, type_, "web", before, after, detail={})]))]
+
+
+def codes(before: dict[str, Any] | None, after: dict[str, Any], **more: Any) -> list[str]:
+    return [finding.code for finding in found(before, after, **more)]
+
+
+DANGERS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    ("TR-SECURITY-1", {"main": {"securityContext": {"privileged": True}}}, {"main": {"securityContext": {"privileged": False}}}),
+    ("TR-SECURITY-2", {"volumes": [{"name": "d", "hostPath": {"path": "/data"}}]}, {"volumes": [{"name": "d", "emptyDir": {}}]}),
+    ("TR-SECURITY-3", {"hostNetwork": True}, {"hostNetwork": False}),
+    ("TR-SECURITY-4", {"hostPID": True}, {"hostPID": False}),
+    ("TR-SECURITY-4", {"hostIPC": True}, {}),
+    (
+        "TR-SECURITY-5",
+        {"main": {"securityContext": {"capabilities": {"add": ["SYS_ADMIN"]}}}},
+        {"main": {"securityContext": {"capabilities": {"add": ["CHOWN"]}}}},
+    ),
+    ("TR-SECURITY-6", {"securityContext": {"runAsUser": 0}}, {"securityContext": {"runAsUser": 1000}}),
+    ("TR-SECURITY-7", {"main": {"image": "registry.example.com/ai/other:2.8"}}, {"main": {"image": f"registry.example.com/ai/other{DIGEST}"}}),
+    ("TR-SECURITY-8", {"main": {"image": f"docker.io/ai/pytorch{DIGEST}"}}, {"main": {"image": f"registry.example.com/x{DIGEST}"}}),
+    ("TR-SECURITY-9", {"main": {"env": [{"name": "HUB", "value": TOKEN}]}}, {"main": {"env": [{"name": "HUB", "value": "hub"}]}}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "danger", "harmless"), DANGERS)
+@pytest.mark.parametrize(("kind", "type_"), [("Deployment", "kubernetes:apps/v1:Deployment"), ("Job", JOB)])
+def test_a_danger_that_this_change_adds(
+    code: str, danger: dict[str, Any], harmless: dict[str, Any], kind: str, type_: str
+) -> None:
+    before, bad, good = (body(kind, **copy.deepcopy(parts)) for parts in ({}, danger, harmless))
+    assert codes(before, bad, type_=type_) == [code]
+    assert codes(before, good, type_=type_) == []
+    assert codes(bad, bad, type_=type_) == [], "it was there before"
+    if code != "TR-SECURITY-8":  # a new object has no registry that it came from
+        assert codes(None, bad, type_=type_) == [code]
+
+
+def test_the_place_and_the_values_are_named() -> None:
+    (finding,) = found(body(), body(hostNetwork=True))
+    assert finding.object == "web"
+    assert finding.field.endswith("spec.hostNetwork")
+    assert (finding.before, finding.after) == (None, True)
+    assert "spec.hostNetwork = true" in finding.title
+
+
+def test_another_dangerous_value_is_new_too() -> None:
+    def mounting(path: str) -> dict[str, Any]:
+        return body(volumes=[{"name": "d", "hostPath": {"path": path}}])
+
+    (finding,) = found(mounting("/data"), mounting("/etc"))
+    assert finding.after == "/etc"
+
+
+def test_what_the_environment_allows_is_said_and_weighs_less() -> None:
+    allows = Environment.model_validate(CLUSTER)
+    made = change(LORA, {**LORA, "network": {"host": True}}, locate=locate)
+    (plain,) = find(made)
+    (allowed,) = find(Context("dev", made.preview, made.jobs, allows, locate=locate))
+    assert (plain.level, allowed.level) == ("medium", "low")
+    assert allowed.title.endswith("; the environment allows it.")
+    assert (allowed.object[:10], allowed.place) == ("sdxl-lora-", locate("roles.worker"))
+
+
+def test_the_fingerprint_of_a_jobs_finding_has_no_revision() -> None:
+    def one(**more: Any) -> Finding:
+        (finding,) = find(change(LORA, {**LORA, "network": {"host": True}, **more}))
+        return finding
+
+    assert one().object != one(env={"A": "1"}).object
+    assert one().fingerprint == one(env={"A": "1"}).fingerprint
+
+
+def test_an_image_is_found_at_its_field() -> None:
+    (finding,) = find(change(LORA, {**LORA, "image": "registry.example.com/ai/pytorch-training:2.9"}, locate=locate))
+    assert finding.place == locate("image")
+    role = {**LORA["roles"]["worker"], "image": "registry.example.com/ai/pytorch-training:2.9"}
+    (finding,) = find(change(LORA, {**LORA, "roles": {"worker": role}}, locate=locate))
+    assert finding.place == locate("roles.worker.image")
+
+
+@pytest.mark.parametrize("value", [MASKED, UNKNOWN])
+def test_what_is_masked_or_not_known_yet_is_not_judged(value: str) -> None:
+    assert codes(body(), body(hostNetwork=value, main={"image": value})) == []
+
+
+def test_a_literal_secret_is_never_shown() -> None:
+    (finding,) = found(body(), body(main={"env": [{"name": "HUB", "value": TOKEN}]}))
+    assert TOKEN not in finding.model_dump_json()
+    assert finding.after == MASKED
+    assert "spec.containers.main.env.HUB.value" in finding.field
+
+
+def test_objects_that_go_or_stay_are_not_judged() -> None:
+    bad = body(hostNetwork=True)
+    for operation in ("same", "delete"):
+        assert not [*find(context(others=[object_step(operation, "kubernetes:apps/v1:Deployment", "web", {}, bad)]))]
+
+
+@pytest.mark.parametrize("spec", [None, 1, "x", [], {"template": 1}, {"template": {"spec": {"containers": 1}}}])
+def test_an_object_of_another_form_has_no_pods(spec: object) -> None:
+    assert codes({}, {"spec": spec}) == []

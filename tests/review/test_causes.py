@@ -1,0 +1,319 @@
+"""Why a job changes: exactly the fields that somebody has changed, in the paths of the files."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from tests.plan.test_inputs import RICH
+from tests.review.jobs import LORA, deployed, job_review, locate
+from tests.support.generators import experiments
+from tests.support.rendering import job_problems
+from tests.support.samples import CLUSTER, JOB
+from trainform.review.causes import Causes, because, causes
+from trainform.review.context import JobReview
+from trainform.review.model import Change, Place
+from trainform.review.preview import CHANGED_MASK, MASKED
+from trainform.spec import Experiment
+from trainform.spec.load import parse
+
+ENVIRONMENT = RICH.model_dump(mode="json", by_alias=True)
+
+
+def found(before: dict[str, Any], after: dict[str, Any], cluster: dict[str, Any] | None = None, run: int = 1) -> Causes:
+    other = CLUSTER if cluster is None else cluster
+    return causes(job_review(deployed(before), deployed(after, other, run)))
+
+
+def paths(made: Causes) -> list[str]:
+    return [change.place.path for change in made.changes]
+
+
+def unrecorded(job: JobReview) -> JobReview:
+    return dataclasses.replace(job, before=None, after=None)
+
+
+Step = tuple[Any, str]  # a key of the data, and what it is called in a path
+
+
+def leaves(value: Any, path: tuple[Step, ...] = ()) -> Iterator[tuple[Step, ...]]:
+    """Everything in a resolved experiment that has no parts, and each list of words."""
+    if isinstance(value, dict) and value:
+        for key, item in value.items():
+            yield from leaves(item, (*path, (key, f".{key}")))
+    elif isinstance(value, list) and value and isinstance(value[0], dict):
+        for index, item in enumerate(value):
+            named = f".{item['name']}" if "name" in item else f"[{index}]"
+            yield from leaves(item, (*path, (index, named)))
+    else:
+        yield path
+
+
+def spelled(path: tuple[Step, ...]) -> str:
+    return "".join(word for _, word in path).removeprefix(".")
+
+
+def at(data: Any, path: tuple[Step, ...]) -> Any:
+    for key, _ in path:
+        data = data[key]
+    return data
+
+
+# What names an item of a list: with another name it is another item.
+NAMES = ("name",)
+# Another value of each type, as a model takes it more often than not.
+OTHER: dict[type, Callable[[Any], Any]] = {
+    bool: lambda value: not value,
+    int: lambda value: value + 1,
+    str: lambda value: f"{value}x",
+    list: lambda value: [*value, value[-1]] if value else [],
+}
+
+
+def test_a_changed_field_of_an_experiment_is_exactly_the_cause() -> None:
+    seen: Counter[str] = Counter()
+
+    @settings(max_examples=10)
+    @given(experiments())
+    def check(data: dict[str, Any]) -> None:
+        model = parse(Experiment, data).model
+        if model is None or job_problems(model, RICH):
+            return
+        before = deployed(data, ENVIRONMENT)
+        assert before.record is not None
+        for path in leaves(before.record.experiment):
+            was, changed = at(before.record.experiment, path), copy.deepcopy(before.record.experiment)
+            at(changed, path[:-1])[path[-1][0]] = OTHER[type(was)](was) if type(was) in OTHER else was
+            if changed == before.record.experiment or parse(Experiment, changed).model is None:
+                continue
+            record = dataclasses.replace(before.record, experiment=changed)
+            made = causes(JobReview("bert", None, None, before.record, record, ()))
+            if path[-1][0] not in NAMES:
+                assert paths(made) == [spelled(path)]
+                seen[path[0][0]] += 1
+
+    check()
+    assert len(seen) > 12, seen
+
+
+def test_nothing_is_a_cause_of_nothing() -> None:
+    assert found(LORA, LORA) == Causes(basis="record")
+
+
+@pytest.mark.parametrize(
+    ("part", "path", "before", "after"),
+    [
+        ({"image": f"{JOB['image']}.1"}, "image", JOB["image"], f"{JOB['image']}.1"),
+        ({"env": {"NCCL_DEBUG": "INFO"}}, "env.NCCL_DEBUG", None, "INFO"),
+        ({"labels": {"example.com/team": "vision"}}, "labels.example.com/team", None, "vision"),
+        ({"launcher": {"command": ["python", "other.py"]}}, "launcher.command", ["python", "/app/train.py"], ["python", "other.py"]),
+        ({"network": {"wait": "11m"}}, "network.wait", "10m", "11m"),
+        ({"tolerations": [{"key": "gpu", "operator": "Exists"}]}, "tolerations[0]", None, {
+            "key": "gpu", "operator": "Exists", "value": None, "effect": None, "toleration_seconds": None}),
+    ],
+)  # fmt: skip
+def test_the_path_is_that_of_the_file(part: dict[str, Any], path: str, before: object, after: object) -> None:
+    assert found(JOB, {**JOB, **part}).changes == (Change(place=Place(path=path), before=before, after=after),)
+
+
+def test_roles_are_matched_by_name() -> None:
+    roles = {"chief": {"replicas": 1}, "worker": {"replicas": 2}}
+    changed = {"chief": {"replicas": 1}, "worker": {"replicas": 2, "env": {"NCCL_DEBUG": "INFO"}}}
+    assert paths(found({**JOB, "roles": roles}, {**JOB, "roles": changed})) == ["roles.worker.env.NCCL_DEBUG"]
+    (gone,) = found({**JOB, "roles": roles}, {**JOB, "roles": {"worker": roles["worker"]}}).changes
+    assert (gone.place.path, gone.after) == ("roles.chief", None)
+
+
+def test_the_order_of_roles_is_that_of_the_ranks() -> None:
+    roles = {"chief": {"replicas": 1}, "worker": {"replicas": 2}}
+    (made,) = found({**JOB, "roles": roles}, {**JOB, "roles": dict(reversed(roles.items()))}).changes
+    assert (made.place.path, made.before, made.after) == ("roles", ["chief", "worker"], ["worker", "chief"])
+
+
+VALUES: dict[str, dict[str, Any]] = {
+    "env": {"A": "1", "B": "2"},
+    "storage": {"data": {"claim": "data", "mount": "/data"}, "runs": {"claim": "runs", "mount": "/runs"}},
+}
+
+
+@pytest.mark.parametrize("field", VALUES)
+def test_the_order_of_variables_and_volumes_reaches_the_pods(field: str) -> None:
+    values = VALUES[field]
+    one, other = {**JOB, field: values}, {**JOB, field: dict(reversed(values.items()))}
+    assert deployed(one).rendered.plan.revision != deployed(other).rendered.plan.revision
+    assert paths(found(one, other)) == [field]
+
+
+def test_the_order_of_labels_of_nodes_does_not() -> None:
+    values = {"pool": "a800", "zone": "1"}
+    one, other = {**JOB, "node_selector": values}, {**JOB, "node_selector": dict(reversed(values.items()))}
+    assert deployed(one).rendered.plan.revision == deployed(other).rendered.plan.revision
+    assert paths(found(one, other)) == []
+
+
+def test_steps_are_matched_by_name_and_located_by_index() -> None:
+    one = {"name": "fetch", "image": "registry.example.com/tools:1", "command": ["fetch"]}
+    two = {"name": "unpack", "image": "registry.example.com/tools:1", "command": ["unpack"]}
+    before, after = {**JOB, "prepare": [two]}, {**JOB, "prepare": [one, {**two, "command": ["unpack", "-v"]}]}
+    made = causes(job_review(deployed(before), deployed(after)), locate)
+    added, changed = made.changes
+    assert (added.place.path, added.before) == ("prepare.fetch", None)
+    assert (changed.place.path, changed.place.line) == ("prepare.unpack.command", len("prepare[1].command"))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"network": {"wait": "60m"}}, {"network": {"wait": "1h"}}),
+        ({"shared_memory": "16G"}, {"shared_memory": "16000M"}),
+        ({"max_retry": 3}, {}),
+    ],
+)
+def test_another_spelling_is_no_change(before: dict[str, Any], after: dict[str, Any]) -> None:
+    assert found({**JOB, **before}, {**JOB, **after}).changes == ()
+
+
+def test_a_text_that_looks_like_an_amount_is_a_text() -> None:
+    before, after = {"env": {"SIZE": "16G"}}, {"env": {"SIZE": "16000M"}}
+    assert paths(found({**JOB, **before}, {**JOB, **after})) == ["env.SIZE"]
+
+
+def test_a_field_that_only_this_version_has_is_none_with_its_default() -> None:
+    """The record of an older version lacks it."""
+    job = job_review(deployed(JOB), deployed(JOB))
+    assert job.before is not None
+    older = {key: value for key, value in job.before.experiment.items() if key != "max_retry"}
+    before = dataclasses.replace(job.before, experiment=older)
+    assert causes(dataclasses.replace(job, before=before)).changes == ()
+    stranger = dataclasses.replace(before, experiment={**job.before.experiment, "gone": 1})
+    assert paths(causes(dataclasses.replace(job, before=stranger))) == ["gone"]
+
+
+def test_the_environment_is_a_cause_under_its_own_paths() -> None:
+    kinds = {**CLUSTER["accelerators"], "a800": {**CLUSTER["accelerators"]["a800"], "resource": "nvidia.com/a800"}}
+    made = found(LORA, LORA, {**CLUSTER, "accelerators": kinds})
+    assert paths(made) == ["environment.accelerators.a800.resource"]
+    made = found(LORA, LORA, {**CLUSTER, "node_selector": {"pool": "a800"}})
+    assert paths(made) == ["environment.node_selector"]
+
+
+def test_what_an_experiment_uses_of_the_environment_is_no_change_of_it() -> None:
+    roles = {"worker": {"replicas": 4, "accelerators": {"l40s": 4}}}
+    assert paths(found(LORA, {**LORA, "roles": roles})) == [
+        "roles.worker.accelerators.l40s", "roles.worker.accelerators.a800",
+    ]  # fmt: skip
+    assert paths(found(LORA, {**LORA, "backend": "jobset"})) == ["backend"]
+
+
+def test_another_default_of_the_environment_is_one() -> None:
+    assert paths(found(JOB, JOB, {**CLUSTER, "backend": "jobset"})) == ["environment.backend"]
+
+
+def test_the_number_of_the_run_and_the_version_are_named() -> None:
+    assert paths(found(JOB, JOB, run=2)) == ["run"]
+    made = causes(job_review(deployed(JOB), deployed(JOB, version="1.0.0")))
+    assert paths(made) == ["version"]
+    assert made.visible == ()
+
+
+def test_the_record_counts_and_not_what_was_wanted() -> None:
+    """After an `up` that failed, the components have what it wanted."""
+    wanted = {**JOB, "image": f"{JOB['image']}.1"}
+    deployed_before, failed, now = deployed(JOB), deployed(wanted), deployed({**JOB, "env": {"A": "1"}})
+    job = dataclasses.replace(job_review(failed, now), before=deployed_before.record)
+    assert paths(causes(job)) == ["env.A"]
+
+
+def test_without_a_record_the_inputs_of_components_count_and_it_is_said() -> None:
+    roles = {"worker": {**LORA["roles"]["worker"], "env": {"NCCL_DEBUG": "INFO"}}}
+    job = unrecorded(job_review(deployed(LORA), deployed({**LORA, "roles": roles})))
+    made = causes(job)
+    assert (paths(made), made.basis) == (["roles.worker.env.NCCL_DEBUG"], "inputs")
+    assert causes(dataclasses.replace(job, component=None, steps=())) == Causes()
+
+
+@pytest.mark.parametrize(
+    ("part", "path"),
+    [
+        ({"network": {"wait": "20m"}}, "network.wait"),
+        ({"queue": {"weight": 4}}, "queue.weight"),
+        (
+            {"storage": {"checkpoints": {**LORA["storage"]["checkpoints"], "mount": "/out"}}},
+            "storage.checkpoints.mount",
+        ),
+        ({"run_as": {"user": 1000}}, "run_as"),
+    ],
+)
+def test_the_inputs_of_every_component_are_put_together(part: dict[str, Any], path: str) -> None:
+    base = {**LORA, "queue": {"weight": 2}}
+    assert paths(causes(unrecorded(job_review(deployed(base), deployed({**base, **part}))))) == [path]
+
+
+def test_the_environment_is_put_together_from_the_components() -> None:
+    other = {**CLUSTER, "storage_classes": {"fast": "other"}}
+    job = unrecorded(job_review(deployed(LORA), deployed(LORA, other)))
+    assert paths(causes(job)) == ["environment.storage_classes.fast"]
+
+
+def test_masked_sides_stay_masked() -> None:
+    job = job_review(deployed({**JOB, "env": {"A": MASKED}}), deployed({**JOB, "env": {"A": CHANGED_MASK}}))
+    assert [(change.before, change.after) for change in causes(job).changes] == [(MASKED, CHANGED_MASK)]
+
+
+def test_what_looks_like_a_secret_is_masked_on_both_sides() -> None:
+    """The limits refuse it, but a record of before may have it."""
+    job = job_review(deployed(JOB), deployed(JOB))
+    assert job.before is not None
+    token = "hf_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ2bC4eF6h"
+    before = dataclasses.replace(job.before, experiment={**job.before.experiment, "env": {"HUB": token}})
+    made = causes(dataclasses.replace(job, before=before))
+    assert [(change.place.path, change.before, change.after) for change in made.changes] == [("env.HUB", MASKED, None)]
+    assert token not in str(made)
+
+
+def test_only_what_can_make_a_new_revision_is_a_cause_of_one() -> None:
+    changed = {
+        **LORA,
+        "image": f"{JOB['image']}.1",
+        "labels": {"team": "vision"},
+        "storage": {"checkpoints": {**LORA["storage"]["checkpoints"], "size": "4Ti"}},
+    }
+    made = found(LORA, changed)
+    assert [change.place.path for change in made.replacing] == ["image"]
+    assert len(made.changes) == 3
+
+
+@pytest.mark.parametrize(("ranked", "counts"), [(True, True), (False, False)])
+def test_replicas_of_a_role_without_ranks_are_none(ranked: bool, counts: bool) -> None:
+    def data(replicas: int) -> dict[str, Any]:
+        role = {"replicas": replicas, "ranked": ranked, "command": ["python", "watch.py"]}
+        return {**JOB, "roles": {"worker": {"replicas": 2}, "watcher": role}}
+
+    assert bool(found(data(1), data(2)).replacing) is counts
+    on_jobset = [{**data(replicas), "backend": "jobset"} for replicas in (1, 2)]
+    assert found(on_jobset[0], on_jobset[1]).replacing, "JobSet cannot scale"
+
+
+def test_an_identity_that_a_launcher_has_without_being_asked_is_no_new_one() -> None:
+    roles = {"master": {"replicas": 1}, "worker": {"replicas": 2}}
+    data = {**JOB, "launcher": {"mpi": {"command": ["python", "/app/train.py"]}}, "roles": roles}
+    made = found(data, {**data, "ssh": {"rotation": 2}})
+    assert [(change.place.path, change.before, change.after) for change in made.changes] == [("ssh.rotation", 1, 2)]
+    assert made.replacing == ()
+    assert paths(found(JOB, {**JOB, "ssh": {"rotation": 2}})) == ["ssh"]
+
+
+def test_causes_as_the_end_of_a_sentence() -> None:
+    def made(*names: str) -> str:
+        return because([Change(place=Place(path=name)) for name in names])
+
+    assert made() == ""
+    assert made("image") == "because `image` changes"
+    assert made("image", "env.A") == "because `image` and `env.A` change"
+    assert made("a", "b", "c", "d", "e") == "because `a`, `b` and 3 more fields change"

@@ -1,0 +1,135 @@
+"""What changes as a reader sees it: roles, then objects with their fields."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.review.jobs import ELASTIC, LORA, PROVIDER, change, context, deployed, job_review, object_step, step
+from trainform.review.changes import object_changes, role_changes
+from trainform.review.model import FieldChange, ObjectChange, RoleFacts
+from trainform.review.preview import CHANGED_MASK, MASKED, State
+
+QUEUE = "kubernetes:scheduling.volcano.sh/v1beta1:Queue"
+
+
+def fields(before: dict[str, Any], after: dict[str, Any], kind: str = "ConfigMap") -> list[tuple[str, Any, Any]]:
+    made = context(others=[object_step("update", kind, "settings", before, after, detail={})])
+    (found,) = object_changes(made)
+    return [(field.path, field.before, field.after) for field in found.fields]
+
+
+def test_a_role_before_and_after() -> None:
+    roles = {"worker": {"replicas": 5, "accelerators": {"a800": 8}}, "eval": {"ranked": False, "command": ["watch"]}}
+    worker, added = role_changes(change(ELASTIC, {**ELASTIC, "roles": roles}))
+    image = ELASTIC["image"]
+    assert worker.name == "worker"
+    assert worker.before == RoleFacts(replicas=3, ranked=True, accelerators={"a800": 8}, image=image)
+    assert worker.after == RoleFacts(replicas=5, ranked=True, accelerators={"a800": 8}, image=image)
+    assert (added.name, added.before, added.after) == ("eval", None, RoleFacts(replicas=1, ranked=False, image=image))
+
+
+def test_a_role_that_stays_is_not_named() -> None:
+    assert role_changes(change(LORA, {**LORA, "labels": {"team": "vision"}})) == []
+
+
+def test_roles_of_several_jobs_have_the_jobs_name() -> None:
+    other = {**ELASTIC, "name": "llama"}
+    jobs = [job_review(None, deployed(data)) for data in (LORA, other)]
+    assert [found.name for found in role_changes(context(*jobs))] == ["sdxl-lora.worker", "llama.worker"]
+
+
+def test_objects_have_their_fields_by_the_names_of_items() -> None:
+    changed = {**LORA, "image": "registry.example.com/ai/pytorch-training:2.9"}
+    found = {made.kind: made for made in object_changes(change(LORA, changed)) if made.operation == "replace"}
+    assert found["Job"].destructive
+    paths = [field.path for field in found["Job"].fields]
+    assert "spec.tasks.worker.template.spec.containers.main.image" in paths
+    assert "spec.tasks.worker.template.spec.containers.main.env.MASTER_ADDR.value" in paths
+
+
+def test_components_and_what_stays_are_no_changes() -> None:
+    kinds = {found.kind for found in object_changes(change(LORA, {**LORA, "labels": {"team": "vision"}}))}
+    assert kinds == {"Job", "ConfigMap"}
+
+
+def test_the_records_long_texts_are_left_to_the_causes() -> None:
+    found = object_changes(change(LORA, {**LORA, "labels": {"team": "vision"}}))
+    (record,) = [made for made in found if made.name == "sdxl-lora-deployed"]
+    assert record.fields == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"status": {"phase": "Bound"}}, {}),
+        ({"__fieldManager": "trainform"}, {}),
+        ({"metadata": {"name": "settings", "managedFields": [1], "uid": "1"}}, {"metadata": {"name": "settings"}}),
+        (
+            {"metadata": {"annotations": {"kubectl.kubernetes.io/last-applied-configuration": "{}"}}},
+            {"metadata": {"annotations": {"pulumi.com/patchFieldManager": "trainform"}}},
+        ),
+        ({"spec": {"ports": [{"port": 80}]}}, {"spec": {"ports": [{"port": 80, "protocol": "TCP"}]}}),
+        ({"data": {}}, {}),
+    ],
+)
+def test_noise_is_left_out(before: dict[str, Any], after: dict[str, Any]) -> None:
+    assert fields(before, after) == []
+
+
+def test_other_annotations_and_other_values_are_none() -> None:
+    before = {"metadata": {"annotations": {"example.com/owner": "vision"}}, "spec": {"protocol": "TCP"}}
+    after = {"metadata": {"annotations": {"example.com/owner": "speech"}}, "spec": {"protocol": "UDP"}}
+    assert fields(before, after) == [
+        ("metadata.annotations.example.com/owner", "vision", "speech"), ("spec.protocol", "TCP", "UDP"),
+    ]  # fmt: skip
+
+
+def test_a_secret_value_that_changes_alone_is_a_field() -> None:
+    data = {"data": {"id_ed25519": MASKED}}
+    assert fields(data, data, "Secret") == [("data", MASKED, CHANGED_MASK)]
+    assert fields(data, data) == [], "a ConfigMap has none"
+
+
+def test_long_values_stay_whole() -> None:
+    assert fields({"data": {"a": "x"}}, {"data": {"a": "y" * 100_000}}) == [("data.a", "x", "y" * 100_000)]
+
+
+@pytest.mark.parametrize(
+    ("operation", "detail", "known", "destructive"),
+    [
+        ("update", {}, True, False),
+        ("update", None, False, False),
+        ("replace", {}, True, True),
+        ("create", None, True, False),
+        ("delete", None, True, True),
+        ("import", {}, False, False),
+        ("replace-in-another-way", {}, False, True),
+    ],
+)
+def test_what_is_not_known_is_said(
+    operation: str, detail: dict[str, str] | None, known: bool, destructive: bool
+) -> None:
+    side = {"spec": {"weight": 1}}
+    (found,) = object_changes(context(others=[object_step(operation, QUEUE, "night", side, side, detail=detail)]))
+    assert found == ObjectChange(
+        operation=operation, kind="Queue", name="night", destructive=destructive, fields_known=known
+    )
+
+
+def test_a_kept_object_is_not_destroyed() -> None:
+    old = State({"metadata": {"name": "runs"}}, keep=True, provider=PROVIDER)
+    claim = step("delete", "kubernetes:core/v1:PersistentVolumeClaim", "lab-claim-runs", old)
+    (found,) = object_changes(context(others=[claim]))
+    assert not found.destructive
+
+
+def test_resources_of_other_providers_are_objects_too_and_providers_are_none() -> None:
+    bucket = step("update", "aws:s3/bucket:Bucket", "runs", State({"acl": "private"}, provider="urn::1"),
+                  State({"acl": "public"}, provider="urn::1"), detail={})  # fmt: skip
+    provider = step("create", "pulumi:providers:aws", "default", None, State({}))
+    component = step("create", "example:index:Lab", "lab", None, State({}))
+    (found,) = object_changes(context(others=[bucket, provider, component]))
+    assert (found.kind, found.name) == ("Bucket", "runs")
+    assert found.fields == [FieldChange(path="acl", before="private", after="public")]

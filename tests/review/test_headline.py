@@ -1,0 +1,107 @@
+"""The first line of a report."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.review.jobs import ELASTIC, LORA, change, context, deployed, job_review, name_of, running
+from trainform.review.context import Context
+from trainform.review.effects import effects
+from trainform.review.headline import headline
+from trainform.review.kinds import Kind
+from trainform.review.model import Category, Cost, Finding, Money
+from trainform.review.preview import Preview
+
+FREE = Cost(difference=Money(amount="0.00", currency="USD"))
+HIGH = Kind("TR-RESTART-1", Category.restart, "high", "A running job is replaced.", "why", "fix").finding("sdxl-lora")
+IMAGE = {**LORA, "image": "registry.example.com/ai/pytorch-training:2.9"}
+
+
+def line(made: Context, findings: list[Finding] | None = None, cost: Cost = FREE) -> str:
+    return headline(made, effects(made), [] if findings is None else findings, cost)
+
+
+def test_a_replacement_says_what_runs_why_and_where_the_data_stay() -> None:
+    name = name_of(LORA)
+    assert line(change(LORA, IMAGE, running(name)), [HIGH]) == (
+        f"Replaces the running job {name} (up 16 h, 32 a800) because `image` changes; "
+        "checkpoints stay in sdxl-lora-checkpoints. +0.00 USD/h. 1 high finding."
+    )
+
+
+def test_scaling() -> None:
+    larger = {**ELASTIC, "roles": {"worker": {**ELASTIC["roles"]["worker"], "replicas": 5}}}
+    assert line(change(ELASTIC, larger), cost=Cost()) == "Scales the elastic role worker 3 → 5 in place."
+
+
+def test_nothing_changes_costs_nothing() -> None:
+    assert line(change(LORA, LORA)) == "Nothing changes."
+
+
+def test_whether_it_runs_is_not_known_without_a_cluster() -> None:
+    said = line(change(LORA, IMAGE))
+    assert said.startswith(f"Replaces the job {name_of(LORA)} (32 a800; whether it runs is not known: the cluster")
+
+
+@pytest.mark.parametrize(
+    ("cost", "said"),
+    [
+        (Cost(difference=Money(amount="24", currency="USD")), "+24.00 USD/h."),
+        (Cost(difference=Money(amount="-1.5", currency="CNY")), "-1.50 CNY/h."),
+        (Cost(unknown="no price for a800"), "What it costs is not known."),
+        (Cost(difference=Money(amount="much", currency="USD")), "What it costs is not known."),
+    ],
+)
+def test_the_cost(cost: Cost, said: str) -> None:
+    assert line(change(None, LORA), cost=cost) == f"Creates the job {name_of(LORA)} (32 a800). {said}"
+
+
+def test_what_costs_nothing_says_nothing_of_it() -> None:
+    assert line(change(None, LORA), cost=Cost()) == f"Creates the job {name_of(LORA)} (32 a800)."
+
+
+def test_findings_are_counted_by_level_without_those_that_are_waived() -> None:
+    def of(level: Any, waived: bool = False) -> Finding:
+        return HIGH.model_copy(update={"level": level, "waived": waived})
+
+    made = change(LORA, LORA)
+    assert line(made, [of("low"), of("high"), of("high", True), of("low")]).endswith(" 1 high and 2 low findings.")
+    assert line(made, [of("medium")]).endswith(" 1 medium finding.")
+    assert line(made, [of("high", True)]) == "Nothing changes."
+
+
+def test_a_claim_that_goes_with_the_job_is_named() -> None:
+    without = {**LORA, "storage": {}, "image": IMAGE["image"]}
+    data = {**LORA, "storage": {"checkpoints": {**LORA["storage"]["checkpoints"], "keep": False}}}
+    said = line(change(data, without, running(name_of(data))), cost=Cost())
+    assert said.endswith(
+        "because `image` and `storage.checkpoints` change; the claim sdxl-lora-checkpoints is deleted."
+    )
+    assert "stay" not in said
+
+
+def test_several_jobs_are_counted() -> None:
+    llama = {**LORA, "name": "llama"}
+    jobs = [
+        job_review(deployed(LORA), deployed(IMAGE)),
+        job_review(deployed(llama), deployed({**llama, "image": IMAGE["image"]})),
+        job_review(None, deployed({**LORA, "name": "bert"})),
+        job_review(deployed({**LORA, "name": "dino"}), deployed({**LORA, "name": "dino"})),
+    ]
+    made = context(*jobs, live=running(name_of(LORA)))
+    assert line(made, cost=Cost()) == "Replaces 2 jobs, creates 1 job; 1 of them runs now and ends."
+
+
+def test_a_change_beside_the_jobs_is_told_by_its_heaviest_effect() -> None:
+    changed = {**LORA, "storage": {"checkpoints": {**LORA["storage"]["checkpoints"], "size": "4Ti", "keep": False}}}
+    assert line(change(LORA, changed), cost=Cost()) == (
+        "No longer keeps the claim sdxl-lora-checkpoints: the next `pulumi destroy` deletes it. 1 more effect."
+    )
+
+
+def test_a_preview_that_failed_says_so_before_all() -> None:
+    made = change(LORA, IMAGE)
+    failed = Context("dev", Preview("stream", made.preview.steps, failed="no such file\nand more"), made.jobs)
+    assert line(failed) == "The preview failed: no such file"
