@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -84,7 +85,7 @@ def templates_of(job: JobReview, environment: Environment | None, *, after: bool
 
 def _rendered(record: Record, environment: Environment) -> list[Template] | None:
     try:
-        experiment = Experiment.model_validate(record.experiment)
+        experiment = Experiment.model_validate_json(json.dumps(record.experiment))  # dates are texts in a record
     except ValidationError:
         return None  # another version of trainform has written it
     rendered = render_job(experiment, environment, record.run)
