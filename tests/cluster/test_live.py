@@ -149,7 +149,7 @@ def test_an_object_that_is_gone_is_missing(read: Any) -> None:
 
 def test_a_field_that_somebody_changed_is_drift_with_its_manager(read: Any) -> None:
     edited = queue("share", weight=4)
-    fields = {"f:spec": {"f:weight": {}}}
+    fields: dict[str, Any] = {"f:spec": {"f:weight": {}}}
     edited["metadata"]["managedFields"] = [
         {"manager": "pulumi-kubernetes", "operation": "Apply", "time": "2026-11-22T09:00:00Z", "fieldsV1": {"f:spec": {"f:reclaimable": {}}}},
         {"manager": "kubectl-edit", "operation": "Update", "time": "2026-11-22T14:02:07Z", "fieldsV1": fields},

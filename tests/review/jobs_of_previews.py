@@ -6,6 +6,7 @@ import datetime
 from typing import Any
 
 from tests.support.samples import CLUSTER, JOB
+from trainform.backends.queues import API_VERSION as QUEUE_API
 from trainform.manifests.manifest import Manifest
 from trainform.render import RenderedJob, render_job
 from trainform.review.context import Context, JobReview
@@ -43,9 +44,9 @@ def job_review(
     """The job of a preview in which `before` is deployed and `after` is wanted."""
     sides = [{} if job is None else {each.key: each for each in job.manifests} for job in (before, after)]
     steps = tuple(_step(key, sides[0].get(key), sides[1].get(key), operation) for key in {**sides[0], **sides[1]})
-    records = [None if job is None else job.plan.record for job in (before, after)]
+    old, new = (None if job is None else job.plan.record for job in (before, after))
     component = Step("update", f"urn:{name}", "trainform:index:TrainingJob", name)
-    return JobReview(name, component, next(step for step in steps if step.name == "job"), *records, steps)
+    return JobReview(name, component, next(step for step in steps if step.name == "job"), old, new, steps)
 
 
 def _step(key: str, before: Manifest | None, after: Manifest | None, operation: str | None) -> Step:
@@ -60,22 +61,13 @@ def _step(key: str, before: Manifest | None, after: Manifest | None, operation: 
 
 def queue_step(name: str, before: dict[str, Any] | None, after: dict[str, Any] | None, kind: str = "Queue") -> Step:
     """A queue whose spec changes; None: it is not there."""
-    sides = [
-        None
-        if spec is None
-        else State(
-            {
-                "apiVersion": "scheduling.volcano.sh/v1beta1",
-                "kind": "Queue",
-                "metadata": {"name": name},
-                "spec": spec,
-            },
-            id=name,
-        )
-        for spec in (before, after)
-    ]
+    old, new = (None if spec is None else State(_queue(name, spec), id=name) for spec in (before, after))
     operation = "create" if before is None else "delete" if after is None else "same" if before == after else "update"
-    return Step(operation, f"urn:queue-{name}", f"kubernetes:scheduling.volcano.sh/v1beta1:{kind}", name, *sides)
+    return Step(operation, f"urn:queue-{name}", f"kubernetes:scheduling.volcano.sh/v1beta1:{kind}", name, old, new)
+
+
+def _queue(name: str, spec: dict[str, Any]) -> dict[str, Any]:
+    return {"apiVersion": QUEUE_API, "kind": "Queue", "metadata": {"name": name}, "spec": spec}
 
 
 def context(*jobs: JobReview, steps: tuple[Step, ...] = (), **parts: Any) -> Context:
