@@ -9,21 +9,18 @@ from typing import Any
 
 from trainform import defaults
 from trainform.backends.gangs import GROUP_ANNOTATION, QUEUE_ANNOTATION
+from trainform.backends.table import BACKENDS
 from trainform.cluster.facts import LiveNode
 from trainform.manifests.shapes import mapping, mappings, quantity
 from trainform.manifests.templates import Template
 from trainform.plan.model import job_name
 from trainform.spec.quantities import MILLI, spell
 
-# The labels in which the operators and Kubernetes name the job of a pod; the first that a pod has counts.
+# The labels that name the job of a pod, of which the first that the pod has counts: one without a prefix may be of a part of the job.
 JOB_LABELS = (
-    "volcano.sh/job-name",
-    "jobset.sigs.k8s.io/jobset-name",
-    "training.kubeflow.org/job-name",
-    "job-name",
+    *sorted({backend.JOB_LABEL for backend in BACKENDS.values()} - {""}, key=lambda label: ("/" not in label, label)),
     "batch.kubernetes.io/job-name",
 )
-VOLCANO_QUEUE = "volcano.sh/queue-name"
 ENDED = frozenset({"Succeeded", "Failed"})
 TERMINATING = "Terminating"
 OF_NODES = frozenset({"DaemonSet", "Node"})
@@ -62,11 +59,10 @@ def held_pod(body: Any) -> HeldPod:
     owner = next((owner for owner in mappings(metadata.get("ownerReferences")) if owner.get("controller")), {})
     phase = TERMINATING if metadata.get("deletionTimestamp") else str(status.get("phase", ""))
     group = annotations.get(GROUP_ANNOTATION)
-    names = (annotations.get(QUEUE_ANNOTATION), pod.labels.get(VOLCANO_QUEUE), annotations.get(VOLCANO_QUEUE))
     return HeldPod(
         job=f"{namespace}/{_job(pod.labels, owner, metadata)}",
         group=f"{namespace}/{group}" if group else "",
-        queue=next((str(name) for name in names if name), ""),
+        queue=str(annotations.get(QUEUE_ANNOTATION, "")),
         node=str(pod.spec.get("nodeName", "")),
         phase=phase,
         started=_started(status),

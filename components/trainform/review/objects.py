@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from trainform import defaults
 from trainform.backends.job_fields import named
 from trainform.backends.pods import pods_of
+from trainform.backends.queues import API_VERSION as QUEUE_API
 from trainform.backends.table import BACKENDS
 from trainform.cluster.facts import AppliedObject, AskedJob
 from trainform.manifests.shapes import mapping
@@ -27,7 +28,7 @@ from trainform.spec.experiment import Experiment
 LEFT_ALONE = frozenset({"same", "read", "refresh"})
 """Operations that change nothing in the cluster."""
 QUEUE_KINDS = frozenset({"Queue", "QueuePatch"})
-VOLCANO_QUEUES = "kubernetes:scheduling.volcano.sh/"
+OF_QUEUES = f"kubernetes:{QUEUE_API.partition('/')[0]}/"
 HIDDEN = frozenset({MASKED, CHANGED_MASK, UNKNOWN})
 _TABLES = tuple(backend.JOB_FIELDS for backend in BACKENDS.values())
 
@@ -95,7 +96,7 @@ def _rendered(record: Record, environment: Environment) -> list[Template] | None
 def queue_steps(preview: Preview) -> Iterator[tuple[str, Step]]:
     """The queues of Volcano's in the preview: the name of each, and its step."""
     for step in preview.steps:
-        if step.type.startswith(VOLCANO_QUEUES) and step.kind in QUEUE_KINDS:
+        if step.type.startswith(OF_QUEUES) and step.kind in QUEUE_KINDS:
             yield str(metadata_of(step.state).get("name", "")), step
 
 

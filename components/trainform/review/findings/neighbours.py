@@ -21,7 +21,7 @@ SHARE = Kind(
     Category.neighbours,
     "medium",
     "A field of a queue changes that decides how much its jobs and those of other queues get.",
-    "Volcano shares the cluster out anew at once: jobs may wait longer, and what they hold above their share may be taken back.",
+    "The scheduler shares the cluster out anew at once: jobs may wait longer, and what they hold above their share may be taken back.",
     "Agree on it with the owners of the jobs in this queue and in the others.",
 )
 DELETED = Kind(
