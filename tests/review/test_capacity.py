@@ -44,6 +44,13 @@ def test_an_unchanged_job_needs_no_room() -> None:
     assert (capacity.verdict, capacity.basis) == ("unchanged", "none")
 
 
+def test_an_update_that_leaves_the_pods_alone_needs_no_room() -> None:
+    before, after = rendered(CLUSTER, **workers(4)), rendered(CLUSTER, **workers(4), labels={"team": "vision"})
+    assert judged(job_review(before, after, "update")).verdict == "unchanged"
+    more = job_review(before, rendered(CLUSTER, **workers(5)), "update")
+    assert judged(more, *NODES).verdict == "never"
+
+
 def test_pods_that_fit_now() -> None:
     capacity = judged(new_job(**workers(4)), *NODES)
     assert (capacity.verdict, capacity.basis, capacity.shortages) == ("now", "cluster", [])
@@ -83,7 +90,7 @@ def test_a_pod_larger_than_any_node_never_fits() -> None:
     capacity = judged(new_job(**workers(1)), *small)
     assert capacity.verdict == "never"
     assert capacity.sentence.startswith(
-        "A pod of worker asks for 8 a800, and none of the nodes of the cluster has more than 4 a800."
+        "A pod of worker asks for 8 a800, and none of the nodes of the cluster that take pods has more than 4 a800."
     )
     assert [shortage.missing for shortage in capacity.shortages] == ["4"]
 

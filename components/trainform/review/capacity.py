@@ -12,7 +12,7 @@ from trainform.manifests.shapes import mapping, quantity
 from trainform.review.context import Context
 from trainform.review.live import LiveNode, LiveQueue
 from trainform.review.model import Capacity, Shortage
-from trainform.review.objects import job_changes, own_names, queue_of, queue_steps, templates_of
+from trainform.review.objects import own_names, places_pods, queue_of, queue_steps, templates_of
 from trainform.review.placement import Group, Impossible, Room, group_of, impossible, place, scarcest
 from trainform.spec.environment import Accelerator, Environment
 from trainform.spec.quantities import MILLI, spell
@@ -56,8 +56,8 @@ WORST = ("never", "later", "unknown")
 
 def capacity_of(context: Context) -> Capacity:
     """Whether the pods of all jobs that change fit together."""
-    if not any(map(job_changes, context.jobs)):
-        sentence = "No job is made or changed, so none needs other room."
+    if not any(map(places_pods, context.jobs)):
+        sentence = "No job gets other pods, so none needs other room."
         return Capacity(verdict="unchanged", sentence=sentence, basis="none")
     wanted = _wanted(context)
     if wanted is None or not wanted.groups:
@@ -96,7 +96,7 @@ def _capacity(
 def _wanted(context: Context) -> Wanted | None:
     by_queue: dict[str, tuple[Group, ...]] = {}
     own: set[str] = set()
-    for job in filter(job_changes, context.jobs):
+    for job in filter(places_pods, context.jobs):
         templates = templates_of(job, context.environment)
         if templates is None:
             return None
@@ -174,7 +174,7 @@ def _by_nodes(wanted: Wanted, nodes: Sequence[LiveNode], names: _Names) -> Itera
     emptied = [_room(node, frozenset(node.holders)) for node in nodes]
     never = impossible(wanted.groups, emptied)
     if never is not None:
-        yield _never(never, names, "the nodes of the cluster")
+        yield _never(never, names, "the nodes of the cluster that take pods")
     elif place(wanted.groups, emptied):
         yield Verdict(
             "unknown", "The pods do not fit on the nodes one after the other, even when all others have finished."

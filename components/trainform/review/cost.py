@@ -14,7 +14,7 @@ from trainform.plan.record import Record
 from trainform.plan.totals import hourly_cost
 from trainform.review.context import Context, JobReview
 from trainform.review.model import Cost, Money
-from trainform.review.objects import job_changes, metadata_of
+from trainform.review.objects import metadata_of, places_pods
 from trainform.spec.environment import Environment
 
 CENT = Decimal("0.01")
@@ -90,7 +90,7 @@ def _after(context: Context) -> Side:
     staying = [
         job for job in context.jobs if job.after is not None or (job.job is not None and job.job.new is not None)
     ]
-    running = [job for job in staying if job_changes(job) or not _idle(job, context)]
+    running = [job for job in staying if places_pods(job) or not _idle(job, context)]
     if not running:
         return Side(None, why="" if staying else "No job is left, so nothing costs anything afterwards.")
     return _side([(job, job.after) for job in running], context.environment)

@@ -43,9 +43,17 @@ def metadata_of(state: State | None) -> dict[str, Any]:
     return mapping(body_of(state).get("metadata"))
 
 
-def job_changes(job: JobReview) -> bool:
-    """True if the engine makes, replaces or updates the job object, so that pods are placed."""
-    return job.job is not None and job.job.new is not None and job.job.operation not in LEFT_ALONE
+def places_pods(job: JobReview) -> bool:
+    """True if the engine makes or replaces the job object, or changes in place how many pods it has."""
+    step = job.job
+    if step is None or step.new is None or step.operation in LEFT_ALONE:
+        return False
+    return step.operation != "update" or step.old is None or _numbers(step.old) != _numbers(step.new)
+
+
+def _numbers(state: State) -> list[tuple[str, int, int]]:
+    found = (pods.template for pods in pods_of(body_of(state)))
+    return [(template.role, template.replicas, template.min_available) for template in found]
 
 
 def own_names(job: JobReview) -> set[str]:
@@ -76,9 +84,9 @@ def queue_of(job: JobReview, *, after: bool) -> str:
 
 
 def templates_of(job: JobReview, environment: Environment | None, *, after: bool = True) -> list[Template] | None:
-    """The pods of the job; None if they are not known. Where an object has only parts of its pods, the record is rendered anew."""
+    """The pods of the job; None if they are not known. Where several objects say together what the pods are, the record is rendered anew."""
     found = [pods for body in bodies(job, after=after) for pods in pods_of(body)]
-    if found and not any(pods.elsewhere for pods in found):
+    if found and not any(pods.elsewhere or pods.job for pods in found):
         return [pods.template for pods in found]
     record = job.after if after else job.before
     return None if record is None or environment is None else _rendered(record, environment)

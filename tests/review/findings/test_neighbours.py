@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -140,3 +141,11 @@ def test_nothing_is_reclaimed_from_a_queue_that_is_not_reclaimable() -> None:
 @pytest.mark.parametrize("facts", [None, live(queues=None), live(not_read={NO_HOLDERS: "no permission"})])
 def test_without_a_cluster_the_holders_are_not_known(facts: Any) -> None:
     assert list(found(context(steps=(WEIGHT,), live=facts))) == ["TR-NEIGHBOURS-1", "TR-NEIGHBOURS-5"]
+
+
+@pytest.mark.parametrize("reclaimable", [True, False])
+def test_the_queue_to_which_a_job_moves_counts_as_the_cluster_has_it(reclaimable: bool) -> None:
+    before, after = rendered(CLUSTER, **workers(2)), rendered(CLUSTER, **workers(2), queue="night")
+    queue = dataclasses.replace(live_queue("night", bert_77aa01=16), reclaimable=reclaimable)
+    findings = found(context(job_review(before, after), environment=CLUSTER, live=live(queues=(queue,))))
+    assert ("TR-NEIGHBOURS-4" in findings) is reclaimable

@@ -8,7 +8,7 @@ from trainform.review.capacity import NOT_RESERVED, capacity_of
 from trainform.review.context import Context
 from trainform.review.kinds import Kind
 from trainform.review.model import Category, Finding
-from trainform.review.objects import job_changes
+from trainform.review.objects import places_pods
 
 NEVER = Kind(
     "TR-CAPACITY-1",
@@ -36,7 +36,7 @@ def find(context: Context) -> Iterator[Finding]:
     kind = _BY_VERDICT.get(capacity.verdict)
     if kind is None:
         return
-    names = ", ".join(job.name for job in context.jobs if job_changes(job))
+    names = ", ".join(job.name for job in context.jobs if places_pods(job))
     title = capacity.sentence.removesuffix(NOT_RESERVED).strip()
     asked = {shortage.resource: shortage.asked for shortage in capacity.shortages}
     yield kind.finding(names, "roles", after=asked, title=title, place=context.locate("roles"))

@@ -72,10 +72,11 @@ NO_HOLDERS = "what other jobs hold"
 
 @dataclasses.dataclass(frozen=True)
 class _Touched:
-    """A queue that the change is about. reclaimable: whether others may take back what its jobs hold above its share."""
+    """A queue that the change is about. reclaimable: whether others may take back what its jobs hold above its share, as the change makes it; None: as
+    the cluster has it."""
 
     name: str
-    reclaimable: bool
+    reclaimable: bool | None = None
 
 
 def find(context: Context) -> Iterator[Finding]:
@@ -90,7 +91,7 @@ def find(context: Context) -> Iterator[Finding]:
     for job in context.jobs:
         for finding in _moved(job, context):
             yield finding
-            touched.setdefault(str(finding.after), _Touched(str(finding.after), reclaimable=True))
+            touched.setdefault(str(finding.after), _Touched(str(finding.after)))
     for queue in sorted(touched.values(), key=lambda queue: queue.name):
         yield from _holders(queue, context)
 
@@ -154,7 +155,7 @@ def _holders(queue: _Touched, context: Context) -> Iterator[Finding]:
         return
     own = {name for job in context.jobs for name in own_names(job)}
     others = {job: amounts for job, amounts in live.holders.items() if job not in own}
-    if not others or not queue.reclaimable:
+    if not others or not (live.reclaimable if queue.reclaimable is None else queue.reclaimable):
         return
     named = [f"{job} ({_words(_without_slots(amounts))})" for job, amounts in sorted(others.items())]
     verb = "1 other job holds" if len(others) == 1 else f"{len(others)} other jobs hold"
