@@ -345,7 +345,7 @@ def _total(groups: Iterable[Group]) -> dict[str, Decimal]:
 
 
 def _amounts(quantities: Any) -> dict[str, Decimal]:
-    read = {str(name): quantity(value) for name, value in dict(quantities or {}).items()}
+    read = {str(name): quantity(value) for name, value in mapping(quantities).items()}
     return {name: value for name, value in read.items() if value is not None}
 
 
