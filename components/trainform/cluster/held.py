@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping
-from decimal import ROUND_UP, Decimal
+from decimal import Decimal
 from typing import Any
 
 from trainform import defaults
 from trainform.backends.gangs import GROUP_ANNOTATION, QUEUE_ANNOTATION
 from trainform.backends.table import BACKENDS
+from trainform.cluster.amounts import NOTHING, POD_SLOTS, Amounts, all_spelled
 from trainform.cluster.facts import LiveNode
-from trainform.manifests.shapes import mapping, mappings, quantity
+from trainform.manifests.shapes import mapping, mappings
 from trainform.manifests.templates import Template
 from trainform.plan.model import job_name
-from trainform.spec.quantities import MILLI, spell
 
 # The labels that name the job of a pod, of which the first that the pod has counts: one without a prefix may be of a part of the job.
 JOB_LABELS = (
@@ -25,10 +25,6 @@ ENDED = frozenset({"Succeeded", "Failed"})
 TERMINATING = "Terminating"
 OF_NODES = frozenset({"DaemonSet", "Node"})
 """The owners of pods that belong to a node and never end."""
-BINARY = frozenset({"memory", "ephemeral-storage"})
-POD_SLOTS = "pods"
-"""The resource of which every pod takes one."""
-Amounts = dict[str, Decimal]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -88,29 +84,17 @@ def _started(status: Mapping[str, Any]) -> str:
 # --- sums
 
 
-def spelled(amounts: Mapping[str, Decimal]) -> dict[str, str]:
-    """Amounts as quantities, by resource in order; those of 0 are left out."""
-    whole = {name: value.quantize(MILLI, ROUND_UP) for name, value in sorted(amounts.items()) if value}
-    return {name: spell(value, binary=name in BINARY) for name, value in whole.items()}
-
-
-def amounts_of(quantities: Any) -> Amounts:
-    """The amounts of quantities by resource; what is no quantity is left out."""
-    read = {str(name): quantity(value) for name, value in mapping(quantities).items()}
-    return {name: value for name, value in read.items() if value is not None}
-
-
 def held_by_job(pods: Iterable[HeldPod]) -> dict[str, dict[str, str]]:
     """What the pods of each job ask for, by its name in order."""
     sums: dict[str, Amounts] = {}
     for pod in pods:
         _add(sums.setdefault(pod.job, {}), pod)
-    return {job: spelled(sums[job]) for job in sorted(sums)}
+    return {job: all_spelled(sums[job]) for job in sorted(sums)}
 
 
 def _add(total: Amounts, pod: HeldPod) -> None:
     for name, value in (*pod.asked.items(), (POD_SLOTS, Decimal(1))):
-        total[name] = total.get(name, Decimal(0)) + value
+        total[name] = total.get(name, NOTHING) + value
 
 
 def with_pods(node: LiveNode, pods: Iterable[HeldPod]) -> LiveNode:
@@ -119,7 +103,7 @@ def with_pods(node: LiveNode, pods: Iterable[HeldPod]) -> LiveNode:
     for pod in here:
         _add(total, pod)
     holders = held_by_job(pod for pod in here if not pod.of_node)
-    return dataclasses.replace(node, requested=spelled(total), holders=holders)
+    return dataclasses.replace(node, requested=all_spelled(total), holders=holders)
 
 
 def free_node(body: Any) -> LiveNode | None:

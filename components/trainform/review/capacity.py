@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from decimal import ROUND_UP, Decimal
+from decimal import Decimal
 from typing import Any, Literal
 
+from trainform.cluster.amounts import NOTHING, Amounts, amounts_of, spelled
 from trainform.errors import list_names
 from trainform.manifests.shapes import mapping, quantity
 from trainform.review.context import Context
@@ -15,13 +16,9 @@ from trainform.review.model import Capacity, Shortage
 from trainform.review.objects import own_names, places_pods, queue_of, queue_steps, templates_of
 from trainform.review.placement import Group, Impossible, Room, group_of, impossible, place, scarcest
 from trainform.spec.environment import Accelerator, Environment
-from trainform.spec.quantities import MILLI, spell
 
 MOST_HOLDERS = 10
 NOT_RESERVED = "This is a feasibility by resources, node selectors and taints, not a reservation."
-BINARY = frozenset({"memory", "ephemeral-storage"})
-Amounts = Mapping[str, Decimal]
-Nothing = Decimal(0)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,7 +41,7 @@ class Wanted:
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """An answer of one of the judges; the worst one counts. rank: never 2, later 1."""
+    """An answer of one of the judges: the queue, the nodes. The worst one counts, by `WORST`."""
 
     word: Literal["later", "never", "unknown"]
     sentence: str
@@ -130,11 +127,11 @@ def _queue(name: str, context: Context, own: frozenset[str]) -> Holding | None:
         given = live.capability
     elif context.environment is not None and name in context.environment.queues:
         given = _by_resource(context.environment.queues[name].capability, context.environment)
-    return Holding(name, _amounts(given), None if live is None else _held(live, own))
+    return Holding(name, amounts_of(given), None if live is None else _held(live, own))
 
 
 def _held(queue: LiveQueue, own: frozenset[str]) -> dict[str, Amounts]:
-    return {job: _amounts(amounts) for job, amounts in queue.holders.items() if job not in own}
+    return {job: amounts_of(amounts) for job, amounts in queue.holders.items() if job not in own}
 
 
 def _by_resource(amounts: Mapping[str, str], environment: Environment) -> dict[str, str]:
@@ -147,8 +144,8 @@ def _by_queues(wanted: Wanted, queues: Iterable[Holding], names: _Names) -> Iter
         asked = _total(wanted.by_queue[queue.name])
         for resource in sorted(asked.keys() & queue.capability.keys()):
             need, most = asked[resource], queue.capability[resource]
-            held = {job: amounts.get(resource, Nothing) for job, amounts in (queue.held or {}).items()}
-            free = most - sum(held.values(), Nothing)
+            held = {job: amounts.get(resource, NOTHING) for job, amounts in (queue.held or {}).items()}
+            free = most - sum(held.values(), NOTHING)
             shown, amount = names.of(resource), names.amount
             if need > most:
                 sentence = (
@@ -158,7 +155,7 @@ def _by_queues(wanted: Wanted, queues: Iterable[Holding], names: _Names) -> Iter
                 yield Verdict("never", sentence, (_shortage(resource, need, most, (), shown),))
             elif need > free:
                 sentence = (
-                    f"The queue {queue.name} has {amount(resource, max(free, Nothing))} left, and the gang needs "
+                    f"The queue {queue.name} has {amount(resource, max(free, NOTHING))} left, and the gang needs "
                     f"{amount(resource, need)} at once: it waits until others finish."
                 )
                 yield Verdict("later", sentence, (_shortage(resource, need, free, _ordered(held, resource), shown),))
@@ -189,7 +186,7 @@ def _later(over: Sequence[tuple[Group, int]], nodes: Sequence[LiveNode], wanted:
     for group, count in over:
         admitting = [node for node in nodes if group.admits(_room(node, wanted.own))]
         resource = scarcest(group, [_room(node, wanted.own) for node in admitting])
-        missing[resource] = missing.get(resource, Nothing) + group.asked[resource] * count
+        missing[resource] = missing.get(resource, NOTHING) + group.asked[resource] * count
         holders.setdefault(resource, {}).update(_holders(admitting, resource, wanted.own))
     asked = _total(wanted.groups)
     shortages = tuple(
@@ -216,18 +213,18 @@ def _holders(nodes: Iterable[LiveNode], resource: str, own: frozenset[str]) -> d
         for job, amounts in node.holders.items():
             amount = quantity(amounts.get(resource))
             if amount and job not in own:
-                held[job] = held.get(job, Nothing) + amount
+                held[job] = held.get(job, NOTHING) + amount
     return held
 
 
 def _room(node: LiveNode, without: frozenset[str]) -> Room:
     """The node as it is without these jobs."""
-    free = dict(_amounts(node.allocatable))
-    for name, amount in _amounts(node.requested).items():
-        free[name] = free.get(name, Nothing) - amount
+    free = amounts_of(node.allocatable)
+    for name, amount in amounts_of(node.requested).items():
+        free[name] = free.get(name, NOTHING) - amount
     for job in node.holders.keys() & without:
-        for name, amount in _amounts(node.holders[job]).items():
-            free[name] = free.get(name, Nothing) + amount
+        for name, amount in amounts_of(node.holders[job]).items():
+            free[name] = free.get(name, NOTHING) + amount
     return Room(node.name, node.labels, node.taints, free)
 
 
@@ -263,7 +260,7 @@ def _rooms(
     others = {key: str(value) for group in groups for key, value in group.selector.items()}
     elsewhere = {key for each in environment.accelerators.values() for key in each.node_selector}
     labels = {key: value for key, value in others.items() if key not in elsewhere} | own
-    free = {kind.resource: Decimal(kind.per_node), **_amounts({"cpu": kind.cpu, "memory": kind.memory})}
+    free = {kind.resource: Decimal(kind.per_node), **amounts_of({"cpu": kind.cpu, "memory": kind.memory})}
     if environment.rdma is not None:
         free[environment.rdma.resource] = Decimal(environment.rdma.per_node)
     return (Room(f"{name}-{index}", labels, (), free) for index in range(count))
@@ -286,12 +283,12 @@ def _never(found: Impossible, names: _Names, where: str) -> Verdict:
 
 
 def _shortage(resource: str, asked: Decimal, available: Decimal, holders: Iterable[str], shown: str) -> Shortage:
-    available = max(available, Nothing)
+    available = max(available, NOTHING)
     return Shortage(
         resource=shown,
-        asked=_spelled(resource, asked),
-        available=_spelled(resource, available),
-        missing=_spelled(resource, asked - available),
+        asked=spelled(resource, asked),
+        available=spelled(resource, available),
+        missing=spelled(resource, asked - available),
         holders=[*holders],
     )
 
@@ -299,7 +296,7 @@ def _shortage(resource: str, asked: Decimal, available: Decimal, holders: Iterab
 def _ordered(held: Mapping[str, Decimal], resource: str) -> list[str]:
     """The holders, the largest first: `ai-namespace/mnist-3b2c1d: 16`."""
     every = sorted((job for job in held if held[job]), key=lambda job: (-held[job], job))
-    shown = [f"{job}: {_spelled(resource, held[job])}" for job in every[:MOST_HOLDERS]]
+    shown = [f"{job}: {spelled(resource, held[job])}" for job in every[:MOST_HOLDERS]]
     return shown if len(every) <= MOST_HOLDERS else [*shown, f"and {len(every) - MOST_HOLDERS} more"]
 
 
@@ -326,7 +323,7 @@ class _Names:
 
     def amount(self, resource: str, value: Decimal) -> str:
         """`32 a800`."""
-        return f"{_spelled(resource, value)} {self.of(resource)}"
+        return f"{spelled(resource, value)} {self.of(resource)}"
 
     def gang(self, groups: Sequence[Group]) -> str:
         """The pods and their accelerators, with the verb: `All 4 pods of the gang (32 a800) fit`."""
@@ -340,14 +337,5 @@ def _total(groups: Iterable[Group]) -> dict[str, Decimal]:
     total: dict[str, Decimal] = {}
     for group in groups:
         for name in group.asked:
-            total[name] = total.get(name, Nothing) + group.total(name)
+            total[name] = total.get(name, NOTHING) + group.total(name)
     return total
-
-
-def _amounts(quantities: Any) -> dict[str, Decimal]:
-    read = {str(name): quantity(value) for name, value in mapping(quantities).items()}
-    return {name: value for name, value in read.items() if value is not None}
-
-
-def _spelled(resource: str, value: Decimal) -> str:
-    return spell(value.quantize(MILLI, ROUND_UP), binary=resource in BINARY)

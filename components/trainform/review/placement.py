@@ -7,12 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
+from trainform.cluster.amounts import NOTHING, POD_SLOTS
 from trainform.manifests.shapes import mapping, mappings
 from trainform.manifests.templates import Template
 
-Amounts = dict[str, Decimal]
-POD_SLOTS = "pods"
-"""The resource of a node of which every pod takes one."""
 NATIVE = ("cpu", "memory", "ephemeral-storage", POD_SLOTS)
 KEEPING_OUT = frozenset({"NoSchedule", "NoExecute"})
 HALF = Decimal("0.5")
@@ -41,7 +39,7 @@ class Group:
 
     def total(self, resource: str) -> Decimal:
         """What all of the pods ask for."""
-        return self.asked.get(resource, Decimal(0)) * self.count
+        return self.asked.get(resource, NOTHING) * self.count
 
     def admits(self, room: Room) -> bool:
         """True if the labels and taints of the node let the pods on it."""
@@ -50,7 +48,7 @@ class Group:
 
     def most_on(self, free: Mapping[str, Decimal]) -> int:
         """How many of the pods fit into what is free, if no others come."""
-        fitting = (int(free.get(name, Decimal(0)) // value) for name, value in self.asked.items() if value)
+        fitting = (int(free.get(name, NOTHING) // value) for name, value in self.asked.items() if value)
         return max(0, min(1 if self.spread else self.count, *fitting, self.count))
 
 
@@ -93,7 +91,7 @@ def place(groups: Sequence[Group], rooms: Sequence[Room]) -> list[tuple[Group, i
             free = left[room.name]
             placed = min(remaining, group.most_on(free)) if remaining and group.admits(room) else 0
             for name, value in group.asked.items() if placed else ():
-                free[name] = free.get(name, Decimal(0)) - value * placed
+                free[name] = free.get(name, NOTHING) - value * placed
             remaining -= placed
         if remaining:
             over.append((group, remaining))
@@ -101,8 +99,8 @@ def place(groups: Sequence[Group], rooms: Sequence[Room]) -> list[tuple[Group, i
 
 
 def _size(group: Group) -> tuple[Decimal, Decimal, Decimal]:
-    extended = sum((value for name, value in group.asked.items() if name not in NATIVE), Decimal(0))
-    return extended, group.asked.get("cpu", Decimal(0)), group.asked.get("memory", Decimal(0))
+    extended = sum((value for name, value in group.asked.items() if name not in NATIVE), NOTHING)
+    return extended, group.asked.get("cpu", NOTHING), group.asked.get("memory", NOTHING)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,8 +111,8 @@ class Impossible:
     way: str
     role: str
     resource: str = ""
-    asked: Decimal = Decimal(0)
-    available: Decimal = Decimal(0)
+    asked: Decimal = NOTHING
+    available: Decimal = NOTHING
 
 
 def impossible(groups: Sequence[Group], rooms: Sequence[Room]) -> Impossible | None:
@@ -131,13 +129,13 @@ def impossible(groups: Sequence[Group], rooms: Sequence[Room]) -> Impossible | N
         if most < group.count:
             resource = scarcest(group, admitting)
             return Impossible(
-                "nodes", group.role, resource, group.total(resource), group.asked.get(resource, Decimal(0)) * most
+                "nodes", group.role, resource, group.total(resource), group.asked.get(resource, NOTHING) * most
             )
     return _too_many(groups, rooms)
 
 
 def _too_large(group: Group, admitting: Sequence[Room]) -> Impossible:
-    largest = {name: max(room.free.get(name, Decimal(0)) for room in admitting) for name in group.asked}
+    largest = {name: max(room.free.get(name, NOTHING) for room in admitting) for name in group.asked}
     # where each resource fits on some node and all on none, the one that fits on the fewest is named
     resource = max(group.asked, key=lambda name: (group.asked[name] > largest[name], name not in NATIVE))
     return Impossible("node", group.role, resource, group.asked[resource], largest[resource])
@@ -147,15 +145,15 @@ def _too_many(groups: Sequence[Group], rooms: Sequence[Room]) -> Impossible | No
     usable = [room for room in rooms if any(group.admits(room) for group in groups)]
     resources = sorted({name for group in groups for name in group.asked}, key=lambda name: (name in NATIVE, name))
     for resource in resources:
-        asked = sum((group.total(resource) for group in groups), Decimal(0))
-        there = sum((room.free.get(resource, Decimal(0)) for room in usable), Decimal(0))
-        largest = max((room.free.get(resource, Decimal(0)) for room in usable), default=Decimal(0))
+        asked = sum((group.total(resource) for group in groups), NOTHING)
+        there = sum((room.free.get(resource, NOTHING) for room in usable), NOTHING)
+        largest = max((room.free.get(resource, NOTHING) for room in usable), default=NOTHING)
         # two pods that take more than half of the largest node each never share one
-        alone = [group for group in groups if group.asked.get(resource, Decimal(0)) > largest * HALF]
+        alone = [group for group in groups if group.asked.get(resource, NOTHING) > largest * HALF]
         if asked > there:
             return Impossible("nodes", "", resource, asked, there)
         if sum(group.count for group in alone) > len(usable):
-            asked = sum((group.total(resource) for group in alone), Decimal(0))
+            asked = sum((group.total(resource) for group in alone), NOTHING)
             return Impossible("nodes", "", resource, asked, _of_largest(alone, resource, len(usable)))
     return None
 
@@ -163,7 +161,7 @@ def _too_many(groups: Sequence[Group], rooms: Sequence[Room]) -> Impossible | No
 def _of_largest(groups: Sequence[Group], resource: str, nodes: int) -> Decimal:
     """What pods that take a node each get of the resource, the largest pods first."""
     each = sorted((group.asked[resource] for group in groups for _ in range(group.count)), reverse=True)
-    return sum(each[:nodes], Decimal(0))
+    return sum(each[:nodes], NOTHING)
 
 
 def scarcest(group: Group, rooms: Sequence[Room]) -> str:
@@ -171,7 +169,7 @@ def scarcest(group: Group, rooms: Sequence[Room]) -> str:
 
     def pods(resource: str) -> int:
         asked = group.asked[resource]
-        return sum(int(room.free.get(resource, Decimal(0)) // asked) for room in rooms)
+        return sum(int(room.free.get(resource, NOTHING) // asked) for room in rooms)
 
     asked = [name for name in group.asked if group.asked[name]]
     return min(asked, key=lambda name: (pods(name), name in NATIVE, name))

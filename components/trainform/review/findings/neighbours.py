@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from trainform.backends.workloads import value_at
+from trainform.cluster.amounts import POD_SLOTS
 from trainform.errors import list_names
 from trainform.manifests.shapes import quantity
 from trainform.review.context import Context, JobReview
@@ -172,4 +173,4 @@ def _live(name: str, context: Context) -> LiveQueue | None:
 
 
 def _without_slots(amounts: Mapping[str, str]) -> dict[str, str]:
-    return {name: amount for name, amount in amounts.items() if name != "pods"}
+    return {name: amount for name, amount in amounts.items() if name != POD_SLOTS}
