@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
 
 from tests.support.live_objects import GPU, NAMESPACE, pod
-from trainform.cluster.held import free_node, held_by_job, held_pod, with_pods
+from trainform.cluster.held import free_node, held_by_job, held_pod, pod_reader, with_pods
 
 
 def with_labels(owner: str = "", **labels: str) -> dict[str, Any]:
@@ -68,3 +69,15 @@ def test_objects_of_any_shape(body: Any) -> None:
     node = free_node(body)
     assert node is not None
     assert with_pods(node, [held_pod(body)]).requested == {"pods": "1"}
+
+
+def test_pods_of_a_list_share_what_they_ask_for_and_no_more() -> None:
+    read = pod_reader()
+    first, second, other = (read(pod("mnist-0a1b2c", index, accelerators=each)) for index, each in enumerate((8, 8, 4)))
+    assert first.asked is second.asked
+    assert [first.asked[GPU], other.asked[GPU]] == [Decimal(8), Decimal(4)]
+    sidecar = pod("mnist-0a1b2c", 3)
+    sidecar["spec"]["initContainers"] = [sidecar["spec"]["containers"][0]]
+    assert read(sidecar).asked[GPU] == 8
+    sidecar["spec"]["initContainers"] = [{**sidecar["spec"]["containers"][0], "restartPolicy": "Always"}]
+    assert read(sidecar).asked[GPU] == 16

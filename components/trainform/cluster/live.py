@@ -23,7 +23,7 @@ from trainform.backends.queues import API_VERSION as QUEUE_API
 from trainform.cluster.api import Answer, ClusterApi
 from trainform.cluster.drift import SECRETS, drift_of
 from trainform.cluster.facts import AppliedObject, AskedJob, Drift, LiveFacts, LiveJob, LiveNode, LiveQueue
-from trainform.cluster.held import HeldPod, free_node, held_by_job, held_pod, with_pods
+from trainform.cluster.held import HeldPod, free_node, held_by_job, pod_reader, with_pods
 from trainform.cluster.phases import phase_of
 from trainform.errors import TrainformError, without_credentials
 from trainform.manifests.shapes import mapping, mappings
@@ -98,13 +98,13 @@ class _Reads:
         """Start to read all lists."""
         queues = f"/apis/{QUEUE_API}"
         self._list("nodes", "/api/v1/nodes", free_node)
-        self._list("pods", "/api/v1/pods", held_pod, NOT_ENDED)
+        self._list("pods", "/api/v1/pods", pod_reader(), NOT_ENDED)
         self._list("queues", f"{queues}/queues", _queue)
         self._list("pod groups", f"{queues}/podgroups", _group)
         for namespace in sorted({self.namespace_of(job.object) for job in jobs}):
             path = f"/api/v1/namespaces/{quote(namespace, safe='')}/pods"
             here = [job for job in jobs if self.namespace_of(job.object) == namespace]
-            self._list(f"pods of {namespace}", path, held_pod, _selector(here))
+            self._list(f"pods of {namespace}", path, pod_reader(), _selector(here))
 
     def _list(
         self, name: str, path: str, keep: Callable[[Any], Any], parameters: Mapping[str, str] | None = None
