@@ -85,6 +85,9 @@ class Backend(abc.ABC):
     INDEX_LABEL: ClassVar[str]
     """The label in which its controller gives every pod its index in its group."""
 
+    JOB_LABEL: ClassVar[str] = ""
+    """The label in which its controller gives every pod the name of its job, whoever wrote the job; empty if it has none."""
+
     LOOKUP_CONTAINERS: ClassVar[frozenset[str]] = frozenset()
     """Init containers that its controller adds and that resolve names with the `nslookup` of their own image."""
 

@@ -95,13 +95,20 @@ class ClusterApi:
 
         `keep` returns the part of an object that is kept. Raises `ClusterError` if the list is too long or invalid.
         """
+        listed = self.listed(path, keep)
+        return None if isinstance(listed, Answer) else listed
+
+    def listed(
+        self, path: str, keep: Callable[[Any], Any] = lambda item: item, parameters: Mapping[str, str] | None = None
+    ) -> list[Any] | Answer:
+        """Return the same, and the response in place of the list if there is none. `parameters`: such as `labelSelector`."""
         found: list[Any] = []
-        page: dict[str, str] = {}
+        page: dict[str, str] = {"limit": PAGE, **({} if parameters is None else parameters)}
         met, size = set[str](), 0
         while True:
-            answer = self.get(path, {"limit": PAGE, **page})
+            answer = self.get(path, page)
             if not answer.found:
-                return None
+                return answer
             size += answer.size
             if size > LARGEST_LIST:
                 raise self._too_long(f"list at {path}", LARGEST_LIST)
@@ -112,7 +119,7 @@ class ClusterApi:
             if token in met:
                 raise self.not_kubernetes(f"its list at {path} repeats a page")
             met.add(token)
-            page = {"continue": token}
+            page["continue"] = token
 
     def _page(self, path: str, answer: Answer) -> tuple[list[Any], str]:
         """Return the objects of a page and the token for the next page, which is empty after the last page."""

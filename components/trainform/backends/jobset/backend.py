@@ -25,6 +25,7 @@ from trainform.backends.jobset.spec import (
     replicated_jobs_spec,
 )
 from trainform.backends.jobset.spec import INDEX_LABEL as INDEX
+from trainform.backends.jobset.spec import JOB_LABEL as JOB
 from trainform.backends.jobset.spec import endings as replicated_endings
 from trainform.backends.jobset.spec import templates as replicated_templates
 from trainform.backends.planned import overwritten
@@ -56,6 +57,7 @@ class JobSet(Backend):
     ADDS = f"`{INDEX_VARIABLE}`; hostname and subdomain of every pod, as planned"
 
     INDEX_LABEL = INDEX
+    JOB_LABEL = JOB
     ADMISSIONS = (defaults.VOLCANO, defaults.KUEUE)
     IN_PLACE = ("spec.suspend", "spec.ttlSecondsAfterFinished")
     FIELDS: ClassVar[Fields] = {

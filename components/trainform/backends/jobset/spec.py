@@ -21,6 +21,7 @@ from trainform.manifests.templates import Template
 from trainform.plan.model import Ending, Group, Naming, Plan, RolePlan
 
 INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
+JOB_LABEL = "jobset.sigs.k8s.io/jobset-name"
 INDEX_VARIABLE = "JOB_COMPLETION_INDEX"
 # Names of an Indexed Job's pods have a random end; peers use the hostname (replicated job, its only job's index, the pod's index).
 NAMING = Naming(pod="{job}-{group}-0-{index}", address="{pod}.{service}", own_service=True)

@@ -74,6 +74,7 @@ class KubeDL(Backend):
     )
 
     INDEX_LABEL = INDEX
+    JOB_LABEL = "job-name"
     IN_PLACE = ("spec.ttlSecondsAfterFinished",)  # KubeDL never updates PodGroups and pods
     FIELDS: ClassVar[Fields] = {
         **NO_RUNTIME,

@@ -88,6 +88,7 @@ class Kubeflow(Backend):
     )
 
     INDEX_LABEL = INDEX
+    JOB_LABEL = "training.kubeflow.org/job-name"
     # The CRD refuses a change of the queue, and a change of a template would not reach pods that run.
     IN_PLACE = (
         "spec.runPolicy.suspend",

@@ -17,6 +17,7 @@ from trainform.backends.job_fields import JobFields, Kinds
 from trainform.backends.jobset.backend import JobSet
 from trainform.backends.jobset.spec import DECIDED, NAMING, SCHEMA, labelled_role
 from trainform.backends.jobset.spec import INDEX_LABEL as INDEX
+from trainform.backends.jobset.spec import JOB_LABEL as JOB
 from trainform.backends.jobset.spec import endings as replicated_endings
 from trainform.backends.jobset.spec import templates as replicated_templates
 from trainform.backends.planned import labels_of
@@ -87,6 +88,7 @@ class Trainer(Backend):
     )
 
     INDEX_LABEL = INDEX
+    JOB_LABEL = JOB
     ADMISSIONS = (defaults.VOLCANO, defaults.KUEUE)
     IN_PLACE = ("spec.suspend",)
     FIELDS: ClassVar[Fields] = {

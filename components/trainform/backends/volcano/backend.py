@@ -86,6 +86,7 @@ class Volcano(Backend):
     )
 
     INDEX_LABEL = "volcano.sh/task-index"
+    JOB_LABEL = "volcano.sh/job-name"
     IN_PLACE = ("spec.minAvailable", "spec.priorityClassName", "spec.tasks.*.replicas", "spec.tasks.*.minAvailable")
     FIELDS: ClassVar[Fields] = {
         **NO_RUNTIME,

@@ -1,0 +1,32 @@
+"""Amounts of resources by name, as numbers and as quantities."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import ROUND_UP, Decimal
+from typing import Any
+
+from trainform.manifests.shapes import mapping, quantity
+from trainform.spec.quantities import MILLI, spell
+
+Amounts = dict[str, Decimal]
+NOTHING = Decimal(0)
+BINARY = frozenset({"memory", "ephemeral-storage"})
+POD_SLOTS = "pods"
+"""The resource of a node of which every pod takes one."""
+
+
+def amounts_of(quantities: Any) -> Amounts:
+    """The amounts of quantities by resource; what is no quantity is left out."""
+    read = {str(name): quantity(value) for name, value in mapping(quantities).items()}
+    return {name: value for name, value in read.items() if value is not None}
+
+
+def spelled(resource: str, value: Decimal) -> str:
+    """The amount as a quantity, rounded up to a thousandth."""
+    return spell(value.quantize(MILLI, ROUND_UP), binary=resource in BINARY)
+
+
+def all_spelled(amounts: Mapping[str, Decimal]) -> dict[str, str]:
+    """Amounts as quantities, by resource in order; those of 0 are left out."""
+    return {name: spelled(name, value) for name, value in sorted(amounts.items()) if value}

@@ -1,0 +1,121 @@
+"""What a live cluster says of the objects of a preview, as plain data. `live` reads it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+
+@dataclasses.dataclass(frozen=True)
+class LiveJob:
+    """A job object. phase: Pending, Running, Completed, Failed…, worked out from its pods and status. started: the time of its first running pod
+    in RFC 3339, "" if none runs. pods: how many by phase."""
+
+    name: str
+    phase: str
+    created: str
+    started: str
+    pods: Mapping[str, int]
+    record: Mapping[str, Any] | None = None
+    """The ConfigMap of what is deployed, as the cluster has it."""
+
+    @property
+    def is_over(self) -> bool:
+        """True if no pod of it will run again by itself."""
+        return self.phase in ENDED
+
+
+@dataclasses.dataclass(frozen=True)
+class LiveQueue:
+    """A Volcano queue: what it may hold, and what is held. holders: the jobs (NAMESPACE/NAME) that hold something, with the resources of their pods."""
+
+    name: str
+    weight: int
+    capability: Mapping[str, str]
+    guarantee: Mapping[str, str]
+    deserved: Mapping[str, str]
+    holders: Mapping[str, Mapping[str, str]]
+    reclaimable: bool = True
+
+
+@dataclasses.dataclass(frozen=True)
+class LiveNode:
+    """A node that takes pods: its labels, taints, what it offers, and what its pods ask for. holders: by job (NAMESPACE/NAME) what its pods here ask
+    for; pods of the node itself (of a DaemonSet, static ones), which never end, are in `requested` alone."""
+
+    name: str
+    labels: Mapping[str, str]
+    taints: tuple[Mapping[str, str], ...]
+    allocatable: Mapping[str, str]
+    requested: Mapping[str, str]
+    holders: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
+class Drift:
+    """A field of a live object that differs from what was applied last. manager, written: who wrote it last, and when (RFC 3339); both are "" if
+    the cluster does not say it, as of a field that somebody has removed."""
+
+    kind: str
+    name: str
+    path: str
+    applied: object
+    live: object
+    manager: str
+    written: str
+
+
+@dataclasses.dataclass(frozen=True)
+class LiveFacts:
+    """read_at: RFC 3339. not_read: what could not be read, with the reason. A list that is None was not read; one that is empty was, and has none."""
+
+    read_at: str
+    jobs: tuple[LiveJob, ...] | None = None
+    queues: tuple[LiveQueue, ...] | None = None
+    nodes: tuple[LiveNode, ...] | None = None
+    drift: tuple[Drift, ...] | None = None
+    missing: tuple[str, ...] = ()
+    """Objects that the state has and the cluster has not: Kind/NAME."""
+    not_read: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+
+ENDED = frozenset({"Completed", "Failed", "Terminated", "Aborted"})
+"""The phases of a job that is over."""
+
+
+@dataclasses.dataclass(frozen=True)
+class AppliedObject:
+    """An object as it was applied last. body: apiVersion, kind, metadata and all else, without values that are secret or not known."""
+
+    body: Mapping[str, Any]
+
+    @property
+    def kind(self) -> str:
+        """Its kind."""
+        return str(self.body.get("kind", ""))
+
+    @property
+    def name(self) -> str:
+        """Its name, "" if it has none."""
+        metadata = self.body.get("metadata")
+        return str(metadata.get("name", "")) if isinstance(metadata, Mapping) else ""
+
+    @property
+    def namespace(self) -> str:
+        """The namespace that its metadata names, "" if they name none."""
+        metadata = self.body.get("metadata")
+        return str(metadata.get("namespace", "")) if isinstance(metadata, Mapping) else ""
+
+    @property
+    def api_version(self) -> str:
+        """GROUP/VERSION, or the version alone for Kubernetes' first kinds."""
+        return str(self.body.get("apiVersion", ""))
+
+
+@dataclasses.dataclass(frozen=True)
+class AskedJob:
+    """A job of which the facts are wanted. object: the job object. experiment: the name of the experiment, "" for a job of another program."""
+
+    object: AppliedObject
+    experiment: str = ""

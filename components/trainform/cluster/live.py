@@ -1,0 +1,373 @@
+"""The facts of a live cluster that a review needs, read in parallel and in a bounded time.
+
+What cannot be read, or is late, is said and never raised: a review without a cluster is a review too. Threads that are late end with the process.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import contextlib
+import dataclasses
+import datetime
+import functools
+import re
+import threading
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from typing import Any
+from urllib.parse import quote
+
+from trainform import defaults
+from trainform.backends.queues import API_VERSION as QUEUE_API
+from trainform.cluster.api import Answer, ClusterApi
+from trainform.cluster.drift import SECRETS, drift_of
+from trainform.cluster.facts import AppliedObject, AskedJob, Drift, LiveFacts, LiveJob, LiveNode, LiveQueue
+from trainform.cluster.held import HeldPod, free_node, held_by_job, pod_reader, with_pods
+from trainform.cluster.phases import phase_of
+from trainform.errors import TrainformError, without_credentials
+from trainform.manifests.shapes import mapping, mappings
+from trainform.plan.record import record_name
+
+SECONDS = 2.0
+AT_ONCE = 6  # objects; the lists take the other connections of `api.MAX_CONNECTIONS`
+NOT_ENDED = {"fieldSelector": "status.phase!=Succeeded,status.phase!=Failed"}
+_API_VERSION = re.compile(r"(?:[a-z0-9][a-z0-9.-]*/)?v[a-z0-9]+")
+
+
+def read_live(
+    context: str | None,
+    namespace: str,
+    jobs: Sequence[AskedJob] = (),
+    queues: Iterable[str] = (),
+    objects: Sequence[AppliedObject] = (),
+    seconds: float = SECONDS,
+) -> LiveFacts:
+    """Read the facts of these jobs, of the queues with these names, of all nodes, and what differs in the objects; at most for `seconds`.
+
+    namespace: of objects that name none.
+    """
+    reads = _Reads(context, namespace, seconds)
+    reads.lists(jobs)
+    reads.objects([*objects, *(job.object for job in jobs), *_records(jobs, namespace)])
+    reads.wait()
+    try:
+        return _facts(reads, jobs, frozenset(queues), objects)
+    finally:
+        reads.close()
+
+
+def _records(jobs: Sequence[AskedJob], namespace: str) -> list[AppliedObject]:
+    return [_record(job, namespace) for job in jobs if job.experiment]
+
+
+def _record(job: AskedJob, namespace: str) -> AppliedObject:
+    where = job.object.namespace or namespace
+    metadata = {"name": record_name(job.experiment), "namespace": where}
+    return AppliedObject({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
+
+
+# --- reading
+
+
+class _NotReadError(Exception):
+    """Something could not be read; the text is the reason."""
+
+
+Identity = tuple[str, str, str, str]
+
+
+class _Reads:
+    """Reads that run in threads of their own, and their results."""
+
+    def __init__(self, context: str | None, namespace: str, seconds: float) -> None:
+        self._namespace = namespace
+        self._seconds = seconds
+        self._all: list[Future[Any]] = []
+        self._api = self._start(functools.partial(ClusterApi, context, seconds))
+        self._lists: dict[str, Future[Any]] = {}
+        self._objects: dict[Identity, Future[Any]] = {}
+
+    def _start(self, work: Callable[[], Any]) -> Future[Any]:
+        future: Future[Any] = Future()
+        self._all.append(future)
+        threading.Thread(target=_settle, args=(future, work), daemon=True).start()
+        return future
+
+    def lists(self, jobs: Sequence[AskedJob]) -> None:
+        """Start to read all lists."""
+        queues = f"/apis/{QUEUE_API}"
+        self._list("nodes", "/api/v1/nodes", free_node)
+        self._list("pods", "/api/v1/pods", pod_reader(), NOT_ENDED)
+        self._list("queues", f"{queues}/queues", _queue)
+        self._list("pod groups", f"{queues}/podgroups", _group)
+        for namespace in sorted({self.namespace_of(job.object) for job in jobs}):
+            path = f"/api/v1/namespaces/{quote(namespace, safe='')}/pods"
+            here = [job for job in jobs if self.namespace_of(job.object) == namespace]
+            self._list(f"pods of {namespace}", path, pod_reader(), _selector(here))
+
+    def _list(
+        self, name: str, path: str, keep: Callable[[Any], Any], parameters: Mapping[str, str] | None = None
+    ) -> None:
+        def read() -> list[Any]:
+            api: ClusterApi = self._api.result()
+            with api.reading(path):
+                listed = api.listed(path, keep, parameters)
+            if not isinstance(listed, Answer):
+                return listed
+            if listed.missing:
+                return []  # a kind that the cluster does not serve has no objects
+            raise _NotReadError(_refusal(listed, f"list {name}"))
+
+        self._lists[name] = self._start(read)
+
+    def objects(self, wanted: Sequence[AppliedObject]) -> None:
+        """Start to read the objects."""
+        waiting: deque[tuple[AppliedObject, Future[Any]]] = deque()
+        for item in wanted:
+            if self._identity(item) not in self._objects:
+                waiting.append((item, Future()))
+                self._objects[self._identity(item)] = waiting[-1][1]
+        self._all += self._objects.values()
+        versions = {item.api_version for item in wanted}
+        served = {version: self._start(functools.partial(self._served, version)) for version in sorted(versions)}
+
+        def work() -> None:
+            with contextlib.suppress(IndexError):
+                while True:
+                    item, future = waiting.popleft()
+                    _settle(future, functools.partial(self._read, item, served[item.api_version]))
+
+        for _ in range(min(AT_ONCE, len(waiting))):
+            threading.Thread(target=work, daemon=True).start()
+
+    def _served(self, api_version: str) -> dict[str, tuple[str, bool]]:
+        """The kinds of the version: the name in paths, and whether its objects are in a namespace."""
+        if _API_VERSION.fullmatch(api_version) is None:
+            raise _NotReadError(f"{api_version} is no API version")
+        api: ClusterApi = self._api.result()
+        answer = api.get(_root(api_version))
+        if answer.missing:
+            return {}
+        if not answer.found:
+            raise _NotReadError(_refusal(answer, f"read {api_version}"))
+        named = [each for each in mappings(answer.body.get("resources")) if "/" not in str(each.get("name", "/"))]
+        return {str(each.get("kind")): (str(each["name"]), bool(each.get("namespaced"))) for each in named}
+
+    def _read(self, item: AppliedObject, served: Future[dict[str, tuple[str, bool]]]) -> dict[str, Any] | None:
+        """The object, None if the cluster has none."""
+        api: ClusterApi = self._api.result()
+        plural, namespaced = served.result().get(item.kind, ("", False))
+        if not plural:
+            return None
+        place = f"/namespaces/{quote(self.namespace_of(item), safe='')}" if namespaced else ""
+        path = f"{_root(item.api_version)}{place}/{plural}/{quote(item.name, safe='')}"
+        answer = api.get(path, metadata_only=item.kind == SECRETS)
+        if answer.missing:
+            return None
+        if not answer.found:
+            raise _NotReadError(_refusal(answer, f"read {item.kind}/{item.name}"))
+        return answer.body
+
+    # --- results
+
+    def wait(self) -> None:
+        """Wait for the results that come in time."""
+        concurrent.futures.wait(self._all, timeout=self._seconds)
+
+    def close(self) -> None:
+        """Close the connections."""
+        if self._api.done() and self._api.exception() is None:
+            self._api.result().close()
+
+    def namespace_of(self, item: AppliedObject) -> str:
+        """The namespace in which the object is if its kind has one."""
+        return item.namespace or self._namespace
+
+    def _identity(self, item: AppliedObject) -> Identity:
+        return item.api_version, item.kind, self.namespace_of(item), item.name
+
+    def reason(self, future: Future[Any]) -> str:
+        """Why there is no result; "" if there is one."""
+        if not future.done():
+            return f"no answer within {self._seconds:g} s"
+        error = future.exception()
+        if error is None:
+            return ""
+        if isinstance(error, TrainformError):
+            return " ".join(without_credentials(error.message).split())
+        return str(error) if isinstance(error, _NotReadError) else f"the answer cannot be read ({type(error).__name__})"
+
+    def found(self, name: str) -> tuple[list[Any] | None, str]:
+        """A list, or None and the reason."""
+        future = self._lists[name]
+        reason = self.reason(future)
+        return (None, reason) if reason else (future.result(), "")
+
+    def object(self, item: AppliedObject) -> tuple[dict[str, Any] | None, str]:
+        """An object, or None and the reason, which is empty if the cluster has no such object."""
+        future = self._objects[self._identity(item)]
+        reason = self.reason(future)
+        return (None, reason) if reason else (future.result(), "")
+
+    @property
+    def unreachable(self) -> str:
+        """Why nothing at all could be read; "" if something was."""
+        reasons = [self.reason(future) for future in (*self._lists.values(), *self._objects.values())]
+        return self.reason(self._api) or (reasons[0] if len(set(reasons)) == 1 else "")
+
+
+def _settle(future: Future[Any], work: Callable[[], Any]) -> None:
+    try:
+        future.set_result(work())
+    except BaseException as error:
+        future.set_exception(error)
+
+
+def _root(api_version: str) -> str:
+    return f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
+
+
+def _refusal(answer: Answer, what: str) -> str:
+    if answer.forbidden:
+        return f"this account has no permission to {what}"
+    return f"the cluster does not {what}: {' '.join(without_credentials(answer.message).split())}"
+
+
+def _selector(jobs: Sequence[AskedJob]) -> dict[str, str]:
+    """The pods of these jobs; any pod if one of the jobs is not of an experiment."""
+    names = sorted({job.experiment for job in jobs})
+    ours = ",".join(f"{label}={value}" for label, value in defaults.MANAGED_BY.items())
+    return {} if "" in names else {"labelSelector": f"{ours},{defaults.NAME_LABEL} in ({','.join(names)})"}
+
+
+def _queue(body: Any) -> LiveQueue:
+    spec = mapping(mapping(body).get("spec"))
+    return LiveQueue(
+        name=str(mapping(body).get("metadata", {}).get("name", "")),
+        weight=int(spec.get("weight", 1)),
+        capability=_texts(spec.get("capability")),
+        guarantee=_texts(mapping(spec.get("guarantee")).get("resource")),
+        deserved=_texts(spec.get("deserved")),
+        holders={},
+        reclaimable=spec.get("reclaimable") is not False,
+    )
+
+
+def _texts(amounts: Any) -> dict[str, str]:
+    return {str(name): str(value) for name, value in mapping(amounts).items()}
+
+
+def _group(body: Any) -> tuple[str, str]:
+    """NAMESPACE/NAME of a PodGroup, and its queue."""
+    metadata = mapping(mapping(body).get("metadata"))
+    queue = mapping(mapping(body).get("spec")).get("queue", defaults.QUEUE)
+    return f"{metadata.get('namespace')}/{metadata.get('name')}", str(queue)
+
+
+# --- facts
+
+
+def _facts(
+    reads: _Reads, jobs: Sequence[AskedJob], queues: frozenset[str], objects: Sequence[AppliedObject]
+) -> LiveFacts:
+    now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    if reads.unreachable:
+        return LiveFacts(now, not_read={"cluster": reads.unreachable})
+    not_read: dict[str, str] = {}
+    pods, no_pods = reads.found("pods")
+    facts = LiveFacts(
+        now,
+        _jobs(reads, jobs, not_read),
+        _queues(reads, queues, pods, not_read),
+        _nodes(reads, pods, not_read),
+    )
+    if no_pods:
+        not_read["what other jobs hold"] = no_pods
+    facts = _with_drift(facts, reads, objects, not_read)
+    gone = [*facts.missing, *(_shown(job.object) for job in jobs if reads.object(job.object) == (None, ""))]
+    return dataclasses.replace(facts, missing=tuple(dict.fromkeys(gone)), not_read=not_read)
+
+
+def _shown(item: AppliedObject) -> str:
+    return f"{item.kind}/{item.name}"
+
+
+def _jobs(reads: _Reads, jobs: Sequence[AskedJob], not_read: dict[str, str]) -> tuple[LiveJob, ...] | None:
+    found = []
+    for job in jobs:
+        body, reason = reads.object(job.object)
+        if reason:
+            not_read[_shown(job.object)] = reason
+        elif body is not None:
+            found.append(_job(reads, job, body, not_read))
+    unread = any(_shown(job.object) in not_read for job in jobs)
+    return None if unread and not found else tuple(found)
+
+
+def _job(reads: _Reads, job: AskedJob, body: Mapping[str, Any], not_read: dict[str, str]) -> LiveJob:
+    namespace = reads.namespace_of(job.object)
+    pods, reason = reads.found(f"pods of {namespace}")
+    if reason:
+        not_read[f"pods of {namespace}"] = reason
+    own = [pod for pod in ([] if pods is None else pods) if pod.job == f"{namespace}/{job.object.name}"]
+    counts = Counter(pod.phase for pod in own)
+    started = min((pod.started for pod in own if pod.phase == "Running" and pod.started), default="")
+    record = None
+    if job.experiment:
+        record, no_record = reads.object(_record(job, namespace))
+        if no_record:
+            not_read[f"ConfigMap/{record_name(job.experiment)}"] = no_record
+    created = str(mapping(body.get("metadata")).get("creationTimestamp", ""))
+    return LiveJob(job.object.name, phase_of(body, counts), created, started, dict(sorted(counts.items())), record)
+
+
+def _queues(
+    reads: _Reads, names: frozenset[str], pods: list[HeldPod] | None, not_read: dict[str, str]
+) -> tuple[LiveQueue, ...] | None:
+    queues, reason = reads.found("queues")
+    if queues is None:
+        not_read["queues"] = reason
+        return None
+    groups, _ = reads.found("pod groups")
+    queue_of = dict([] if groups is None else groups)
+    held: dict[str, list[HeldPod]] = {}
+    for pod in [] if pods is None else pods:
+        if pod.holds:
+            held.setdefault(queue_of.get(pod.group, pod.queue), []).append(pod)
+    asked = sorted((queue for queue in queues if queue.name in names), key=lambda queue: queue.name)
+    return tuple(dataclasses.replace(queue, holders=held_by_job(held.get(queue.name, ()))) for queue in asked)
+
+
+def _nodes(reads: _Reads, pods: list[HeldPod] | None, not_read: dict[str, str]) -> tuple[LiveNode, ...] | None:
+    nodes, reason = reads.found("nodes")
+    if nodes is None:
+        not_read["nodes"] = reason
+    if nodes is None or pods is None:
+        return None  # what is free on a node is not known without its pods
+    on: dict[str, list[HeldPod]] = {}
+    for pod in pods:
+        if pod.holds:
+            on.setdefault(pod.node, []).append(pod)
+    open_nodes = sorted((node for node in nodes if node is not None), key=lambda node: node.name)
+    return tuple(with_pods(node, on.get(node.name, ())) for node in open_nodes)
+
+
+def _with_drift(
+    facts: LiveFacts, reads: _Reads, objects: Sequence[AppliedObject], not_read: dict[str, str]
+) -> LiveFacts:
+    found: list[Drift] = []
+    missing, reasons = list[str](), list[str]()
+    for item in objects:
+        body, reason = reads.object(item)
+        if reason:
+            reasons.append(reason)
+        elif body is None:
+            missing.append(_shown(item))
+        else:
+            found += drift_of(item.body, body)
+    if reasons:
+        not_read["drift"] = f"{len(reasons)} of {len(objects)} objects could not be read: {reasons[0]}"
+    if objects and len(reasons) == len(objects):
+        return facts
+    return dataclasses.replace(facts, drift=tuple(found), missing=tuple(missing))

@@ -1,0 +1,75 @@
+"""What somebody else has changed in the cluster since the last `pulumi up`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trainform.errors import shorten
+from trainform.review.context import Context
+from trainform.review.kinds import Kind
+from trainform.review.live import Drift
+from trainform.review.model import Category, Finding
+from trainform.review.objects import own_names
+
+DIFFERS = Kind(
+    "TR-DRIFT-1",
+    Category.drift,
+    "medium",
+    "A live object differs from what the stack applied last.",
+    "The preview compares with the stack's state and does not show it; `pulumi up` may overwrite it, or leave it as it is.",
+    "Run `pulumi preview --refresh` to see it, then take the change into the files, or undo it.",
+)
+MISSING = Kind(
+    "TR-DRIFT-2",
+    Category.drift,
+    "medium",
+    "An object that the stack has made is not in the cluster.",
+    "The preview takes it for existing, so `pulumi up` does not make it again.",
+    "Run `pulumi up --refresh`, which makes it again if it is still wanted.",
+)
+KINDS = (DIFFERS, MISSING)
+CLAIM = "PersistentVolumeClaim"
+LENGTH_OF_DAY = len("2026-01-01")
+
+
+def find(context: Context) -> Iterator[Finding]:
+    """Fields that differ, then objects that are gone."""
+    live = context.live
+    if live is None:
+        return
+    for drift in live.drift or ():
+        title = (
+            f"The live {drift.kind} {drift.name} differs in {drift.path}: applied was {_shown(drift.applied)}, the cluster has "
+            f"{_shown(drift.live)} ({_writer(drift, live.read_at)})."
+        )
+        yield DIFFERS.finding(drift.name, drift.path, drift.applied, drift.live, title=title)
+    jobs = {name.rpartition("/")[2] for job in context.jobs for name in own_names(job)}
+    for missing in live.missing:
+        kind, _, name = missing.partition("/")
+        yield MISSING.finding(
+            name,
+            before=missing,
+            title=_gone(kind, name, is_job=name in jobs),
+            level="high" if kind == CLAIM else None,
+        )
+
+
+def _gone(kind: str, name: str, *, is_job: bool) -> str:
+    if is_job:
+        return f"The job {name} is not in the cluster: it was deleted by hand or by its `ttl`, and not by this stack."
+    return f"The {kind} {name} is not in the cluster: it was not this stack that deleted it."
+
+
+def _shown(value: object) -> str:
+    return "nothing" if value is None else shorten(value)
+
+
+def _writer(drift: Drift, read_at: str) -> str:
+    """`manager kubectl-edit, last write 14:02 UTC`; with the day if that is not the one of the reading."""
+    if not drift.manager:
+        return "nobody manages the field any more"
+    if not drift.written:
+        return f"manager {drift.manager}"
+    day, time = drift.written[:LENGTH_OF_DAY], drift.written[LENGTH_OF_DAY + 1 : LENGTH_OF_DAY + 6]
+    when = time if day == read_at[:LENGTH_OF_DAY] else f"{day} {time}"
+    return f"manager {drift.manager}, last write {when} UTC"

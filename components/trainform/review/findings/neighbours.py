@@ -1,0 +1,176 @@
+"""What the change means for others in the queues: shares that change, queues that go, and jobs that hold something there now."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from trainform.backends.workloads import value_at
+from trainform.cluster.amounts import POD_SLOTS
+from trainform.errors import list_names
+from trainform.manifests.shapes import quantity
+from trainform.review.context import Context, JobReview
+from trainform.review.kinds import Kind
+from trainform.review.live import LiveQueue
+from trainform.review.model import Category, Finding, Place
+from trainform.review.objects import body_of, metadata_of, own_names, queue_of, queue_steps
+from trainform.review.preview import Step
+
+SHARE = Kind(
+    "TR-NEIGHBOURS-1",
+    Category.neighbours,
+    "medium",
+    "A field of a queue changes that decides how much its jobs and those of other queues get.",
+    "The scheduler shares the cluster out anew at once: jobs may wait longer, and what they hold above their share may be taken back.",
+    "Agree on it with the owners of the jobs in this queue and in the others.",
+)
+DELETED = Kind(
+    "TR-NEIGHBOURS-2",
+    Category.neighbours,
+    "high",
+    "A queue is deleted.",
+    "Jobs that name it are refused from then on, and what waits in it is not scheduled.",
+    "Move its jobs to another queue first.",
+)
+MOVED = Kind(
+    "TR-NEIGHBOURS-3",
+    Category.neighbours,
+    "medium",
+    "A job moves to another queue.",
+    "It shares what that queue may hold with the jobs that are in it, and leaves room in its former one.",
+    "Agree on it with the owners of the jobs in that queue.",
+)
+HOLDERS = Kind(
+    "TR-NEIGHBOURS-4",
+    Category.neighbours,
+    "medium",
+    "Other jobs hold something in a queue that this change is about.",
+    "What they hold above the queue's share may be reclaimed, which ends their pods.",
+    "Ask their owners, or wait until they have finished.",
+)
+NOT_KNOWN = Kind(
+    "TR-NEIGHBOURS-5",
+    Category.neighbours,
+    "low",
+    "It is not known who holds something in a queue that this change is about.",
+    "The cluster was not read, so jobs of others may be affected.",
+    "Run the review where the cluster can be reached and pods of all namespaces may be listed, or look with `vcctl queue get`.",
+)
+KINDS = (SHARE, DELETED, MOVED, HOLDERS, NOT_KNOWN)
+
+# The fields of a queue, each with its path in the object and the value that Volcano takes where it is not set.
+FIELDS: Mapping[str, tuple[str, Any]] = {
+    "weight": ("spec.weight", 1),
+    "capability": ("spec.capability", None),
+    "guarantee": ("spec.guarantee.resource", None),
+    "deserved": ("spec.deserved", None),
+    "reclaimable": ("spec.reclaimable", True),
+}
+NO_HOLDERS = "what other jobs hold"
+"""The entry of `LiveFacts.not_read` without which holders are not known."""
+
+
+@dataclasses.dataclass(frozen=True)
+class _Touched:
+    """A queue that the change is about. reclaimable: whether others may take back what its jobs hold above its share, as the change makes it; None: as
+    the cluster has it."""
+
+    name: str
+    reclaimable: bool | None = None
+
+
+def find(context: Context) -> Iterator[Finding]:
+    """What others in the queues must know."""
+    touched: dict[str, _Touched] = {}
+    for name, step in queue_steps(context.preview):
+        found = [*_of_queue(name, step, context)]
+        if found:
+            reclaimable = value_at(body_of(step.new), "spec.reclaimable") is not False
+            touched[name] = _Touched(name, reclaimable)
+        yield from found
+    for job in context.jobs:
+        for finding in _moved(job, context):
+            yield finding
+            touched.setdefault(str(finding.after), _Touched(str(finding.after)))
+    for queue in sorted(touched.values(), key=lambda queue: queue.name):
+        yield from _holders(queue, context)
+
+
+def _of_queue(name: str, step: Step, context: Context) -> Iterator[Finding]:
+    """Fields that change, or the queue's end. What is new takes nothing from anybody by itself."""
+    if step.old is None:
+        return
+    goes = step.new is None or metadata_of(step.old).get("name") != metadata_of(step.new).get("name")
+    if goes and step.kind == "Queue":
+        old = str(metadata_of(step.old).get("name", name))
+        yield DELETED.finding(old, before=old, title=f"The queue {old} is deleted.", place=_place(context, old))
+        return
+    for field, (path, default) in FIELDS.items():
+        before, after = (_value(body_of(state), path, default) for state in (step.old, step.new))
+        if not _equal(before, after):
+            title = f"`{field}` of the queue {name} changes from {_words(before)} to {_words(after)}."
+            yield SHARE.finding(name, path, before, after, title=title, place=_place(context, name, field))
+
+
+def _value(body: Mapping[str, Any], path: str, default: Any) -> Any:
+    found = value_at(body, path)
+    return default if found in (None, {}) else found
+
+
+def _equal(before: Any, after: Any) -> bool:
+    """Also in another spelling of a quantity."""
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        return before.keys() == after.keys() and all(_equal(before[key], after[key]) for key in before)
+    if isinstance(before, bool) or isinstance(after, bool):
+        return before is after
+    amount = quantity(before)
+    return before == after or (amount is not None and amount == quantity(after))
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return list_names([f"{amount} {name}" for name, amount in sorted(value.items())])
+    return "not set" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _place(context: Context, queue: str, field: str = "") -> Place:
+    """Where the queue stands: in the environment's file, or in the experiment that brings it."""
+    listed = context.environment is not None and queue in context.environment.queues
+    stem = f"environment.queues.{queue}" if listed else "queue"
+    return context.locate(f"{stem}.{field}" if field else stem)
+
+
+def _moved(job: JobReview, context: Context) -> Iterator[Finding]:
+    before, after = (queue_of(job, after=side) for side in (False, True))
+    if before and after and before != after:
+        title = f"The job {job.name} moves from the queue {before} to the queue {after}."
+        yield MOVED.finding(job.name, "queue", before, after, title=title, place=context.locate("queue"))
+
+
+def _holders(queue: _Touched, context: Context) -> Iterator[Finding]:
+    live = _live(queue.name, context)
+    if live is None:
+        title = f"It is not known who holds something in the queue {queue.name}, since the cluster was not read."
+        yield NOT_KNOWN.finding(queue.name, title=title)
+        return
+    own = {name for job in context.jobs for name in own_names(job)}
+    others = {job: amounts for job, amounts in live.holders.items() if job not in own}
+    if not others or not (live.reclaimable if queue.reclaimable is None else queue.reclaimable):
+        return
+    named = [f"{job} ({_words(_without_slots(amounts))})" for job, amounts in sorted(others.items())]
+    verb = "1 other job holds" if len(others) == 1 else f"{len(others)} other jobs hold"
+    title = f"{verb} something in the queue {queue.name} that may be reclaimed: {list_names(named)}."
+    yield HOLDERS.finding(queue.name, after=sorted(others), title=title)
+
+
+def _live(name: str, context: Context) -> LiveQueue | None:
+    live = context.live
+    if live is None or live.queues is None or NO_HOLDERS in live.not_read:
+        return None
+    absent = LiveQueue(name, 1, {}, {}, {}, {})  # a queue that the cluster lacks has no holders
+    return next((queue for queue in live.queues if queue.name == name), absent)
+
+
+def _without_slots(amounts: Mapping[str, str]) -> dict[str, str]:
+    return {name: amount for name, amount in amounts.items() if name != POD_SLOTS}

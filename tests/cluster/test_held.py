@@ -1,0 +1,83 @@
+"""Whose a pod is, and what it asks for."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from tests.support.live_objects import GPU, NAMESPACE, pod
+from trainform.cluster.held import free_node, held_by_job, held_pod, pod_reader, with_pods
+
+
+def with_labels(owner: str = "", **labels: str) -> dict[str, Any]:
+    body = pod("mnist-0a1b2c", 0)
+    body["metadata"]["labels"] = {name.replace("__", "/").replace("_", "-"): value for name, value in labels.items()}
+    body["metadata"]["ownerReferences"] = [{"kind": "Job", "name": owner, "controller": True}] if owner else []
+    return body
+
+
+@pytest.mark.parametrize(
+    ("labels", "owner", "job"),
+    [
+        ({"volcano.sh__job_name": "a"}, "b", "a"),
+        ({"training.kubeflow.org__job_name": "a", "job_name": "a"}, "b", "a"),
+        ({"job_name": "a"}, "b", "a"),
+        # each part of a JobSet is a Job of its own
+        ({"jobset.sigs.k8s.io__jobset_name": "a", "job_name": "a-worker-0"}, "a-worker-0", "a"),
+        ({"batch.kubernetes.io__job_name": "a"}, "b", "a"),
+        ({}, "notebook-7d9f", "notebook-7d9f"),
+        ({}, "", "mnist-0a1b2c-worker-0"),
+    ],
+)
+def test_whose_a_pod_is(labels: dict[str, str], owner: str, job: str) -> None:
+    assert held_pod(with_labels(owner, **labels)).job == f"{NAMESPACE}/{job}"
+
+
+@pytest.mark.parametrize(
+    ("phase", "on", "holds"),
+    [
+        ("Running", "node-0", True),
+        ("Pending", "node-0", True),
+        ("Pending", None, False),
+        ("Succeeded", "node-0", False),
+    ],
+)
+def test_a_pod_holds_what_it_is_bound_to(phase: str, on: str | None, holds: bool) -> None:
+    assert held_pod(pod("mnist-0a1b2c", 0, phase, on=on)).holds is holds
+
+
+def test_a_pod_that_is_being_deleted_still_holds_its_room() -> None:
+    body = pod("mnist-0a1b2c", 0)
+    body["metadata"]["deletionTimestamp"] = "2026-11-22T14:02:00Z"
+    held = held_pod(body)
+    assert (held.phase, held.holds) == ("Terminating", True)
+
+
+def test_amounts_are_summed_and_rounded_up_to_a_thousandth() -> None:
+    bodies = [pod("mnist-0a1b2c", index) for index in range(3)]
+    for body in bodies:
+        body["spec"]["containers"][0]["resources"]["requests"] = {"cpu": "0.0005", "memory": "1536Mi", GPU: "0"}
+    amounts = held_by_job(map(held_pod, bodies))
+    assert amounts == {f"{NAMESPACE}/mnist-0a1b2c": {"cpu": "2m", "memory": "4608Mi", "pods": "3"}}
+
+
+@pytest.mark.parametrize("body", [None, [], "text", {"metadata": 5, "spec": [], "status": "x"}])
+def test_objects_of_any_shape(body: Any) -> None:
+    assert not held_pod(body).holds
+    node = free_node(body)
+    assert node is not None
+    assert with_pods(node, [held_pod(body)]).requested == {"pods": "1"}
+
+
+def test_pods_of_a_list_share_what_they_ask_for_and_no_more() -> None:
+    read = pod_reader()
+    first, second, other = (read(pod("mnist-0a1b2c", index, accelerators=each)) for index, each in enumerate((8, 8, 4)))
+    assert first.asked is second.asked
+    assert [first.asked[GPU], other.asked[GPU]] == [Decimal(8), Decimal(4)]
+    sidecar = pod("mnist-0a1b2c", 3)
+    sidecar["spec"]["initContainers"] = [sidecar["spec"]["containers"][0]]
+    assert read(sidecar).asked[GPU] == 8
+    sidecar["spec"]["initContainers"] = [{**sidecar["spec"]["containers"][0], "restartPolicy": "Always"}]
+    assert read(sidecar).asked[GPU] == 16

@@ -1,0 +1,294 @@
+"""Facts of a live cluster, read from a server that answers as an API server does."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cluster.test_read import use
+from tests.support.api_objects import ApiObjects
+from tests.support.live_objects import GPU, NAMESPACE, group, node, pod, queue, volcano_job
+from tests.support.websites import WEB_PAGE, website
+from trainform.cluster.facts import AppliedObject, AskedJob, LiveFacts
+from trainform.cluster.live import read_live
+
+JOB = "sdxl-lora-1f3a9c"
+OTHER = "bert-77aa01"
+PLENTY = 30.0  # on a busy machine
+
+
+def asked(name: str = JOB, experiment: str = "sdxl-lora") -> AskedJob:
+    return AskedJob(AppliedObject(volcano_job(name)), experiment)
+
+
+def config_map(name: str = "sdxl-lora-deployed") -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": name, "namespace": NAMESPACE},
+        "data": {"job": JOB},
+    }
+
+
+def cluster(*more: dict[str, Any]) -> ApiObjects:
+    """Two nodes: our job on the first, another one on the second, both in the queue `default`."""
+    return ApiObjects(
+        [
+            node("node-0"),
+            node("node-1"),
+            queue("default", weight=2, capability={GPU: 64}, guarantee={"resource": {GPU: "8"}}),
+            queue("night"),
+            volcano_job(JOB),
+            config_map(),
+            group(f"{JOB}-uid", "default"),
+            group(f"{OTHER}-uid", "default", "team-b"),
+            pod(JOB, 0, experiment="sdxl-lora"),
+            pod(OTHER, 0, on="node-1", namespace="team-b"),
+            *more,
+        ]
+    )
+
+
+@pytest.fixture
+def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    def reading(answers: Any, /, seconds: float = PLENTY, **wanted: Any) -> LiveFacts:
+        with website(answers) as server:
+            use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
+            return read_live(None, NAMESPACE, seconds=seconds, **wanted)
+
+    return reading
+
+
+# --- jobs, queues, nodes
+
+
+def test_a_running_job_with_its_pods_and_its_record(read: Any) -> None:
+    (job,) = read(cluster(), jobs=[asked()]).jobs
+    assert (job.name, job.phase, job.created) == (JOB, "Running", "2026-11-22T09:00:00Z")
+    assert (job.started, job.pods) == ("2026-11-22T09:05:00Z", {"Running": 1})
+    assert job.record["data"] == {"job": JOB}
+
+
+def test_another_revision_of_the_experiment_is_another_job(read: Any) -> None:
+    older = pod("sdxl-lora-000000", 0, "Pending", on=None, experiment="sdxl-lora")
+    (job,) = read(cluster(older), jobs=[asked()]).jobs
+    assert job.pods == {"Running": 1}
+
+
+@pytest.mark.parametrize(
+    ("said", "pods", "phase"),
+    [
+        # the controller says Running as soon as enough pods were made, and the scheduler has no room
+        ("Running", ["Pending", "Pending"], "Pending"),
+        ("Running", ["Running", "Pending"], "Running"),
+        ("Pending", ["Running"], "Running"),
+        ("", [], "Pending"),
+        ("Running", [], "Pending"),
+        ("Running", ["Succeeded", "Succeeded"], "Completing"),
+        ("Running", ["Failed", "Succeeded"], "Restarting"),
+        ("Restarting", ["Running"], "Restarting"),
+        ("Completed", ["Succeeded"], "Completed"),
+        ("Completed", ["Running"], "Completed"),
+        ("Aborted", [], "Aborted"),
+    ],
+)
+def test_the_phase_is_that_of_the_pods(read: Any, said: str, pods: list[str], phase: str) -> None:
+    made = [pod(JOB, index, phase, experiment="sdxl-lora") for index, phase in enumerate(pods)]
+    objects = ApiObjects([volcano_job(JOB, said), *made])
+    (job,) = read(objects, jobs=[asked()]).jobs
+    assert job.phase == phase
+
+
+def test_queues_with_what_is_held_in_them(read: Any) -> None:
+    pending = pod("late-123456", 0, "Pending", on=None)
+    ended = pod("done-123456", 0, "Succeeded")
+    facts = read(cluster(pending, ended), queues=["default", "absent"])
+    (found,) = facts.queues
+    assert (found.name, found.weight, found.capability, found.guarantee) == ("default", 2, {GPU: "64"}, {GPU: "8"})
+    each = {GPU: "8", "cpu": "8", "memory": "64Gi", "pods": "1"}
+    assert found.holders == {f"{NAMESPACE}/{JOB}": each, f"team-b/{OTHER}": each}
+    assert found.reclaimable
+
+
+def test_nodes_with_what_their_pods_ask_for(read: Any) -> None:
+    daemon = pod("exporter", 0, on="node-1", accelerators=0)
+    daemon["metadata"]["ownerReferences"] = [{"kind": "DaemonSet", "name": "exporter", "controller": True}]
+    facts = read(cluster(node("node-9", unschedulable=True), daemon))
+    first, second = facts.nodes
+    assert (first.name, first.requested[GPU], set(first.holders)) == ("node-0", "8", {f"{NAMESPACE}/{JOB}"})
+    assert second.requested == {GPU: "8", "cpu": "16", "memory": "128Gi", "pods": "2"}
+    assert set(second.holders) == {f"team-b/{OTHER}"}
+    assert second.allocatable["memory"] == "1Ti"
+
+
+# --- objects
+
+
+def service(**spec: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "sdxl-lora", "namespace": NAMESPACE},
+        "spec": spec,
+    }
+
+
+def test_an_object_that_is_gone_is_missing(read: Any) -> None:
+    gone = asked("sdxl-lora-0ff1ce")
+    facts = read(cluster(), jobs=[gone], objects=[gone.object, AppliedObject(service(clusterIP="None"))])
+    assert facts.jobs == ()
+    assert facts.missing == ("Job/sdxl-lora-0ff1ce", "Service/sdxl-lora")
+    assert facts.drift == ()
+
+
+def test_a_field_that_somebody_changed_is_drift_with_its_manager(read: Any) -> None:
+    edited = queue("share", weight=4)
+    fields: dict[str, Any] = {"f:spec": {"f:weight": {}}}
+    edited["metadata"]["managedFields"] = [
+        {"manager": "pulumi-kubernetes", "operation": "Apply", "time": "2026-11-22T09:00:00Z", "fieldsV1": {"f:spec": {"f:reclaimable": {}}}},
+        {"manager": "kubectl-edit", "operation": "Update", "time": "2026-11-22T14:02:07Z", "fieldsV1": fields},
+        {"manager": "vc-controller-manager", "operation": "Update", "time": "2026-11-22T15:00:00Z", "fieldsV1": {"f:status": {}}},
+    ]  # fmt: skip
+    applied = queue("share", weight=1)
+    applied["metadata"]["namespace"] = NAMESPACE  # the provider fills it in
+    del applied["status"]
+    (drift,) = read(cluster(edited), objects=[AppliedObject(applied)]).drift
+    assert (drift.kind, drift.name, drift.path, drift.applied, drift.live) == ("Queue", "share", "spec.weight", 1, 4)
+    assert (drift.manager, drift.written) == ("kubectl-edit", "2026-11-22T14:02:07Z")
+
+
+def test_the_data_of_a_secret_is_never_asked_for(read: Any) -> None:
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "ssh", "namespace": NAMESPACE}}
+    objects = cluster({**secret, "data": {"id_ed25519": "aHVudGVyMg=="}})
+    facts = read(objects, objects=[AppliedObject({**secret, "stringData": {"id_ed25519": "0ther"}})])
+    assert facts.drift == ()
+
+
+# --- what cannot be read
+
+
+def test_what_this_account_may_not_read_is_said(read: Any) -> None:
+    objects = cluster()
+    objects.forbidden = frozenset({"nodes", "*/pods", "configmaps"})
+    wanted = {"jobs": [asked()], "queues": ["default"], "objects": [AppliedObject(config_map())]}
+    facts = read(objects, **wanted)
+    assert facts.nodes is None
+    assert facts.drift is None
+    assert [each.phase for each in facts.jobs] == ["Running"]
+    assert facts.queues[0].holders == {}
+    assert facts.not_read == {
+        "nodes": "this account has no permission to list nodes",
+        "what other jobs hold": "this account has no permission to list pods",
+        "ConfigMap/sdxl-lora-deployed": "this account has no permission to read ConfigMap/sdxl-lora-deployed",
+        "drift": "1 of 1 objects could not be read: this account has no permission to read ConfigMap/sdxl-lora-deployed",
+    }
+
+
+def test_a_cluster_without_volcano_has_no_queues(read: Any) -> None:
+    def answer(path: str) -> Any:
+        return (404, "text/plain", b"404 page not found\n") if "volcano" in path else cluster()(path)
+
+    facts = read(answer, queues=["default"], jobs=[asked()])
+    assert facts.queues == ()
+    assert facts.missing == (f"Job/{JOB}",)
+    assert facts.not_read == {}
+
+
+def test_what_is_late_is_not_waited_for(read: Any) -> None:
+    objects = cluster()
+    objects.slow = {"nodes": 3.0, f"jobs/{JOB}": 3.0}
+    begin = time.monotonic()
+    facts = read(objects, seconds=1.0, jobs=[asked()], queues=["default"])
+    assert facts.nodes is None
+    assert facts.jobs is None
+    assert facts.not_read == {"nodes": "no answer within 1 s", f"Job/{JOB}": "no answer within 1 s"}
+    assert facts.queues
+    assert time.monotonic() - begin < 1.0 + 4.0  # the server itself ends when its answers have
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [(WEB_PAGE, "does not answer as a Kubernetes API"), ((401, "application/json", b"{}"), "refuses the credentials")],
+)
+def test_a_server_that_is_no_cluster_is_one_reason(read: Any, answer: Any, reason: str) -> None:
+    facts = read(answer, jobs=[asked()], queues=["default"], objects=[asked().object])
+    assert (facts.jobs, facts.queues, facts.nodes, facts.drift, facts.missing) == (None, None, None, None, ())
+    assert list(facts.not_read) == ["cluster"]
+    assert reason in facts.not_read["cluster"]
+
+
+def test_an_unreachable_cluster_is_one_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use(tmp_path / "kubeconfig", monkeypatch, "http://me:s3cret@127.0.0.1:1", {"token": "t0ken"})
+    facts = read_live(None, NAMESPACE, [asked()], ["default"])
+    assert list(facts.not_read) == ["cluster"]
+    assert "Connection refused" in facts.not_read["cluster"]
+    assert "s3cret" not in facts.not_read["cluster"]
+
+
+def test_a_missing_kubeconfig_is_one_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "missing"))
+    facts = read_live("dev-cluster", NAMESPACE)
+    assert "there is no kubeconfig" in facts.not_read["cluster"]
+
+
+@pytest.mark.parametrize("version", ["../../x", "v1/../x", "V 1", ""])
+def test_a_version_that_is_none_is_not_asked_for(read: Any, version: str) -> None:
+    objects = cluster()
+    facts = read(
+        objects, objects=[AppliedObject({"apiVersion": version, "kind": "Job", "metadata": {"name": "a/../b"}})]
+    )
+    assert "is no API version" in facts.not_read["drift"]
+    assert not any("x" in path.split("?")[0] for path in objects.asked)
+
+
+OWED = 30.0
+PROGRAM = """
+import sys, time
+from trainform.cluster.live import read_live
+begin = time.monotonic()
+facts = read_live(None, "ai-namespace", seconds=0.5)
+print(facts.not_read, flush=True)
+assert time.monotonic() - begin < 10
+"""
+
+
+def test_the_process_ends_while_a_server_still_owes_its_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    objects = ApiObjects(slow=dict.fromkeys(("nodes", "pods", "queues", "podgroups"), OWED))
+    with website(objects) as server:
+        use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
+        begin = time.monotonic()
+        done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 0, done.stderr
+        assert time.monotonic() - begin < OWED
+    assert "no answer within 0.5 s" in done.stdout
+
+
+# --- size
+
+
+def test_of_a_thousand_pods_little_is_kept(read: Any) -> None:
+    pods = [pod(JOB, index, on=f"node-{index // 8}", accelerators=1, experiment="sdxl-lora") for index in range(1024)]
+    for each in pods:  # as large as real ones
+        each["metadata"]["annotations"]["filler"] = "x" * 8000
+    objects = ApiObjects(
+        [
+            *(node(f"node-{index}") for index in range(128)),
+            queue("default"),
+            volcano_job(JOB),
+            group(f"{JOB}-uid", "default"),
+            *pods,
+        ]
+    )
+    tracemalloc.start()
+    facts = read(objects, jobs=[asked()], queues=["default"])
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert facts.jobs[0].pods == {"Running": 1024}
+    assert facts.queues[0].holders[f"{NAMESPACE}/{JOB}"][GPU] == "1024"
+    assert kept < 20 << 20

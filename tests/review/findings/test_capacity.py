@@ -1,0 +1,43 @@
+"""Pods that find no room."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.review.jobs_of_previews import context, environment, job_review, live, live_node, rendered, workers
+from trainform.review.context import Context
+from trainform.review.findings.capacity import find
+
+CLUSTER = environment()
+NODES = [live_node(f"node-{index}") for index in range(3)]
+FREE = live_node("node-3")
+BUSY = live_node("node-3", {"team-b/bert-77aa01": 8})
+BUSIER = live_node("node-3", {"team-b/bert-77aa01": 4, "team-c/vit-010203": 4})
+
+
+def wanting(replicas: int, *nodes: object) -> Context:
+    job = job_review(None, rendered(CLUSTER, **workers(replicas)))
+    return context(job, environment=CLUSTER, live=live(nodes=tuple(nodes)))
+
+
+def test_pods_that_fit() -> None:
+    assert list(find(wanting(4, *NODES, FREE))) == []
+
+
+@pytest.mark.parametrize(("replicas", "code", "level"), [(4, "TR-CAPACITY-2", "medium"), (5, "TR-CAPACITY-1", "high")])
+def test_pods_that_do_not_fit(replicas: int, code: str, level: str) -> None:
+    (finding,) = find(wanting(replicas, *NODES, BUSY))
+    assert (finding.code, finding.level, finding.object) == (code, level, "sdxl-lora")
+    assert finding.after == {"a800": str(replicas * 8)}
+    assert "reservation" not in finding.title
+
+
+def test_who_holds_the_nodes_does_not_change_the_fingerprint() -> None:
+    first, second = (next(find(wanting(4, *NODES, node))) for node in (BUSY, BUSIER))
+    assert first.fingerprint == second.fingerprint
+
+
+def test_without_live_facts_only_what_can_never_fit_is_a_finding() -> None:
+    jobs = [job_review(None, rendered(CLUSTER, **workers(replicas))) for replicas in (8, 9)]
+    found = [[finding.code for finding in find(context(job, environment=CLUSTER))] for job in jobs]
+    assert found == [[], ["TR-CAPACITY-1"]]

@@ -1,0 +1,57 @@
+"""What somebody else has changed in the cluster."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.review.jobs_of_previews import context, environment, job_review, live, rendered, workers
+from trainform.review.findings.drift import find
+from trainform.review.live import Drift
+
+CLUSTER = environment()
+
+
+@pytest.mark.parametrize(
+    ("written", "manager", "told"),
+    [
+        ("2026-11-23T09:02:07Z", "kubectl-edit", "manager kubectl-edit, last write 09:02 UTC"),
+        ("2026-11-22T14:02:07Z", "kubectl-edit", "manager kubectl-edit, last write 2026-11-22 14:02 UTC"),
+        ("", "kubectl-edit", "manager kubectl-edit"),
+        ("", "", "nobody manages the field any more"),
+    ],
+)
+def test_a_field_that_differs(written: str, manager: str, told: str) -> None:
+    drift = Drift("Queue", "night", "spec.weight", 1, 4, manager, written)
+    (finding,) = find(context(live=live(drift=(drift,))))
+    assert (finding.code, finding.field, finding.before, finding.after) == ("TR-DRIFT-1", "spec.weight", 1, 4)
+    assert finding.title == f"The live Queue night differs in spec.weight: applied was 1, the cluster has 4 ({told})."
+
+
+def test_the_time_does_not_change_the_fingerprint() -> None:
+    drifts = [
+        Drift("Queue", "night", "spec.weight", 1, 4, "kubectl-edit", f"2026-11-{day}T09:02:07Z") for day in (21, 22)
+    ]
+    first, second = find(context(live=live(drift=tuple(drifts))))
+    assert first.fingerprint == second.fingerprint
+
+
+def test_what_is_as_applied_is_no_finding() -> None:
+    assert list(find(context(live=live()))) == []
+    assert list(find(context())) == []
+
+
+def test_a_job_that_was_deleted_by_hand() -> None:
+    job = job_review(rendered(CLUSTER, **workers(2)), rendered(CLUSTER, **workers(2)))
+    name = job.before.job  # type: ignore[union-attr]
+    (finding,) = find(context(job, live=live(missing=(f"Job/{name}",))))
+    assert (finding.code, finding.level, finding.object) == ("TR-DRIFT-2", "medium", name)
+    assert finding.title == (
+        f"The job {name} is not in the cluster: it was deleted by hand or by its `ttl`, and not by this stack."
+    )
+
+
+@pytest.mark.parametrize(("missing", "level"), [("Service/sdxl-lora", "medium"), ("PersistentVolumeClaim/ck", "high")])
+def test_other_objects_that_are_gone(missing: str, level: str) -> None:
+    (finding,) = find(context(live=live(missing=(missing,))))
+    assert finding.level == level
+    assert finding.title.endswith("is not in the cluster: it was not this stack that deleted it.")

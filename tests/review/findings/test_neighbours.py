@@ -1,0 +1,151 @@
+"""What others in the queues must know."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from tests.review.jobs_of_previews import (
+    GPU,
+    NAMESPACE,
+    context,
+    environment,
+    job_review,
+    live,
+    live_queue,
+    queue_step,
+    rendered,
+    workers,
+)
+from trainform.review.context import Context
+from trainform.review.findings.neighbours import KINDS, NO_HOLDERS, find
+from trainform.review.live import LiveQueue
+from trainform.review.model import Finding
+
+CLUSTER = environment()
+EMPTY = live(queues=(live_queue("night"), live_queue("default")))
+
+
+def found(context: Context) -> dict[str, Finding]:
+    """The findings by code; each code once."""
+    findings = list(find(context))
+    by_code = {finding.code: finding for finding in findings}
+    assert len(by_code) == len(findings)
+    assert by_code.keys() <= {kind.code for kind in KINDS}
+    return by_code
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "title"),
+    [
+        ({"weight": 1}, {"weight": 4}, "`weight` of the queue night changes from 1 to 4."),
+        ({}, {"weight": 2}, "`weight` of the queue night changes from 1 to 2."),
+        ({"capability": {GPU: "32"}}, {"capability": {GPU: "16"}}, f"`capability` of the queue night changes from 32 {GPU} to 16 {GPU}."),
+        ({"capability": {GPU: "32"}}, {}, f"`capability` of the queue night changes from 32 {GPU} to not set."),
+        ({}, {"guarantee": {"resource": {"cpu": "8"}}}, "`guarantee` of the queue night changes from not set to 8 cpu."),
+        ({"deserved": {"cpu": "8"}}, {"deserved": {"cpu": "4"}}, "`deserved` of the queue night changes from 8 cpu to 4 cpu."),
+        ({}, {"reclaimable": False}, "`reclaimable` of the queue night changes from true to false."),
+    ],
+)  # fmt: skip
+def test_a_share_that_changes(before: dict[str, Any], after: dict[str, Any], title: str) -> None:
+    step = queue_step("night", before, after)
+    findings = found(context(steps=(step,), environment=CLUSTER, live=EMPTY))
+    assert list(findings) == ["TR-NEIGHBOURS-1"]
+    assert findings["TR-NEIGHBOURS-1"].title == title
+    place = findings["TR-NEIGHBOURS-1"].place
+    assert place is not None
+    assert place.path.startswith("environment.queues.night.")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"weight": 1}, {}),
+        ({"capability": {"memory": "1Gi"}}, {"capability": {"memory": "1024Mi"}}),
+        ({"reclaimable": True}, {}),
+        ({"priority": 1}, {"priority": 2}),
+        (None, {"weight": 4}),
+    ],
+)
+def test_what_takes_nothing_from_anybody(before: dict[str, Any] | None, after: dict[str, Any]) -> None:
+    assert found(context(steps=(queue_step("night", before, after),), live=EMPTY)) == {}
+
+
+def test_a_queue_that_is_deleted() -> None:
+    findings = found(context(steps=(queue_step("night", {"weight": 4}, None),), live=EMPTY))
+    assert list(findings) == ["TR-NEIGHBOURS-2"]
+    assert findings["TR-NEIGHBOURS-2"].level == "high"
+
+
+def test_a_queue_whose_fields_are_given_back_stays() -> None:
+    step = queue_step("default", {"weight": 4}, None, "QueuePatch")
+    assert list(found(context(steps=(step,), live=EMPTY))) == ["TR-NEIGHBOURS-1"]
+
+
+def test_a_job_that_moves_to_another_queue() -> None:
+    before, after = rendered(CLUSTER, **workers(2)), rendered(CLUSTER, **workers(2), queue="night")
+    findings = found(context(job_review(before, after), environment=CLUSTER, live=EMPTY))
+    assert list(findings) == ["TR-NEIGHBOURS-3"]
+    moved = findings["TR-NEIGHBOURS-3"]
+    assert (moved.before, moved.after, moved.title) == (
+        "default",
+        "night",
+        "The job sdxl-lora moves from the queue default to the queue night.",
+    )
+
+
+def test_a_job_that_stays_in_its_queue() -> None:
+    before, after = rendered(CLUSTER, **workers(2)), rendered(CLUSTER, **workers(3))
+    assert found(context(job_review(before, after), environment=CLUSTER, live=EMPTY)) == {}
+
+
+@pytest.mark.parametrize("backend", ["volcano", "kubeflow", "trainer", "jobset"])
+def test_the_queue_of_every_operator(backend: str) -> None:
+    parts = {**workers(2), "backend": backend, "launcher": {"torchrun": {"script": "/app/train.py"}}}
+    before, after = rendered(CLUSTER, **parts), rendered(CLUSTER, **parts, queue="night")
+    assert "TR-NEIGHBOURS-3" in found(context(job_review(before, after), environment=CLUSTER, live=EMPTY))
+
+
+# --- holders
+
+WEIGHT = queue_step("night", {"weight": 1}, {"weight": 4})
+
+
+def test_others_that_hold_something_are_named_with_amounts() -> None:
+    facts = live(queues=(live_queue("night", bert_77aa01=16, vit_010203=8),))
+    findings = found(context(steps=(WEIGHT,), live=facts))
+    assert findings["TR-NEIGHBOURS-4"].title == (
+        f"2 other jobs hold something in the queue night that may be reclaimed: team-b/bert-77aa01 (16 {GPU}), team-b/vit-010203 (8 {GPU})."
+    )
+    more = live(queues=(live_queue("night", bert_77aa01=24, vit_010203=8),))
+    later = found(context(steps=(WEIGHT,), live=more))
+    assert later["TR-NEIGHBOURS-4"].fingerprint == findings["TR-NEIGHBOURS-4"].fingerprint
+
+
+def test_the_job_itself_is_no_neighbour() -> None:
+    job = job_review(rendered(CLUSTER, **workers(2)), rendered(CLUSTER, **workers(3)))
+    own = f"{NAMESPACE}/{job.before.job}"  # type: ignore[union-attr]
+    queue = LiveQueue("night", 1, {}, {}, {}, {own: {GPU: "16"}})
+    findings = found(context(job, steps=(WEIGHT,), live=live(queues=(queue,))))
+    assert list(findings) == ["TR-NEIGHBOURS-1"]
+
+
+def test_nothing_is_reclaimed_from_a_queue_that_is_not_reclaimable() -> None:
+    step = queue_step("night", {"weight": 1, "reclaimable": False}, {"weight": 4, "reclaimable": False})
+    facts = live(queues=(live_queue("night", bert_77aa01=16),))
+    assert list(found(context(steps=(step,), live=facts))) == ["TR-NEIGHBOURS-1"]
+
+
+@pytest.mark.parametrize("facts", [None, live(queues=None), live(not_read={NO_HOLDERS: "no permission"})])
+def test_without_a_cluster_the_holders_are_not_known(facts: Any) -> None:
+    assert list(found(context(steps=(WEIGHT,), live=facts))) == ["TR-NEIGHBOURS-1", "TR-NEIGHBOURS-5"]
+
+
+@pytest.mark.parametrize("reclaimable", [True, False])
+def test_the_queue_to_which_a_job_moves_counts_as_the_cluster_has_it(reclaimable: bool) -> None:
+    before, after = rendered(CLUSTER, **workers(2)), rendered(CLUSTER, **workers(2), queue="night")
+    queue = dataclasses.replace(live_queue("night", bert_77aa01=16), reclaimable=reclaimable)
+    findings = found(context(job_review(before, after), environment=CLUSTER, live=live(queues=(queue,))))
+    assert ("TR-NEIGHBOURS-4" in findings) is reclaimable

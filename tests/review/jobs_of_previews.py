@@ -1,0 +1,101 @@
+"""Jobs of previews, made from experiments as a user writes them: the objects before and after as trainform renders them."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+from tests.support.samples import CLUSTER, JOB
+from trainform.backends.queues import API_VERSION as QUEUE_API
+from trainform.manifests.manifest import Manifest
+from trainform.render import RenderedJob, render_job
+from trainform.review.context import Context, JobReview
+from trainform.review.live import LiveFacts, LiveJob, LiveNode, LiveQueue
+from trainform.review.preview import Preview, State, Step
+from trainform.spec.environment import Environment
+from trainform.spec.experiment import Experiment
+
+GPU = "baidu.com/a800_80g_cgpu"
+NAMESPACE = "ai-namespace"
+PRICE = {"amount": 2.10, "currency": "USD", "as_of": datetime.date(2026, 1, 1)}
+TODAY = datetime.date(2026, 11, 23)
+READ_AT = "2026-11-23T10:00:00Z"
+
+
+def environment(**parts: Any) -> Environment:
+    """Two kinds of accelerators, of which a800 has a price."""
+    kinds = {**CLUSTER["accelerators"], "a800": {**CLUSTER["accelerators"]["a800"], "price_per_hour": PRICE}}
+    return Environment.model_validate({**CLUSTER, "accelerators": kinds, **parts})
+
+
+def rendered(cluster: Environment, **parts: Any) -> RenderedJob:
+    """A job of the environment."""
+    return render_job(Experiment.model_validate({**JOB, **parts}), cluster)
+
+
+def workers(replicas: int, accelerators: int = 8, kind: str = "a800", **more: Any) -> dict[str, Any]:
+    """Roles with one group of pods."""
+    return {"roles": {"worker": {"replicas": replicas, "accelerators": {kind: accelerators}, **more}}}
+
+
+def job_review(
+    before: RenderedJob | None, after: RenderedJob | None, operation: str | None = None, name: str = "sdxl-lora"
+) -> JobReview:
+    """The job of a preview in which `before` is deployed and `after` is wanted."""
+    sides = [{} if job is None else {each.key: each for each in job.manifests} for job in (before, after)]
+    steps = tuple(_step(key, sides[0].get(key), sides[1].get(key), operation) for key in {**sides[0], **sides[1]})
+    old, new = (None if job is None else job.plan.record for job in (before, after))
+    component = Step("update", f"urn:{name}", "trainform:index:TrainingJob", name)
+    return JobReview(name, component, next(step for step in steps if step.name == "job"), old, new, steps)
+
+
+def _step(key: str, before: Manifest | None, after: Manifest | None, operation: str | None) -> Step:
+    old, new = (None if each is None else State(each.body, id=f"{NAMESPACE}/{key}") for each in (before, after))
+    body = (after or before).body  # type: ignore[union-attr]
+    group = body["apiVersion"] if "/" in body["apiVersion"] else f"core/{body['apiVersion']}"
+    if operation is None:
+        same = old is not None and new is not None and old.inputs == new.inputs
+        operation = "same" if same else "create" if old is None else "delete" if new is None else "replace"
+    return Step(operation, f"urn:{key}:{body['metadata']['name']}", f"kubernetes:{group}:{body['kind']}", key, old, new)
+
+
+def queue_step(name: str, before: dict[str, Any] | None, after: dict[str, Any] | None, kind: str = "Queue") -> Step:
+    """A queue whose spec changes; None: it is not there."""
+    old, new = (None if spec is None else State(_queue(name, spec), id=name) for spec in (before, after))
+    operation = "create" if before is None else "delete" if after is None else "same" if before == after else "update"
+    return Step(operation, f"urn:queue-{name}", f"kubernetes:scheduling.volcano.sh/v1beta1:{kind}", name, old, new)
+
+
+def _queue(name: str, spec: dict[str, Any]) -> dict[str, Any]:
+    return {"apiVersion": QUEUE_API, "kind": "Queue", "metadata": {"name": name}, "spec": spec}
+
+
+def context(*jobs: JobReview, steps: tuple[Step, ...] = (), **parts: Any) -> Context:
+    """What the report is made from."""
+    every = tuple(step for job in jobs for step in job.steps) + steps
+    return Context("sdxl-lora.dev", Preview("stream", every), jobs, **{"today": TODAY, **parts})
+
+
+def live(**parts: Any) -> LiveFacts:
+    """A cluster that was read, with nothing in it but what is given."""
+    return LiveFacts(**{"read_at": READ_AT, "jobs": (), "queues": (), "nodes": (), "drift": (), **parts})
+
+
+def live_job(name: str, phase: str = "Running", **pods: int) -> LiveJob:
+    """A job in the cluster."""
+    return LiveJob(name, phase, "2026-11-22T09:00:00Z", "", pods)
+
+
+def live_queue(name: str, capability: dict[str, str] | None = None, **holders: int) -> LiveQueue:
+    """A queue in which each holder, a job of team-b, has so many accelerators."""
+    held = {f"team-b/{job.replace('_', '-')}": {GPU: str(count), "pods": "1"} for job, count in holders.items()}
+    return LiveQueue(name, 1, {} if capability is None else capability, {}, {}, held)
+
+
+def live_node(name: str, held: dict[str, int] | None = None, **parts: Any) -> LiveNode:
+    """A node of 8 accelerators, of which each job (NAMESPACE/NAME) holds so many."""
+    taken = {} if held is None else held
+    requested = {GPU: str(sum(taken.values()))} if taken else {}
+    holders = {job: {GPU: str(count)} for job, count in taken.items()}
+    allocatable = {"cpu": "96", "memory": "1Ti", GPU: "8", "pods": "110", "rdma/hca": "1"}
+    return LiveNode(**{"name": name, "labels": {}, "taints": (), "allocatable": allocatable, "requested": requested, "holders": holders, **parts})  # fmt: skip

@@ -1,0 +1,217 @@
+"""Whether the pods fit: now, when others finish, or never."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.review.jobs_of_previews import (
+    GPU,
+    NAMESPACE,
+    context,
+    environment,
+    job_review,
+    live,
+    live_node,
+    live_queue,
+    queue_step,
+    rendered,
+    workers,
+)
+from trainform.review.capacity import NOT_RESERVED, capacity_of
+from trainform.review.context import JobReview
+from trainform.review.model import Capacity
+
+CLUSTER = environment()
+
+
+def new_job(**parts: Any) -> JobReview:
+    return job_review(None, rendered(CLUSTER, **parts))
+
+
+def judged(job: JobReview, *nodes: Any, **parts: Any) -> Capacity:
+    facts = live(nodes=nodes, queues=parts.pop("queues", ()))
+    return capacity_of(context(job, environment=CLUSTER, live=facts, **parts))
+
+
+NODES = [live_node(f"node-{index}") for index in range(4)]
+
+
+def test_an_unchanged_job_needs_no_room() -> None:
+    job = rendered(CLUSTER, **workers(2))
+    capacity = judged(job_review(job, job))
+    assert (capacity.verdict, capacity.basis) == ("unchanged", "none")
+
+
+def test_an_update_that_leaves_the_pods_alone_needs_no_room() -> None:
+    before, after = rendered(CLUSTER, **workers(4)), rendered(CLUSTER, **workers(4), labels={"team": "vision"})
+    assert judged(job_review(before, after, "update")).verdict == "unchanged"
+    more = job_review(before, rendered(CLUSTER, **workers(5)), "update")
+    assert judged(more, *NODES).verdict == "never"
+
+
+def test_pods_that_fit_now() -> None:
+    capacity = judged(new_job(**workers(4)), *NODES)
+    assert (capacity.verdict, capacity.basis, capacity.shortages) == ("now", "cluster", [])
+    assert capacity.sentence == f"All 4 pods of the gang (32 a800) fit on the nodes now. {NOT_RESERVED}"
+
+
+def test_pods_that_fit_when_others_finish() -> None:
+    busy = live_node("node-3", {"team-b/bert-77aa01": 4, "team-c/vit-010203": 1})
+    capacity = judged(new_job(**workers(4)), *NODES[:3], busy)
+    assert capacity.verdict == "later"
+    assert (
+        capacity.sentence
+        == f"1 pod of the gang finds no room on the nodes now: 8 a800 missing until others finish. {NOT_RESERVED}"
+    )
+    (shortage,) = capacity.shortages
+    assert (shortage.resource, shortage.asked, shortage.available, shortage.missing) == ("a800", "32", "24", "8")
+    assert shortage.holders == ["team-b/bert-77aa01: 4", "team-c/vit-010203: 1"]
+
+
+def test_what_the_replaced_job_holds_is_free() -> None:
+    before, after = rendered(CLUSTER, **workers(4)), rendered(CLUSTER, **workers(4), env={"NCCL_DEBUG": "INFO"})
+    own = f"{NAMESPACE}/{before.plan.job}"
+    nodes = [live_node(f"node-{index}", {own: 8}) for index in range(4)]
+    assert judged(job_review(before, after), *nodes).verdict == "now"
+    assert judged(new_job(**workers(4)), *[live_node("a", {"team-b/x-1": 8}), *nodes[1:]]).verdict == "later"
+
+
+def test_what_belongs_to_a_node_never_ends() -> None:
+    kept = live_node("node-3", requested={GPU: "1"})
+    assert judged(new_job(**workers(4)), *NODES[:3], kept).verdict == "never"
+
+
+def test_a_pod_larger_than_any_node_never_fits() -> None:
+    small = [
+        live_node("node-0", allocatable={"cpu": "96", "memory": "1Ti", GPU: "4", "pods": "110"}),
+    ]
+    capacity = judged(new_job(**workers(1)), *small)
+    assert capacity.verdict == "never"
+    assert capacity.sentence.startswith(
+        "A pod of worker asks for 8 a800, and none of the nodes of the cluster that take pods has more than 4 a800."
+    )
+    assert [shortage.missing for shortage in capacity.shortages] == ["4"]
+
+
+def test_more_pods_than_all_nodes_hold_never_fit() -> None:
+    capacity = judged(new_job(**workers(5)), *NODES)
+    assert (capacity.verdict, capacity.shortages[0].missing) == ("never", "8")
+    two_roles = {
+        "roles": {
+            "master": {"replicas": 1, "accelerators": {"a800": 8}},
+            "worker": {"replicas": 4, "accelerators": {"a800": 8}},
+        }
+    }
+    assert judged(new_job(**two_roles), *NODES).verdict == "never"
+
+
+def test_pods_that_take_more_than_half_a_node_never_share_one() -> None:
+    two_roles = {
+        "roles": {
+            "master": {"replicas": 2, "accelerators": {"a800": 5}},
+            "worker": {"replicas": 3, "accelerators": {"a800": 5}},
+        }
+    }
+    assert judged(new_job(**two_roles), *NODES).verdict == "never"  # 25 of 32
+    assert judged(new_job(**two_roles), *NODES, live_node("node-4")).verdict == "now"
+
+
+@pytest.mark.parametrize(("cpu", "verdict"), [("96", "now"), ("97", "never")])
+def test_processors_count_like_accelerators(cpu: str, verdict: str) -> None:
+    assert judged(new_job(**workers(1, cpu=cpu)), *NODES).verdict == verdict
+
+
+TAINT = {"key": "pool", "value": "gpu", "effect": "NoSchedule"}
+
+
+@pytest.mark.parametrize(
+    ("node", "role", "verdict"),
+    [
+        ({"labels": {"pool": "fast"}}, {"node_selector": {"pool": "fast"}}, "now"),
+        ({"labels": {"pool": "slow"}}, {"node_selector": {"pool": "fast"}}, "never"),
+        ({"taints": (TAINT,)}, {}, "never"),
+        ({"taints": ({**TAINT, "effect": "PreferNoSchedule"},)}, {}, "now"),
+        ({"taints": (TAINT,)}, {"tolerations": [{"key": "pool", "operator": "Exists"}]}, "now"),
+        ({"taints": (TAINT,)}, {"tolerations": [{"key": "pool", "operator": "Equal", "value": "cpu"}]}, "never"),
+        ({"taints": (TAINT,)}, {"tolerations": [{"key": "pool", "operator": "Exists", "effect": "NoExecute"}]}, "never"),
+    ],
+)  # fmt: skip
+def test_selectors_and_taints_decide(node: dict[str, Any], role: dict[str, Any], verdict: str) -> None:
+    capacity = judged(new_job(**workers(1, **role)), live_node("node-0", **node))
+    assert capacity.verdict == verdict
+
+
+def test_a_host_port_lets_one_pod_on_a_node() -> None:
+    parts = {**workers(2, 1), "network": {"host": True}}
+    assert judged(new_job(**parts), NODES[0]).verdict == "never"
+    assert judged(new_job(**parts), *NODES[:2]).verdict == "now"
+
+
+# --- queues
+
+
+def test_a_gang_larger_than_its_queue_never_fits() -> None:
+    capacity = judged(new_job(**workers(4), queue="night"), *NODES, queues=(live_queue("night", {GPU: "24"}),))
+    assert capacity.verdict == "never"
+    assert capacity.sentence.startswith("The queue night may hold 24 a800, and the gang needs 32 a800 at once.")
+
+
+def test_a_queue_in_which_others_hold_something() -> None:
+    queue = live_queue("night", {GPU: "32"}, bert_77aa01=8)
+    capacity = judged(new_job(**workers(4), queue="night"), *NODES, queues=(queue,))
+    assert capacity.verdict == "later"
+    assert capacity.shortages[0].model_dump() == {
+        "resource": "a800",
+        "asked": "32",
+        "available": "24",
+        "missing": "8",
+        "holders": ["team-b/bert-77aa01: 8"],
+    }
+    exact = live_queue("night", {GPU: "40"}, bert_77aa01=8)
+    assert judged(new_job(**workers(4), queue="night"), *NODES, queues=(exact,)).verdict == "now"
+
+
+def test_the_queue_counts_as_the_preview_makes_it() -> None:
+    queue = live_queue("night", {GPU: "24"})
+    wider = queue_step("night", {"capability": {GPU: "24"}}, {"capability": {GPU: "32"}})
+    job = new_job(**workers(4), queue="night")
+    assert judged(job, *NODES, queues=(queue,), steps=(wider,)).verdict == "now"
+
+
+# --- without a cluster
+
+
+def test_against_the_environments_file() -> None:
+    capacity = capacity_of(context(new_job(**workers(8)), environment=CLUSTER))
+    assert (capacity.verdict, capacity.basis) == ("unknown", "environment")
+    assert "fit on the nodes of the environment's file; what is free of it now is not known" in capacity.sentence
+    capacity = capacity_of(context(new_job(**workers(9)), environment=CLUSTER))
+    assert (capacity.verdict, capacity.basis) == ("never", "environment")
+
+
+def test_the_environments_queue_by_kind_of_accelerator() -> None:
+    assert capacity_of(context(new_job(**workers(4), queue="night"), environment=CLUSTER)).verdict == "unknown"
+    assert capacity_of(context(new_job(**workers(5), queue="night"), environment=CLUSTER)).verdict == "never"
+
+
+def test_a_kind_with_a_selector_of_its_own() -> None:
+    assert capacity_of(context(new_job(**workers(4, 4, "l40s")), environment=CLUSTER)).verdict == "unknown"
+    assert capacity_of(context(new_job(**workers(5, 4, "l40s")), environment=CLUSTER)).verdict == "never"
+
+
+def test_without_cluster_and_environment_nothing_is_known() -> None:
+    capacity = capacity_of(context(new_job(**workers(4))))
+    assert (capacity.verdict, capacity.basis) == ("unknown", "none")
+
+
+@pytest.mark.parametrize("backend", ["volcano", "kubeflow", "trainer", "kubedl", "jobset"])
+def test_the_pods_of_every_operator(backend: str) -> None:
+    roles = {
+        "roles": {"worker": {"replicas": 4, "accelerators": {"a800": 8}}},
+        "launcher": {"torchrun": {"script": "/app/train.py"}},
+    }
+    job = new_job(**roles, backend=backend)
+    assert judged(job, *NODES).verdict == "now"
+    assert judged(job, *NODES[:3]).verdict == "never"

@@ -1,0 +1,130 @@
+"""What a stack costs per hour before and after."""
+
+from __future__ import annotations
+
+import datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from tests.review.jobs_of_previews import (
+    context,
+    environment,
+    job_review,
+    live,
+    live_job,
+    rendered,
+    workers,
+)
+from trainform.review.context import JobReview
+from trainform.review.cost import cost_of
+from trainform.review.model import Money
+
+CLUSTER = environment()
+
+
+def scaled(before: int, after: int) -> JobReview:
+    return job_review(rendered(CLUSTER, **workers(before)), rendered(CLUSTER, **workers(after)))
+
+
+def usd(amount: str) -> Money:
+    return Money(amount=amount, currency="USD")
+
+
+def test_a_job_with_more_workers_costs_more() -> None:
+    cost = cost_of(context(scaled(2, 3), environment=CLUSTER))
+    assert (cost.before, cost.after, cost.difference) == (usd("33.60"), usd("50.40"), usd("16.80"))
+    assert (cost.percent, cost.prices_of, cost.price_age_days) == ("+50.0", "2026-01-01", 326)
+    assert (cost.hours, cost.total, cost.unknown) == (None, None, "")
+
+
+def test_the_same_number_costs_the_same() -> None:
+    before, after = rendered(CLUSTER, **workers(2)), rendered(CLUSTER, **workers(2), env={"NCCL_DEBUG": "INFO"})
+    cost = cost_of(context(job_review(before, after), environment=CLUSTER))
+    assert (cost.difference, cost.percent) == (usd("0.00"), "+0.0")
+
+
+def test_the_total_over_the_given_hours() -> None:
+    cost = cost_of(context(scaled(2, 3), environment=CLUSTER, hours=Decimal("72.5")))
+    assert (cost.hours, cost.total) == ("72.5", usd("3654.00"))
+
+
+def test_jobs_of_a_stack_are_summed() -> None:
+    second = job_review(None, rendered(CLUSTER, name="mnist", **workers(1)), name="mnist")
+    cost = cost_of(context(scaled(2, 3), second, environment=CLUSTER))
+    assert (cost.before, cost.after) == (usd("33.60"), usd("67.20"))
+
+
+def test_a_new_job_costs_all_of_it_more() -> None:
+    cost = cost_of(context(job_review(None, rendered(CLUSTER, **workers(2))), environment=CLUSTER))
+    assert (cost.before, cost.after, cost.difference, cost.percent) == (None, usd("33.60"), usd("33.60"), None)
+    assert cost.unknown == "Nothing is deployed, so nothing costs anything now."
+
+
+def test_a_job_that_goes_costs_nothing_afterwards() -> None:
+    cost = cost_of(context(job_review(rendered(CLUSTER, **workers(2)), None), environment=CLUSTER))
+    assert (cost.before, cost.after, cost.difference, cost.percent) == (usd("33.60"), None, usd("-33.60"), "-100.0")
+    assert cost.unknown == "No job is left, so nothing costs anything afterwards."
+
+
+@pytest.mark.parametrize("phase", ["Completed", "Failed", "Pending"])
+def test_a_job_that_does_not_run_costs_nothing_now(phase: str) -> None:
+    job = scaled(2, 3)
+    name = job.job.old.inputs["metadata"]["name"]  # type: ignore[union-attr]
+    cost = cost_of(context(job, environment=CLUSTER, live=live(jobs=(live_job(name, phase),))))
+    assert (cost.before, cost.after, cost.difference) == (None, usd("50.40"), usd("50.40"))
+    assert cost.unknown == f"The job {name} is {phase} and costs nothing now."
+
+
+def test_a_job_that_runs_costs_what_is_deployed() -> None:
+    job = scaled(2, 3)
+    name = job.job.old.inputs["metadata"]["name"]  # type: ignore[union-attr]
+    cost = cost_of(context(job, environment=CLUSTER, live=live(jobs=(live_job(name, Running=2),))))
+    assert (cost.before, cost.unknown) == (usd("33.60"), "")
+
+
+def test_a_finished_job_that_stays_as_it_is_costs_nothing_either_way() -> None:
+    job = scaled(2, 2)
+    name = job.job.old.inputs["metadata"]["name"]  # type: ignore[union-attr]
+    cost = cost_of(context(job, environment=CLUSTER, live=live(jobs=(live_job(name, "Completed"),))))
+    assert (cost.before, cost.after, cost.difference) == (None, None, None)
+
+
+def kinds(**parts: Any) -> dict[str, Any]:
+    priced = environment().model_dump(by_alias=True)["accelerators"]
+    return {name: {**kind, **parts.get(name, {})} for name, kind in priced.items()}
+
+
+EUR = {"amount": 1.5, "currency": "EUR", "as_of": datetime.date(2026, 2, 1)}
+MIXED = {
+    "roles": {
+        "worker": {"replicas": 1, "accelerators": {"a800": 8}},
+        "evaluator": {"replicas": 1, "ranked": False, "accelerators": {"l40s": 4}, "command": ["python", "watch.py"]},
+    }
+}
+
+
+@pytest.mark.parametrize(
+    ("cluster", "roles", "unknown"),
+    [
+        (environment(), workers(2, 4, "l40s"), "The cost is not known: no price of l40s."),
+        (environment(), MIXED, "The cost is not known: no price of l40s."),
+        (environment(accelerators=kinds(l40s={"price_per_hour": EUR})), MIXED, "The cost is not known: its prices are in several currencies."),
+        (environment(), {"roles": {"worker": {"replicas": 2}}}, "The jobs have no accelerators, so no price."),
+        (None, workers(2), "The cost is not known: the environment's file, which has the prices, cannot be read."),
+    ],
+)  # fmt: skip
+def test_an_unknown_cost_is_no_zero(cluster: Any, roles: dict[str, Any], unknown: str) -> None:
+    job = rendered(CLUSTER if cluster is None else cluster, **roles)
+    cost = cost_of(context(job_review(job, job), environment=cluster))
+    assert (cost.before, cost.after, cost.difference, cost.percent, cost.total) == (None, None, None, None, None)
+    assert cost.unknown == unknown
+
+
+def test_a_job_without_a_record_has_no_known_cost() -> None:
+    made = scaled(2, 3)
+    job = JobReview(made.name, made.component, made.job, None, made.after, made.steps)
+    cost = cost_of(context(job, environment=CLUSTER))
+    assert (cost.before, cost.after, cost.difference) == (None, usd("50.40"), None)
+    assert cost.unknown == "The cost is not known: no record says what the job sdxl-lora is made of."

@@ -1,0 +1,73 @@
+"""The objects of a job in a preview, and what to ask the cluster about them."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from tests.review.jobs_of_previews import context, environment, job_review, queue_step, rendered, workers
+from trainform.review.context import JobReview
+from trainform.review.objects import asked_of, own_names, queue_of, templates_of
+from trainform.review.preview import MASKED, UNKNOWN, Preview, State, Step
+
+CLUSTER = environment()
+
+
+def changed() -> JobReview:
+    return job_review(rendered(CLUSTER, **workers(2)), rendered(CLUSTER, **workers(3), queue="night"))
+
+
+def test_what_to_ask_the_cluster() -> None:
+    job, queue = changed(), queue_step("share", {"weight": 1}, {"weight": 2})
+    asked = asked_of(context(job, steps=(queue,)).preview, [job])
+    (wanted,) = asked.jobs
+    assert (wanted.object.kind, wanted.object.name, wanted.experiment) == ("Job", job.before.job, "sdxl-lora")  # type: ignore[union-attr]
+    assert asked.queues == ("default", "night", "share")
+    kinds = [(item.kind, item.name) for item in asked.objects]
+    assert ("Queue", "share") in kinds
+    assert ("Job", job.before.job) in kinds  # type: ignore[union-attr]
+    assert ("Job", job.after.job) not in kinds  # type: ignore[union-attr]
+
+
+def test_a_job_that_does_not_exist_yet_is_not_asked_for() -> None:
+    job = job_review(None, rendered(CLUSTER, **workers(2)))
+    asked = asked_of(context(job).preview, [job])
+    assert (asked.jobs, asked.objects) == ((), ())
+
+
+def service(operation: str, identity: str | None = "ai-namespace/sdxl-lora", **data: object) -> Step:
+    body = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "sdxl-lora"}, **data}
+    return Step(operation, "urn:service", "kubernetes:core/v1:Service", "service", State(body, id=identity))
+
+
+def test_what_only_the_program_reads_is_not_compared() -> None:
+    assert asked_of(Preview("stream", (service("read"),)), []).objects == ()
+    assert asked_of(Preview("stream", (service("same", identity=None),)), []).objects == ()
+    assert len(asked_of(Preview("stream", (service("same"),)), []).objects) == 1
+
+
+def test_values_that_are_secret_or_unknown_are_not_compared() -> None:
+    step = service("same", spec={"a": MASKED, "b": UNKNOWN, "c": ["x", MASKED], "d": [{"name": "A", "value": MASKED}]})
+    (item,) = asked_of(Preview("stream", (step,)), []).objects
+    assert item.body["spec"] == {"d": [{"name": "A"}]}
+
+
+def test_both_names_of_a_replaced_job_are_its_own() -> None:
+    job = changed()
+    names = {f"ai-namespace/{record.job}" for record in (job.before, job.after) if record is not None}
+    assert own_names(job) == names
+    assert len(names) == 2
+
+
+def test_a_record_that_this_version_cannot_read_has_no_pods() -> None:
+    job = job_review(
+        None, rendered(CLUSTER, **workers(2), backend="trainer", launcher={"torchrun": {"script": "a.py"}})
+    )
+    assert templates_of(job, CLUSTER)
+    assert job.after is not None
+    foreign = dataclasses.replace(job.after, experiment={"name": "x", "of_the_future": 1})
+    assert templates_of(dataclasses.replace(job, after=foreign), CLUSTER) is None
+    assert templates_of(job, None) is None
+
+
+def test_a_job_in_no_queue() -> None:
+    assert queue_of(JobReview("x", None, None, None, None, ()), after=True) == ""
