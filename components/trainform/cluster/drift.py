@@ -12,7 +12,7 @@ from typing import Any
 from trainform.cluster.facts import Drift
 from trainform.errors import MASK
 from trainform.manifests.shapes import mapping, mappings, quantity
-from trainform.secret_text import looks_secret, secret_in
+from trainform.secret_text.search import looks_secret, secret_in
 
 # Fields whose texts are quantities, at any depth below them: another spelling is the same amount.
 AMOUNTS = frozenset(
