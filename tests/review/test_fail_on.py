@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.review.forms.samples import EMPTY, README, RICH, finding, usd
+from tests.review.forms.samples import EMPTY, RICH, USUAL, finding, usd
 from trainform.errors import InputError
 from trainform.review.fail_on import CLEAR, FAILED, STOPPED, exit_code, parse_fail_on
 from trainform.review.model import Cost, NotChecked, Outcome, Report
@@ -47,7 +47,7 @@ LEFT_OUT = report(not_checked=[NotChecked(what="cluster", reason="It was not ask
         ("cost:1000000/h", UNKNOWN, STOPPED),
         ("incomplete", LEFT_OUT, STOPPED),
         ("low", LEFT_OUT, CLEAR),
-        ("incomplete", README, CLEAR),
+        ("incomplete", USUAL, CLEAR),
     ],
 )
 def test_conditions(words: str, given: Report, code: int) -> None:

@@ -23,6 +23,7 @@ GROUPS = {
         "check": "Find every problem of experiments in an environment, without a cluster",
         "plan": "Show what will run: roles, pods, ranks, ports, variables, objects",
         "render": "Print the manifests that `pulumi up` applies",
+        "review": "Say what a change does to the run, the data, the bill and the queue",
         "rehearse": "Run the job's pods as containers on this machine",
     },
     "This machine": {

@@ -20,7 +20,7 @@ class JobReview:
 
     component: its step; None for a job object of another program. job: the step of the job object; None if the preview has none. before: the
     record of what is deployed, from the old side of the ConfigMap; None: nothing is, or it was deployed without a record. after: what
-    will be deployed. steps: of its objects and parts, its own component left out.
+    will be deployed. steps: of its objects and parts, its own component left out. not_checked: what its records do not say, as whole sentences.
     """
 
     name: str
@@ -29,6 +29,7 @@ class JobReview:
     before: Record | None
     after: Record | None
     steps: tuple[Step, ...]
+    not_checked: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)

@@ -31,12 +31,12 @@ class CostBound:
     def is_passed(self, cost: Cost) -> bool:
         """True if the cost is above the bound, or not known: what nobody knows is not below a bound. A stack that cost nothing before has no
         percentage, so that a bound of one says nothing about it."""
-        if cost.unknown:
-            return True
+        money = cost.difference if self.rise else cost.after
+        if money is None:
+            return bool(cost.unknown)
         if self.percent:
             return cost.percent is not None and Decimal(cost.percent) > self.amount
-        money = cost.difference if self.rise else cost.after
-        return money is not None and Decimal(money.amount) > self.amount
+        return Decimal(money.amount) > self.amount
 
 
 @dataclasses.dataclass(frozen=True)

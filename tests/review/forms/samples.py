@@ -1,4 +1,4 @@
-"""Reports for the tests of forms: the one that the README shows, one that has everything, and one that has nothing."""
+"""Reports for the tests of forms: a usual one, one that has everything, and one that has nothing."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ KEPT = Effect(
     object="sdxl-lora-checkpoints",
     sentence="The claim sdxl-lora-checkpoints and its mount path /checkpoints are unchanged.",
 )
-README = Report(
+USUAL = Report(
     stack="sdxl-lora.prod",
     environment="prod",
     experiment="sdxl-lora",
@@ -128,7 +128,7 @@ README = Report(
         )
     ],
 )
-RICH = README.model_copy(
+RICH = USUAL.model_copy(
     update={
         "findings": [
             finding(
@@ -171,7 +171,7 @@ RICH = README.model_copy(
                 ],
             ),
         ],
-        "cost": Cost(unknown="The environment has no price for a800."),
+        "cost": Cost(unknown="The cost is not known: no price of a800."),
         "capacity": Capacity(
             verdict="later",
             sentence="The pods fit when other jobs have finished.",
@@ -192,7 +192,7 @@ RICH = README.model_copy(
             RoleChange(name="evaluator", after=role(1, NEW, ranked=False)),
         ],
         "objects": [
-            *README.objects,
+            *USUAL.objects,
             ObjectChange(
                 operation="delete", kind="PersistentVolumeClaim", name="sdxl-lora-dataset", destructive=True
             ),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from tests.conftest import ROOT, Golden
-from tests.review.forms.samples import EMPTY, README, RICH
+from tests.review.forms.samples import EMPTY, RICH, USUAL
 from tests.support.unseen import texts, unseen
 from trainform.escaping import display_width
 from trainform.review.forms import as_json, markdown, terminal
@@ -89,7 +89,7 @@ def rendered(text: str) -> Tags:
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize(("name", "report"), [("rich", RICH), ("readme", README), ("empty", EMPTY)], ids=lambda part: part if isinstance(part, str) else "")  # fmt: skip
+@pytest.mark.parametrize(("name", "report"), [("rich", RICH), ("usual", USUAL), ("empty", EMPTY)], ids=lambda part: part if isinstance(part, str) else "")  # fmt: skip
 def test_golden(name: str, report: Report, form: str, golden: Golden) -> None:
     golden(GOLDEN / f"{name}.{form}", FORMS[form](report))
 

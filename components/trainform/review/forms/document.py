@@ -182,9 +182,10 @@ def _finding(finding: Finding) -> Item:
 
 
 def _cost(cost: Cost) -> Iterator[Item]:
+    is_known = cost.before is not None or cost.after is not None
     if cost.unknown:
-        yield Item(f"Cost is not known: {cost.unknown}")
-    if cost.before is not None or cost.after is not None:
+        yield Item(cost.unknown)
+    if is_known:
         percent = "" if cost.percent is None else f", {cost.percent} %"
         change = "" if cost.difference is None else f" ({_signed(cost.difference)} per hour{percent})"
         yield Item(f"Per hour: {_money(cost.before)} → {_money(cost.after)}{change}.")
@@ -205,11 +206,7 @@ def _signed(money: Money) -> str:
     return _money(money) if money.amount.startswith(("-", "+")) else f"+{_money(money)}"
 
 
-BASES = {
-    "cluster": "Worked out from what the cluster has and holds now. It is no reservation.",
-    "environment": "Worked out from the environment's file alone. It is no reservation.",
-    "none": "",
-}
+BASES = {"cluster": "what the cluster has and holds now", "environment": "the environment's file alone", "none": ""}
 
 
 def _capacity(capacity: Capacity) -> Iterator[Item]:
