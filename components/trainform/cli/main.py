@@ -33,7 +33,7 @@ GROUPS = {
         "demo": "Run a four-node job on the sandbox: preview, up, and its pods",
     },
     "Editors and shells": {
-        "schema": "Write the JSON Schemas of both files",
+        "schema": "Write the JSON Schemas of both files and of the report of a review",
         "completion": "Print the script that completes commands in a shell",
     },
 }
