@@ -14,6 +14,7 @@ import yaml
 
 from tests.conftest import ROOT, Golden
 from tests.review.jobs import CLUSTER, LORA, change, locate, name_of, object_step, running
+from tests.support.documents import README, blocks_of
 from trainform.check import CheckedJob, check_experiment
 from trainform.review.context import Context
 from trainform.review.fail_on import FAILED, exit_code, parse_fail_on
@@ -68,8 +69,12 @@ def of_code(report: Report, code: str) -> list[Any]:
 
 
 def test_the_screen_of_the_readme(golden: Golden) -> None:
-    text = terminal.render(build_report(reviewed(hours=Decimal(72)), checked([])), 100)
+    """The README shows it to the line where the changes begin: what a person reads first."""
+    context = dataclasses.replace(reviewed(hours=Decimal(72)), stack="sdxl-lora.dev")
+    text = terminal.render(build_report(context, checked([], {"severity": {}})), 100)
     golden(SCREEN, text)
+    [shown] = blocks_of("text", README)
+    assert shown.text == text.partition("\nChanges\n")[0]
 
 
 def test_the_same_context_has_the_same_report() -> None:

@@ -168,10 +168,9 @@ def _changed(before: Any, after: Any, longest: int) -> Row:
 
 
 def _finding(finding: Finding) -> Item:
-    where = Place(path=finding.field) if finding.place is None else finding.place
     rows = [
         Row("object", finding.object, verbatim=True),
-        Row("field", located(where), verbatim=True),
+        *_where(finding),
         *([] if finding.before is finding.after is None else [_changed(finding.before, finding.after, LONGEST)]),
         Row("why", finding.why),
         Row("fix", finding.fix),
@@ -179,6 +178,15 @@ def _finding(finding: Finding) -> Item:
         *([Row("waived", "A waiver of the experiment accepts it.")] if finding.waived else []),
     ]
     return Item(finding.title, tuple(row for row in rows if row.text), finding.level, finding.code)
+
+
+def _where(finding: Finding) -> Iterator[Row]:
+    """The field, and the place that causes it where that is another one."""
+    if finding.place is None or finding.place.path != finding.field:
+        yield Row("field", finding.field, verbatim=True)
+    if finding.place is not None:
+        label = "field" if finding.place.path == finding.field else "cause"
+        yield Row(label, located(finding.place), verbatim=True)
 
 
 def _cost(cost: Cost) -> Iterator[Item]:
