@@ -49,7 +49,7 @@ PreviewOption = Annotated[
     typer.Option(
         "--preview-json",
         metavar="FILE",
-        help="Read what `pulumi preview --json` has printed, in place of running it. `-`: standard input.",
+        help="Read what Pulumi has printed of a preview as JSON, in place of running it. `-`: standard input.",
         show_default=False,
     ),
 ]
