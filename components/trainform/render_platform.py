@@ -16,6 +16,7 @@ from trainform.rules.limits.origins import platform_problem
 from trainform.rules.limits.table import judge
 from trainform.rules.limits.waivers import verdict
 from trainform.spec.environment import Environment
+from trainform.spec.limits import Severity
 from trainform.spec.queues import EnvironmentQueue
 
 
@@ -30,6 +31,8 @@ class RenderedPlatform:
     """The problems of the objects; `rules.environment` finds those of the environment's file."""
     warnings: tuple[str, ...]
     """What the rules find whose severity is a warning."""
+    found: tuple[tuple[Problem, Severity], ...] = ()
+    """Each finding of the rules with its severity."""
 
 
 def render_platform(environment: Environment) -> RenderedPlatform:
@@ -38,7 +41,7 @@ def render_platform(environment: Environment) -> RenderedPlatform:
     judged = Judged({manifest.key: manifest.body for manifest in manifests}, ())
     found = [(platform_problem(judgement, environment), judgement.severity) for judgement in judge(judged, environment)]
     result = verdict(found, (), environment, None)
-    return RenderedPlatform(environment, tuple(manifests), result.problems, result.notes)
+    return RenderedPlatform(environment, tuple(manifests), result.problems, result.notes, result.found)
 
 
 def platform_manifests(environment: Environment) -> list[Manifest]:

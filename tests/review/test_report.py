@@ -16,6 +16,7 @@ from tests.conftest import ROOT, Golden
 from tests.review.jobs import CLUSTER, LORA, change, locate, name_of, object_step, running
 from tests.support.documents import README, blocks_of
 from trainform.check import CheckedJob, check_experiment
+from trainform.check_platform import check_platform
 from trainform.review.context import Context
 from trainform.review.fail_on import FAILED, exit_code, parse_fail_on
 from trainform.review.forms import terminal
@@ -187,7 +188,7 @@ def test_what_was_not_checked_is_listed_once() -> None:
         ("files", "They are gone."),
         ("preview", "A digest has no policies."),
         ("queues", "No answer within 2 s."),
-        ("limits", "Neither the experiment's files nor a policy pack were checked here."),
+        ("limits", "Neither the stack's files nor a policy pack were checked here."),
     ]
 
 
@@ -199,4 +200,20 @@ def test_values_that_are_known_only_at_up() -> None:
     found = [part for part in report.not_checked if part.what.startswith("ConfigMap")]
     assert [(part.what, part.reason) for part in found] == [
         ("ConfigMap other", "Known only at `pulumi up`: data.host, data.ports[1].")
+    ]
+
+
+def test_findings_in_the_objects_of_an_environments_own_stack() -> None:
+    environment = copy.deepcopy(PRICED) | {
+        "claims": {"data": {"size": "1Ti"}},
+        "limits": {"severity": {"TF-DATA-1": "warning"}},
+    }
+    checked_alone = check_platform(Environment.model_validate(environment))
+    same = change(LORA, LORA, environment=Environment.model_validate(environment), today=TODAY, locate=locate)
+    report = build_report(same, checked_alone)
+    assert (report.environment, report.waivers) == ("dev", [])
+    assert "limits" not in {part.what for part in report.not_checked}
+    assert checked_alone.platform is not None
+    assert [finding.code for finding in report.findings if finding.category == "limits"] == [
+        problem.code for problem, _ in checked_alone.platform.found
     ]

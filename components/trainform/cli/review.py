@@ -186,8 +186,15 @@ def _made_here(stack: str | None) -> tuple[str, Preview, StackFiles]:
     note(f"trainform: `pulumi preview -s {name}` runs", err=True)
     with ThreadPoolExecutor(1) as beside:
         checking = beside.submit(stack_files, chosen, root)
+        beside.submit(_import_the_rest)
         run = run_preview(name, root)
         return name, _preview_of(run), checking.result()
+
+
+def _import_the_rest() -> None:
+    """Import what follows the preview while the engine works."""
+    import trainform.cluster.live
+    import trainform.review.report  # noqa: F401
 
 
 def _preview_of(run: EngineRun) -> Preview:

@@ -6,21 +6,22 @@ import dataclasses
 from pathlib import Path
 
 from trainform.check import CheckedJob, check_environment, check_experiment
+from trainform.check_platform import CheckedPlatform, check_platform
 from trainform.errors import InputError, Problem, TrainformError
+from trainform.review.limits import OF_ENVIRONMENT
 from trainform.review.model import NotChecked, Place
 from trainform.spec.environment import Environment
 from trainform.spec.source import NOWHERE, Source
 from trainform.spec.stack import OwnStackError, Stack, load_stack
 
-OF_ENVIRONMENT = "environment."
 WHAT = "files"
 
 
 @dataclasses.dataclass(frozen=True)
 class StackFiles:
-    """What the files of a stack hold. checked: None for an environment's own stack, and where the files cannot be read. left_out: why not."""
+    """What the files of a stack hold. checked: the environment alone for its own stack; None where the files cannot be read. left_out: why not."""
 
-    checked: CheckedJob | None = None
+    checked: CheckedJob | CheckedPlatform | None = None
     environment: Environment | None = None
     experiment_source: Source = NOWHERE
     environment_source: Source = NOWHERE
@@ -72,5 +73,6 @@ def _unread(checked: CheckedJob) -> tuple[NotChecked, ...]:
 
 def _of_environment(name: str, root: Path) -> StackFiles:
     loaded = check_environment(name, root)
-    left_out = without_files(InputError(loaded.problems)).left_out if loaded.model is None else ()
-    return StackFiles(None, loaded.model, environment_source=loaded.source, left_out=left_out)
+    if loaded.model is None:
+        return without_files(InputError(loaded.problems))
+    return StackFiles(check_platform(name, root), loaded.model, environment_source=loaded.source)

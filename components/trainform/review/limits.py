@@ -6,36 +6,53 @@ import datetime
 from collections.abc import Callable, Iterator, Set
 from typing import Literal
 
-from trainform.errors import MASK
+from trainform.errors import MASK, Problem
 from trainform.render import RenderedJob
+from trainform.render_platform import RenderedPlatform
 from trainform.review.model import Category, Finding, Place, WaiverUse
 from trainform.rules.limits.table import BY_CODE
 from trainform.rules.limits.waivers import identity, waived, waiver_problems
 from trainform.secret_text import masked
 from trainform.spec.environment import Environment
+from trainform.spec.limits import Severity
 from trainform.spec.waivers import Waiver
 
+OF_ENVIRONMENT = "environment."
+"""What a path begins with that is one of the environment, and not of the experiment."""
 
-def limit_findings(job: RenderedJob, locate: Callable[[str], Place], today: datetime.date) -> Iterator[Finding]:
-    """The findings of the environment's rules, those that are waived among them."""
+
+def job_findings(job: RenderedJob, locate: Callable[[str], Place], today: datetime.date) -> Iterator[Finding]:
+    """The findings of the environment's rules in a job, those that are waived among them."""
     accepted = waived(job.experiment.waivers, job.environment, today)
     explained = {identity(problem): problem for problem in job.problems if problem.code}
     for raw, severity in job.found:
         problem = explained.get(identity(raw), raw)
-        yield Finding(
-            code=problem.code,
-            category=Category.limits,
-            level="high" if severity == "error" else "medium",  # an error stops `pulumi up`, a warning does not
-            object=job.experiment.name,
-            field=masked(problem.path, MASK),
-            after=problem.shown_value,
-            title=sentence(problem.reason),
-            why=BY_CODE[problem.code].title,
-            fix=sentence(problem.fix),
-            place=locate(problem.path),
-            fingerprint=problem.fingerprint,
-            waived=identity(problem) in accepted,
-        )
+        place = locate(problem.path)
+        yield _finding(problem, severity, job.experiment.name, place, is_waived=identity(problem) in accepted)
+
+
+def platform_findings(platform: RenderedPlatform, locate: Callable[[str], Place]) -> Iterator[Finding]:
+    """The findings of the environment's rules in the objects of its own stack."""
+    for problem, severity in platform.found:
+        yield _finding(problem, severity, platform.environment.name, locate(f"{OF_ENVIRONMENT}{problem.path}"))
+
+
+def _finding(problem: Problem, severity: Severity, name: str, place: Place, *, is_waived: bool = False) -> Finding:
+    path = masked(place.path, MASK)
+    return Finding(
+        code=problem.code,
+        category=Category.limits,
+        level="high" if severity == "error" else "medium",  # an error stops `pulumi up`, a warning does not
+        object=name,
+        field=path,
+        after=problem.shown_value,
+        title=sentence(problem.reason),
+        why=BY_CODE[problem.code].title,
+        fix=sentence(problem.fix),
+        place=place.model_copy(update={"path": path}),
+        fingerprint=problem.fingerprint,
+        waived=is_waived,
+    )
 
 
 def waiver_uses(job: RenderedJob, today: datetime.date) -> Iterator[WaiverUse]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from trainform.check import CheckedJob
+from trainform.check_platform import CheckedPlatform
 from trainform.errors import MASK
 from trainform.review.capacity import capacity_of
 from trainform.review.changes import object_changes, role_changes
@@ -15,7 +16,7 @@ from trainform.review.cost import cost_of
 from trainform.review.effects import effects
 from trainform.review.findings.table import FINDERS
 from trainform.review.headline import headline
-from trainform.review.limits import limit_findings, sentence, waiver_uses
+from trainform.review.limits import job_findings, platform_findings, sentence, waiver_uses
 from trainform.review.live_facts import live_facts
 from trainform.review.model import EngineMessage, Finding, Level, NotChecked, Outcome, Report
 from trainform.review.policies import policy_findings
@@ -24,12 +25,14 @@ from trainform.secret_text import masked
 
 SEVERITIES = ("info", "warning", "error")
 MOST_PATHS = 5
+Checked = CheckedJob | CheckedPlatform | None
+"""The experiment in its environment, or the environment alone for its own stack; None where their files cannot be read."""
 
 
-def build_report(context: Context, checked: CheckedJob | None = None, left_out: Iterable[NotChecked] = ()) -> Report:
-    """The report on all that was read. checked: the experiment in its environment, as their files are now; None where a stack has no experiment, or
-    where they cannot be read. left_out: what could not be read, with the reason."""
+def build_report(context: Context, checked: Checked = None, left_out: Iterable[NotChecked] = ()) -> Report:
+    """The report on all that was read. checked: the stack's files as they are now. left_out: what could not be read, with the reason."""
     preview = context.preview
+    job = checked.job if isinstance(checked, CheckedJob) else None
     found = _findings(context, checked)
     not_checked = [*left_out, *_not_checked(context, checked)]
     happens = list(effects(context))
@@ -47,7 +50,7 @@ def build_report(context: Context, checked: CheckedJob | None = None, left_out: 
         roles=list(role_changes(context)),
         objects=list(object_changes(context)),
         live=[] if context.live is None else list(live_facts(context.live)),
-        waivers=[] if checked is None or checked.job is None else list(waiver_uses(checked.job, context.today)),
+        waivers=[] if job is None else list(waiver_uses(job, context.today)),
         not_checked=list(dict.fromkeys(not_checked)),
         messages=[_message(message) for message in preview.messages],
         masked=preview.masked,
@@ -57,17 +60,27 @@ def build_report(context: Context, checked: CheckedJob | None = None, left_out: 
 # --- findings
 
 
-def _findings(context: Context, checked: CheckedJob | None) -> list[Finding]:
+def _findings(context: Context, checked: Checked) -> list[Finding]:
     """All findings, the worst first. What a rule and the policy of the same name find in the same place is one finding."""
-    job = None if checked is None else checked.job
-    found = itertools.chain(
-        *(find(context) for find in FINDERS),
-        [] if job is None else limit_findings(job, context.locate, context.today),
-    )
+    found = itertools.chain(*(find(context) for find in FINDERS), _of_limits(context, checked))
     merged = {(finding.code, finding.fingerprint): finding for finding in found}
     for finding in policy_findings(context.preview):
         merged.setdefault((finding.code, finding.fingerprint), finding)
     return sorted(merged.values(), key=_order)
+
+
+def _of_limits(context: Context, checked: Checked) -> Iterator[Finding]:
+    if isinstance(checked, CheckedJob) and checked.job is not None:
+        yield from job_findings(checked.job, context.locate, context.today)
+    if isinstance(checked, CheckedPlatform) and checked.platform is not None:
+        yield from platform_findings(checked.platform, context.locate)
+
+
+def _judged(checked: Checked) -> bool:
+    """True if the rules of the limits have judged what the files say."""
+    if isinstance(checked, CheckedJob):
+        return checked.job is not None
+    return checked is not None and checked.platform is not None
 
 
 def _order(finding: Finding) -> tuple[Any, ...]:
@@ -101,15 +114,15 @@ def _message(message: Message) -> EngineMessage:
 # --- names
 
 
-def _environment(context: Context, checked: CheckedJob | None) -> str:
+def _environment(context: Context, checked: Checked) -> str:
     if context.environment is not None:
         return context.environment.name
     return "" if checked is None else checked.environment
 
 
-def _experiment(context: Context, checked: CheckedJob | None) -> str:
+def _experiment(context: Context, checked: Checked) -> str:
     """The experiment's name; of several, all of them."""
-    if checked is not None:
+    if isinstance(checked, CheckedJob):
         return checked.name
     records = (job.before if job.after is None else job.after for job in context.jobs)
     names = {str(record.experiment.get("name", "")) for record in records if record is not None}
@@ -119,17 +132,15 @@ def _experiment(context: Context, checked: CheckedJob | None) -> str:
 # --- what was not checked
 
 
-def _not_checked(context: Context, checked: CheckedJob | None) -> Iterator[NotChecked]:
+def _not_checked(context: Context, checked: Checked) -> Iterator[NotChecked]:
     """What the preview, the cluster and the files do not say."""
     yield from (NotChecked(what="preview", reason=text) for text in context.preview.not_checked)
     yield from (NotChecked(what=job.name, reason=text) for job in context.jobs for text in job.not_checked)
     if context.live is not None:
         yield from (NotChecked(what=what, reason=sentence(why)) for what, why in sorted(context.live.not_read.items()))
-    if checked is None or checked.job is None:
+    if checked is None or not _judged(checked):
         if not context.preview.policies:
-            yield NotChecked(
-                what="limits", reason="Neither the experiment's files nor a policy pack were checked here."
-            )
+            yield NotChecked(what="limits", reason="Neither the stack's files nor a policy pack were checked here.")
     elif any(not problem.code for problem in checked.problems):
         reason = f"The files have other problems, which `trainform check -s {context.stack}` lists."
         yield NotChecked(what="limits", reason=reason)
