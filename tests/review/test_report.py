@@ -17,6 +17,7 @@ from tests.review.jobs import CLUSTER, LORA, change, locate, name_of, object_ste
 from tests.support.documents import README, blocks_of
 from trainform.check import CheckedJob, check_experiment
 from trainform.check_platform import check_platform
+from trainform.errors import Problem
 from trainform.review.context import Context
 from trainform.review.fail_on import FAILED, exit_code, parse_fail_on
 from trainform.review.forms import terminal
@@ -204,16 +205,18 @@ def test_values_that_are_known_only_at_up() -> None:
 
 
 def test_findings_in_the_objects_of_an_environments_own_stack() -> None:
-    environment = copy.deepcopy(PRICED) | {
-        "claims": {"data": {"size": "1Ti"}},
-        "limits": {"severity": {"TF-DATA-1": "warning"}},
-    }
-    checked_alone = check_platform(Environment.model_validate(environment))
-    same = change(LORA, LORA, environment=Environment.model_validate(environment), today=TODAY, locate=locate)
-    report = build_report(same, checked_alone)
+    given = Environment.model_validate(PRICED)
+    alone = check_platform(given)
+    assert alone.platform is not None
+    found = (
+        (Problem("queues.night", None, "the queue has no weight", "write one", code="TF-QUE-2"), "error"),
+        (Problem("queues.day", None, "the queue has no weight", "write one", code="TF-QUE-2"), "warning"),
+    )
+    checked_alone = dataclasses.replace(alone, platform=dataclasses.replace(alone.platform, found=found))
+    report = build_report(change(LORA, LORA, environment=given, today=TODAY, locate=locate), checked_alone)
     assert (report.environment, report.waivers) == ("dev", [])
     assert "limits" not in {part.what for part in report.not_checked}
-    assert checked_alone.platform is not None
-    assert [finding.code for finding in report.findings if finding.category == "limits"] == [
-        problem.code for problem, _ in checked_alone.platform.found
+    assert [(finding.level, finding.object, finding.field) for finding in of_code(report, "TF-QUE-2")] == [
+        ("high", "dev", "environment.queues.night"),
+        ("medium", "dev", "environment.queues.day"),
     ]

@@ -9,6 +9,7 @@ from typing import Literal
 from trainform.errors import MASK, Problem
 from trainform.render import RenderedJob
 from trainform.render_platform import RenderedPlatform
+from trainform.review.kinds import fingerprint
 from trainform.review.model import Category, Finding, Place, WaiverUse
 from trainform.rules.limits.table import BY_CODE
 from trainform.rules.limits.waivers import identity, waived, waiver_problems
@@ -50,7 +51,8 @@ def _finding(problem: Problem, severity: Severity, name: str, place: Place, *, i
         why=BY_CODE[problem.code].title,
         fix=sentence(problem.fix),
         place=place.model_copy(update={"path": path}),
-        fingerprint=problem.fingerprint,
+        # nothing in an environment's own stack can be waived, so that its problems have no fingerprint
+        fingerprint=problem.fingerprint or fingerprint(problem.code, name, path, None, problem.shown_value),
         waived=is_waived,
     )
 
@@ -82,7 +84,7 @@ def _state(
         return "expired", f"Its last day was {waiver.until}."
     if (waiver.rule, waiver.finding) in found:
         return "applies", ""
-    others = sorted(fingerprint for code, fingerprint in found if code == waiver.rule)
+    others = sorted(finding for code, finding in found if code == waiver.rule)
     if others:
         return "void", f"The finding has changed: {waiver.rule} finds {', '.join(others)} here now."
     return "void", f"{waiver.rule} finds nothing here any more."
