@@ -31,7 +31,7 @@ class CheckedJob:
     """An experiment in an environment, and what is wrong with the two.
 
     name: the experiment's, or what was given for it where it has none. environment: the same of the environment; "" for a stack that cannot be
-    read.
+    read. sources: the files of the experiment and of the environment, with their lines.
     """
 
     name: str
@@ -42,7 +42,6 @@ class CheckedJob:
     of_both: frozenset[Problem] = frozenset()
     """Those of the problems that the experiment has in this environment, and perhaps not in another one."""
     sources: tuple[Source, Source] = (NOWHERE, NOWHERE)
-    """The files of the experiment and of the environment, with their lines."""
 
     def checked(self) -> RenderedJob:
         """The job; InputError with every problem where there is one."""

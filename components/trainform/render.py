@@ -41,7 +41,6 @@ from trainform.rules.limits.table import judge
 from trainform.rules.limits.waivers import Verdict, verdict
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
-from trainform.spec.limits import Severity
 
 
 def draft_plan(experiment: Experiment, environment: Environment, run: int = 1, revision: str = DRAFT_REVISION) -> Plan:
@@ -67,8 +66,9 @@ class RenderedJob:
     """The problems of the experiment in the environment; `check` finds the environment's own."""
     warnings: tuple[str, ...] = ()
     """What the environment's rules find without being a problem: warnings, and findings that are waived. The plan's notes have them too."""
-    found: tuple[tuple[Problem, Severity], ...] = ()
-    """Each finding of the environment's rules with its severity, waived or not."""
+    found: tuple[
+        tuple[Problem, str], ...
+    ] = ()  # each finding of the environment's rules with its severity, waived or not
 
     @property
     def crds(self) -> tuple[str, ...]:

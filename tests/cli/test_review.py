@@ -31,8 +31,9 @@ def events() -> list[previews.Data]:
     above = job.component.urn
 
     def state(side: State | None, parent: str) -> previews.Data | None:
-        made = {"id": "1"} if parent == above else {}
-        return None if side is None else previews.state(side.inputs, parent=parent, retainOnDelete=side.keep, **made)
+        if side is None:
+            return None
+        return previews.state(side.inputs, parent=parent, retainOnDelete=side.keep, id="1" if parent == above else "")
 
     found = []
     for step in context.preview.steps:

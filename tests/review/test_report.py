@@ -13,8 +13,9 @@ import pytest
 import yaml
 
 from tests.conftest import ROOT, Golden
-from tests.review.jobs import CLUSTER, LORA, change, locate, name_of, object_step, running
+from tests.review.jobs import LORA, change, locate, name_of, object_step, running
 from tests.support.documents import README, blocks_of
+from tests.support.samples import CLUSTER
 from trainform.check import CheckedJob, check_experiment
 from trainform.check_platform import check_platform
 from trainform.errors import Problem

@@ -15,7 +15,6 @@ from trainform.rules.limits.table import BY_CODE
 from trainform.rules.limits.waivers import identity, waived, waiver_problems
 from trainform.secret_text import masked
 from trainform.spec.environment import Environment
-from trainform.spec.limits import Severity
 from trainform.spec.waivers import Waiver
 
 OF_ENVIRONMENT = "environment."
@@ -38,7 +37,7 @@ def platform_findings(platform: RenderedPlatform, locate: Callable[[str], Place]
         yield _finding(problem, severity, platform.environment.name, locate(f"{OF_ENVIRONMENT}{problem.path}"))
 
 
-def _finding(problem: Problem, severity: Severity, name: str, place: Place, *, is_waived: bool = False) -> Finding:
+def _finding(problem: Problem, severity: str, name: str, place: Place, *, is_waived: bool = False) -> Finding:
     path = masked(place.path, MASK)
     return Finding(
         code=problem.code,

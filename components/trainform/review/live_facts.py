@@ -10,8 +10,10 @@ from trainform.review.model import LiveFact
 
 def live_facts(live: LiveFacts) -> Iterator[LiveFact]:
     """A sentence for each job and each queue that was read."""
-    yield from (LiveFact(object=job.name, sentence=_job(job, live.read_at)) for job in live.jobs or ())
-    yield from (LiveFact(object=queue.name, sentence=_queue(queue)) for queue in live.queues or ())
+    if live.jobs is not None:
+        yield from (LiveFact(object=job.name, sentence=_job(job, live.read_at)) for job in live.jobs)
+    if live.queues is not None:
+        yield from (LiveFact(object=queue.name, sentence=_queue(queue)) for queue in live.queues)
 
 
 def _job(job: LiveJob, read_at: str) -> str:

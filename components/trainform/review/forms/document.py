@@ -243,7 +243,7 @@ def _role(role: RoleChange) -> tuple[str, ...]:
 
 def _facts(facts: RoleFacts) -> tuple[str, ...]:
     accelerators = ", ".join(f"{count} {kind}" for kind, count in sorted(facts.accelerators.items()))
-    return str(facts.replicas), "yes" if facts.ranked else "no", accelerators or "none", facts.image
+    return str(facts.replicas), "yes" if facts.ranked else "no", accelerators if accelerators else "none", facts.image
 
 
 def _both(before: str | None, after: str | None) -> str:

@@ -77,7 +77,8 @@ def _hanging(label: str, texts: Sequence[str]) -> Iterator[str]:
 
 def _filled(text: str, room: int) -> list[str]:
     """Lines of whole words. A word that is wider than a line is broken, since here nothing may be wider."""
-    return [part for line in wrapped(text, room) for part in _broken(line, room)] or [""]
+    found = [part for line in wrapped(text, room) for part in _broken(line, room)]
+    return found if found else [""]
 
 
 def _broken(line: str, room: int) -> Iterator[str]:
