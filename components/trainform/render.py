@@ -66,9 +66,7 @@ class RenderedJob:
     """The problems of the experiment in the environment; `check` finds the environment's own."""
     warnings: tuple[str, ...] = ()
     """What the environment's rules find without being a problem: warnings, and findings that are waived. The plan's notes have them too."""
-    found: tuple[
-        tuple[Problem, str], ...
-    ] = ()  # each finding of the environment's rules with its severity, waived or not
+    found: tuple[tuple[Problem, str], ...] = ()  # each finding of the rules with its severity, waived or not
 
     @property
     def crds(self) -> tuple[str, ...]:

@@ -16,7 +16,6 @@ from trainform.rules.limits.origins import platform_problem
 from trainform.rules.limits.table import judge
 from trainform.rules.limits.waivers import verdict
 from trainform.spec.environment import Environment
-from trainform.spec.limits import Severity
 from trainform.spec.queues import EnvironmentQueue
 
 
@@ -31,7 +30,7 @@ class RenderedPlatform:
     """The problems of the objects; `rules.environment` finds those of the environment's file."""
     warnings: tuple[str, ...]
     """What the rules find whose severity is a warning."""
-    found: tuple[tuple[Problem, Severity], ...] = ()
+    found: tuple[tuple[Problem, str], ...] = ()
     """Each finding of the rules with its severity."""
 
 
