@@ -178,7 +178,7 @@ def test_fragments_of_experiments_are_right() -> None:
 def test_a_message_is_shown_as_it_is_printed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    [block] = blocks_of("text")
+    [block] = blocks_of("text", DOCS / "reference" / "command-line.md")
     copy_stacks(tmp_path / "stacks")
     (tmp_path / "Pulumi.yaml").touch()
     experiment = tmp_path / "stacks" / "experiments" / "resnet.yaml"

@@ -10,9 +10,13 @@ from typing import Any
 import pytest
 import yaml
 from jsonschema import Draft202012Validator
+from pydantic import BaseModel
 
 from tests.conftest import ROOT
+from tests.review.forms.samples import EMPTY, RICH, USUAL
 from tests.support.repository import tracked
+from trainform.review.forms.as_json import SCHEMA_FILE
+from trainform.review.model import Report
 from trainform.spec.schema import FILES, schema
 
 FOLDER = ROOT / "stacks" / "schemas"
@@ -40,9 +44,14 @@ def as_json(path: Path) -> Any:
     return json.loads(json.dumps(yaml.safe_load(path.read_text()), default=str))
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_schemas_are_current(name: str) -> None:
-    assert (FOLDER / name).read_text() == schema(FILES[name]), "run `trainform schema`"
+@pytest.mark.parametrize(("name", "kind"), (FILES | {SCHEMA_FILE: Report}).items())
+def test_schemas_are_current(name: str, kind: type[BaseModel]) -> None:
+    assert (FOLDER / name).read_text() == schema(kind), "run `trainform schema`"
+
+
+@pytest.mark.parametrize("report", [RICH, USUAL, EMPTY], ids=lambda report: report.headline[:8])
+def test_reports_are_as_their_schema_says(report: Report) -> None:
+    assert list(validator(SCHEMA_FILE).iter_errors(report.model_dump(mode="json"))) == []
 
 
 @pytest.mark.parametrize(("path", "name"), WRITTEN, ids=lambda part: part.stem if isinstance(part, Path) else "")

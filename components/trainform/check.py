@@ -19,7 +19,7 @@ from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.load import Given, Loaded, ModelT, Text, load_environment, load_experiment, parse, with_runtime_file
 from trainform.spec.queues import QueueRequest
-from trainform.spec.source import Source
+from trainform.spec.source import NOWHERE, Source
 from trainform.spec.storage import ClaimRequest
 
 # What a program may add to an environment: the field, and the model of its values.
@@ -31,7 +31,7 @@ class CheckedJob:
     """An experiment in an environment, and what is wrong with the two.
 
     name: the experiment's, or what was given for it where it has none. environment: the same of the environment; "" for a stack that cannot be
-    read.
+    read. sources: the files of the experiment and of the environment, with their lines.
     """
 
     name: str
@@ -41,6 +41,7 @@ class CheckedJob:
     environment: str = ""
     of_both: frozenset[Problem] = frozenset()
     """Those of the problems that the experiment has in this environment, and perhaps not in another one."""
+    sources: tuple[Source, Source] = (NOWHERE, NOWHERE)
 
     def checked(self) -> RenderedJob:
         """The job; InputError with every problem where there is one."""
@@ -80,6 +81,7 @@ def check_experiment(
         job,
         name_of(environment, "environment") if loaded_environment.model is None else loaded_environment.model.name,
         frozenset(of_both),
+        (loaded.source, loaded_environment.source),
     )
 
 
@@ -100,7 +102,7 @@ def check_environment(environment: Environment | Given, root: Path | None = None
     """The environment, given as a model, a name, a path or a text, with the problems that it has by itself."""
     wrong = _parameter_problems(Environment, environment)
     if wrong:
-        return Loaded(None, tuple(wrong), Source("", {}))
+        return Loaded(None, tuple(wrong), NOWHERE)
     loaded = _of_model(environment) if isinstance(environment, Environment) else load_environment(environment, root)
     if loaded.model is None:
         return loaded
@@ -111,7 +113,7 @@ def check_environment(environment: Environment | Given, root: Path | None = None
 def _load_experiment(experiment: Experiment | Given, root: Path | None) -> Loaded[Experiment]:
     wrong = _parameter_problems(Experiment, experiment)
     if wrong:
-        return Loaded(None, tuple(wrong), Source("", {}))
+        return Loaded(None, tuple(wrong), NOWHERE)
     if isinstance(experiment, Experiment):
         return _of_model(with_runtime_file(experiment, root))
     return load_experiment(experiment, root)
@@ -134,7 +136,7 @@ def type_problems(path: str, given: object, kinds: type | tuple[type, ...], need
 
 def _of_model(model: ModelT) -> Loaded[ModelT]:
     """A model that comes from Python: it has no file, and no lines."""
-    return Loaded(model, (), Source("", {}))
+    return Loaded(model, (), NOWHERE)
 
 
 def _without_consequences(found: Iterable[Problem], loaded: Loaded[Any], left_out: Set[str]) -> list[Problem]:

@@ -33,6 +33,29 @@ def without_sequences(text: str) -> str:
     return SEQUENCE.sub("", text)
 
 
+def display_width(text: str) -> int:
+    """Return the columns of a text in a terminal: East Asian letters have two, combining marks none."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """Return lines of whole words. A word that is longer than a line has its own line, so that it can be copied."""
+    lines: list[str] = []
+    room = 0
+    for word in re.findall(r" *[^ ]+", escaped(text)):
+        room -= display_width(word)
+        if lines and room >= 0:
+            lines[-1] += word
+        else:
+            lines.append(word.lstrip(" "))
+            room = width - display_width(lines[-1])
+    return lines
+
+
 def _is_visible(text: str) -> bool:
     return text.isprintable() and _BLANK.search(text) is None
 

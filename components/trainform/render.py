@@ -66,6 +66,7 @@ class RenderedJob:
     """The problems of the experiment in the environment; `check` finds the environment's own."""
     warnings: tuple[str, ...] = ()
     """What the environment's rules find without being a problem: warnings, and findings that are waived. The plan's notes have them too."""
+    found: tuple[tuple[Problem, str], ...] = ()  # each finding of the rules with its severity, waived or not
 
     @property
     def crds(self) -> tuple[str, ...]:
@@ -102,7 +103,7 @@ def render_job(
         *limits.problems,
     )
     if problems:
-        return RenderedJob(experiment, environment, valid, tuple(manifests), problems)
+        return RenderedJob(experiment, environment, valid, tuple(manifests), problems, found=limits.found)
     plan = draft_plan(experiment, environment, run, revision(manifests, draft, backend.IN_PLACE))
     plan = dataclasses.replace(plan, record=job_record(experiment, environment, plan))
     manifests = job_manifests(plan)
@@ -120,7 +121,7 @@ def render_job(
     plan = dataclasses.replace(
         plan, ends_with=ends_with, notes=notes, changes={path: change.name.lower() for path, change in found.items()}
     )
-    return RenderedJob(experiment, environment, plan, tuple(manifests), (), limits.notes)
+    return RenderedJob(experiment, environment, plan, tuple(manifests), (), limits.notes, limits.found)
 
 
 def _judged_by_limits(

@@ -30,6 +30,8 @@ class RenderedPlatform:
     """The problems of the objects; `rules.environment` finds those of the environment's file."""
     warnings: tuple[str, ...]
     """What the rules find whose severity is a warning."""
+    found: tuple[tuple[Problem, str], ...] = ()
+    """Each finding of the rules with its severity."""
 
 
 def render_platform(environment: Environment) -> RenderedPlatform:
@@ -38,7 +40,7 @@ def render_platform(environment: Environment) -> RenderedPlatform:
     judged = Judged({manifest.key: manifest.body for manifest in manifests}, ())
     found = [(platform_problem(judgement, environment), judgement.severity) for judgement in judge(judged, environment)]
     result = verdict(found, (), environment, None)
-    return RenderedPlatform(environment, tuple(manifests), result.problems, result.notes)
+    return RenderedPlatform(environment, tuple(manifests), result.problems, result.notes, result.found)
 
 
 def platform_manifests(environment: Environment) -> list[Manifest]:

@@ -23,6 +23,7 @@ SUB_VERBS = [["sandbox", name] for name in ("up", "down", "status", "env")] + [[
 COMMANDS = [[], *([verb] for verb in VERBS), *SUB_VERBS]
 WITH_JSON = ["init", "check", "plan", "render", "rehearse", "new", "schema", "doctor", "toolchain where", *(" ".join(words) for words in SUB_VERBS[:4])]  # fmt: skip
 WITH_OUTPUT = ["check", "plan", "render", "doctor", "toolchain where", "sandbox status", "sandbox env"]
+WITH_FILES = ["review"]  # which prints its report in any case, and may write it to several files
 
 
 def help_of(words: list[str]) -> str:
@@ -63,7 +64,7 @@ def test_which_verb_has_which_options(words: list[str]) -> None:
     text, name = help_of(words), " ".join(words)
     assert "-q, --quiet" in text
     assert ("--json" in text) == (name in WITH_JSON)
-    assert ("-o, --output FILE" in text) == (name in WITH_OUTPUT)
+    assert ("-o, --output FILE" in text) == (name in WITH_OUTPUT + WITH_FILES)
 
 
 def test_without_arguments_the_help_is_printed() -> None:
@@ -218,7 +219,7 @@ def test_manifests_as_json() -> None:
 def test_written_schemas_as_json(tmp_path: Path) -> None:
     code, out, err = run("schema", "--folder", str(tmp_path), "--json")
     assert (code, err) == (0, "")
-    assert [Path(name).parent for name in json.loads(out)["written"]] == [tmp_path, tmp_path]
+    assert [Path(name).parent for name in json.loads(out)["written"]] == [tmp_path] * 3
 
 
 def test_the_tool_chain_as_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,10 +16,9 @@ from tests.cli.running import run
 from tests.support.repository import ROOT, names, read
 from trainform.check import check_experiment
 from trainform.cli.plan_text import _columns
-from trainform.escaping import escaped
+from trainform.escaping import display_width, escaped, wrapped
 from trainform.plan.model import Plan
 from trainform.render import job_manifests
-from trainform.terminal.lines import display_width, wrapped
 
 COLUMNS = 80
 LONG: dict[str, Any] = {

@@ -11,6 +11,7 @@ from tools.docs.fields import environment_page, experiment_page
 from tools.docs.figures import layers_figure, stack_figure
 from tools.docs.launch_contract import contract_page
 from tools.docs.limits import limits_page
+from tools.docs.review import review_page
 from tools.docs.versions import versions_page
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -21,6 +22,7 @@ GENERATED: Mapping[str, Callable[[], str]] = {
     "reference/launch-contract.md": contract_page,
     "reference/backends.md": comparison_page,
     "reference/limits.md": limits_page,
+    "reference/review.md": review_page,
     "reference/versions.md": versions_page,
     "figures/layers.svg": layers_figure,
     "figures/stack.svg": stack_figure,

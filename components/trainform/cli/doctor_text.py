@@ -6,8 +6,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
 from trainform.doctor.model import Check, Finding, Findings, State, Verdict, fixes
-from trainform.escaping import escaped
-from trainform.terminal.lines import wrapped
+from trainform.escaping import escaped, wrapped
 
 GAP = "  "
 LABEL = 20  # columns of the names on the left

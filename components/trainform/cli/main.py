@@ -23,6 +23,7 @@ GROUPS = {
         "check": "Find every problem of experiments in an environment, without a cluster",
         "plan": "Show what will run: roles, pods, ranks, ports, variables, objects",
         "render": "Print the manifests that `pulumi up` applies",
+        "review": "Say what a change does to the run, the data, the bill and the queue",
         "rehearse": "Run the job's pods as containers on this machine",
     },
     "This machine": {
@@ -32,7 +33,7 @@ GROUPS = {
         "demo": "Run a four-node job on the sandbox: preview, up, and its pods",
     },
     "Editors and shells": {
-        "schema": "Write the JSON Schemas of both files",
+        "schema": "Write the JSON Schemas of both files and of the report of a review",
         "completion": "Print the script that completes commands in a shell",
     },
 }

@@ -6,12 +6,11 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
 from trainform.backends.patches import override_key
-from trainform.escaping import escaped
+from trainform.escaping import display_width, escaped, wrapped
 from trainform.manifests.manifest import Manifest
 from trainform.plan.launch.launch import TF_CONFIG
 from trainform.plan.model import EnvVar, Plan, RolePlan
 from trainform.spec.roles import EnvSource, InitContainer
-from trainform.terminal.lines import display_width, wrapped
 
 GAP = "  "
 LABEL = 12  # columns of the labels on the left

@@ -20,11 +20,13 @@ FolderOption = Annotated[
 
 
 def command(folder: FolderOption = None, as_json: JsonOption = False) -> None:
-    """Write the JSON Schemas of both files.
+    """Write the JSON Schemas of both files and of the report of a review.
 
     The first line of each experiment and environment names its schema, so that editors complete and check while you
-    type.
+    type. The schema of the report says what `trainform review --format json` prints.
     """
+    from trainform.review.forms.as_json import SCHEMA_FILE
+    from trainform.review.model import Report
     from trainform.spec.schema import FILES, schema
 
     target = folder
@@ -32,7 +34,7 @@ def command(folder: FolderOption = None, as_json: JsonOption = False) -> None:
         root = project_root()
         require_project(root)
         target = root / "stacks" / "schemas"
-    paths = {target / name: kind for name, kind in FILES.items()}
+    paths = {target / name: kind for name, kind in (FILES | {SCHEMA_FILE: Report}).items()}
     blocked = [path for path in paths if path.is_symlink() or (path.exists() and not path.is_file())]
     if blocked:
         fix = "move it away, or choose another folder with --folder"

@@ -7,7 +7,7 @@ import itertools
 import re
 from collections.abc import Collection, Sequence
 
-PREVIEW = "`pulumi preview -s STACK` shows what would change; `trainform plan` shows a job from its files alone"
+PREVIEW = "`trainform review STACK` says what a change does, `pulumi preview -s STACK` shows its fields; `trainform plan` shows a job from its files alone"
 CHANGES = "`pulumi preview -s STACK --diff` compares with what was applied, field by field"
 UP = "`pulumi up -s STACK` creates or changes the job; `trainform sandbox up` starts a cluster on this machine"
 PROMOTE = "write stacks/Pulumi.EXPERIMENT.ENV.yaml for the other environment, then `pulumi up -s STACK` runs the experiment there"

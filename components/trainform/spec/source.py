@@ -26,6 +26,10 @@ class Source:
         return dataclasses.replace(problem, source=self.name, line=self.lines.get(path, problem.line))
 
 
+NOWHERE = Source("", {})
+"""Of data that comes from no file."""
+
+
 def join_path(parts: tuple[str | int, ...]) -> str:
     """`("roles", "worker", "init", 0)` as a person writes it: `roles.worker.init[0]`."""
     text = ""

@@ -7,7 +7,6 @@ import contextvars
 import io
 import json
 import os
-import re
 import shutil
 import sys
 from collections.abc import Iterator
@@ -52,29 +51,6 @@ def note(*lines: str, err: bool = False) -> None:
 def terminal_width() -> int:
     """Return the columns of the terminal, or the variable COLUMNS, or `DEFAULT_WIDTH`."""
     return shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns
-
-
-def display_width(text: str) -> int:
-    """Return the columns of a text in a terminal: East Asian letters have two, combining marks none."""
-    if text.isascii():
-        return len(text)
-    from rich.cells import cell_len
-
-    return cell_len(text)
-
-
-def wrapped(text: str, width: int) -> list[str]:
-    """Return lines of whole words. A word that is longer than a line has its own line, so that it can be copied."""
-    lines: list[str] = []
-    room = 0
-    for word in re.findall(r" *[^ ]+", escaped(text)):
-        room -= display_width(word)
-        if lines and room >= 0:
-            lines[-1] += word
-        else:
-            lines.append(word.lstrip(" "))
-            room = width - display_width(lines[-1])
-    return lines
 
 
 def stdin_is_terminal() -> bool:

@@ -21,10 +21,11 @@ SECONDS_OF_A_DAY = 24 * 60 * 60
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """What the findings of the rules come to: problems, and notes on warnings and waivers."""
+    """What the findings of the rules come to: problems, and notes on warnings and waivers. found: each finding with its severity, waived or not."""
 
     problems: tuple[Problem, ...]
     notes: tuple[str, ...]
+    found: tuple[tuple[Problem, Severity], ...] = ()
 
 
 def verdict(
@@ -49,9 +50,8 @@ def verdict(
         else:
             problems.append(_with_waiver(problem, waivers, environment, today))
     notes += _notes(waivers, {identity(problem): problem for problem in severities}, accepted, today)
-    return Verdict(
-        (*problems, *waiver_problems(waivers, environment, today)), tuple(masked(note, MASK) for note in notes)
-    )
+    shown = tuple(masked(note, MASK) for note in notes)
+    return Verdict((*problems, *waiver_problems(waivers, environment, today)), shown, tuple(severities.items()))
 
 
 def identity(problem: Problem) -> tuple[str, str]:

@@ -1,0 +1,276 @@
+"""`trainform review`."""
+
+from __future__ import annotations
+
+import datetime
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from trainform.cli import candidates
+from trainform.errors import CommandLineError, InputError, Problem, TrainformError
+from trainform.terminal.lines import echo, note, terminal_width
+
+if TYPE_CHECKING:
+    from trainform.review.files import StackFiles
+    from trainform.review.model import Report
+    from trainform.review.preview import Preview
+    from trainform.review.run import EngineRun
+
+STANDARD_INPUT = "-"
+FORM_OF_SUFFIX = {".md": "markdown", ".json": "json", ".txt": "terminal"}
+WIDTH_OF_FILES = 100
+STYLES = {"": "", "title": "bold", "high": "bold red", "medium": "yellow", "low": "cyan"}
+
+
+class Form(StrEnum):
+    """Forms of a report."""
+
+    TERMINAL = "terminal"
+    MARKDOWN = "markdown"
+    JSON = "json"
+
+
+StackArgument = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="STACK",
+        help="Stack of the project. Default: the only one, or with --preview-json the one of the preview.",
+        show_default=False,
+        autocompletion=candidates.stacks,
+    ),
+]
+PreviewOption = Annotated[
+    str | None,
+    typer.Option(
+        "--preview-json",
+        metavar="FILE",
+        help="Read what Pulumi has printed of a preview as JSON, in place of running it. `-`: standard input.",
+        show_default=False,
+    ),
+]
+FormOption = Annotated[
+    Form, typer.Option("--format", metavar="terminal|markdown|json", help="Form on standard output.")
+]
+FilesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Write the report to this file as well: FILE.md, FILE.json or FILE.txt. May be repeated.",
+        show_default=False,
+    ),
+]
+FailOption = Annotated[
+    str | None,
+    typer.Option(
+        "--fail-on",
+        metavar="WORDS",
+        help="End with exit code 3 if one of these is met: a category (data,restart), a level (high), a cost (cost:500/h, "
+        "cost:+20%), incomplete.",
+        show_default=False,
+    ),
+]
+DurationOption = Annotated[
+    str | None,
+    typer.Option("--duration", metavar="TIME", help="Length of the run, for its cost: 72h.", show_default=False),
+]
+ClusterOption = Annotated[bool, typer.Option("--no-cluster", help="Ask the cluster nothing.")]
+
+
+def command(
+    stack: StackArgument = None,
+    preview_json: PreviewOption = None,
+    form: FormOption = Form.TERMINAL,
+    files: FilesOption = None,
+    fail_on: FailOption = None,
+    duration: DurationOption = None,
+    no_cluster: ClusterOption = False,
+) -> None:
+    """Say what a change does to the run, the data, the bill and the queue.
+
+    It runs `pulumi preview` and reads the cluster for at most 2 seconds; nothing is changed. No secret is in the
+    report, so that it can be posted. Exit code: 0, 1 if the preview fails, 2 for wrong arguments, or 3 if a condition
+    of --fail-on is met.
+    """
+    from trainform.review.fail_on import FailOn, exit_code, parse_fail_on
+
+    conditions = FailOn() if fail_on is None else parse_fail_on(fail_on)
+    hours = None if duration is None else _hours(duration)
+    targets = _targets([] if files is None else files)
+    report = _report(stack, preview_json, hours, ask_cluster=not no_cluster)
+    for file, chosen in targets.items():
+        _write(report, file, chosen)
+    _show(report, form)
+    code = exit_code(report, conditions)
+    if code:
+        raise typer.Exit(code)
+
+
+# --- arguments
+
+
+def _hours(duration: str) -> Decimal:
+    from trainform.spec.quantities import DURATION_HINT, seconds
+
+    try:
+        return (Decimal(seconds(duration)) / 3600).quantize(Decimal("0.01")).normalize()
+    except (ValueError, ArithmeticError):
+        raise InputError([Problem("--duration", duration, "is not a duration", DURATION_HINT)]) from None
+
+
+def _targets(files: list[str]) -> dict[str, Form]:
+    """The files to be written, with the form of each."""
+    suffixes = ", ".join(FORM_OF_SUFFIX)
+    problems = [
+        Problem("--output", file, "the ending of the name does not say the form", f"give it one of {suffixes}")
+        for file in files
+        if Path(file).suffix not in FORM_OF_SUFFIX
+    ]
+    problems += [
+        Problem("--output", file, "the file is named twice", "name it once") for file in files if files.count(file) > 1
+    ]
+    if problems:
+        raise InputError(problems)
+    return {file: Form(FORM_OF_SUFFIX[Path(file).suffix]) for file in files}
+
+
+# --- reading
+
+
+def _report(stack: str | None, preview_json: str | None, hours: Decimal | None, *, ask_cluster: bool) -> Report:
+    from trainform.review.context import Context
+    from trainform.review.jobs import jobs_of
+    from trainform.review.model import NotChecked
+    from trainform.review.objects import asked_of
+    from trainform.review.report import build_report
+
+    name, preview, files = _made_elsewhere(stack, preview_json) if preview_json is not None else _made_here(stack)
+    jobs = jobs_of(preview)
+    live, left_out = None, [*files.left_out]
+    if ask_cluster and files.environment is not None:
+        from trainform.cluster.live import read_live
+
+        asked = asked_of(preview, jobs)
+        where = files.environment.cluster.context, files.environment.namespace.name
+        live = read_live(*where, asked.jobs, asked.queues, asked.objects)
+    else:
+        reason = (
+            "Without the environment's file nothing says which one it is." if ask_cluster else "--no-cluster is set."
+        )
+        left_out.append(NotChecked(what="cluster", reason=reason))
+    today = datetime.datetime.now(datetime.UTC).date()
+    context = Context(name, preview, jobs, files.environment, live, files.locate, today, hours)
+    return build_report(context, files.checked, left_out)
+
+
+def _made_here(stack: str | None) -> tuple[str, Preview, StackFiles]:
+    """Run the preview, and check the files beside it."""
+    from trainform.project import known_stacks, project_root, require_project
+    from trainform.review.files import chosen_by, stack_files
+    from trainform.review.run import run_preview
+
+    root = project_root()
+    require_project(root)
+    known = known_stacks(root)
+    if stack is None and len(known) != 1:
+        listed = f"the project has {', '.join(known)}" if known else "`trainform new` writes one"
+        raise CommandLineError("Missing argument 'STACK'", f"name the stack: {listed}")
+    name = known[0] if stack is None else stack
+    chosen = chosen_by(name, root)
+    note(f"trainform: `pulumi preview -s {name}` runs", err=True)
+    with ThreadPoolExecutor(1) as beside:
+        checking = beside.submit(stack_files, chosen, root)
+        beside.submit(_import_the_rest)
+        run = run_preview(name, root)
+        return name, _preview_of(run), checking.result()
+
+
+def _import_the_rest() -> None:
+    """Import what follows the preview while the engine works."""
+    import trainform.cluster.live
+    import trainform.review.report  # noqa: F401
+
+
+def _preview_of(run: EngineRun) -> Preview:
+    """The preview of a run of the engine. TrainformError if the engine failed before it had one."""
+    import dataclasses
+
+    from trainform.review.read import read_preview
+
+    ended = f"`pulumi preview` ended with exit code {run.code}"
+    try:
+        preview = read_preview(run.text, "pulumi preview")
+    except InputError as error:
+        lines = [line for line in run.errors.splitlines() if line.strip()]
+        raise TrainformError(ended, "run `pulumi preview` by hand to see why", lines or error.lines()) from None
+    return dataclasses.replace(preview, failed=ended) if run.code and not preview.failed else preview
+
+
+def _made_elsewhere(stack: str | None, preview_json: str) -> tuple[str, Preview, StackFiles]:
+    """Read a preview that was made elsewhere. Its stack may have no files here."""
+    from trainform.project import project_root
+    from trainform.review.files import chosen_by, stack_files, without_files
+    from trainform.review.read import LARGEST, read_preview
+    from trainform.spec import files
+
+    if preview_json == STANDARD_INPUT:
+        source, text = files.STANDARD_INPUT, files.read_standard_input(LARGEST)
+    else:
+        source, text = preview_json, files.read_text(Path(preview_json), preview_json, LARGEST)
+    preview = read_preview(text, source)
+    name = _stack_of(preview, stack)
+    try:
+        return name, preview, stack_files(chosen_by(name, project_root()), project_root())
+    except TrainformError as error:
+        return name, preview, without_files(error)
+
+
+def _stack_of(preview: Preview, stack: str | None) -> str:
+    """The stack of the preview. CommandLineError if it is not the one that was named, or if it has none and none was named."""
+    named = next((step.urn.split(":")[2] for step in preview.steps if step.urn.count(":") > 2), None)
+    if stack is None and named is None:
+        raise CommandLineError("Missing argument 'STACK'", "name the stack: the preview has no resource that says it")
+    if stack is not None and named is not None and stack.rpartition("/")[2] != named:
+        raise CommandLineError(
+            f"the preview is one of the stack {named}, not of {stack}", f"name {named}, or leave it out"
+        )
+    return named if stack is None and named is not None else str(stack)
+
+
+# --- writing
+
+
+def _write(report: Report, file: str, form: Form) -> None:
+    from trainform.spec.files import was_read
+    from trainform.terminal.output import output_to
+
+    with output_to(file, was_read):
+        echo(*_text(report, form, WIDTH_OF_FILES).removesuffix("\n").split("\n"))
+
+
+def _text(report: Report, form: Form, width: int) -> str:
+    from trainform.review.forms import as_json, markdown, terminal
+
+    if form is Form.TERMINAL:
+        return terminal.render(report, width)
+    return markdown.render(report) if form is Form.MARKDOWN else as_json.render(report)
+
+
+def _show(report: Report, form: Form) -> None:
+    """Print the report; in a terminal with colours."""
+    from trainform.terminal.screen import screen
+
+    made = screen()
+    if form is not Form.TERMINAL or not made.is_terminal:
+        echo(*_text(report, form, terminal_width()).removesuffix("\n").split("\n"))
+        return
+    from trainform.review.forms.terminal import lines
+
+    for line in lines(report, terminal_width()):
+        made.print(line.text, style=STYLES[line.style], soft_wrap=True)

@@ -1,0 +1,292 @@
+"""A report as sections of items, the same for every form that people read: one home for what is said, and in which order."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from trainform.review.model import (
+    Capacity,
+    Change,
+    Cost,
+    Effect,
+    EngineMessage,
+    Finding,
+    Money,
+    ObjectChange,
+    Place,
+    Report,
+    RoleChange,
+    RoleFacts,
+    WaiverUse,
+)
+from trainform.review.preview import CHANGED_MASK, MASKED, UNKNOWN
+
+LONGEST, LONGEST_DESTRUCTIVE = 120, 1000
+"""Characters of a value that are shown: a longer one is cut, and its length is said. What is lost for good is shown at more length."""
+LONGEST_SENTENCE = 2000
+NOT_SET = "not set"
+_STAND_INS = frozenset({MASKED, CHANGED_MASK, UNKNOWN})
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """A line below an item. label: one of our words, "" for none. text: a sentence, or a value or path to be shown as it is (`verbatim`)."""
+
+    label: str
+    text: str
+    verbatim: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Item:
+    """A sentence with rows below it. level: of a finding, "" for anything else. code: the name of its kind."""
+
+    text: str
+    rows: tuple[Row, ...] = ()
+    level: str = ""
+    code: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Table:
+    """Cells by row; the first row has the names of the columns."""
+
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Fold:
+    """Items that a form may hide behind their title: nothing is lost for good by them."""
+
+    title: str
+    items: tuple[Item, ...]
+
+
+Block = Item | Table | Fold
+
+
+@dataclasses.dataclass(frozen=True)
+class Section:
+    """A part of the report. The first one has the report's title."""
+
+    title: str
+    blocks: tuple[Block, ...]
+
+
+def sections(report: Report) -> list[Section]:
+    """The report in the order in which it is read. A section that says nothing is left out, but for those whose silence would be a claim."""
+    made = [
+        Section(f"Review of {report.stack}", tuple(_summary(report))),
+        Section("What happens", _or_none(map(_effect, report.effects), "Nothing changes.")),
+        Section("Findings", _or_none(map(_finding, report.findings), "None.")),
+        Section("Cost", tuple(_cost(report.cost))),
+        Section("Capacity", tuple(_capacity(report.capacity))),
+        Section("Changes", _or_none(_changes(report), "None.")),
+        Section("In the cluster", tuple(Item(fact.sentence) for fact in report.live)),
+        Section("Waivers", tuple(map(_waiver, report.waivers))),
+        Section("Messages of the engine", tuple(map(_message, report.messages))),
+        Section("Not checked", _or_none((Item(_not_checked(part.what, part.reason)) for part in report.not_checked), "Nothing was left out.")),
+        Section("Secrets", (Item(f"{_counted(report.masked, 'secret value')} {'is' if report.masked == 1 else 'are'} masked."),)),
+    ]  # fmt: skip
+    return [Section(cut(part.title), tuple(map(_bounded, part.blocks))) for part in made if part.blocks]
+
+
+def _bounded(block: Block) -> Block:
+    """The block without texts that nobody reads to their end: a preview may hold names of any length."""
+    match block:
+        case Table():
+            return Table(tuple(tuple(cut(cell, LONGEST_SENTENCE) for cell in row) for row in block.rows))
+        case Fold():
+            return Fold(block.title, tuple(map(_bounded_item, block.items)))
+        case Item():
+            return _bounded_item(block)
+
+
+def _bounded_item(item: Item) -> Item:
+    rows = tuple(dataclasses.replace(row, text=cut(row.text, 2 * LONGEST_SENTENCE)) for row in item.rows)
+    return dataclasses.replace(item, text=cut(item.text, LONGEST_SENTENCE), code=cut(item.code), rows=rows)
+
+
+def levels(findings: Iterable[Finding]) -> str:
+    """How many findings count, by level, the worst first: `1 high, 2 medium`; and how many are waived."""
+    found = list(findings)
+    counts = {
+        level: sum(finding.level == level and not finding.waived for finding in found)
+        for level in ("high", "medium", "low")
+    }
+    counts["waived"] = sum(finding.waived for finding in found)
+    return ", ".join(f"{count} {word}" for word, count in counts.items() if count)
+
+
+def shown(value: Any, longest: int = LONGEST) -> str:
+    """The value as JSON on one line, cut where it is long; what stands for a value that is not shown stays as it is."""
+    if value is None:
+        return NOT_SET
+    if isinstance(value, str) and value in _STAND_INS:
+        return value
+    return cut(json.dumps(value, ensure_ascii=False, sort_keys=True), longest)
+
+
+def cut(text: str, longest: int = LONGEST) -> str:
+    """The beginning of a long text, with the number of characters of the whole."""
+    return text if len(text) <= longest else f"{text[:longest]}… ({len(text)} characters)"
+
+
+def located(place: Place) -> str:
+    """The path, with file and line where they are known."""
+    where = f"{place.file}:{place.line}" if place.line else place.file
+    return f"{place.path} ({where})" if place.path and where else place.path if place.path else where
+
+
+# --- sections
+
+
+def _summary(report: Report) -> Iterator[Item]:
+    yield Item(report.headline)
+    found = levels(report.findings)
+    yield Item(f"Outcome: {report.outcome.value}{f' ({found})' if found else ''}.")
+    names = {"experiment": report.experiment, "environment": report.environment}
+    said = [f"{word} {name}" for word, name in names.items() if name]
+    if said:
+        yield Item(f"It is the {' in the '.join(said)}.")
+
+
+def _effect(effect: Effect) -> Item:
+    return Item(effect.sentence, tuple(row for cause in effect.causes for row in _cause(cause)))
+
+
+def _cause(cause: Change) -> Iterator[Row]:
+    yield Row("cause", located(cause.place), verbatim=True)
+    yield _changed(cause.before, cause.after, LONGEST)
+
+
+def _changed(before: Any, after: Any, longest: int) -> Row:
+    return Row("change", f"{shown(before, longest)} → {shown(after, longest)}", verbatim=True)
+
+
+def _finding(finding: Finding) -> Item:
+    rows = [
+        Row("object", finding.object, verbatim=True),
+        *_where(finding),
+        *([] if finding.before is finding.after is None else [_changed(finding.before, finding.after, LONGEST)]),
+        Row("why", finding.why),
+        Row("fix", finding.fix),
+        Row("finding", finding.fingerprint, verbatim=True),
+        *([Row("waived", "A waiver of the experiment accepts it.")] if finding.waived else []),
+    ]
+    return Item(finding.title, tuple(row for row in rows if row.text), finding.level, finding.code)
+
+
+def _where(finding: Finding) -> Iterator[Row]:
+    """The field, and the place that causes it where that is another one."""
+    if finding.place is None or finding.place.path != finding.field:
+        yield Row("field", finding.field, verbatim=True)
+    if finding.place is not None:
+        label = "field" if finding.place.path == finding.field else "cause"
+        yield Row(label, located(finding.place), verbatim=True)
+
+
+def _cost(cost: Cost) -> Iterator[Item]:
+    is_known = cost.before is not None or cost.after is not None
+    if cost.unknown:
+        yield Item(cost.unknown)
+    if is_known:
+        percent = "" if cost.percent is None else f", {cost.percent} %"
+        change = "" if cost.difference is None else f" ({_signed(cost.difference)} per hour{percent})"
+        yield Item(f"Per hour: {_money(cost.before)} → {_money(cost.after)}{change}.")
+    elif not cost.unknown:
+        yield Item("Nothing here has a cost per hour.")
+    if cost.total is not None:
+        yield Item(f"In all: {_money(cost.total)} for {cost.hours} h.")
+    if cost.prices_of is not None:
+        age = "" if cost.price_age_days is None else f", {_counted(cost.price_age_days, 'day')} old"
+        yield Item(f"Oldest price: of {cost.prices_of}{age}.")
+
+
+def _money(money: Money | None) -> str:
+    return "none" if money is None else f"{money.amount} {money.currency}"
+
+
+def _signed(money: Money) -> str:
+    return _money(money) if money.amount.startswith(("-", "+")) else f"+{_money(money)}"
+
+
+BASES = {"cluster": "what the cluster has and holds now", "environment": "the environment's file alone", "none": ""}
+
+
+def _capacity(capacity: Capacity) -> Iterator[Item]:
+    rows = [Row("basis", BASES[capacity.basis])] if BASES[capacity.basis] else []
+    for lack in capacity.shortages:
+        asked = f"{lack.resource}: {lack.missing} missing; {lack.asked} asked, {lack.available} available"
+        holders = f"; held by {', '.join(lack.holders)}" if lack.holders else ""
+        rows.append(Row("missing", f"{asked}{holders}", verbatim=True))
+    yield Item(capacity.sentence, tuple(rows))
+
+
+def _changes(report: Report) -> Iterator[Block]:
+    if report.roles:
+        yield Table((("role", "pods", "ranks", "accelerators of a pod", "image"), *map(_role, report.roles)))
+    yield from (_object(change, LONGEST_DESTRUCTIVE) for change in report.objects if change.destructive)
+    others = tuple(_object(change, LONGEST) for change in report.objects if not change.destructive)
+    if others:
+        yield Fold(f"{_counted(len(others), 'object')} created or changed, without a loss", others)
+
+
+def _role(role: RoleChange) -> tuple[str, ...]:
+    before, after = ((None,) * 4 if facts is None else _facts(facts) for facts in (role.before, role.after))
+    note = " (new)" if role.before is None else " (removed)" if role.after is None else ""
+    return (f"{role.name}{note}", *(_both(old, new) for old, new in zip(before, after, strict=True)))
+
+
+def _facts(facts: RoleFacts) -> tuple[str, ...]:
+    accelerators = ", ".join(f"{count} {kind}" for kind, count in sorted(facts.accelerators.items()))
+    return str(facts.replicas), "yes" if facts.ranked else "no", accelerators if accelerators else "none", facts.image
+
+
+def _both(before: str | None, after: str | None) -> str:
+    """A fact before and after; once where it stays, or where the role is there on one side alone."""
+    return " → ".join(cut(text) for text in dict.fromkeys((before, after)) if text is not None)
+
+
+def _object(change: ObjectChange, longest: int) -> Item:
+    rows = [
+        Row("", f"{field.path}: {shown(field.before, longest)} → {shown(field.after, longest)}", verbatim=True)
+        for field in change.fields
+    ]
+    if not change.fields_known:
+        rows.append(Row("", "The preview does not say which fields differ."))
+    return Item(f"{change.operation} {change.kind} {change.name}", tuple(rows))
+
+
+STATES = {"applies": "applies", "void": "is void", "expired": "has expired", "refused": "is refused"}
+
+
+def _waiver(use: WaiverUse) -> Item:
+    why = f": {use.why}" if use.why else "."
+    rows = (
+        Row("finding", use.fingerprint, verbatim=True),
+        Row("owner", f"{use.owner}, until {use.until}", verbatim=True),
+        Row("reason", use.reason, verbatim=True),
+    )
+    return Item(f"The waiver of {use.code} {STATES[use.state]}{why}", rows)
+
+
+def _message(message: EngineMessage) -> Item:
+    about = f"{message.object}: " if message.object else ""
+    return Item(f"{message.severity}: {about}{cut(message.text, LONGEST_DESTRUCTIVE)}")
+
+
+def _not_checked(what: str, reason: str) -> str:
+    return f"{what}: {reason}" if what else reason
+
+
+def _or_none(blocks: Iterable[Block], otherwise: str) -> tuple[Block, ...]:
+    found = tuple(blocks)
+    return found if found else (Item(otherwise),)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,0 +1,94 @@
+"""What the limits of the environment find in the experiment, and what becomes of its waivers."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterator, Set
+from typing import Literal
+
+from trainform.errors import MASK, Problem
+from trainform.render import RenderedJob
+from trainform.render_platform import RenderedPlatform
+from trainform.review.kinds import fingerprint
+from trainform.review.model import Category, Finding, Place, WaiverUse
+from trainform.rules.limits.table import BY_CODE
+from trainform.rules.limits.waivers import identity, waived, waiver_problems
+from trainform.secret_text.search import masked
+from trainform.spec.environment import Environment
+from trainform.spec.waivers import Waiver
+
+OF_ENVIRONMENT = "environment."
+"""What a path begins with that is one of the environment, and not of the experiment."""
+
+
+def job_findings(job: RenderedJob, locate: Callable[[str], Place], today: datetime.date) -> Iterator[Finding]:
+    """The findings of the environment's rules in a job, those that are waived among them."""
+    accepted = waived(job.experiment.waivers, job.environment, today)
+    explained = {identity(problem): problem for problem in job.problems if problem.code}
+    for raw, severity in job.found:
+        problem = explained.get(identity(raw), raw)
+        place = locate(problem.path)
+        yield _finding(problem, severity, job.experiment.name, place, is_waived=identity(problem) in accepted)
+
+
+def platform_findings(platform: RenderedPlatform, locate: Callable[[str], Place]) -> Iterator[Finding]:
+    """The findings of the environment's rules in the objects of its own stack."""
+    for problem, severity in platform.found:
+        yield _finding(problem, severity, platform.environment.name, locate(f"{OF_ENVIRONMENT}{problem.path}"))
+
+
+def _finding(problem: Problem, severity: str, name: str, place: Place, *, is_waived: bool = False) -> Finding:
+    path = masked(place.path, MASK)
+    return Finding(
+        code=problem.code,
+        category=Category.limits,
+        level="high" if severity == "error" else "medium",  # an error stops `pulumi up`, a warning does not
+        object=name,
+        field=path,
+        after=problem.shown_value,
+        title=sentence(problem.reason),
+        why=BY_CODE[problem.code].title,
+        fix=sentence(problem.fix),
+        place=place.model_copy(update={"path": path}),
+        # nothing in an environment's own stack can be waived, so that its problems have no fingerprint
+        fingerprint=problem.fingerprint or fingerprint(problem.code, name, path, None, problem.shown_value),
+        waived=is_waived,
+    )
+
+
+def waiver_uses(job: RenderedJob, today: datetime.date) -> Iterator[WaiverUse]:
+    """Each waiver of the experiment, and what becomes of it."""
+    found = {identity(problem) for problem, _ in job.found}
+    for waiver in job.experiment.waivers:
+        state, why = _state(waiver, found, job.environment, today)
+        yield WaiverUse(
+            code=waiver.rule,
+            fingerprint=waiver.finding,
+            owner=masked(waiver.owner, MASK),
+            until=waiver.until.isoformat(),
+            reason=masked(waiver.reason, MASK),
+            state=state,
+            why=why,
+        )
+
+
+def _state(
+    waiver: Waiver, found: Set[tuple[str, str]], environment: Environment, today: datetime.date
+) -> tuple[Literal["applies", "void", "expired", "refused"], str]:
+    """What becomes of a waiver, and why it does not apply."""
+    refusal = next(waiver_problems([waiver], environment), None)
+    if refusal is not None:
+        return "refused", sentence(refusal.reason)
+    if today > waiver.until:
+        return "expired", f"Its last day was {waiver.until}."
+    if (waiver.rule, waiver.finding) in found:
+        return "applies", ""
+    others = sorted(finding for code, finding in found if code == waiver.rule)
+    if others:
+        return "void", f"The finding has changed: {waiver.rule} finds {', '.join(others)} here now."
+    return "void", f"{waiver.rule} finds nothing here any more."
+
+
+def sentence(text: str) -> str:
+    """The text as a sentence. A text that ends with a line to copy has no full stop."""
+    return f"{text[:1].upper()}{text[1:]}{'.' if text[-1:].isalnum() or text.endswith((')', '`')) else ''}"

@@ -1,0 +1,40 @@
+"""What the policy packs of a preview say, as findings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from trainform.errors import MASK
+from trainform.review.kinds import fingerprint
+from trainform.review.limits import sentence
+from trainform.review.model import Category, Finding
+from trainform.review.preview import PolicyResult, Preview
+from trainform.rules.limits.table import BY_CODE
+from trainform.secret_text.search import masked
+
+LEVELS = {"mandatory": "high", "advisory": "medium", "remediate": "low"}
+"""A mandatory policy stops `pulumi up`. A level that is not here, such as `disabled`, is no finding."""
+_FINGERPRINT = re.compile(r"finding ([0-9a-f]{16})\)$")
+
+
+def policy_findings(preview: Preview) -> Iterator[Finding]:
+    """A finding for each result of a policy that counts."""
+    yield from (_finding(result) for result in preview.policies if result.level in LEVELS)
+
+
+def _finding(result: PolicyResult) -> Finding:
+    name, text = result.urn.rpartition("::")[2], masked(result.text.strip(), MASK)
+    rule = BY_CODE.get(result.policy)
+    own = _FINGERPRINT.search(text) if rule is not None else None
+    pack = f"the policy pack {result.pack}" if result.pack else "a policy pack"
+    return Finding.model_validate({
+        "code": result.policy,
+        "category": Category.limits,
+        "level": LEVELS[result.level],
+        "object": name,
+        "title": sentence(text),
+        "why": f"It is a rule of {pack} ({result.level})." if rule is None else rule.title,
+        "fix": "Change what the policy names, or ask those who own the policy pack.",
+        "fingerprint": fingerprint(result.policy, result.urn, "", None, text) if own is None else own[1],
+    })  # fmt: skip

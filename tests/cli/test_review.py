@@ -1,0 +1,204 @@
+"""`trainform review` of a preview that was made elsewhere: its forms, files, exit codes and wrong words."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import run
+from tests.review.test_report import reviewed
+from tests.support import previews
+from tests.support.repository import ROOT
+from tests.support.unseen import unseen
+from trainform.review.forms import as_json, markdown, terminal
+from trainform.review.model import Report
+from trainform.review.preview import State
+
+STACK = "dev"  # of the preview, and an environment's own in the repository
+TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
+
+
+def events() -> list[previews.Data]:
+    """A running job whose variable changes, as the engine tells it."""
+    context = reviewed()
+    [job] = context.jobs
+    assert job.component is not None
+    above = job.component.urn
+
+    def state(side: State | None, parent: str) -> previews.Data | None:
+        if side is None:
+            return None
+        return previews.state(side.inputs, parent=parent, retainOnDelete=side.keep, id="1" if parent == above else "")
+
+    found = []
+    for step in context.preview.steps:
+        parent = previews.root() if step is job.component else above
+        sides = state(step.old, parent), state(step.new, parent)
+        found.append(previews.step_event(step.operation, step.urn, *sides, step.detail, keys=list(step.keys)))
+    return found
+
+
+@pytest.fixture
+def preview(tmp_path: Path) -> str:
+    file = tmp_path / "preview.json"
+    file.write_text(f"Previewing update (dev):\n{previews.stream(*events())}", encoding="utf-8")
+    return str(file)
+
+
+def review(*words: str) -> tuple[int, str, str]:
+    return run("review", "--no-cluster", *words)
+
+
+def report_of(preview: str, *words: str) -> Report:
+    code, out, err = review("--preview-json", preview, "--format", "json", *words)
+    assert (code, err) == (0, "")
+    return Report.model_validate_json(out)
+
+
+def test_a_preview_from_a_file(preview: str) -> None:
+    report = report_of(preview)
+    assert (report.stack, report.environment, report.outcome) == ("dev", "dev", "findings")
+    assert "TR-RESTART-1" in {finding.code for finding in report.findings}
+    [cause] = [change for effect in report.effects for change in effect.causes]
+    assert (cause.place.path, cause.before, cause.after) == ("roles.worker.env.NCCL_DEBUG", None, "INFO")
+    assert ("cluster", "--no-cluster is set.") in {(part.what, part.reason) for part in report.not_checked}
+
+
+def test_a_digest_from_standard_input(preview: str) -> None:
+    text = previews.digest(*events())
+    done = subprocess.run(
+        [sys.executable, "-m", "trainform", "review", "--no-cluster", "--preview-json", "-", "--format", "json"],
+        cwd=ROOT, input=text, capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    report = Report.model_validate_json(done.stdout)
+    assert "preview" in {part.what for part in report.not_checked}
+    assert {finding.code for finding in report_of(preview).findings} == {finding.code for finding in report.findings}
+
+
+def test_forms_on_standard_output(preview: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    report = report_of(preview)
+    assert review("--preview-json", preview)[1] == terminal.render(report, 80)
+    assert review("--preview-json", preview, "--format", "markdown")[1] == markdown.render(report)
+    assert review("--preview-json", preview, "--format", "json")[1] == as_json.render(report)
+
+
+def test_several_files_at_once(preview: str, tmp_path: Path) -> None:
+    report = report_of(preview)
+    made = [tmp_path / f"report.{suffix}" for suffix in ("md", "json", "txt")]
+    words = [word for file in made for word in ("-o", str(file))]
+    code, out, err = review("--preview-json", preview, *words)
+    assert (code, err) == (0, "")
+    assert out.startswith("Review of dev\n")
+    assert [file.read_text(encoding="utf-8") for file in made] == [
+        markdown.render(report),
+        as_json.render(report),
+        terminal.render(report, 100),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [([], 0), (["--fail-on", "restart"], 3), (["--fail-on", "incomplete"], 3), (["--fail-on", "data,drift"], 0)],
+)
+def test_exit_codes(words: list[str], code: int, preview: str) -> None:
+    found, out, err = review("--preview-json", preview, *words)
+    assert (found, err) == (code, "")
+    assert out
+
+
+def test_a_preview_that_failed_ends_with_1(tmp_path: Path) -> None:
+    file = tmp_path / "failed.json"
+    failed = previews.summary(result="failed")
+    error = previews.diagnostic("error", f"the registry refuses {TOKEN}")
+    file.write_text(previews.lines([*events(), error, failed, {"cancelEvent": {}}]), encoding="utf-8")
+    code, out, _ = review("--preview-json", str(file), "--fail-on", "high", "--format", "json")
+    assert code == 1
+    assert json.loads(out)["outcome"] == "failed"
+    assert TOKEN not in out
+
+
+def test_the_length_of_the_run(preview: str) -> None:
+    assert report_of(preview, "--duration", "1h30m").cost.hours in (None, "1.5")
+    code, out, err = review("--preview-json", preview, "--duration", "soon")
+    assert (code, out) == (2, "")
+    assert "--duration = soon" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--fail-on", "hihg"], "did you mean high?"),
+        (["-o", "report.pdf"], "give it one of .md, .json, .txt"),
+        (["-o", "a.md", "-o", "a.md"], "name it once"),
+        (["--format", "html"], "is not one of terminal, markdown, json"),
+        (["hello.dev"], "the preview is one of the stack dev, not of hello.dev"),
+    ],
+)
+def test_wrong_words(words: list[str], said: str, preview: str) -> None:
+    code, out, err = review("--preview-json", preview, *words)
+    assert (code, out) == (2, "")
+    assert said in err
+
+
+@pytest.mark.parametrize("text", ["", "no JSON", "[]", '{"a": 1}'])
+def test_a_file_that_is_no_preview(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "preview.json"
+    file.write_text(text, encoding="utf-8")
+    code, out, err = review("--preview-json", str(file))
+    assert (code, out) == (2, "")
+    assert "fix:" in err
+
+
+def test_which_stack() -> None:
+    code, _, err = review()
+    assert (code, "Missing argument 'STACK'" in err) == (2, True)
+    code, _, err = review("resnet.dve")
+    assert (code, "did you mean resnet.dev?" in err) == (2, True)
+
+
+def test_outside_of_a_project(preview: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, _, err = review()
+    assert (code, "there is no project here" in err) == (2, True)
+    left_out = {part.what for part in report_of(preview).not_checked}
+    assert left_out == {"files", "cluster", "limits"}
+
+
+def test_nothing_in_a_terminal_is_obeyed(preview: str) -> None:
+    _, out, _ = review("--preview-json", preview)
+    assert not unseen(out.replace("\n", ""))
+
+
+def test_colours_are_for_a_terminal_alone(preview: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    from trainform.cli.main import main
+
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stdout", stream)
+    with pytest.raises(SystemExit):
+        main(["review", "--no-cluster", "--preview-json", preview])
+    assert "\x1b[1m" in stream.getvalue()
+    monkeypatch.undo()
+    assert "\x1b" not in review("--preview-json", preview)[1]
+
+
+def test_other_commands_do_not_import_the_review() -> None:
+    script = (
+        "import sys\nfrom trainform.cli.main import main\n"
+        "try:\n    main(['check', 'hello', '-e', 'dev'])\nexcept SystemExit:\n    pass\n"
+        "assert not [name for name in sys.modules if name.startswith('trainform.review')]\n"
+        "import trainform.cli.review\n"
+        "assert not [name for name in sys.modules if name.startswith('trainform.review')]\n"
+    )
+    subprocess.run([sys.executable, "-c", script], cwd=ROOT, timeout=60, check=True, capture_output=True)

@@ -1,0 +1,240 @@
+"""Reports for the tests of forms: a usual one, one that has everything, and one that has nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trainform.review.model import (
+    Capacity,
+    Change,
+    Cost,
+    Effect,
+    EngineMessage,
+    FieldChange,
+    Finding,
+    LiveFact,
+    Money,
+    NotChecked,
+    ObjectChange,
+    Outcome,
+    Place,
+    Report,
+    RoleChange,
+    RoleFacts,
+    Shortage,
+    WaiverUse,
+)
+from trainform.review.preview import CHANGED_MASK, MASKED
+
+FILE = "stacks/experiments/sdxl-lora.yaml"
+OLD = "registry.example.com/ai/diffusers-lora:2.3"
+NEW = "registry.example.com/ai/diffusers-lora:2.4"
+
+
+def usd(amount: str) -> Money:
+    return Money(amount=amount, currency="USD")
+
+
+def role(replicas: int, image: str, *, ranked: bool = True) -> RoleFacts:
+    return RoleFacts(replicas=replicas, ranked=ranked, accelerators={"a800": 8}, image=image)
+
+
+def finding(**given: Any) -> Finding:
+    usual = {
+        "code": "TR-RESTART-1",
+        "category": "restart",
+        "level": "high",
+        "object": "sdxl-lora-1f3a9c",
+        "title": "The running job sdxl-lora-1f3a9c is stopped, and a new one waits in the queue.",
+        "why": "What it has computed since its last checkpoint is lost.",
+        "fix": "Wait for its end, or apply the change after a checkpoint.",
+        "fingerprint": "5d2f61c0a7b94e38",
+    }
+    return Finding.model_validate(usual | given)
+
+
+RESTART = finding(
+    field="image",
+    before=OLD,
+    after=NEW,
+    place=Place(path="image", file=FILE, line=4),
+)
+TAG = finding(
+    code="TR-SECURITY-3",
+    category="security",
+    level="medium",
+    object="sdxl-lora",
+    field="image",
+    before=OLD,
+    after=NEW,
+    title="The tag of the image can be moved to another image.",
+    why="What runs is then not what was reviewed.",
+    fix="Name the image by its digest: IMAGE@sha256:….",
+    place=Place(path="image", file=FILE, line=4),
+    fingerprint="91c4be0d2f5a7e63",
+)
+REPLACED = Effect(
+    kind="replace",
+    object="sdxl-lora-1f3a9c",
+    sentence="The running job sdxl-lora-1f3a9c (up 16 h, 32 a800) is deleted, and sdxl-lora-7b20de takes its place.",
+    causes=[Change(place=Place(path="image", file=FILE, line=4), before=OLD, after=NEW)],
+)
+KEPT = Effect(
+    kind="keep",
+    object="sdxl-lora-checkpoints",
+    sentence="The claim sdxl-lora-checkpoints and its mount path /checkpoints are unchanged.",
+)
+USUAL = Report(
+    stack="sdxl-lora.prod",
+    environment="prod",
+    experiment="sdxl-lora",
+    outcome=Outcome.findings,
+    headline="Replaces the running job sdxl-lora-1f3a9c (up 16 h, 32 a800) because `image` changes; checkpoints stay in "
+    "sdxl-lora-checkpoints. +0.00 USD/h. 1 high finding.",
+    effects=[REPLACED, KEPT],
+    findings=[RESTART, TAG],
+    cost=Cost(
+        before=usd("96.00"),
+        after=usd("96.00"),
+        difference=usd("0.00"),
+        percent="+0.0",
+        prices_of="2026-09-01",
+        price_age_days=83,
+        hours="72",
+        total=usd("6912.00"),
+    ),
+    capacity=Capacity(
+        verdict="now",
+        sentence="All 4 pods fit now: the old job frees as much as the new one asks for.",
+        basis="cluster",
+    ),
+    objects=[
+        ObjectChange(
+            operation="replace",
+            kind="Job",
+            name="sdxl-lora-1f3a9c",
+            destructive=True,
+            fields=[
+                FieldChange(path="metadata.name", before="sdxl-lora-1f3a9c", after="sdxl-lora-7b20de"),
+                FieldChange(path="spec.tasks[worker].template.spec.containers[main].image", before=OLD, after=NEW),
+            ],
+        ),
+        ObjectChange(operation="create", kind="ConfigMap", name="sdxl-lora-launch-script-7b20de", destructive=False),
+    ],
+    live=[
+        LiveFact(
+            object="sdxl-lora-1f3a9c",
+            sentence="The job sdxl-lora-1f3a9c is Running, with a pod that runs since 2026-11-22T11:20:31Z; pods: 4 Running.",
+        )
+    ],
+)
+RICH = USUAL.model_copy(
+    update={
+        "findings": [
+            finding(
+                code="TR-DATA-1",
+                category="data",
+                object="sdxl-lora-dataset",
+                field="storage.dataset.keep",
+                before=True,
+                title="The claim sdxl-lora-dataset is deleted, with all that is in it.",
+                why="Nobody can bring the data back.",
+                fix="Set `keep: true` again, or copy the data first.",
+                place=Place(path="storage.dataset.keep", file=FILE, line=21),
+                fingerprint="0aa1bb2cc3dd4ee5",
+            ),
+            RESTART,
+            TAG,
+            finding(
+                code="TF-COST-1",
+                category="limits",
+                level="medium",
+                title="All pods together cost 128.00 USD in an hour, and the environment allows 100.",
+                fingerprint="77aa1bb2cc3dd4e0",
+                waived=True,
+            ),
+            finding(code="TR-DRIFT-1", category="drift", level="low", before={"replicas": 3}, after={"replicas": 5}),
+        ],
+        "effects": [
+            REPLACED,
+            KEPT,
+            Effect(
+                kind="update",
+                object="sdxl-lora",
+                sentence="A secret value of the role worker changes.",
+                causes=[
+                    Change(
+                        place=Place(path="roles.worker.env.HF_TOKEN"),
+                        before=MASKED,
+                        after=CHANGED_MASK,
+                    )
+                ],
+            ),
+        ],
+        "cost": Cost(unknown="The cost is not known: no price of a800."),
+        "capacity": Capacity(
+            verdict="later",
+            sentence="The pods fit when other jobs have finished.",
+            basis="cluster",
+            shortages=[
+                Shortage(
+                    resource="nvidia.com/gpu",
+                    asked="32",
+                    available="8",
+                    missing="24",
+                    holders=["ml/llama-sft-20ab4c", "ml/resnet-b35761"],
+                )
+            ],
+        ),
+        "roles": [
+            RoleChange(name="master", before=role(1, OLD), after=role(1, NEW)),
+            RoleChange(name="worker", before=role(3, OLD), after=role(5, NEW)),
+            RoleChange(name="evaluator", after=role(1, NEW, ranked=False)),
+        ],
+        "objects": [
+            *USUAL.objects,
+            ObjectChange(
+                operation="delete", kind="PersistentVolumeClaim", name="sdxl-lora-dataset", destructive=True
+            ),
+            ObjectChange(
+                operation="update",
+                kind="ConfigMap",
+                name="sdxl-lora-deployed",
+                destructive=False,
+                fields=[FieldChange(path="data.experiment", before="{" + "x" * 400, after="{" + "y" * 500)],
+            ),
+            ObjectChange(
+                operation="reconcile", kind="Widget", name="of-another-provider", destructive=False, fields_known=False
+            ),
+        ],
+        "waivers": [
+            WaiverUse(
+                code="TF-COST-1",
+                fingerprint="77aa1bb2cc3dd4e0",
+                owner="team-lead",
+                until="2026-12-31",
+                reason="a deadline",
+                state="applies",
+            ),
+            WaiverUse(
+                code="TF-IMG-2",
+                fingerprint="1234567890abcdef",
+                owner="team-lead",
+                until="2026-10-31",
+                reason="the registry moves",
+                state="expired",
+                why="Its last day was 2026-10-31.",
+            ),
+        ],
+        "not_checked": [NotChecked(what="preview", reason="A digest does not have the results of policies.")],
+        "messages": [EngineMessage(severity="warning", text="the field will be removed", object="sdxl-lora-job")],
+        "masked": 2,
+    }
+)  # fmt: skip
+EMPTY = Report(
+    stack="hello.dev",
+    outcome=Outcome.clean,
+    headline="Nothing changes.",
+    cost=Cost(),
+    capacity=Capacity(verdict="unchanged", sentence="Nothing asks for more.", basis="none"),
+)

@@ -1,0 +1,223 @@
+"""The report: the parts together, sorted and merged, with what was not checked."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import datetime
+import itertools
+from decimal import Decimal
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.conftest import ROOT, Golden
+from tests.review.jobs import LORA, change, locate, name_of, object_step, running
+from tests.support.documents import README, blocks_of
+from tests.support.samples import CLUSTER
+from trainform.check import CheckedJob, check_experiment
+from trainform.check_platform import check_platform
+from trainform.errors import Problem
+from trainform.review.context import Context
+from trainform.review.fail_on import FAILED, exit_code, parse_fail_on
+from trainform.review.forms import terminal
+from trainform.review.model import Level, NotChecked, Outcome, Report
+from trainform.review.preview import UNKNOWN, Message, PolicyResult
+from trainform.review.report import build_report
+from trainform.spec import Environment
+from trainform.spec.load import Text
+
+TODAY = datetime.date(2026, 11, 23)
+PRICE = {"amount": 3, "currency": "USD", "as_of": datetime.date(2026, 9, 1)}
+PRICED: dict[str, Any] = copy.deepcopy(dict(CLUSTER))
+PRICED["accelerators"]["a800"]["price_per_hour"] = PRICE
+TRACED = copy.deepcopy(LORA)
+TRACED["roles"]["worker"]["env"] = {"NCCL_DEBUG": "INFO"}
+SCREEN = ROOT / "tests" / "review" / "golden" / "screen.txt"
+
+
+def reviewed(**more: Any) -> Context:
+    """A variable of a running job changes."""
+    given = {"locate": locate, "today": TODAY, "environment": Environment.model_validate(PRICED)} | more
+    return change(LORA, TRACED, running(name_of(LORA)), **given)
+
+
+def with_preview(context: Context, **more: Any) -> Context:
+    return dataclasses.replace(context, preview=dataclasses.replace(context.preview, **more))
+
+
+def checked(waivers: list[dict[str, Any]], limits: dict[str, Any] | None = None) -> CheckedJob:
+    """The experiment in an environment that wants digests."""
+    environment = copy.deepcopy(PRICED)
+    environment["limits"] = {
+        "host_network": True,
+        "severity": {"TF-IMG-2": "error", "TF-RUN-1": "warning"},
+        "waivable": {"TF-IMG-2": ["team-lead"]},
+    } | ({} if limits is None else limits)
+    texts = [
+        Text(name, yaml.safe_dump(data))
+        for name, data in (("lora", TRACED | {"waivers": waivers}), ("dev", environment))
+    ]
+    return check_experiment(texts[0], texts[1], today=TODAY)
+
+
+def waiver(finding: str, owner: str = "team-lead", until: str = "2026-12-31", rule: str = "TF-IMG-2") -> dict[str, Any]:
+    day = datetime.date.fromisoformat(until)
+    return {"rule": rule, "finding": finding, "reason": "the registry moves", "owner": owner, "until": day}
+
+
+def of_code(report: Report, code: str) -> list[Any]:
+    return [finding for finding in report.findings if finding.code == code]
+
+
+def test_the_screen_of_the_readme(golden: Golden) -> None:
+    """The README shows it to the line where the changes begin: what a person reads first."""
+    context = dataclasses.replace(reviewed(hours=Decimal(72)), stack="sdxl-lora.dev")
+    text = terminal.render(build_report(context, checked([], {"severity": {}})), 100)
+    golden(SCREEN, text)
+    [shown] = blocks_of("text", README)
+    assert shown.text == text.partition("\nChanges\n")[0]
+
+
+def test_the_same_context_has_the_same_report() -> None:
+    assert build_report(reviewed()) == build_report(reviewed())
+
+
+def test_findings_are_sorted_and_are_there_once() -> None:
+    found = build_report(reviewed(), checked([])).findings
+    levels = [Level[finding.level] for finding in found]
+    assert levels == sorted(levels, reverse=True)
+    for _, same in itertools.groupby(found, key=lambda finding: finding.level):
+        codes = [(finding.code, finding.object) for finding in same]
+        assert codes == sorted(codes)
+    assert len({(finding.code, finding.fingerprint) for finding in found}) == len(found)
+
+
+def test_findings_of_the_limits() -> None:
+    report = build_report(reviewed(), checked([]))
+    [image] = of_code(report, "TF-IMG-2")
+    assert (image.category, image.level, image.field, image.waived) == ("limits", "high", "image", False)
+    assert image.place == locate("image")
+    assert image.title.endswith(".")
+    assert image.title[0].isupper()
+    assert {finding.level for finding in of_code(report, "TF-RUN-1")} == {"medium"}
+
+
+def test_a_waiver_that_applies_takes_its_finding_out_of_the_count() -> None:
+    [image] = of_code(build_report(reviewed(), checked([])), "TF-IMG-2")
+    report = build_report(reviewed(), checked([waiver(image.fingerprint)]))
+    [waived] = of_code(report, "TF-IMG-2")
+    assert waived.waived
+    assert exit_code(report, parse_fail_on("limits")) == 3  # TF-RUN-1
+    only = checked([waiver(image.fingerprint)], {"severity": {"TF-IMG-2": "error"}})
+    assert exit_code(build_report(reviewed(), only), parse_fail_on("limits")) == 0
+    [use] = report.waivers
+    assert (use.code, use.fingerprint, use.owner, use.until, use.state, use.why) == (
+        "TF-IMG-2", image.fingerprint, "team-lead", "2026-12-31", "applies", "",
+    )  # fmt: skip
+
+
+def test_waivers_that_do_not_apply() -> None:
+    [image] = of_code(build_report(reviewed(), checked([])), "TF-IMG-2")
+    here = image.fingerprint
+    given = [
+        waiver(here, until="2026-11-22"),
+        waiver("0123456789abcdef"),
+        waiver(here, owner="somebody"),
+        waiver("0123456789abcdef", rule="TF-COST-1"),
+    ]
+    report = build_report(reviewed(), checked(given))
+    assert [(use.state, use.why) for use in report.waivers] == [
+        ("expired", "Its last day was 2026-11-22."),
+        ("void", f"The finding has changed: TF-IMG-2 finds {here} here now."),
+        ("refused", "The environment dev does not allow waivers of TF-IMG-2 with this owner."),
+        ("refused", "The environment dev does not allow waivers of this rule."),
+    ]
+    assert not of_code(report, "TF-IMG-2")[0].waived
+
+
+def test_a_policy_and_the_rule_of_its_name_find_one_thing() -> None:
+    context = reviewed()
+    [image] = of_code(build_report(context, checked([])), "TF-IMG-2")
+    urn = context.jobs[0].steps[-1].urn
+    results = (
+        PolicyResult(
+            "TF-IMG-2", "mandatory", urn, f"image: no digest. Write one (TF-IMG-2, finding {image.fingerprint})"
+        ),
+        PolicyResult("no-friday", "advisory", urn, "it is Friday", "calendar"),
+        PolicyResult("no-monday", "disabled", urn, "it is Monday", "calendar"),
+    )
+    report = build_report(with_preview(context, policies=results), checked([]))
+    assert of_code(report, "TF-IMG-2") == [image]
+    [friday] = of_code(report, "no-friday")
+    assert (friday.level, friday.title) == ("medium", "It is Friday.")
+    assert friday.why == "It is a rule of the policy pack calendar (advisory)."
+    assert not of_code(report, "no-monday")
+
+
+@pytest.mark.parametrize("level", ["mandatory", "advisory", "remediate"])
+def test_a_secret_in_a_message_is_masked(level: str) -> None:
+    token = "ghp_" + "a1B2c3D4e5F6" * 3
+    context = reviewed()
+    result = PolicyResult("no-token", level, context.jobs[0].steps[0].urn, f"the token {token} is in it")
+    message = Message("error", f"login with {token} failed")
+    report = build_report(
+        with_preview(context, policies=(result,), messages=(message,), failed=f"no access by {token}")
+    )
+    assert token not in report.model_dump_json()
+
+
+def test_outcomes() -> None:
+    assert build_report(reviewed()).outcome is Outcome.findings
+    same = change(LORA, LORA, running(name_of(LORA)), environment=Environment.model_validate(PRICED), today=TODAY)
+    quiet = checked([], {"severity": {}})
+    assert build_report(same, quiet).outcome is Outcome.clean
+    assert build_report(same, quiet, [NotChecked(what="cluster", reason="It is off.")]).outcome is Outcome.incomplete
+    report = build_report(with_preview(same, failed="the program ended with an error"), quiet)
+    assert report.outcome is Outcome.failed
+    assert report.headline == "The preview failed: The program ended with an error."
+    assert exit_code(report, parse_fail_on("high")) == FAILED
+
+
+def test_what_was_not_checked_is_listed_once() -> None:
+    context = with_preview(reviewed(), not_checked=("A digest has no policies.", "A digest has no policies."))
+    live = dataclasses.replace(running(name_of(LORA)), not_read={"queues": "no answer within 2 s"})
+    report = build_report(
+        dataclasses.replace(context, live=live), None, [NotChecked(what="files", reason="They are gone.")]
+    )
+    assert [(part.what, part.reason) for part in report.not_checked] == [
+        ("files", "They are gone."),
+        ("preview", "A digest has no policies."),
+        ("queues", "No answer within 2 s."),
+        ("limits", "Neither the stack's files nor a policy pack were checked here."),
+    ]
+
+
+def test_values_that_are_known_only_at_up() -> None:
+    step = object_step("create", "ConfigMap", "other", None, {"data": {"host": UNKNOWN, "ports": [1, UNKNOWN]}})
+    report = build_report(
+        change(LORA, LORA, others=(step,), environment=Environment.model_validate(PRICED)), checked([])
+    )
+    found = [part for part in report.not_checked if part.what.startswith("ConfigMap")]
+    assert [(part.what, part.reason) for part in found] == [
+        ("ConfigMap other", "Known only at `pulumi up`: data.host, data.ports[1].")
+    ]
+
+
+def test_findings_in_the_objects_of_an_environments_own_stack() -> None:
+    given = Environment.model_validate(PRICED)
+    alone = check_platform(given)
+    assert alone.platform is not None
+    found = (
+        (Problem("queues.night", None, "the queue has no weight", "write one", code="TF-QUE-2"), "error"),
+        (Problem("queues.day", None, "the queue has no weight", "write one", code="TF-QUE-2"), "warning"),
+    )
+    checked_alone = dataclasses.replace(alone, platform=dataclasses.replace(alone.platform, found=found))
+    report = build_report(change(LORA, LORA, environment=given, today=TODAY, locate=locate), checked_alone)
+    assert (report.environment, report.waivers) == ("dev", [])
+    assert "limits" not in {part.what for part in report.not_checked}
+    assert [(finding.level, finding.object, finding.field) for finding in of_code(report, "TF-QUE-2")] == [
+        ("high", "dev", "environment.queues.night"),
+        ("medium", "dev", "environment.queues.day"),
+    ]
