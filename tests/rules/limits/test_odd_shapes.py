@@ -26,18 +26,26 @@ def some(**fields: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 
 
 AMOUNTS = st.dictionaries(TEXTS, ODD, max_size=2)
+TERMS = st.lists(
+    some(matchExpressions=st.lists(some(key=TEXTS, operator=st.sampled_from(["In", "NotIn"]), values=ODD), max_size=2)),
+    max_size=2,
+)
+AFFINITY = some(
+    nodeAffinity=some(requiredDuringSchedulingIgnoredDuringExecution=some(nodeSelectorTerms=TERMS)), podAffinity=ODD
+)
+VARIABLES = st.lists(some(name=st.just("NVIDIA_VISIBLE_DEVICES"), value=ODD, valueFrom=ODD), max_size=2)
 RESOURCES = some(limits=AMOUNTS, requests=AMOUNTS, claims=ODD)
 CONTAINERS = st.lists(
     some(
         name=TEXTS, image=TEXTS, resources=RESOURCES, ports=st.lists(some(hostPort=ODD)), volumeMounts=st.lists(some(name=TEXTS)),
-        restartPolicy=st.just("Always"),
+        restartPolicy=st.just("Always"), env=VARIABLES,
     ),
     max_size=2,
 )  # fmt: skip
 VOLUMES = st.lists(
     some(
         name=TEXTS, emptyDir=some(medium=st.just("Memory"), sizeLimit=TEXTS), image=some(reference=TEXTS),
-        persistentVolumeClaim=some(claimName=TEXTS),
+        persistentVolumeClaim=some(claimName=TEXTS), ephemeral=some(volumeClaimTemplate=some(spec=some(storageClassName=ODD, volumeName=ODD))),
     ),
     max_size=2,
 )  # fmt: skip
@@ -45,6 +53,7 @@ SPECS = some(
     containers=CONTAINERS, initContainers=CONTAINERS, ephemeralContainers=CONTAINERS, volumes=VOLUMES, resources=RESOURCES, nodeName=ODD,
     nodeSelector=ODD, schedulerName=ODD, priority=ODD, priorityClassName=ODD, serviceAccountName=ODD, serviceAccount=ODD, activeDeadlineSeconds=ODD,
     tolerations=st.lists(some(key=TEXTS, operator=TEXTS, effect=TEXTS, value=TEXTS), max_size=2), resourceClaims=ODD, hostNetwork=ODD,
+    affinity=AFFINITY, runtimeClassName=ODD, overhead=ODD, schedulingGates=ODD,
 )  # fmt: skip
 KINDS = ["v1/Service", "v1/PersistentVolumeClaim", "scheduling.volcano.sh/v1beta1/Queue", "batch.volcano.sh/v1alpha1/Job", "kubeflow.org/v1/PyTorchJob"]  # fmt: skip
 LIMITS: dict[str, Any] = {

@@ -29,7 +29,7 @@ def kept_claims(judged: Judged, environment: Environment) -> Iterator[Finding]:
     ranked = [each for each in judged.templates if judged.ranked is None or each.role in judged.ranked]
     written = {name for template in ranked for name in _written(template)}
     for key, body in judged.of_kind("PersistentVolumeClaim"):
-        if key not in judged.kept and mapping(body.get("metadata")).get("name") in written:
+        if key not in judged.kept and str(mapping(body.get("metadata")).get("name")) in written:
             reason = "ranked pods write to the claim, and `pulumi destroy` deletes it with its data"
             yield Finding("keep", False, reason, "write `keep: true`, or `read_only: true`", key=key)
 
