@@ -1,0 +1,152 @@
+"""`trainform review` of real previews, with the real engine, scheduler and cluster: a file of `reviews/` each.
+
+A file says what is deployed (`before`, a merge patch on the sample), what happens to it then (`between`), what the stack becomes (`after`,
+a merge patch on that) and what the review must say.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.engine.live import Live, until
+from tests.engine.project import SSH_SECRET, Project
+from tests.engine.refusing import LABEL, REASON, refusing
+from trainform.manifests.merge_patch import merge_patch
+
+pytestmark = pytest.mark.proof("reviews of every kind of change")
+
+FOLDER = Path(__file__).parent / "reviews"
+STEPS = {path.stem: yaml.safe_load(path.read_text()) for path in sorted(FOLDER.glob("*.yaml"))}
+SAMPLE: dict[str, Any] = {
+    "image": "registry.example.com/ai/pytorch-training@sha256:4f7c9d1e2b3a5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7e8",
+    "launcher": {"torchrun": {"script": "/app/train.py"}},
+    "roles": {"worker": {"replicas": 2, "accelerators": {"a800": 8}}},
+    "storage": {"output": {"size": "2Gi", "mount": "/mnt/output", "keep": True}},
+}
+NAME = "sdxl-lora"
+OTHER_SECRET = "another secret of thirty-two letters"  # noqa: S105 - of the tests' stacks
+FORBIDDEN = {"labels": LABEL}
+
+
+class Story:
+    """A stack of an experiment `sdxl-lora` and one of its environment, and what happens to them."""
+
+    def __init__(self, project: Project, live: Live, before: Mapping[str, Any]) -> None:
+        self.project, self.live = project, live
+        self.environment: dict[str, Any] = merge_patch({}, before.get("environment", {}))
+        self.experiment: dict[str, Any] = merge_patch(SAMPLE, before.get("experiment", {}))
+        self.write()
+        self.stacks = {"environment": project.stack(), "experiment": project.stack(NAME)}
+        project.ssh_secret(self.stacks["experiment"]).succeeded()
+
+    def write(self) -> None:
+        """Write both files."""
+        self.project.environment(**self.environment)
+        self.project.experiment(NAME, self.experiment)
+
+    def change(self, patch: Mapping[str, Any]) -> None:
+        """Change both files."""
+        self.environment = merge_patch(self.environment, patch.get("environment", {}))
+        self.experiment = merge_patch(self.experiment, patch.get("experiment", {}))
+        self.write()
+
+    def deploy(self, others: Mapping[str, Any]) -> None:
+        """Apply both stacks, and a stack for each other experiment, and wait until all pods run."""
+        self.project.up(self.stacks["environment"])
+        for name, patch in others.items():
+            self.project.experiment(name, merge_patch(SAMPLE, {"storage": None, **patch}))
+            self.project.up(self.project.stack(name))
+        self.project.up(self.stacks["experiment"])
+        expected = sum(self.project.plan(name).totals.pods for name in (NAME, *others))
+        self.live.running_pods(self.project.namespace, expected)
+
+    def review(self, which: str, *words: str) -> tuple[dict[str, Any], dict[str, str]]:
+        """The report as data, and every form of it as text."""
+        folder = self.project.folder
+        files = {suffix: folder / f"review.{suffix}" for suffix in ("md", "json", "txt")}
+        named = [word for path in files.values() for word in ("-o", str(path))]
+        command = (sys.executable, "-m", "trainform", "review", self.stacks[which], *named, *words)
+        ran = self.project.run(*command)
+        assert "Traceback" not in ran.output, ran.output
+        shown = ran.output
+        forms = {suffix: path.read_text() for suffix, path in files.items()} | {"shown": shown}
+        return json.loads(forms["json"]), forms
+
+
+def edit_service(story: Story) -> None:
+    path = story.live.path("services", story.project.namespace, NAME)
+    response = story.live.request(
+        "PATCH",
+        f"{path}?fieldManager=kubectl-edit",
+        {"spec": {"publishNotReadyAddresses": False}},
+        "application/merge-patch+json",
+    )
+    assert response.status_code == 200, response.text
+
+
+def finish_job(story: Story) -> None:
+    for pod in story.live.find_all("pods", story.project.namespace):
+        story.live.report(pod["metadata"]["name"], story.project.namespace, {"phase": "Succeeded"})
+    until(
+        lambda: story.live.only_job(story.project.namespace)["status"]["state"]["phase"] == "Completed",
+        "the job to be complete",
+    )
+
+
+def delete_job(story: Story) -> None:
+    name = story.live.only_job(story.project.namespace)["metadata"]["name"]
+    story.live.delete("jobs", name, story.project.namespace)
+    until(lambda: story.live.find("jobs", name, story.project.namespace) is None, "the job to be gone")
+
+
+def refuse_update(story: Story) -> None:
+    story.change({"experiment": {**FORBIDDEN, "env": {"LETTER": "B"}}})
+    with refusing(story.live, story.project.namespace):
+        stack = story.stacks["experiment"]
+        assert REASON in story.project.pulumi("up", "--yes", "--skip-preview", "-s", stack).failed()
+    story.change({"experiment": {"labels": None}})
+
+
+def other_ssh_secret(story: Story) -> None:
+    story.project.ssh_secret(story.stacks["experiment"], value=OTHER_SECRET).succeeded()
+
+
+BETWEEN: Mapping[str, Callable[[Story], None]] = {
+    "edit-service": edit_service,
+    "finish-job": finish_job,
+    "delete-job": delete_job,
+    "refused-update": refuse_update,
+    "other-ssh-secret": other_ssh_secret,
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_what_a_review_says(name: str, project: Project, live: Live) -> None:
+    step = STEPS[name]
+    before = step.get("before", {})
+    story = Story(project, live, {} if before == "nothing" else before)
+    if before != "nothing":
+        story.deploy(before.get("others", {}))
+    for action in step.get("between", []):
+        BETWEEN[action](story)
+    story.change(step.get("after", {}))
+
+    report, forms = story.review(step.get("review", "experiment"))
+    expected = step["expected"]
+    codes = sorted({finding["code"] for finding in report["findings"]})
+    said = (report["outcome"], codes)
+    assert said == (expected["outcome"], expected["findings"]), forms["txt"]
+    assert expected["headline"] in report["headline"], report["headline"]
+    for sentence in expected.get("says", []):
+        assert sentence in " ".join(forms["txt"].split()), forms["txt"]
+    for text in forms.values():
+        assert SSH_SECRET not in text
+        assert OTHER_SECRET not in text
+        assert project.environ["PULUMI_CONFIG_PASSPHRASE"] not in text
