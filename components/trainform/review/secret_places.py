@@ -13,7 +13,7 @@ from trainform.rules.limits.secrets import REFERENCES, SECRET_CONTENT
 from trainform.secret_text import gives_away, looks_secret, masked_line, secret_in, secret_words
 
 SIGNATURE = "4dabf18193072939515e22adb298388d"
-SECRET = "1b47061264138c4ac30d75fd1eb44270"  # noqa: S105 - how the engine marks a secret
+"""The key in a mapping by which the engine marks what is no plain mapping: a secret, or one of these."""
 # Assets, archives, references to resources and outputs are marked in the same way. A mark that is none of these may be of another kind of secret.
 OTHER_MARKS = frozenset(
     {
@@ -37,12 +37,10 @@ UNKNOWNS = frozenset(
 )
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
-LONGEST_TEXT = (
-    1 << 20
-)  # characters: more than an object of Kubernetes may have; a longer text is masked without being searched
-DEEPEST = (
-    100  # mappings and lists in each other: more than any object has; what is deeper is masked without being searched
-)
+# More than any object of Kubernetes has; what is longer or deeper is masked without being searched.
+LONGEST_TEXT = 1 << 20  # characters
+DEEPEST = 100  # mappings and lists in each other
+# Files of keys, of which every line is a secret.
 KEY_FILE = re.compile("-----BEGIN [A-Z0-9 ]*PRIVATE KEY|PuTTY-User-Key-File-")
 LIST, MAPPING, JSON = "list", "mapping", "json"
 INSIDE = "(JSON)"  # the part of a path between a text and what is in it
