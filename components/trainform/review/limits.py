@@ -76,7 +76,7 @@ def _state(
     waiver: Waiver, found: Set[tuple[str, str]], environment: Environment, today: datetime.date
 ) -> tuple[Literal["applies", "void", "expired", "refused"], str]:
     """What becomes of a waiver, and why it does not apply."""
-    refusal = next(waiver_problems([waiver], environment), None)
+    refusal = next(waiver_problems([waiver], environment, today), None)
     if refusal is not None:
         return "refused", sentence(refusal.reason)
     if today > waiver.until:

@@ -6,15 +6,26 @@ carry secrets in clear; they are dropped here.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NoReturn
 
 from trainform.errors import InputError, Problem
-from trainform.review.masking import SIGNATURE, Masks, Places, Sides, same
+from trainform.review.engine_events import (
+    DIGEST,
+    READERS,
+    Raw,
+    RawStep,
+    mapping,
+    name_of,
+    of_digest,
+    of_stream,
+    text_of,
+)
+from trainform.review.masking import Masks, Sides
 from trainform.review.preview import MASKED, Message, PolicyResult, Preview, State, Step
+from trainform.review.secret_places import SIGNATURE, Places
 
 STDIN = "<stdin>"
 LARGEST = 256 << 20
@@ -28,11 +39,9 @@ REPLACEMENT = ("replace", "create-replacement", "delete-replaced")
 STOPPING = ("mandatory", "remediate")
 NO_REASON = "error: preview failed"
 REFRESH = "refresh"
-SEVERITIES = {"info": "info", "info#err": "info", "warning": "warning", "error": "error"}
 # Of an object's outputs: all else is its status, or the same as its inputs.
 IDENTITY = ("name", "namespace", "uid", "creationTimestamp")
 
-STREAM, DIGEST = "stream", "digest"
 DIGEST_LACKS = (
     "A digest has no results of policies.",
     "A digest has no operations that failed and no internal errors of the engine.",
@@ -47,45 +56,6 @@ _BEGINNING = re.compile(r'^\{|\{(?=\r?\n    ")', re.MULTILINE)
 _EVENT = "Event"
 
 
-@dataclasses.dataclass
-class _RawStep:
-    """A step as the engine writes it, of which every part may have any type, with secrets."""
-
-    operation: str
-    urn: str
-    type: str
-    old: Mapping[str, Any] | None
-    new: Mapping[str, Any] | None
-    keys: tuple[str, ...]
-    diffs: tuple[str, ...]
-    detail: Mapping[str, str] | None
-    provider: str
-    parts: set[str] = dataclasses.field(default_factory=set)
-
-    def add(self, other: _RawStep) -> None:
-        """Make it one step with another part of the same replacement."""
-        self.parts.add(other.operation)
-        self.old = other.old if self.old is None else self.old
-        self.new = other.new if self.new is None else self.new
-        self.keys = tuple(sorted({*self.keys, *other.keys}))
-        self.diffs = tuple(sorted({*self.diffs, *other.diffs}))
-        self.detail = other.detail if self.detail is None else self.detail
-
-
-@dataclasses.dataclass
-class _Raw:
-    """A preview as it was read, with secrets; nothing but `_preview` gets it."""
-
-    form: str
-    steps: list[_RawStep] = dataclasses.field(default_factory=list)
-    policies: list[PolicyResult] = dataclasses.field(default_factory=list)
-    messages: list[Message] = dataclasses.field(default_factory=list)
-    failures: list[str] = dataclasses.field(default_factory=list)
-    ended: bool = False
-    result: str = ""
-    unreadable: int = 0
-
-
 def read_preview(text: str, source: str = STDIN) -> Preview:
     """What the text of a preview says. source: the name of its file. InputError if it is none."""
     text = text.removeprefix("\ufeff")
@@ -93,10 +63,10 @@ def read_preview(text: str, source: str = STDIN) -> Preview:
         _refuse(source, f"it has more than {LARGEST >> 20} MiB", "give the preview of one stack alone")
     events, unreadable = _events(text)
     if events:
-        raw = _of_stream(events)
+        raw = of_stream(events)
         raw.unreadable += unreadable
     else:
-        raw = _of_digest(_digest(text, source))
+        raw = of_digest(_digest(text, source))
     return _preview(raw, Masks(SIGNATURE in text or MASKED in text))
 
 
@@ -126,7 +96,7 @@ def _events(text: str) -> tuple[list[dict[str, Any]], int]:
 
 
 def _is_event(found: Mapping[str, Any]) -> bool:
-    return any(key in _READERS for key in found) or ("sequence" in found and any(key.endswith(_EVENT) for key in found))
+    return any(key in READERS for key in found) or ("sequence" in found and any(key.endswith(_EVENT) for key in found))
 
 
 def _digest(text: str, source: str) -> dict[str, Any]:
@@ -172,168 +142,10 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(name)
 
 
-def _of_stream(events: Iterable[Mapping[str, Any]]) -> _Raw:
-    raw = _Raw(STREAM)
-    for event in events:
-        for key, body in event.items():
-            if key not in _READERS:
-                continue
-            if isinstance(body, dict):
-                _READERS[key](raw, body)
-            else:
-                raw.unreadable += 1
-    return raw
-
-
-def _of_digest(digest: Mapping[str, Any]) -> _Raw:
-    raw = _Raw(DIGEST, ended=True)
-    for data in _items(digest.get("steps")):
-        names = {
-            "old": "oldState",
-            "new": "newState",
-            "keys": "replaceReasons",
-            "diffs": "diffReasons",
-            "diffKind": "kind",
-        }
-        _add_step(raw, data, names)
-    for diagnostic in _items(digest.get("diagnostics")):
-        _diagnostic(raw, diagnostic if isinstance(diagnostic, dict) else {})
-    if digest.get("maybeCorrupt") is True:
-        raw.failures.append(_CORRUPT)
-    return raw
-
-
-# --- events
-
-
-_CORRUPT = "The engine says that the state of the stack may be corrupt."
-_STREAM_NAMES = {"old": "old", "new": "new", "keys": "keys", "diffs": "diffs", "diffKind": "diffKind"}
-
-
-def _add_step(raw: _Raw, data: Any, names: Mapping[str, str]) -> None:
-    step = _step(data, names)
-    if step is None:
-        raw.unreadable += 1
-    else:
-        raw.steps.append(step)
-
-
-def _pre(raw: _Raw, body: Mapping[str, Any]) -> None:
-    _add_step(raw, body.get("metadata"), _STREAM_NAMES)
-
-
-def _outputs(raw: _Raw, body: Mapping[str, Any]) -> None:
-    """The outputs that a component has in the preview come after its step."""
-    metadata = _mapping(body.get("metadata"))
-    outputs = _mapping(_mapping(metadata.get("new")).get("outputs"))
-    urn = metadata.get("urn")
-    for step in reversed(raw.steps) if outputs else ():
-        if step.urn == urn and step.new is not None:
-            step.new = {**step.new, "outputs": outputs}
-            return
-
-
-def _failed_operation(raw: _Raw, body: Mapping[str, Any]) -> None:
-    metadata = _mapping(body.get("metadata"))
-    operation, urn = _text(metadata.get("op")), _text(metadata.get("urn"))
-    raw.failures.append(f"The operation {operation} of {_name(urn)} failed.")
-
-
-def _diagnostic(raw: _Raw, body: Mapping[str, Any]) -> None:
-    severity = SEVERITIES.get(_text(body.get("severity")))
-    if severity is None or body.get("ephemeral") is True:
-        return
-    text = f"{_text(body.get('prefix'))}{_text(body.get('message'))}".strip()
-    if text:
-        raw.messages.append(Message(severity, text, _text(body.get("urn"))))
-
-
-def _standard_output(raw: _Raw, body: Mapping[str, Any]) -> None:
-    _diagnostic(raw, {"severity": "info", "message": body.get("message")})
-
-
-def _policy(raw: _Raw, body: Mapping[str, Any]) -> None:
-    raw.policies.append(_policy_result(body, _text(body.get("enforcementLevel")), _text(body.get("message"))))
-
-
-def _remediation(raw: _Raw, body: Mapping[str, Any]) -> None:
-    """The fields that a policy changes, without their values: the step has them."""
-    before, after = _mapping(body.get("before")), _mapping(body.get("after"))
-    fields = sorted(key for key in before.keys() | after.keys() if not same(before.get(key), after.get(key)))
-    text = f"The policy changes {', '.join(fields)}." if fields else "The policy changes the resource."
-    raw.policies.append(_policy_result(body, "remediate", text))
-
-
-def _policy_result(body: Mapping[str, Any], level: str, text: str) -> PolicyResult:
-    policy, urn, pack = (_text(body.get(key)) for key in ("policyName", "resourceUrn", "policyPackName"))
-    return PolicyResult(policy, level, urn, text.strip(), pack)
-
-
-def _error(raw: _Raw, body: Mapping[str, Any]) -> None:
-    raw.failures.append(f"The engine ended with an internal error: {_text(body.get('error'))}")
-
-
-def _summary(raw: _Raw, body: Mapping[str, Any]) -> None:
-    raw.ended = True
-    raw.result = _text(body.get("result"))
-    if body.get("maybeCorrupt") is True:
-        raw.failures.append(_CORRUPT)
-
-
-_READERS: Mapping[str, Callable[[_Raw, Mapping[str, Any]], None]] = {
-    "resourcePreEvent": _pre,
-    "resOutputsEvent": _outputs,
-    "resOpFailedEvent": _failed_operation,
-    "diagnosticEvent": _diagnostic,
-    "stdoutEvent": _standard_output,
-    "policyEvent": _policy,
-    "policyRemediationEvent": _remediation,
-    "errorEvent": _error,
-    "summaryEvent": _summary,
-}
-"""What is read of each event. Of all others, and of those of newer engines, nothing is needed."""
-
-
-def _step(data: Any, names: Mapping[str, str]) -> _RawStep | None:
-    """The step; None if it does not say of which resource it is. names: those of its fields in this form."""
-    data = _mapping(data)
-    operation, urn = _text(data.get("op")), _text(data.get("urn"))
-    if not operation or not _name(urn):
-        return None
-    old, new = (data.get(names[side]) for side in ("old", "new"))
-    detail = data.get("detailedDiff")
-    return _RawStep(
-        operation,
-        urn,
-        _type(urn),
-        old if isinstance(old, dict) else None,
-        new if isinstance(new, dict) else None,
-        _texts(data.get(names["keys"])),
-        _texts(data.get(names["diffs"])),
-        _detail(detail, names["diffKind"]) if isinstance(detail, dict) else None,
-        _text(data.get("provider")),
-        {operation},
-    )
-
-
-def _detail(detail: Mapping[str, Any], kind: str) -> dict[str, str]:
-    return {path: _text(_mapping(difference).get(kind)) or "unknown" for path, difference in sorted(detail.items())}
-
-
-def _name(urn: str) -> str:
-    """The name in `urn:pulumi:STACK::PROJECT::TYPES::NAME`; empty if it is none of these."""
-    parts = urn.split("::", 3)
-    return parts[3] if len(parts) == 4 and urn.startswith("urn:pulumi:") else ""
-
-
-def _type(urn: str) -> str:
-    return urn.split("::", 3)[2].rpartition("$")[2]
-
-
 # --- to a preview without secrets
 
 
-def _preview(raw: _Raw, masks: Masks) -> Preview:
+def _preview(raw: Raw, masks: Masks) -> Preview:
     not_checked = [*(DIGEST_LACKS if raw.form == DIGEST else ()), *(() if raw.ended else (INCOMPLETE,))]
     if raw.unreadable:
         not_checked.append(
@@ -359,7 +171,7 @@ def _count(number: int, one: str, more: str) -> str:
     return f"{number} {one if number == 1 else more}"
 
 
-def _failure(raw: _Raw, messages: Iterable[Message], masks: Masks) -> str:
+def _failure(raw: Raw, messages: Iterable[Message], masks: Masks) -> str:
     """Why the preview failed: the first error, which is what the others follow from."""
     errors = [message.text for message in messages if message.severity == "error" and message.text != NO_REASON]
     failures = [*errors, *map(masks.text, raw.failures)]
@@ -369,7 +181,7 @@ def _failure(raw: _Raw, messages: Iterable[Message], masks: Masks) -> str:
     return reason if len(reason) <= LONGEST_REASON else f"{reason[: LONGEST_REASON - 1]}…"
 
 
-def _failure_without_reason(raw: _Raw) -> str:
+def _failure_without_reason(raw: Raw) -> str:
     if not raw.ended:
         return INCOMPLETE
     if raw.result == "canceled":
@@ -378,11 +190,11 @@ def _failure_without_reason(raw: _Raw) -> str:
     return "The engine says that the preview failed, and not why." if raw.result == "failed" and not stopped else ""
 
 
-def _collapsed(steps: Iterable[_RawStep]) -> Iterator[_RawStep]:
+def _collapsed(steps: Iterable[RawStep]) -> Iterator[RawStep]:
     """The steps, those of a replacement as one. A replaced object that an earlier `up` has left is deleted alone. A refresh before another step
     is no step of its own: the other begins with what was found."""
-    whole: list[_RawStep] = []
-    replaced: dict[str, _RawStep] = {}
+    whole: list[RawStep] = []
+    replaced: dict[str, RawStep] = {}
     steps = list(steps)
     planned = {step.urn for step in steps if step.operation != REFRESH}
     for step in steps:
@@ -401,13 +213,13 @@ def _collapsed(steps: Iterable[_RawStep]) -> Iterator[_RawStep]:
         yield step
 
 
-def _looked(step: _RawStep, masks: Masks) -> tuple[Sides, Places]:
-    old, new = _mapping(step.old), _mapping(step.new)
-    of_old, of_new = _mapping(old.get("outputs")), _mapping(new.get("outputs"))
+def _looked(step: RawStep, masks: Masks) -> tuple[Sides, Places]:
+    old, new = mapping(step.old), mapping(step.new)
+    of_old, of_new = mapping(old.get("outputs")), mapping(new.get("outputs"))
     sides = Sides(
         step.type,
-        _mapping(old.get("inputs")),
-        _mapping(new.get("inputs")),
+        mapping(old.get("inputs")),
+        mapping(new.get("inputs")),
         of_old,
         of_new,
         _kept_outputs(step.type, of_old),
@@ -419,18 +231,18 @@ def _looked(step: _RawStep, masks: Masks) -> tuple[Sides, Places]:
 def _kept_outputs(type_: str, outputs: Mapping[str, Any]) -> Mapping[str, Any]:
     if type_ == COMPONENT:
         return outputs
-    metadata = _mapping(outputs.get("metadata")) if type_.startswith("kubernetes:") else {}
+    metadata = mapping(outputs.get("metadata")) if type_.startswith("kubernetes:") else {}
     kept = {key: metadata[key] for key in IDENTITY if key in metadata}
     return {"metadata": kept} if kept else {}
 
 
-def _shown_step(step: _RawStep, sides: Sides, places: Places, masks: Masks) -> Step:
+def _shown_step(step: RawStep, sides: Sides, places: Places, masks: Masks) -> Step:
     hidden = masks.hide(sides, places, step.diffs, step.detail)
     return Step(
         masks.name(step.operation),
         masks.name(step.urn),
         masks.name(step.type),
-        masks.name(_name(step.urn)),
+        masks.name(name_of(step.urn)),
         _state(step.old, step, hidden.old, hidden.old_shown, masks),
         _state(step.new, step, hidden.new, hidden.new_shown, masks),
         tuple(map(masks.name, step.keys)),
@@ -440,18 +252,18 @@ def _shown_step(step: _RawStep, sides: Sides, places: Places, masks: Masks) -> S
 
 
 def _state(
-    state: Mapping[str, Any] | None, step: _RawStep, inputs: Mapping[str, Any], outputs: Mapping[str, Any], masks: Masks
+    state: Mapping[str, Any] | None, step: RawStep, inputs: Mapping[str, Any], outputs: Mapping[str, Any], masks: Masks
 ) -> State | None:
     if state is None:
         return None
-    identity = _text(state.get("id"))
+    identity = text_of(state.get("id"))
     return State(
         inputs,
         masks.name(identity) if identity else None,
-        masks.name(_text(state.get("parent"))),
+        masks.name(text_of(state.get("parent"))),
         state.get("retainOnDelete") is True,
         state.get("protect") is True,
-        masks.name(_text(state.get("provider")) or step.provider),
+        masks.name(text_of(state.get("provider")) or step.provider),
         outputs,
     )
 
@@ -460,25 +272,6 @@ def _shown_policy(result: PolicyResult, masks: Masks) -> PolicyResult:
     names = (masks.name(text) for text in (result.policy, result.level, result.urn, result.pack))
     policy, level, urn, pack = names
     return PolicyResult(policy, level, urn, masks.text(result.text), pack)
-
-
-# --- parts of any type
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _items(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _texts(value: Any) -> tuple[str, ...]:
-    return tuple(sorted({item for item in _items(value) if isinstance(item, str)}))
 
 
 def _is_number(value: Any) -> bool:

@@ -1,0 +1,223 @@
+"""What the engine says in each event, and in the digest, as it says it: with secrets. `read` alone uses it, and keeps nothing of it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from trainform.review.preview import Message, PolicyResult
+from trainform.review.secret_places import same
+
+SEVERITIES = {"info": "info", "info#err": "info", "warning": "warning", "error": "error"}
+STREAM, DIGEST = "stream", "digest"
+
+
+@dataclasses.dataclass
+class RawStep:
+    """A step as the engine writes it, of which every part may have any type, with secrets."""
+
+    operation: str
+    urn: str
+    type: str
+    old: Mapping[str, Any] | None
+    new: Mapping[str, Any] | None
+    keys: tuple[str, ...]
+    diffs: tuple[str, ...]
+    detail: Mapping[str, str] | None
+    provider: str
+    parts: set[str] = dataclasses.field(default_factory=set)
+
+    def add(self, other: RawStep) -> None:
+        """Make it one step with another part of the same replacement."""
+        self.parts.add(other.operation)
+        self.old = other.old if self.old is None else self.old
+        self.new = other.new if self.new is None else self.new
+        self.keys = tuple(sorted({*self.keys, *other.keys}))
+        self.diffs = tuple(sorted({*self.diffs, *other.diffs}))
+        self.detail = other.detail if self.detail is None else self.detail
+
+
+@dataclasses.dataclass
+class Raw:
+    """A preview as it was read, with secrets; nothing but `_preview` gets it."""
+
+    form: str
+    steps: list[RawStep] = dataclasses.field(default_factory=list)
+    policies: list[PolicyResult] = dataclasses.field(default_factory=list)
+    messages: list[Message] = dataclasses.field(default_factory=list)
+    failures: list[str] = dataclasses.field(default_factory=list)
+    ended: bool = False
+    result: str = ""
+    unreadable: int = 0
+
+
+def of_stream(events: Iterable[Mapping[str, Any]]) -> Raw:
+    raw = Raw(STREAM)
+    for event in events:
+        for key, body in event.items():
+            if key not in READERS:
+                continue
+            if isinstance(body, dict):
+                READERS[key](raw, body)
+            else:
+                raw.unreadable += 1
+    return raw
+
+
+def of_digest(digest: Mapping[str, Any]) -> Raw:
+    raw = Raw(DIGEST, ended=True)
+    for data in _items(digest.get("steps")):
+        names = {
+            "old": "oldState",
+            "new": "newState",
+            "keys": "replaceReasons",
+            "diffs": "diffReasons",
+            "diffKind": "kind",
+        }
+        _add_step(raw, data, names)
+    for diagnostic in _items(digest.get("diagnostics")):
+        _diagnostic(raw, diagnostic if isinstance(diagnostic, dict) else {})
+    if digest.get("maybeCorrupt") is True:
+        raw.failures.append(_CORRUPT)
+    return raw
+
+
+_CORRUPT = "The engine says that the state of the stack may be corrupt."
+_STREAM_NAMES = {"old": "old", "new": "new", "keys": "keys", "diffs": "diffs", "diffKind": "diffKind"}
+
+
+def _add_step(raw: Raw, data: Any, names: Mapping[str, str]) -> None:
+    step = _step(data, names)
+    if step is None:
+        raw.unreadable += 1
+    else:
+        raw.steps.append(step)
+
+
+def _pre(raw: Raw, body: Mapping[str, Any]) -> None:
+    _add_step(raw, body.get("metadata"), _STREAM_NAMES)
+
+
+def _outputs(raw: Raw, body: Mapping[str, Any]) -> None:
+    """The outputs that a component has in the preview come after its step."""
+    metadata = mapping(body.get("metadata"))
+    outputs = mapping(mapping(metadata.get("new")).get("outputs"))
+    urn = metadata.get("urn")
+    for step in reversed(raw.steps) if outputs else ():
+        if step.urn == urn and step.new is not None:
+            step.new = {**step.new, "outputs": outputs}
+            return
+
+
+def _failed_operation(raw: Raw, body: Mapping[str, Any]) -> None:
+    metadata = mapping(body.get("metadata"))
+    operation, urn = text_of(metadata.get("op")), text_of(metadata.get("urn"))
+    raw.failures.append(f"The operation {operation} of {name_of(urn)} failed.")
+
+
+def _diagnostic(raw: Raw, body: Mapping[str, Any]) -> None:
+    severity = SEVERITIES.get(text_of(body.get("severity")))
+    if severity is None or body.get("ephemeral") is True:
+        return
+    text = f"{text_of(body.get('prefix'))}{text_of(body.get('message'))}".strip()
+    if text:
+        raw.messages.append(Message(severity, text, text_of(body.get("urn"))))
+
+
+def _standard_output(raw: Raw, body: Mapping[str, Any]) -> None:
+    _diagnostic(raw, {"severity": "info", "message": body.get("message")})
+
+
+def _policy(raw: Raw, body: Mapping[str, Any]) -> None:
+    raw.policies.append(_policy_result(body, text_of(body.get("enforcementLevel")), text_of(body.get("message"))))
+
+
+def _remediation(raw: Raw, body: Mapping[str, Any]) -> None:
+    """The fields that a policy changes, without their values: the step has them."""
+    before, after = mapping(body.get("before")), mapping(body.get("after"))
+    fields = sorted(key for key in before.keys() | after.keys() if not same(before.get(key), after.get(key)))
+    text = f"The policy changes {', '.join(fields)}." if fields else "The policy changes the resource."
+    raw.policies.append(_policy_result(body, "remediate", text))
+
+
+def _policy_result(body: Mapping[str, Any], level: str, text: str) -> PolicyResult:
+    policy, urn, pack = (text_of(body.get(key)) for key in ("policyName", "resourceUrn", "policyPackName"))
+    return PolicyResult(policy, level, urn, text.strip(), pack)
+
+
+def _error(raw: Raw, body: Mapping[str, Any]) -> None:
+    raw.failures.append(f"The engine ended with an internal error: {text_of(body.get('error'))}")
+
+
+def _summary(raw: Raw, body: Mapping[str, Any]) -> None:
+    raw.ended = True
+    raw.result = text_of(body.get("result"))
+    if body.get("maybeCorrupt") is True:
+        raw.failures.append(_CORRUPT)
+
+
+READERS: Mapping[str, Callable[[Raw, Mapping[str, Any]], None]] = {
+    "resourcePreEvent": _pre,
+    "resOutputsEvent": _outputs,
+    "resOpFailedEvent": _failed_operation,
+    "diagnosticEvent": _diagnostic,
+    "stdoutEvent": _standard_output,
+    "policyEvent": _policy,
+    "policyRemediationEvent": _remediation,
+    "errorEvent": _error,
+    "summaryEvent": _summary,
+}
+"""What is read of each event. Of all others, and of those of newer engines, nothing is needed."""
+
+
+def _step(data: Any, names: Mapping[str, str]) -> RawStep | None:
+    """The step; None if it does not say of which resource it is. names: those of its fields in this form."""
+    data = mapping(data)
+    operation, urn = text_of(data.get("op")), text_of(data.get("urn"))
+    if not operation or not name_of(urn):
+        return None
+    old, new = (data.get(names[side]) for side in ("old", "new"))
+    detail = data.get("detailedDiff")
+    return RawStep(
+        operation,
+        urn,
+        _type(urn),
+        old if isinstance(old, dict) else None,
+        new if isinstance(new, dict) else None,
+        _texts(data.get(names["keys"])),
+        _texts(data.get(names["diffs"])),
+        _detail(detail, names["diffKind"]) if isinstance(detail, dict) else None,
+        text_of(data.get("provider")),
+        {operation},
+    )
+
+
+def _detail(detail: Mapping[str, Any], kind: str) -> dict[str, str]:
+    return {path: text_of(mapping(difference).get(kind)) for path, difference in sorted(detail.items())}
+
+
+def name_of(urn: str) -> str:
+    """The name in `urn:pulumi:STACK::PROJECT::TYPES::NAME`; empty if it is none of these."""
+    parts = urn.split("::", 3)
+    return parts[3] if len(parts) == 4 and urn.startswith("urn:pulumi:") else ""
+
+
+def _type(urn: str) -> str:
+    return urn.split("::", 3)[2].rpartition("$")[2]
+
+
+def mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _items(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def text_of(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    return tuple(sorted({item for item in _items(value) if isinstance(item, str)}))
