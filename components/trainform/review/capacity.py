@@ -11,7 +11,7 @@ from trainform.cluster.amounts import NOTHING, Amounts, amounts_of, spelled
 from trainform.errors import list_names
 from trainform.manifests.shapes import mapping, quantity
 from trainform.review.context import Context
-from trainform.review.live import LiveNode, LiveQueue
+from trainform.review.live import LiveFacts, LiveNode, LiveQueue
 from trainform.review.model import Capacity, Shortage
 from trainform.review.objects import own_names, places_pods, queue_of, queue_steps, templates_of
 from trainform.review.placement import Group, Impossible, Room, group_of, impossible, place, scarcest
@@ -112,11 +112,15 @@ def _queues(context: Context, wanted: Wanted) -> list[Holding]:
     return [holding for name in sorted(wanted.by_queue) if (holding := _queue(name, context, wanted.own)) is not None]
 
 
+def _live_queue(live: LiveFacts | None, name: str) -> LiveQueue | None:
+    """The queue as the cluster has it; None if it has none of this name, or was not read."""
+    queues = () if live is None or live.queues is None else live.queues
+    return next((queue for queue in queues if queue.name == name), None)
+
+
 def _queue(name: str, context: Context, own: frozenset[str]) -> Holding | None:
     """The queue: as the preview makes it, or else as the cluster or the environment has it."""
-    live = (
-        None if context.live is None else next((each for each in context.live.queues or () if each.name == name), None)
-    )
+    live = _live_queue(context.live, name)
     stepped = next(
         (step for queue, step in queue_steps(context.preview) if queue == name and step.new is not None), None
     )
@@ -144,7 +148,10 @@ def _by_queues(wanted: Wanted, queues: Iterable[Holding], names: _Names) -> Iter
         asked = _total(wanted.by_queue[queue.name])
         for resource in sorted(asked.keys() & queue.capability.keys()):
             need, most = asked[resource], queue.capability[resource]
-            held = {job: amounts.get(resource, NOTHING) for job, amounts in (queue.held or {}).items()}
+            held = {
+                job: amounts.get(resource, NOTHING)
+                for job, amounts in ({} if queue.held is None else queue.held).items()
+            }
             free = most - sum(held.values(), NOTHING)
             shown, amount = names.of(resource), names.amount
             if need > most:

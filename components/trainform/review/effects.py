@@ -82,7 +82,7 @@ def _created(happens: Fate) -> str:
 
 
 def _replaced(happens: Fate) -> str:
-    why = happens.because or "for no visible reason"
+    why = happens.reason
     return f"Replaces {_the_job(happens)} {why}"
 
 

@@ -71,6 +71,11 @@ class Fate:
         return tuple(change for change in found if change in self.causes.replacing) if self.kind == "replace" else found
 
     @property
+    def reason(self) -> str:
+        """The causes as the end of a sentence, which also says that none is visible."""
+        return self.because if self.because else "for no visible reason"
+
+    @property
     def because(self) -> str:
         """The causes as the end of a sentence, with what they were worked out from; empty if none is visible."""
         said = because(self.reasons)

@@ -14,7 +14,7 @@ from trainform.review.context import JobReview
 from trainform.review.preview import UNKNOWN, Preview, State, Step
 from trainform.review.read import COMPONENT
 
-NO_JOBS = ("CronJob", "JobTemplate")
+NO_JOBS = ("CronJob", "JobTemplate", "Flow")
 RECORD_TYPE = "kubernetes:core/v1:ConfigMap"
 
 

@@ -23,6 +23,10 @@ class Kind:
     why: str
     fix: str
 
+    def weighing(self, level: Literal["low", "medium", "high"]) -> Kind:
+        """The same kind with another level."""
+        return dataclasses.replace(self, level=level)
+
     def finding(
         self,
         thing: str,
@@ -32,7 +36,6 @@ class Kind:
         *,
         title: str | None = None,
         place: Place | None = None,
-        level: Literal["low", "medium", "high"] | None = None,
         identity: str | None = None,
     ) -> Finding:
         """A finding about `thing`. title: a sentence with the names in it; None: the kind's own. identity: what the fingerprint is made of in
@@ -41,7 +44,7 @@ class Kind:
         return Finding(
             code=self.code,
             category=self.category,
-            level=self.level if level is None else level,
+            level=self.level,
             object=thing,
             field=field,
             before=before,

@@ -139,14 +139,14 @@ def _mount(new: Experiment, role: str, path: str, before: str | None, after: str
     else:
         said = f"has {after} at {path}, and had {before}"
     key = next((key for key, volume in new.storage.items() if volume.mount == path), None)
-    return MOUNTS.finding(
+    kind = MOUNTS.weighing("low") if before is None else MOUNTS
+    return kind.finding(
         new.name,
         f"roles.{role}: {path}",
         before,
         after,
         title=f"The ranked role {role} of {new.name} {said}.",
         place=context.locate("storage" if key is None else f"storage.{key}"),
-        level="low" if before is None else None,
     )
 
 

@@ -48,7 +48,7 @@ def find(context: Context) -> Iterator[Finding]:
     money = f"{difference.quantize(CENT, ROUND_HALF_UP):+f} {after.currency}"
     title = f"The stack costs {money} per hour more ({percent.quantize(TENTH, ROUND_HALF_UP):+f} %): {_shown(before)} → {_shown(after)}."
     level = _level(percent, difference)
-    yield RISES.finding(context.stack, "cost", _shown(before), _shown(after), title=title, level=level)
+    yield RISES.weighing(level).finding(context.stack, "cost", _shown(before), _shown(after), title=title)
 
 
 def _level(percent: Decimal, difference: Decimal) -> Literal["low", "medium", "high"]:

@@ -37,7 +37,7 @@ def find(context: Context) -> Iterator[Finding]:
     live = context.live
     if live is None:
         return
-    for drift in live.drift or ():
+    for drift in () if live.drift is None else live.drift:
         title = (
             f"The live {drift.kind} {drift.name} differs in {drift.path}: applied was {_shown(drift.applied)}, the cluster has "
             f"{_shown(drift.live)} ({_writer(drift, live.read_at)})."
@@ -46,12 +46,8 @@ def find(context: Context) -> Iterator[Finding]:
     jobs = {name.rpartition("/")[2] for job in context.jobs for name in own_names(job)}
     for missing in live.missing:
         kind, _, name = missing.partition("/")
-        yield MISSING.finding(
-            name,
-            before=missing,
-            title=_gone(kind, name, is_job=name in jobs),
-            level="high" if kind == CLAIM else None,
-        )
+        gone = MISSING.weighing("high") if kind == CLAIM else MISSING
+        yield gone.finding(name, before=missing, title=_gone(kind, name, is_job=name in jobs))
 
 
 def _gone(kind: str, name: str, *, is_job: bool) -> str:

@@ -82,16 +82,14 @@ def _of_job(happens: Fate) -> Iterator[Finding]:
 
 
 def _replaced(happens: Fate) -> Iterator[Finding]:
-    name, reason = happens.name, happens.because or "for no visible reason"
+    name, reason = happens.name, happens.reason
     if happens.is_running:
         yield _about(RESTARTED, happens, f"The running job {name} is replaced {reason}.")
     elif happens.is_finished:
         yield _about(FINISHED, happens, f"The finished job {name} is replaced and trains again {reason}.")
     elif happens.not_read:
         title = f"The job {name} is replaced {reason}; whether it runs is not known: {happens.not_read}."
-        yield RESTARTED.finding(
-            name, before=name, after=happens.next_name, title=title, level="medium", identity=happens.job.name
-        )
+        yield _about(RESTARTED.weighing("medium"), happens, title)
     if not happens.reasons:
         yield _about(UNEXPLAINED, happens, _unexplained(happens))
 
@@ -114,7 +112,7 @@ def _stopped(happens: Fate) -> Iterator[Finding]:
         )
     elif happens.not_read:
         title = f"The job {happens.name} is deleted; whether it runs is not known: {happens.not_read}."
-        yield STOPPED.finding(happens.name, title=title, level="medium", identity=happens.job.name)
+        yield STOPPED.weighing("medium").finding(happens.name, title=title, identity=happens.job.name)
 
 
 def _evicted(happens: Fate, role: str, before: int, after: int) -> Finding:

@@ -143,7 +143,7 @@ class Subject:
     place: Callable[[str, str], Place | None]
 
     def finding(
-        self, kind: Kind, role: str, where: str, before: Any, after: Any, title: str, field: str = "", low: bool = False
+        self, kind: Kind, role: str, where: str, before: Any, after: Any, title: str, field: str = ""
     ) -> Finding:
         """A finding about a place in the pods of a role. field: that of the experiment which says it."""
         return kind.finding(
@@ -153,7 +153,6 @@ class Subject:
             after,
             title=title,
             place=self.place(role, field),
-            level="low" if low else None,
             identity=self.owner,
         )
 
@@ -221,7 +220,8 @@ def _finding(found: Found, subject: Subject) -> Finding:
     said = f"{found.spot.where} = {str(value).lower() if isinstance(value, bool) else value}"
     allowed = "; the environment allows it" if found.allowed else ""
     title = f"{found.kind.title.removesuffix('.')}: {said} in {subject.pods(found.role)}{allowed}."
-    return subject.finding(found.kind, found.role, found.spot.where, None, value, title, low=found.allowed)
+    kind = found.kind.weighing("low") if found.allowed else found.kind
+    return subject.finding(kind, found.role, found.spot.where, None, value, title)
 
 
 def _images(old: Iterable[Template], new: Iterable[Template], subject: Subject) -> Iterator[Finding]:
