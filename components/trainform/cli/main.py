@@ -12,7 +12,7 @@ import typer
 from trainform.cli.app import App
 from trainform.cli.failures import INTERRUPTED, show, show_interrupt, wants_json
 from trainform.errors import CommandLineError, InputError, TrainformError
-from trainform.terminal.lines import echo, output_stream
+from trainform.terminal.lines import echo, flush_or_discard, output_stream
 
 # Command -> its line in `trainform --help`. A command's module is imported only when it is called, so that `check` does not import the
 # sandbox. A module has either `command` (one command) or `app` (subcommands).
@@ -92,6 +92,7 @@ def _run(arguments: list[str]) -> int:
         code = _called_verb(arguments, as_json)
     except OSError as error:
         # such as a full disk; errors that a command expects have their own messages
+        flush_or_discard()
         return show(TrainformError(str(error)), as_json)
     return show_interrupt(as_json) if code == INTERRUPTED else code
 

@@ -68,6 +68,14 @@ def discard_output(err: bool) -> None:
     setattr(sys, "stderr" if err else "stdout", Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - it stays open
 
 
+def flush_or_discard() -> None:
+    """Write what standard output holds back; where that fails, it is lost, and the exit code stays what the command says."""
+    try:
+        output_stream().flush()
+    except OSError:
+        discard_output(err=False)
+
+
 def output_stream(err: bool = False) -> TextIO:
     """Return standard output or standard error. Characters that its encoding does not have are escaped, since a terminal may be ASCII.
 
