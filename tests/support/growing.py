@@ -301,7 +301,7 @@ REFUSED: dict[str, Grow] = {
         launcher={"command": ["python", *(f"--token-{number:05}-password=abc" for number in range(n))]},
     ),
     "patched secrets": lambda n: _job(
-        roles=_roles(n, lambda number: {"pod_overrides": {"metadata": {"annotations": {"my-token": "abc"}}}})
+        roles=_roles(n, lambda number: {"pod_overrides": {"metadata": {"annotations": {"my-token": "hunter2"}}}})
     ),
     "volumes at one path": lambda n: _job(storage=_named("volume-", n, lambda number: _volume(number, mount="/mnt"))),
     "volumes of one claim": lambda n: _job(storage=_named("volume-", n, lambda number: _volume(number, claim="data"))),
