@@ -71,7 +71,10 @@ def test_annotations_of_tools_are_left_out() -> None:
 def test_a_secret_is_neither_compared_nor_shown() -> None:
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "ssh", "labels": {"a": "1"}}}
     found = list(
-        drift_of({**secret, "data": {"key": "b25l"}, "stringData": {"x": "y"}}, {**secret, "data": {"key": "dHdv"}})
+        drift_of(
+            {**secret, "type": "Opaque", "data": {"key": "b25l"}, "stringData": {"x": "y"}},
+            {**secret, "data": {"key": "dHdv"}},
+        )
     )
     assert found == []
     applied = {"env": [{"name": "HF_TOKEN", "value": "$(TOKEN)"}]}

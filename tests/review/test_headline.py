@@ -12,7 +12,6 @@ from trainform.review.effects import effects
 from trainform.review.headline import headline
 from trainform.review.kinds import Kind
 from trainform.review.model import Category, Cost, Finding, Money
-from trainform.review.preview import Preview
 
 FREE = Cost(difference=Money(amount="0.00", currency="USD"))
 HIGH = Kind("TR-RESTART-1", Category.restart, "high", "A running job is replaced.", "why", "fix").finding("sdxl-lora")
@@ -99,9 +98,3 @@ def test_a_change_beside_the_jobs_is_told_by_its_heaviest_effect() -> None:
     assert line(change(LORA, changed), cost=Cost()) == (
         "No longer keeps the claim sdxl-lora-checkpoints: the next `pulumi destroy` deletes it. 1 more effect."
     )
-
-
-def test_a_preview_that_failed_says_so_before_all() -> None:
-    made = change(LORA, IMAGE)
-    failed = Context("dev", Preview("stream", made.preview.steps, failed="no such file\nand more"), made.jobs)
-    assert line(failed) == "The preview failed: no such file"

@@ -176,8 +176,37 @@ def test_outcomes() -> None:
     assert build_report(same, quiet, [NotChecked(what="cluster", reason="It is off.")]).outcome is Outcome.incomplete
     report = build_report(with_preview(same, failed="the program ended with an error"), quiet)
     assert report.outcome is Outcome.failed
-    assert report.headline == "The preview failed: The program ended with an error."
+    assert report.headline == "The preview failed: the program ended with an error."
     assert exit_code(report, parse_fail_on("high")) == FAILED
+
+
+@pytest.mark.parametrize(
+    ("failed", "told"),
+    [
+        (
+            "error: \n1 problem:\nhello.yaml:6: roles\n  why: the pods need 9 nodes\n  fix: ask for fewer",
+            "hello.yaml:6: roles: the pods need 9 nodes.",
+        ),
+        ("error: error: \nthe claim data would shrink\n  fix: write size: 2Gi", "the claim data would shrink."),
+        ("error: ", "the engine does not say why."),
+    ],
+)
+def test_why_a_preview_failed(failed: str, told: str) -> None:
+    assert build_report(with_preview(reviewed(), failed=failed)).headline == f"The preview failed: {told}"
+
+
+def test_a_preview_that_failed_leaves_nothing_to_be_taken_for_an_answer() -> None:
+    """Its program ended before it had any object: that nothing changes, costs or is short would be a claim."""
+    report = build_report(with_preview(reviewed(), failed="the program ended", steps=()), None)
+    nothing = build_report(dataclasses.replace(with_preview(reviewed(), failed="the program ended", steps=()), jobs=()))
+    assert [effect.kind for effect in nothing.effects] == ["unknown"]
+    assert nothing.cost.unknown == "The preview failed, so the cost is not known."
+    assert nothing.capacity.verdict == report.capacity.verdict == "unknown"
+    assert "Nothing changes" not in terminal.render(nothing, 80)
+    some = build_report(with_preview(reviewed(), failed="the program ended"))
+    assert [effect.kind for effect in some.effects][-1] == "unknown"
+    assert len(some.effects) > 1
+    assert not {finding.category for finding in some.findings} & {"cost", "capacity"}
 
 
 def test_what_was_not_checked_is_listed_once() -> None:

@@ -25,7 +25,7 @@ NOT_OURS = ("pulumi.com/", "kubectl.kubernetes.io/last-applied-configuration")
 SWITCHED_BY_KUEUE = frozenset({"spec.suspend", "spec.runPolicy.suspend"})
 """Kueue holds a job back and lets it go with these fields."""
 SECRETS = "Secret"
-OF_SECRETS = frozenset({"data", "stringData"})
+OF_TYPE, METADATA = frozenset({"apiVersion", "kind"}), "metadata"
 Path = tuple[str, ...]
 
 
@@ -33,8 +33,12 @@ def drift_of(applied: Mapping[str, Any], live: Mapping[str, Any]) -> Iterator[Dr
     """The fields of the applied object that are otherwise in the live one, in the order of the applied object."""
     kind, name = str(applied.get("kind", "")), str(mapping(applied.get("metadata")).get("name", ""))
     entries = mappings(mapping(live.get("metadata")).get("managedFields"))
-    left_out = {"apiVersion", "kind"} | (OF_SECRETS if kind == SECRETS else set())
-    ours = {field: value for field, value in applied.items() if field not in left_out}
+    # of a Secret nothing else is read
+    ours = {
+        field: value
+        for field, value in applied.items()
+        if field not in OF_TYPE and (kind != SECRETS or field == METADATA)
+    }
     for path, before, now in _differences(_without_tools(ours), live, ()):
         if ".".join(path) in SWITCHED_BY_KUEUE:
             continue

@@ -65,7 +65,7 @@ def causes(job: JobReview, locate: Locate = lambda path: Place(path=path)) -> Ca
     old, new = compared(job)
     if old is None or new is None:
         return Causes()
-    found = [*_of_experiment(old, new)]
+    found = [*of_experiment(old, new)]
     found += _of_environment(old, new, bool(found))
     for name, was, will in ((RUN, old.run, new.run), (VERSION, old.version, new.version)):
         if was != will and None not in (was, will):
@@ -76,8 +76,8 @@ def causes(job: JobReview, locate: Locate = lambda path: Place(path=path)) -> Ca
     return Causes(tuple(change for change, _ in made), tuple(change for change, counts in made if counts), basis)
 
 
-def _of_experiment(old: Side, new: Side) -> list[Difference]:
-    """If one side cannot be read, both are compared as they were written: only one of them would have the defaults."""
+def of_experiment(old: Side, new: Side) -> list[Difference]:
+    """How two sides of the experiment differ. If one side cannot be read, both are compared as they were written: only one of them would have the defaults."""
     readable = old.model is not None and new.model is not None
     was, will = (_with_identity(old), _with_identity(new)) if readable else (old.experiment, new.experiment)
     return differences(was, will, same=_same_time, ordered=_order_counts)

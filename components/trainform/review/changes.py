@@ -30,10 +30,10 @@ DEFAULTS: Mapping[str, Any] = {
 }
 """What the API server fills in: no change where one side leaves it out."""
 
-EMPTY: tuple[Any, ...] = (None, "", [], {})
+CONFIG_MAP = "ConfigMap"
+Names = dict[str, str]
 
-TEXTS_OF_RECORD = (("data", "experiment"), ("data", "environment"))
-"""The record's long texts, whose differences are the causes of what happens."""
+EMPTY: tuple[Any, ...] = (None, "", [], {})
 
 
 def role_changes(context: Context) -> list[RoleChange]:
@@ -69,22 +69,51 @@ def _roles(side: wanted.Side | None) -> dict[str, RoleFacts]:
 
 def object_changes(context: Context) -> list[ObjectChange]:
     """The objects that the engine creates, changes or deletes, in the preview's order."""
+    names = _new_names(context)
     return [
-        _object_change(step) for step in context.preview.steps if steps.is_resource(step) and steps.fate(step) != "none"
+        _object_change(step, names)
+        for step in context.preview.steps
+        if steps.is_resource(step) and steps.fate(step) != "none" and not steps.is_record(step)
     ]
 
 
-def _object_change(step: Step) -> ObjectChange:
+def _new_names(context: Context) -> Names:
+    """The old and the new name and revision of each job that is replaced: what only follows them is no change of its own."""
+    found: Names = {}
+    for job in context.jobs:
+        if job.job is not None and job.job.old is not None and job.job.new is not None:
+            found[steps.name(job.job, job.job.old)] = steps.name(job.job, job.job.new)
+        if job.before is not None and job.after is not None:
+            found |= {job.before.job: job.after.job, job.before.revision: job.after.revision}
+    return {old: new for old, new in found.items() if old and old != new}
+
+
+def _follows(found: Difference, names: Names) -> bool:
+    """True if the new side is the old one with the job's new name in it."""
+    if isinstance(found.before, str) and isinstance(found.after, str):
+        was = found.before
+        for old, new in names.items():
+            was = was.replace(old, new)
+        return was == found.after
+    return False
+
+
+def _object_change(step: Step, names: Names) -> ObjectChange:
     change = steps.fate(step)
     compared = step.old is not None and step.new is not None
     return ObjectChange(
         operation=step.operation,
         kind=steps.kind(step),
         name=steps.name(step),
-        destructive=is_destructive(step),
-        fields=[_field(found) for found in field_differences(step)] if compared else [],
+        destructive=is_destructive(step) and not (change == "delete" and _is_of_revision(step, names)),
+        fields=[_field(found) for found in field_differences(step) if not _follows(found, names)] if compared else [],
         fields_known=change in ("create", "delete") or (change != "unknown" and step.detail is not None),
     )
+
+
+def _is_of_revision(step: Step, names: Names) -> bool:
+    """True for an object that each revision of a job has anew, such as its launch script."""
+    return steps.kind(step) == CONFIG_MAP and any(steps.name(step).startswith(f"{old}-") for old in names)
 
 
 def is_destructive(step: Step) -> bool:
@@ -103,11 +132,7 @@ def field_differences(step: Step) -> Iterator[Difference]:
     """The fields of the object that differ, without noise; of a Secret at least the field whose secret values change unseen."""
     if step.old is None or step.new is None:
         return
-    found = [
-        difference
-        for difference in differences(_clean(step.old.inputs), _clean(step.new.inputs), same=_same)
-        if not (difference.keys in TEXTS_OF_RECORD and steps.is_record(step))
-    ]
+    found = list(differences(_clean(step.old.inputs), _clean(step.new.inputs), same=_same))
     yield from found
     if not found and steps.kind(step) == steps.SECRET and steps.fate(step) == "update":
         fields = [field for field in steps.SECRET_VALUES if field in step.new.inputs]

@@ -155,6 +155,8 @@ def age(since: str, now: str) -> str:
     except (TypeError, ValueError):
         return ""
     minutes = max(0, int(lasted.total_seconds()) // 60)
+    if minutes < 1:
+        return "less than a minute"
     if minutes < 120:
         return f"{minutes} min"
     return f"{minutes // 60} h" if minutes < 48 * 60 else f"{minutes // (24 * 60)} d"

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Literal
 
-from trainform.errors import shorten
 from trainform.review.context import Context
 from trainform.review.effects import NOTHING, clause, kept_volumes
 from trainform.review.fate import Fate, JobFate, fate
@@ -28,8 +27,6 @@ WEIGHT = ("stop", "delete", "replace", "unknown", "scale", "update", "create", "
 
 def headline(context: Context, effects: Sequence[Effect], findings: Sequence[Finding], cost: Cost) -> str:
     """What happens, what it costs, and how many findings there are: "Scales the elastic role worker 3 → 5 in place. +24.00 USD/h."."""
-    if context.preview.failed:
-        return f"The preview failed: {shorten(context.preview.failed.strip().partition(chr(10))[0])}"
     happens = _what_happens(context, effects)
     return " ".join(filter(None, [happens, "" if happens == NOTHING else _cost(cost), _counted(findings)]))
 

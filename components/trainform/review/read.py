@@ -50,7 +50,7 @@ DIGEST_LACKS = (
 INCOMPLETE = "The preview is incomplete: it ends before the engine's summary, so steps, findings of policies and errors may be missing."
 # A digest begins a line, unless text stands before it that does not end its own; so may a few lines of other text.
 MOST_BEGINNINGS = 64
-LONGEST_REASON = 400  # characters
+LONGEST_REASON = 4000  # characters
 
 _BEGINNING = re.compile(r'^\{|\{(?=\r?\n    ")', re.MULTILINE)
 _EVENT = "Event"
@@ -177,7 +177,7 @@ def _failure(raw: Raw, messages: Iterable[Message], masks: Masks) -> str:
     failures = [*errors, *map(masks.text, raw.failures)]
     if not failures:
         return _failure_without_reason(raw)
-    reason = " ".join(failures[0].split())
+    reason = failures[0].strip()
     return reason if len(reason) <= LONGEST_REASON else f"{reason[: LONGEST_REASON - 1]}…"
 
 

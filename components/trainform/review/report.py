@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -18,43 +19,99 @@ from trainform.review.findings.table import FINDERS
 from trainform.review.headline import headline
 from trainform.review.limits import job_findings, platform_findings, sentence, waiver_uses
 from trainform.review.live_facts import live_facts
-from trainform.review.model import EngineMessage, Finding, Level, NotChecked, Outcome, Report
+from trainform.review.model import (
+    Capacity,
+    Category,
+    Cost,
+    Effect,
+    EngineMessage,
+    Finding,
+    Level,
+    NotChecked,
+    Outcome,
+    Report,
+)
 from trainform.review.policies import policy_findings
-from trainform.review.preview import UNKNOWN, Message, Preview, Step
+from trainform.review.preview import UNKNOWN, Message, Step
 from trainform.secret_text.search import masked
 
 SEVERITIES = ("info", "warning", "error")
 MOST_PATHS = 5
+LONGEST_REASON = 400  # characters
+WHY = "why: "  # before the reason of a problem, as trainform prints it
+_BEGINNING = re.compile(r"(error: *)+|([0-9]+ problems?:)")
+NOT_KNOWN = "What would happen is not known, because the preview failed."
+MORE = "What else would happen is not known, because the preview failed."
+NO_CAPACITY = "The preview failed, so it is not known whether the pods fit."
+OF_WHOLE_PREVIEWS = (Category.cost, Category.capacity)
 Checked = CheckedJob | CheckedPlatform | None
 """The experiment in its environment, or the environment alone for its own stack; None where their files cannot be read."""
 
 
 def build_report(context: Context, checked: Checked = None, left_out: Iterable[NotChecked] = ()) -> Report:
     """The report on all that was read. checked: the stack's files as they are now. left_out: what could not be read, with the reason."""
-    preview = context.preview
+    not_checked = list(dict.fromkeys([*left_out, *_not_checked(context, checked)]))
+    found, happens = _findings(context, checked), list(effects(context))
+    says = _of_failure if context.preview.failed else _of_whole_preview
     job = checked.job if isinstance(checked, CheckedJob) else None
-    found = _findings(context, checked)
-    not_checked = [*left_out, *_not_checked(context, checked)]
-    happens = list(effects(context))
-    cost = cost_of(context)
     return Report(
         stack=context.stack,
         environment=_environment(context, checked),
         experiment=_experiment(context, checked),
-        outcome=_outcome(preview, found, not_checked),
-        headline=_headline(preview, headline(context, happens, [each for each in found if not each.waived], cost)),
-        effects=happens,
-        findings=found,
-        cost=cost,
-        capacity=capacity_of(context),
         roles=list(role_changes(context)),
         objects=list(object_changes(context)),
         live=[] if context.live is None else list(live_facts(context.live)),
         waivers=[] if job is None else list(waiver_uses(job, context.today)),
-        not_checked=list(dict.fromkeys(not_checked)),
-        messages=[_message(message) for message in preview.messages],
-        masked=preview.masked,
+        not_checked=not_checked,
+        messages=[_message(message) for message in context.preview.messages],
+        masked=context.preview.masked,
+        **says(context, found, happens, not_checked),
     )
+
+
+def _of_whole_preview(
+    context: Context, found: list[Finding], happens: list[Effect], not_checked: list[NotChecked]
+) -> dict[str, Any]:
+    cost = cost_of(context)
+    counted = [finding for finding in found if not finding.waived]
+    outcome = Outcome.findings if counted else Outcome.incomplete if not_checked else Outcome.clean
+    said = headline(context, happens, counted, cost)
+    return {
+        "outcome": outcome,
+        "headline": said,
+        "effects": happens,
+        "findings": found,
+        "cost": cost,
+        "capacity": capacity_of(context),
+    }
+
+
+def _of_failure(
+    context: Context, found: list[Finding], happens: list[Effect], not_checked: list[NotChecked]
+) -> dict[str, Any]:
+    """What a preview that failed shows is not all that would happen, so no silence in it is an answer."""
+    known = [effect for effect in happens if effect.kind != "none"]
+    sentence_of_rest = MORE if known else NOT_KNOWN
+    return {
+        "outcome": Outcome.failed,
+        "headline": f"The preview failed: {_reason(masked(context.preview.failed, MASK))}",
+        "effects": [*known, Effect(kind="unknown", object=context.stack, sentence=sentence_of_rest)],
+        "findings": [finding for finding in found if finding.category not in OF_WHOLE_PREVIEWS],
+        "cost": Cost(unknown="The preview failed, so the cost is not known."),
+        "capacity": Capacity(verdict="unknown", sentence=NO_CAPACITY, basis="none"),
+    }
+
+
+def _reason(failed: str) -> str:
+    """Why the preview failed, on one line: the first problem of several, with its place and its reason. It keeps its first letter: it may be a path."""
+    lines = [line.strip() for line in failed.splitlines()]
+    told = [line for line in lines if line and not _BEGINNING.fullmatch(line)]
+    if not told:
+        return "the engine does not say why."
+    first = _BEGINNING.sub("", told[0])
+    why = next((line.removeprefix(WHY) for line in told[1:2] if line.startswith(WHY)), "")
+    reason = f"{first}: {why}" if why else first
+    return reason[:1] + sentence(reason)[1:] if len(reason) <= LONGEST_REASON else f"{reason[: LONGEST_REASON - 1]}…"
 
 
 # --- findings
@@ -85,22 +142,6 @@ def _judged(checked: Checked) -> bool:
 
 def _order(finding: Finding) -> tuple[Any, ...]:
     return -Level[finding.level], finding.code, finding.object, finding.field, finding.fingerprint
-
-
-# --- outcome
-
-
-def _outcome(preview: Preview, found: Iterable[Finding], not_checked: Iterable[NotChecked]) -> Outcome:
-    if preview.failed:
-        return Outcome.failed
-    if any(not finding.waived for finding in found):
-        return Outcome.findings
-    return Outcome.incomplete if any(True for _ in not_checked) else Outcome.clean
-
-
-def _headline(preview: Preview, text: str) -> str:
-    """The headline; of a preview that failed, why: what it shows is not all that would happen."""
-    return f"The preview failed: {sentence(masked(preview.failed, MASK))}" if preview.failed else text
 
 
 def _message(message: Message) -> EngineMessage:

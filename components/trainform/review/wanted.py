@@ -70,21 +70,21 @@ def compared(job: JobReview) -> tuple[Side | None, Side | None]:
     """Both sides worked out in one way: a record has every default, and inputs have none."""
     if job.before is not None and job.after is not None:
         return before(job), after(job)
-    old, new = _of_components(job, old=True), _of_components(job, old=False)
+    old, new = of_components(job, old=True), of_components(job, old=False)
     return (before(job), after(job)) if old is None or new is None else (old, new)
 
 
 def _side(job: JobReview, record: Record | None, *, old: bool) -> Side | None:
     if record is not None:
         return Side(record.experiment, record.environment, record.run, "record", record.version, record.job)
-    return _of_components(job, old=old)
+    return of_components(job, old=old)
 
 
 def _state(step: Step, old: bool) -> State | None:
     return step.old if old else step.new
 
 
-def _of_components(job: JobReview, *, old: bool) -> Side | None:
+def of_components(job: JobReview, *, old: bool) -> Side | None:
     """What the components of the job are given, put together as in the two files; None if the job's own is not there."""
     of_job = None if job.component is None else _state(job.component, old)
     if of_job is None:

@@ -18,7 +18,7 @@ from tests.support.unseen import texts, unseen
 from trainform.escaping import display_width
 from trainform.review.forms import as_json, markdown, terminal
 from trainform.review.forms.document import sections, shown
-from trainform.review.model import Report
+from trainform.review.model import EngineMessage, Report
 from trainform.review.preview import CHANGED_MASK, MASKED, UNKNOWN
 
 GOLDEN = ROOT / "tests" / "review" / "forms" / "golden"
@@ -51,9 +51,13 @@ OURS = {"outcome", "kind", "category", "level", "verdict", "basis", "severity", 
 
 
 def hostile(text: str, report: Report = RICH) -> Report:
-    """The report full of this text; half of a surrogate pair is written as JSON would write it."""
+    """The report full of this text; half of a surrogate pair is written as JSON would write it. A message of the engine has as many lines
+    as its text."""
     clean = text.encode("utf-8", "backslashreplace").decode()
-    return Report.model_validate(with_text(report.model_dump(mode="json"), clean))
+    data = with_text(report.model_dump(mode="json"), clean)
+    for message in data["messages"]:
+        message["text"] = " ".join(message["text"].splitlines())
+    return Report.model_validate(data)
 
 
 class Tags(HTMLParser):
@@ -119,6 +123,18 @@ def test_what_is_not_there_is_said() -> None:
     assert "Not checked\n  Nothing was left out.\n" in text
     assert text.endswith("  0 secret values are masked.\n")
     assert "0.00" not in text
+
+
+def test_a_message_of_the_engine_has_its_lines() -> None:
+    told = EngineMessage(
+        severity="error", text="error: \n1 problem:\nhello.yaml:3: image = <b>\n  why: it has no tag\n"
+    )
+    report = RICH.model_copy(update={"messages": [told]})
+    assert "\n  error: 1 problem:\n    hello.yaml:3: image = <b>\n    why: it has no tag\n" in terminal.render(
+        report, 80
+    )
+    assert "<b>" not in rendered(markdown.render(report)).tags
+    assert "b" not in rendered(markdown.render(report)).tags
 
 
 @pytest.mark.parametrize("width", [0, 40, 80, 100, 119, 500])

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 
 from trainform.errors import shorten
-from trainform.review.context import Context
+from trainform.review import last_up, steps
+from trainform.review.context import Context, JobReview
 from trainform.review.kinds import Kind
 from trainform.review.live import Drift
 from trainform.review.model import Category, Finding
 from trainform.review.objects import own_names
+from trainform.review.preview import Step
 
 DIFFERS = Kind(
     "TR-DRIFT-1",
@@ -27,13 +30,28 @@ MISSING = Kind(
     "The preview takes it for existing, so `pulumi up` does not make it again.",
     "Run `pulumi up --refresh`, which makes it again if it is still wanted.",
 )
-KINDS = (DIFFERS, MISSING)
+FAILED = Kind(
+    "TR-DRIFT-3",
+    Category.drift,
+    "medium",
+    "The last `pulumi up` of a job did not succeed.",
+    "The stack's state has what was wanted then. This review compares with what is recorded as deployed, which may be gone already.",
+    "Find out why it failed before this change is applied.",
+)
+KINDS = (DIFFERS, MISSING, FAILED)
+GONE = dataclasses.replace(
+    MISSING, why="This change makes it anew, or removes it from the stack.", fix="Find out who deleted it."
+)
 CLAIM = "PersistentVolumeClaim"
 LENGTH_OF_DAY = len("2026-01-01")
 
 
 def find(context: Context) -> Iterator[Finding]:
-    """Fields that differ, then objects that are gone."""
+    """Jobs whose last `up` failed, then fields that differ, then objects that are gone."""
+    failed = [job for job in context.jobs if last_up.failed(job)]
+    for job in failed:
+        title = f"The last `pulumi up` of {job.name} did not succeed: {_what_is_recorded(job)}."
+        yield FAILED.finding(job.name, before=None if job.before is None else job.before.job, title=title)
     live = context.live
     if live is None:
         return
@@ -44,10 +62,25 @@ def find(context: Context) -> Iterator[Finding]:
         )
         yield DIFFERS.finding(drift.name, drift.path, drift.applied, drift.live, title=title)
     jobs = {name.rpartition("/")[2] for job in context.jobs for name in own_names(job)}
+    explained = {name.rpartition("/")[2] for job in failed for name in own_names(job)}
+    made_anew = {_key(step) for step in context.preview.steps if step.old is not None and steps.fate(step) != "none"}
     for missing in live.missing:
         kind, _, name = missing.partition("/")
-        gone = MISSING.weighing("high") if kind == CLAIM else MISSING
+        if name in explained:  # the old job goes before the new one is refused
+            continue
+        gone = GONE if missing in made_anew else MISSING
+        gone = gone.weighing("high") if kind == CLAIM else gone
         yield gone.finding(name, before=missing, title=_gone(kind, name, is_job=name in jobs))
+
+
+def _key(step: Step) -> str:
+    return f"{steps.kind(step)}/{steps.name(step, step.old)}"
+
+
+def _what_is_recorded(job: JobReview) -> str:
+    if job.before is None:
+        return "nothing is recorded as deployed"
+    return f"{job.before.job} is recorded as deployed, and something else was wanted"
 
 
 def _gone(kind: str, name: str, *, is_job: bool) -> str:

@@ -275,8 +275,13 @@ def _waiver(use: WaiverUse) -> Item:
 
 
 def _message(message: EngineMessage) -> Item:
+    """The message with each of its lines on one of its own, without the word `error` that the engine repeats."""
     about = f"{message.object}: " if message.object else ""
-    return Item(f"{message.severity}: {about}{cut(message.text, LONGEST_DESTRUCTIVE)}")
+    told = [line.strip() for line in cut(message.text, LONGEST_DESTRUCTIVE).splitlines()]
+    shown = [line for line in told if line not in ("", f"{message.severity}:")]
+    first, *others = shown if shown else [""]
+    text = first.removeprefix(f"{message.severity}: ")
+    return Item(f"{message.severity}: {about}{text}", tuple(Row("", line, verbatim=True) for line in others))
 
 
 def _not_checked(what: str, reason: str) -> str:
