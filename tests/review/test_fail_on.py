@@ -20,7 +20,7 @@ DATA_LOW = report(findings=[finding(code="TR-DATA-2", category="data", level="lo
 WAIVED = report(findings=[finding(category="limits", level="high", waived=True)])
 DEARER = report(cost=Cost(before=usd("400.00"), after=usd("500.01"), difference=usd("100.01"), percent="+25.0"))
 NEW = report(cost=Cost(after=usd("96.00"), difference=usd("96.00")))
-UNKNOWN = report(cost=Cost(unknown="The environment has no price for a800."))
+UNKNOWN = report(cost=Cost(known=False, unknown="The environment has no price for a800."))
 LEFT_OUT = report(not_checked=[NotChecked(what="cluster", reason="It was not asked.")])
 
 

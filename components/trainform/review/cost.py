@@ -36,6 +36,8 @@ class Side:
 
 def cost_of(context: Context) -> Cost:
     """The cost of all jobs of the stack together."""
+    if not context.jobs:
+        return Cost(unknown="The stack has no job, and nothing else has a price.")
     before, after = sides(context)
     difference = difference_of(before, after)
     days = [side.as_of for side in (before, after) if side.as_of is not None]
@@ -51,6 +53,7 @@ def cost_of(context: Context) -> Cost:
         price_age_days=None if oldest is None else (context.today - oldest).days,
         hours=None if context.hours is None else f"{context.hours:f}",
         total=_money(total, after.currency),
+        known=before.known and after.known,
         unknown=" ".join(dict.fromkeys(side.why for side in (before, after) if side.why)),
     )
 

@@ -36,7 +36,7 @@ SIZE = "spec.resources.requests.storage"
 def effects(context: Context) -> list[Effect]:
     """Everything that happens: each job with its claims and other objects, then what belongs to no job. One effect `none` if nothing does."""
     found = [effect for job in context.jobs for effect in _of_job(fate(context, job))]
-    found += _of_objects(steps.others(context), lambda step: platform_causes(step, context.locate), "")
+    found += _of_objects(steps.others(context), lambda step: platform_causes(step, context), "")
     nothing = Effect(kind="none", object=context.stack, sentence=NOTHING)
     return found if any(effect.kind != "keep" for effect in found) else [nothing]
 

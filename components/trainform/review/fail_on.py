@@ -33,7 +33,7 @@ class CostBound:
         percentage, so that a bound of one says nothing about it."""
         money = cost.difference if self.rise else cost.after
         if money is None:
-            return bool(cost.unknown)
+            return not cost.known
         if self.percent:
             return cost.percent is not None and Decimal(cost.percent) > self.amount
         return Decimal(money.amount) > self.amount

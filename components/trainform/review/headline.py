@@ -83,9 +83,9 @@ def _jobs(count: int) -> str:
 
 
 def _cost(cost: Cost) -> str:
-    """The difference per hour, with its sign; that it is not known where it is not; empty where nothing costs anything."""
+    """The difference per hour, with its sign; that it is not known where it is not; empty where nothing has a price."""
     if cost.difference is None:
-        return "What it costs is not known." if cost.unknown else ""
+        return "" if cost.known else "What it costs is not known."
     try:
         amount = Decimal(cost.difference.amount)
     except InvalidOperation:

@@ -111,7 +111,7 @@ class Money(Part):
 
 
 class Cost(Part):
-    """What the stack costs per hour. null: not known, or nothing runs; `unknown` says which."""
+    """What the stack costs per hour. null: not known, or nothing has a price; `known` and `unknown` say which."""
 
     before: Money | None = None
     after: Money | None = None
@@ -123,7 +123,8 @@ class Cost(Part):
     price_age_days: int | None = None
     hours: str | None = Field(default=None, description="The run's length in hours, where it is known or given.")
     total: Money | None = Field(default=None, description="`after` times `hours`.")
-    unknown: str = Field(default="", description="Why the cost is not known; empty: it is known.")
+    known: bool = Field(default=True, description="false: something has a price that is not known.")
+    unknown: str = Field(default="", description="Why an amount is missing, as a sentence; empty: none is.")
 
 
 class Shortage(Part):

@@ -97,7 +97,7 @@ def _of_failure(
         "headline": f"The preview failed: {_reason(masked(context.preview.failed, MASK))}",
         "effects": [*known, Effect(kind="unknown", object=context.stack, sentence=sentence_of_rest)],
         "findings": [finding for finding in found if finding.category not in OF_WHOLE_PREVIEWS],
-        "cost": Cost(unknown="The preview failed, so the cost is not known."),
+        "cost": Cost(known=False, unknown="The preview failed, so the cost is not known."),
         "capacity": Capacity(verdict="unknown", sentence=NO_CAPACITY, basis="none"),
     }
 

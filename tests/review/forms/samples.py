@@ -171,7 +171,7 @@ RICH = USUAL.model_copy(
                 ],
             ),
         ],
-        "cost": Cost(unknown="The cost is not known: no price of a800."),
+        "cost": Cost(known=False, unknown="The cost is not known: no price of a800."),
         "capacity": Capacity(
             verdict="later",
             sentence="The pods fit when other jobs have finished.",

@@ -65,7 +65,7 @@ def find(context: Context) -> Iterator[Finding]:
         for step in steps.of_kind(job.steps, steps.CLAIM):
             yield from _of_claim(step, object_causes(step, happens))
     for step in steps.of_kind(steps.others(context), steps.CLAIM):
-        yield from _of_claim(step, platform_causes(step, context.locate))
+        yield from _of_claim(step, platform_causes(step, context))
     for step in steps.of_kind(context.preview.steps, steps.NAMESPACE):
         if steps.fate(step) in ("delete", "replace") and not leaves(step):
             verb = {"delete": "deleted", "replace": "replaced"}[steps.fate(step)]
