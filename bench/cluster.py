@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import shutil
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,11 @@ class Cluster:
     def ours(self, name: str, *words: str, experiment: str = EXPERIMENT) -> Command:
         """Return a pulumi command for a stack of the project."""
         return pulumi(name, self.project.folder, self.project, f"{experiment}.{ENVIRONMENT}", *words)
+
+    def review(self, name: str, experiment: str = EXPERIMENT) -> Command:
+        """Return `trainform review` of a stack of the project, in the Python that measures."""
+        words = (sys.executable, "-m", "trainform", "review", f"{experiment}.{ENVIRONMENT}")
+        return Command(name, words, self.project.folder, self.project.environ)
 
     def without_role_groups(self, name: str, command: Command) -> Command:
         """Return a command of `ours` for a program that leaves out the components of the roles."""

@@ -22,6 +22,7 @@ from trainform import defaults
 
 TIMES_BY_HAND = 1.10
 TIMES_FOR_NODES = 1.2
+TIMES_FOR_REVIEW = 1.2
 OURS = "trainform"
 NAMES = {
     "by-hand": "by hand (pulumi_kubernetes)",
@@ -43,6 +44,7 @@ def _sections(workplace: Workplace, running: Cluster) -> Iterator[Section]:
     _apply(workplace, running)
     yield _beside_copies(workplace, running, "Preview without a change", "after `pulumi up`", "--expect-no-changes")
     yield _policy_pack(workplace, running)
+    yield _review(workplace, running)
     yield _kubectl(workplace, running)
 
 
@@ -91,6 +93,14 @@ def _policy_pack(workplace: Workplace, running: Cluster) -> Section:
     ]
     judged, plain = commands_in_turn("preview and policy pack", commands, workplace.runs, workplace.progress)
     return Section("Preview with the policy pack", (judged, plain), (compare(judged, plain),))
+
+
+def _review(workplace: Workplace, running: Cluster) -> Section:
+    """The review of the stack without a change as a whole process, with its live reads, beside the preview that it runs."""
+    commands = [running.review("`trainform review`"), running.ours("`pulumi preview`", "preview")]
+    review, preview = commands_in_turn("review and preview", commands, workplace.runs, workplace.progress)
+    ratio = compare(review, preview)
+    return Section("Review", (review, preview), (ratio,), (judge_at_most(ratio, TIMES_FOR_REVIEW),))
 
 
 def _apply(workplace: Workplace, running: Cluster) -> None:
