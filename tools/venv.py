@@ -1,7 +1,7 @@
 """Create `.venv` from the lock file and install the project into it. Standard library only: it runs before anything is installed.
 
-It does nothing if the environment was made from the same lock file, project file and Python. After an interruption it starts again:
-the mark of a complete environment is written last.
+It does nothing if the environment was made from the same lock file, project file and Python. After an interruption or a failure it starts
+again: the mark of a complete environment is taken away first and written last.
 """
 
 from __future__ import annotations
@@ -56,25 +56,35 @@ def uv_variables(listed: str) -> dict[str, str]:
     return found
 
 
-def run(what: str, words: list[str], environ: dict[str, str]) -> None:
-    """Run an installer, and print one line with its duration; exit with its output if it fails."""
-    started = time.monotonic()
-    print(f"{what} …", file=sys.stderr, flush=True)
+def output(what: str, words: list[str], environ: dict[str, str], fix: str) -> str:
+    """Run a program, and return what it prints; exit with that and the fix if it fails."""
     done = subprocess.run(
         words, cwd=ROOT, env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
     )
     if done.returncode != 0:
-        sys.exit(f"{done.stdout}\n{what} failed: is a package registry reachable? Then run the command again.")
+        sys.exit(f"{done.stdout}\n{what} failed: {fix}")
+    return done.stdout
+
+
+def run(what: str, words: list[str], environ: dict[str, str]) -> None:
+    """Run an installer, and print one line with its duration; exit with its output if it fails."""
+    started = time.monotonic()
+    print(f"{what} …", file=sys.stderr, flush=True)
+    output(what, words, environ, "is a package registry reachable? Then run the command again.")
     print(f"{what}: done in {time.monotonic() - started:.0f} s", file=sys.stderr)
 
 
 def make(lock: Path) -> None:
     """Create an environment with the locked packages and the project. pip installs uv, which installs the rest ten times faster."""
-    subprocess.run([sys.executable, "-m", "venv", str(VENV)], check=True)
+    # without --clear, an environment of another Python keeps its links to that one
+    created = [sys.executable, "-m", "venv", "--clear", str(VENV)]
+    output(".venv", created, dict(os.environ), "try another Python: make PYTHON=python3.12 …")
     python, uv = str(VENV / "bin" / "python"), str(VENV / "bin" / "uv")
     pip = [python, "-m", "pip", "--disable-pip-version-check", "--no-input"]
-    listed = subprocess.run([*pip, "config", "list"], stdout=subprocess.PIPE, text=True, check=True)
-    environ = {**os.environ, **uv_variables(listed.stdout)}
+    listed = output(
+        ".venv, settings of pip", [*pip, "config", "list"], dict(os.environ), "correct pip's configuration."
+    )
+    environ = {**os.environ, **uv_variables(listed)}
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as first:
         first.write(locked(lock.read_text(), "uv"))
         first.flush()
@@ -93,6 +103,7 @@ def main() -> None:
         sys.exit("this Python has no ensurepip: apt-get install python3-venv")
     if MARK.exists() and MARK.read_text() == inputs_hash():
         return
+    MARK.unlink(missing_ok=True)
     make(ROOT / "requirements.txt")
     MARK.write_text(inputs_hash())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import sys
 from pathlib import Path
 
 import pytest
@@ -62,3 +63,43 @@ def test_a_failed_installer_is_an_error(tmp_path: Path, capfd: pytest.CaptureFix
     assert "no route to host" in str(told.value)
     assert "is a package registry reachable?" in str(told.value)
     assert "[1/3] .venv, uv …" in capfd.readouterr().err
+
+
+@pytest.fixture
+def marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A complete environment, which the lock of before was for."""
+    folder = tmp_path / ".venv"
+    folder.mkdir()
+    (folder / ".made-from").write_text("another lock")
+    monkeypatch.setattr(venv, "VENV", folder)
+    monkeypatch.setattr(venv, "MARK", folder / ".made-from")
+    return folder
+
+
+def test_a_renewal_that_fails_is_not_finished(marked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python fails after it has written into the environment: going back to the Python and the lock of before renews it too."""
+    (marked / ".made-from").write_text(venv.inputs_hash())
+    broken = marked.parent / "python3"
+    broken.write_text("#!/bin/sh\necho 'No module named pip' >&2\nexit 1\n")
+    broken.chmod(0o755)
+    with monkeypatch.context() as another:
+        another.setattr(sys, "version", "3.12.0 (broken)")
+        another.setattr(sys, "executable", str(broken))
+        with pytest.raises(SystemExit) as told:
+            venv.main()
+    assert str(told.value) == "No module named pip\n\n.venv failed: try another Python: make PYTHON=python3.12 …"
+    made: list[Path] = []
+    monkeypatch.setattr(venv, "make", made.append)
+    venv.main()
+    assert made == [venv.ROOT / "requirements.txt"]
+    venv.main()
+    assert len(made) == 1, "it is complete now"
+
+
+def test_an_environment_of_another_python_is_made_anew(marked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python leaves links that are there as they are."""
+    (marked / "bin").mkdir()
+    (marked / "bin" / "python").symlink_to("/bin/false")
+    monkeypatch.setattr(venv, "run", lambda *_: None)
+    venv.make(venv.ROOT / "requirements.txt")
+    assert (marked / "bin" / "python").resolve() == Path(sys.executable).resolve()
