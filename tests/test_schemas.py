@@ -17,6 +17,7 @@ from tests.review.forms.samples import EMPTY, RICH, USUAL
 from tests.support.repository import tracked
 from trainform.review.forms.as_json import SCHEMA_FILE
 from trainform.review.model import Report
+from trainform.scaffold.project import SCHEMAS
 from trainform.spec.schema import FILES, schema
 
 FOLDER = ROOT / "stacks" / "schemas"
@@ -44,7 +45,7 @@ def as_json(path: Path) -> Any:
     return json.loads(json.dumps(yaml.safe_load(path.read_text()), default=str))
 
 
-@pytest.mark.parametrize(("name", "kind"), (FILES | {SCHEMA_FILE: Report}).items())
+@pytest.mark.parametrize(("name", "kind"), SCHEMAS.items())
 def test_schemas_are_current(name: str, kind: type[BaseModel]) -> None:
     assert (FOLDER / name).read_text() == schema(kind), "run `trainform schema`"
 

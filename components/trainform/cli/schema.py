@@ -25,16 +25,15 @@ def command(folder: FolderOption = None, as_json: JsonOption = False) -> None:
     The first line of each experiment and environment names its schema, so that editors complete and check while you
     type. The schema of the report says what `trainform review --format json` prints.
     """
-    from trainform.review.forms.as_json import SCHEMA_FILE
-    from trainform.review.model import Report
-    from trainform.spec.schema import FILES, schema
+    from trainform.scaffold.project import SCHEMAS
+    from trainform.spec.schema import schema
 
     target = folder
     if target is None:
         root = project_root()
         require_project(root)
         target = root / "stacks" / "schemas"
-    paths = {target / name: kind for name, kind in (FILES | {SCHEMA_FILE: Report}).items()}
+    paths = {target / name: kind for name, kind in SCHEMAS.items()}
     blocked = [path for path in paths if path.is_symlink() or (path.exists() and not path.is_file())]
     if blocked:
         fix = "move it away, or choose another folder with --folder"

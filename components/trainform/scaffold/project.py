@@ -7,6 +7,10 @@ import json
 import re
 from urllib.parse import urlsplit
 
+from pydantic import BaseModel
+
+from trainform.review.forms.as_json import SCHEMA_FILE
+from trainform.review.model import Report
 from trainform.scaffold.experiment import stack_text
 from trainform.scaffold.yaml_text import scalar
 from trainform.spec.names import END
@@ -15,6 +19,7 @@ from trainform.spec.schema import FILES, schema
 PROJECT_NAME = rf"^[A-Za-z0-9_.-]{{1,100}}{END}"  # as Pulumi accepts it; `pulumi` itself is reserved
 CONFIG = "trainform"
 EXPERIMENT, ENVIRONMENT = "hello", "dev"
+SCHEMAS: dict[str, type[BaseModel]] = {**FILES, SCHEMA_FILE: Report}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -209,5 +214,5 @@ def project_files(name: str, virtualenv: str | None, trainform: str, plugin: str
         f"stacks/Pulumi.{ENVIRONMENT}.yaml": stack_text(ENVIRONMENT),
         f"stacks/experiments/{EXPERIMENT}.yaml": hello(),
         f"stacks/Pulumi.{EXPERIMENT}.{ENVIRONMENT}.yaml": stack_text(ENVIRONMENT, EXPERIMENT),
-        **{f"stacks/schemas/{file}": schema(kind) for file, kind in FILES.items()},
+        **{f"stacks/schemas/{file}": schema(kind) for file, kind in SCHEMAS.items()},
     }
