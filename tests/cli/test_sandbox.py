@@ -39,8 +39,8 @@ def test_purge_names_the_stacks_that_need_the_passphrase(own: Path) -> None:
     assert "no longer read" not in down(own), "the passphrase stays"
     told = down(own, "--purge")
     assert (
-        "pulumi can no longer read the secrets in stacks/Pulumi.hello.dev.yaml, since their passphrase was removed: delete the line"
-        in told
+        "pulumi can no longer read the secrets in stacks/Pulumi.hello.dev.yaml, since their passphrase was removed: "
+        "delete the line `encryptionsalt` of each of these files, and set its secrets again" in told
     )
     assert "no longer read" not in down(own, "--purge"), "there is none any more"
 

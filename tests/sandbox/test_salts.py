@@ -159,7 +159,7 @@ def test_stack_files_with_other_salts_are_named_before_a_new_passphrase_is_made(
     assert "stacks/Pulumi.hello.dev.yaml" in line
     assert "stacks/Pulumi.quoted.dev.yaml" in line
     assert "mnist" not in line
-    assert "delete the line `encryptionsalt`" in line
+    assert "delete the line `encryptionsalt` of each of these files" in line
     layout.make()
     warn_about_other_salts(tmp_path, layout.root, notes)
     assert len(notes.lines) == 1, "the passphrase is there: the salts are of it"

@@ -103,7 +103,7 @@ def command(
 ) -> None:
     """Write the files of a new experiment or environment.
 
-    The files of an experiment are stacks/experiments/NAME.yaml and stacks/Pulumi.NAME.ENV.yaml. Nothing is overwritten.
+    The files of an experiment are stacks/experiments/EXPERIMENT.yaml and stacks/Pulumi.EXPERIMENT.ENV.yaml. Nothing is overwritten.
 
     Without EXPERIMENT, the files of a new environment are written: stacks/environments/ENV.yaml and stacks/Pulumi.ENV.yaml, with examples in
     comments; with --from-context, they have the nodes, queues and storage classes of a live cluster.
@@ -123,7 +123,7 @@ def command(
     _refuse_options({"--from-context": context}, "is an option of a new environment", f"remove {name}, or this option")
     if not matches(SERVICE_LABEL, name):
         reason, fix = MEANING[SERVICE_LABEL]
-        raise InputError([Problem("NAME", name, f"the name {reason}", fix)])
+        raise InputError([Problem("EXPERIMENT", name, f"the name {reason}", fix)])
     target = check_environment(environment).checked()
     request = NewExperiment(
         name,

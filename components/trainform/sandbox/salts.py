@@ -21,8 +21,8 @@ from trainform.spec.libyaml import Dumper, Loader
 from trainform.spec.read import parse_mapping
 
 SALT = "encryptionsalt"
-UNREADABLE_SALT_FIX = f"delete the line `{SALT}` of that file, and set its secrets again"
-"""The fix for a stack file whose passphrase no longer exists."""
+UNREADABLE_SALT_FIX = f"delete the line `{SALT}` of each of these files, and set its secrets again"
+"""The fix for stack files whose passphrase no longer exists."""
 _KEYS = (SALT, "encryptedkey", "secretsprovider")
 # For files that are not valid YAML: the keys as Pulumi writes them. A value may continue on indented lines.
 _PROVIDER = re.compile(rf"^(?:{'|'.join(_KEYS)}):.*\n?(?:[ \t]+.*\n?)*", re.MULTILINE)
