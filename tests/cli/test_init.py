@@ -168,6 +168,19 @@ def test_the_project_gets_the_given_name(folder: Path) -> None:
     assert yaml.safe_load((folder / "Pulumi.yaml").read_text())["name"] == "speech.2"
 
 
+def test_what_comes_next_fits_the_terminal(folder: Path) -> None:
+    """A command a line. What is pasted behind a command of Pulumi is its input, so the shell must have read the whole chain before."""
+    printed = run("init")[1].partition("next:")[2]
+    assert max(len(line) for line in printed.splitlines()) <= 80
+    chain = printed[printed.index("  pulumi stack select") :].partition("\nto remove")[0].splitlines()
+    assert chain == [
+        "  pulumi stack select --create dev &&",
+        "  pulumi up -s dev --yes &&",
+        "  pulumi stack select --create hello.dev &&",
+        "  pulumi up -s hello.dev --yes",
+    ]
+
+
 @pytest.mark.parametrize("name", ["", "a b", "a\n", "n" * 101, "pulumi", "Pulumi.x", "ä", "a/b"])
 def test_a_name_that_pulumi_does_not_take(name: str, folder: Path) -> None:
     code, out, err = run("init", "--name", name)

@@ -104,6 +104,12 @@ def test_the_workflow_says_that_it_does_not_run_the_policy_pack() -> None:
     assert "The policy pack is not run here" in workflow
 
 
+@pytest.mark.parametrize("path", ["requirements.txt", ".github/workflows/trainform.yaml"])
+def test_comments_have_at_most_100_columns(path: str) -> None:
+    lines = project_files("vision", None, "trainform==1.2.3", "4.25.0")[path].splitlines()
+    assert [line for line in lines if line.startswith("#") and len(line) > 100] == []
+
+
 def test_the_workflow_is_valid_yaml() -> None:
     files = project_files("vision", None, "trainform==1.2.3", "4.25.0")
     workflow = yaml.load(files[".github/workflows/trainform.yaml"], yaml.BaseLoader)  # noqa: S506 - all is text to it

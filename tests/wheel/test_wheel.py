@@ -68,7 +68,7 @@ def test_what_init_says_to_type_next(installed_by_a_user: Installed, folder: Pat
     typed = commands(printed)
     newest = installed.shell("pip show pulumi-kubernetes", folder).succeeded()
     assert f"Version: {PLUGIN_VERSION}\n" not in newest, "pip would take what the sandbox has: nothing is shown here"
-    assert [part.split(" -s ")[0] for line in typed for part in line.split(" && ")] == [
+    assert [part.split(" -s ")[0] for line in typed for part in line.removesuffix(" &&").split(" && ")] == [
         "python3 -m pip install -r requirements.txt",
         "trainform check hello -e dev",
         "trainform plan hello -e dev",

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from trainform.terminal.lines import echo, echo_json, note
 
+COLUMNS = 80
+
 
 def show_created_files(written: Iterable[str], following: Mapping[str, Sequence[str]], as_json: bool) -> None:
     """Print the files, and the next commands. `following`: a heading -> its commands."""
@@ -15,4 +17,10 @@ def show_created_files(written: Iterable[str], following: Mapping[str, Sequence[
         return
     echo(*(f"wrote {path}" for path in written))
     for words, several in following.items():
-        note(words, *(f"  {command}" for command in several))
+        note(words, *(line for command in several for line in _shown(command)))
+
+
+def _shown(command: str) -> list[str]:
+    """Return the lines of a command. A long chain is one command a line; the shell reads all of it before it runs the first."""
+    line = f"  {command}"
+    return [line] if len(line) <= COLUMNS else line.replace(" && ", " &&\n  ").splitlines()

@@ -39,7 +39,7 @@ CHECK_AND_PLAN = (
     f"trainform check {EXPERIMENT} -e {ENVIRONMENT}",
     f"trainform plan {EXPERIMENT} -e {ENVIRONMENT}",
 )
-# All pulumi commands on one line: pulumi reads the terminal, and would read lines that are pasted after it.
+# All pulumi commands in one chain: pulumi reads the terminal, and would read commands that are pasted after it.
 ON_THE_SANDBOX = (
     f"trainform sandbox up -e {ENVIRONMENT}",
     'eval "$(trainform sandbox env)"',
@@ -71,7 +71,7 @@ def command(
     written = write_files(folder, files, CONFLICT_FIX, through_links=False)
     following = {
         "next:": (*preparation, *CHECK_AND_PLAN),
-        "on the sandbox, a control plane on this machine (its programs are downloaded or built the first time):": ON_THE_SANDBOX,
+        "on the sandbox, on this machine (downloaded or built the first time):": ON_THE_SANDBOX,
         "to remove it again:": REMOVE,
     }
     show_created_files(written, following, as_json)

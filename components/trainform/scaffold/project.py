@@ -111,10 +111,11 @@ shared_memory: 64Mi
 
 REQUIREMENTS = """\
 {trainform}
-# The SDK for `pulumi preview --policy-pack policy`: take away the "# " of the next line. It pins protobuf to 5.29, which other packages may refuse.
+# The SDK of the policy pack pins protobuf to 5.29, which other packages may refuse.
+# For `pulumi preview --policy-pack policy` take away the "# " of the next line.
 # {with_policy}
-# The version of the provider that the sandbox has: Pulumi takes no other one, and fetches none there. On a cluster of your own it downloads
-# whatever stands here.
+# The version of the provider that the sandbox has: Pulumi takes no other one, and fetches none
+# there. On a cluster of your own it downloads whatever stands here.
 pulumi-kubernetes=={plugin}
 pip>=24.1  # Pulumi runs `pip list` before each program; older ones take twice as long
 """
@@ -126,8 +127,10 @@ __pycache__/
 """
 
 WORKFLOW = """\
-# Checks what every stack would run, by the limits of its environment; needs no cluster. The policy pack is not run here: it judges what a program
-# registers in a preview, which needs Pulumi, its login and the cluster. Where these are: `pulumi preview --policy-pack policy -s STACK`.
+# Checks what every stack would run, by the limits of its environment; needs no cluster.
+# The policy pack is not run here: it judges what a program registers in a preview, which needs
+# Pulumi, its login and the cluster. Where these are:
+# `pulumi preview --policy-pack policy -s STACK`.
 name: trainform
 on: [push, pull_request]
 permissions: {contents: read}
