@@ -140,6 +140,30 @@ def test_what_is_said_of_checkpoints_holds(part: dict[str, Any], stays: bool) ->
     assert (expected in sentences(change(LORA, after))) is stays
 
 
+@pytest.mark.parametrize("backend", ["volcano", "jobset", "trainer", "kubeflow"])
+@pytest.mark.parametrize(
+    ("overrides", "stays"),
+    [
+        ({"terminationGracePeriodSeconds": 600}, True),
+        (
+            {
+                "containers": {
+                    "main": {"volumeMounts": [{"name": "checkpoints", "mountPath": "/elsewhere", "subPath": "x"}]}
+                }
+            },
+            False,
+        ),
+        ({"volumes": [{"name": "checkpoints", "persistentVolumeClaim": {"claimName": "other"}}]}, False),
+    ],
+)
+def test_overrides_of_volumes_count(backend: str, overrides: dict[str, Any], stays: bool) -> None:
+    """The pods say what stays where it is, and not the experiment's storage alone."""
+    before = {**LORA, "backend": backend}
+    worker = {**LORA["roles"]["worker"], "pod_overrides": {"spec": overrides}}
+    after = {**before, "image": IMAGE["image"], "roles": {"worker": worker}}
+    assert any("claim and mount path" in said for said in sentences(change(before, after))) is stays
+
+
 def test_a_digest_leaves_out_claims_that_stay() -> None:
     job = job_review(deployed(LORA), deployed(IMAGE))
     job = dataclasses.replace(job, steps=tuple(found for found in job.steps if found.operation != "same"))

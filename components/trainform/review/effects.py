@@ -13,6 +13,7 @@ from trainform.review.changes import field_differences
 from trainform.review.context import Context
 from trainform.review.fate import Fate, JobFate, accelerators, fate
 from trainform.review.model import Change, Effect
+from trainform.review.mounts import Seen, claim_said, mounts
 from trainform.review.platform import platform_causes
 from trainform.review.preview import Step
 from trainform.review.wanted import Side
@@ -149,16 +150,34 @@ def _size(side: Side | None) -> str:
 
 
 def kept_volumes(happens: Fate) -> list[tuple[str, str, Volume]]:
-    """The volumes of which claim, mount path and all else that a pod sees are unchanged: name, claim and volume. Those whose claim is made, replaced or
-    deleted, or about whose claim the preview says nothing that could be known, are not among them."""
+    """The volumes of which claim, mount path and all else that a pod sees are unchanged, also by overrides: name, claim and volume. Those whose claim is
+    made, replaced or deleted, or about whose claim the preview says nothing that could be known, are not among them."""
     if happens.before is None or happens.after is None or happens.before.model is None or happens.after.model is None:
         return []
     old, new = happens.before.model, happens.after.model
+    was, will = mounts(happens.job, old=True), mounts(happens.job, old=False)
     return [
         (key, claim_name(new, key), volume)
         for key, volume in new.storage.items()
-        if key in old.storage and _mounted(old, key) == _mounted(new, key) and _claim_stays(happens, new, key)
+        if key in old.storage
+        and _mounted(old, key) == _mounted(new, key)
+        and _claim_stays(happens, new, key)
+        and _seen_alike(was, will, claim_name(new, key), volume.mount)
     ]
+
+
+def _seen_alike(was: Seen, will: Seen, claim: str, path: str) -> bool:
+    """True if the pods of each role that stays see the claim at the same paths, and at this one, as far as the preview has pods."""
+    both = [role for role in will if role in was]
+    sides = [{(role, *at) for role in both for at in _places_of(seen[role], claim)} for seen in (was, will)]
+    return sides[0] == sides[1] and (not both or any(at == path for _, at, _ in sides[1]))
+
+
+def _places_of(paths: Mapping[str, frozenset[str]], claim: str) -> Iterator[tuple[str, str]]:
+    """Where the claim is, and as what."""
+    named = claim_said(claim)
+    for path, found in paths.items():
+        yield from ((path, said) for said in found if said == named or said.startswith(f"{named} "))
 
 
 def _mounted(experiment: Experiment, key: str) -> tuple[object, ...]:

@@ -106,6 +106,34 @@ def test_a_mount_that_moves_is_gone_and_new() -> None:
     assert (new.level, gone.level) == ("low", "medium")
 
 
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        (
+            {
+                "containers": {
+                    "main": {"volumeMounts": [{"name": "checkpoints", "mountPath": "/elsewhere", "subPath": "x"}]}
+                }
+            },
+            "has the claim sdxl-lora-checkpoints (folder x) at /elsewhere, where nothing was mounted",
+        ),
+        (
+            {"volumes": [{"name": "checkpoints", "persistentVolumeClaim": {"claimName": "other"}}]},
+            "has the claim other at /mnt/output, and had the claim sdxl-lora-checkpoints",
+        ),
+        (
+            {"volumes": [{"name": "checkpoints", "persistentVolumeClaim": None, "emptyDir": {}}]},
+            "no longer has the claim sdxl-lora-checkpoints at /mnt/output",
+        ),
+    ],
+)
+def test_a_mount_that_an_override_changes(spec: dict[str, Any], said: str) -> None:
+    made = found(LORA, roles(worker={**WORKER, "pod_overrides": {"spec": spec}}))
+    assert any(said in finding.title for finding in made), [finding.title for finding in made]
+    assert {finding.code for finding in made} == {"TR-CONTRACT-5"}
+    assert all(finding.place is not None and "pod_overrides" in finding.place.path for finding in made)
+
+
 def test_mounts_of_roles_without_ranks_are_none() -> None:
     watcher = {"ranked": False, "command": ["watch"]}
     volume = {"claim": "logs", "mount": "/logs", "roles": ["watcher"]}

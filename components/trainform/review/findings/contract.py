@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from trainform.plan.roles import claim_name
@@ -11,7 +11,8 @@ from trainform.review import steps
 from trainform.review.context import Context
 from trainform.review.fate import Fate, fate
 from trainform.review.kinds import Kind
-from trainform.review.model import Category, Finding
+from trainform.review.model import Category, Finding, Place
+from trainform.review.mounts import claim_said, mount_said, mounts
 from trainform.review.preview import State
 from trainform.rules.limits.places import places
 from trainform.spec.experiment import Experiment
@@ -81,7 +82,7 @@ def _of_job(happens: Fate, context: Context) -> Iterator[Finding]:
             title = f"The program of {new.name} is started by {new.launcher.kind} and no longer by {old.launcher.kind}."
             place = context.locate(f"launcher.{new.launcher.kind}")
             yield LAUNCHER.finding(new.name, "launcher", old.launcher.kind, new.launcher.kind, title=title, place=place)
-        yield from _mounts(old, new, context)
+        yield from _mounts(happens, old, new, context)
     yield from _port(happens, context)
 
 
@@ -120,45 +121,51 @@ def _names(experiment: Experiment) -> str:
     return ", ".join(_ranked(experiment))
 
 
-def _mounts(old: Experiment, new: Experiment, context: Context) -> Iterator[Finding]:
+def _mounts(happens: Fate, old: Experiment, new: Experiment, context: Context) -> Iterator[Finding]:
+    """What the pods see; what the experiment says, for a role of which a side of the preview has no pods."""
+    pods = mounts(happens.job, old=True), mounts(happens.job, old=False)
     for name in _ranked(new):
         if name not in old.roles:
             continue
-        was, will = _mounts_of(old, name), _mounts_of(new, name)
+        known = all(name in side for side in pods)
+        was, will = (side[name] for side in pods) if known else (_mounts_of(side, name) for side in (old, new))
         for path in sorted(was.keys() | will.keys()):
-            before, after = was.get(path), will.get(path)
+            before, after = (_and(side.get(path)) for side in (was, will))
             if before != after:
-                yield _mount(new, name, path, before, after, context)
+                place = context.locate(_where(happens, new, name, path))
+                yield _mount(new, name, path, before, after, place)
 
 
-def _mount(new: Experiment, role: str, path: str, before: str | None, after: str | None, context: Context) -> Finding:
+def _and(found: Iterable[str] | None) -> str | None:
+    return None if found is None else " and ".join(sorted(found))
+
+
+def _where(happens: Fate, new: Experiment, role: str, path: str) -> str:
+    """The field of the experiment that says what is at the path: an override if one has changed."""
+    overrides = happens.causes.under(f"roles.{role}.pod_overrides")
+    if overrides:
+        return overrides[0].place.path
+    key = next((key for key, volume in new.storage.items() if volume.mount == path), None)
+    return "storage" if key is None else f"storage.{key}"
+
+
+def _mount(new: Experiment, role: str, path: str, before: str | None, after: str | None, place: Place) -> Finding:
     if after is None:
         said = f"no longer has {before} at {path}"
     elif before is None:
         said = f"has {after} at {path}, where nothing was mounted"
     else:
         said = f"has {after} at {path}, and had {before}"
-    key = next((key for key, volume in new.storage.items() if volume.mount == path), None)
     kind = MOUNTS.weighing("low") if before is None else MOUNTS
-    return kind.finding(
-        new.name,
-        f"roles.{role}: {path}",
-        before,
-        after,
-        title=f"The ranked role {role} of {new.name} {said}.",
-        place=context.locate("storage" if key is None else f"storage.{key}"),
-    )
+    title = f"The ranked role {role} of {new.name} {said}."
+    return kind.finding(new.name, f"roles.{role}: {path}", before, after, title=title, place=place)
 
 
-def _mounts_of(experiment: Experiment, role: str) -> Mapping[str, str]:
-    """What the pods of a role see of the volumes, by mount path."""
+def _mounts_of(experiment: Experiment, role: str) -> Mapping[str, frozenset[str]]:
+    """What the experiment says that the pods of a role see of the volumes, by mount path."""
     return {
-        volume.mount: "".join(
-            [
-                f"the claim {claim_name(experiment, key)}",
-                f" (folder {volume.sub_path})" if volume.sub_path is not None else "",
-                " read-only" if volume.read_only else "",
-            ]
+        volume.mount: frozenset(
+            [mount_said(claim_said(claim_name(experiment, key)), volume.sub_path, volume.read_only)]
         )
         for key, volume in experiment.storage.items()
         if volume.roles is None or role in volume.roles
