@@ -303,6 +303,13 @@ def test_objects_of_an_environments_own_stack(type_: str, old: Any, new: Any, sa
     assert sentences(platform(operation, type_, "night", copy.deepcopy(old), copy.deepcopy(new))) == [said]
 
 
+def test_a_renamed_namespace_is_told_by_its_old_name() -> None:
+    namespaces = [{"metadata": {"name": name}} for name in ("ai-old", "ai-new")]
+    (made,) = effects(platform("replace", "kubernetes:core/v1:Namespace", "namespace", *namespaces))
+    assert made.sentence == "Replaces the namespace ai-old by ai-new because `environment.namespace.name` changes."
+    assert made.object == "ai-old"
+
+
 def test_objects_of_other_programs_are_counted() -> None:
     made = context(
         others=[

@@ -217,7 +217,7 @@ def _of_objects(given: Iterable[Step], causes: Callable[[Step], list[Change]], o
 
 
 def _of_object(step: Step, causes: list[Change]) -> Iterator[Effect]:
-    happens, name = steps.fate(step), steps.name(step)
+    happens, name = steps.fate(step), steps.name_before(step)
     named = f"the {WORDS[steps.kind(step)]} {name}"
     of_keep = [change for change in causes if change.place.path.endswith(".keep")]
     if no_longer_kept(step):
@@ -242,7 +242,8 @@ def _sentence(step: Step, named: str, happens: steps.Fate) -> str:
         return f"Changes {named}: a secret value changed"
     if leaves(step):
         return f"Takes {named} out of the stack; it stays in the cluster with its data, since it is kept"
-    return f"{VERBS[happens].capitalize()} {named}"
+    by = f" by {steps.name(step)}" if happens == "replace" and steps.name(step) != steps.name_before(step) else ""
+    return f"{VERBS[happens].capitalize()} {named}{by}"
 
 
 def object_causes(step: Step, of_job: Fate) -> list[Change]:

@@ -14,8 +14,13 @@ from trainform.spec.environment import Environment
 
 PLATFORM = "trainform:index:Platform"
 
-SECTIONS = {steps.QUEUE: "queues", steps.CLAIM: "claims", steps.PRIORITY_CLASS: "priority_classes"}
-"""Where the environment's file has the objects of a kind by their names."""
+SECTIONS = {
+    steps.QUEUE: "queues.{name}",
+    steps.CLAIM: "claims.{name}",
+    steps.PRIORITY_CLASS: "priority_classes.{name}",
+    steps.NAMESPACE: "namespace",
+}
+"""Where the environment's file has an object of a kind."""
 
 FIELDS: tuple[tuple[str, Keys, str], ...] = (
     (steps.QUEUE, ("spec", "weight"), "weight"),
@@ -29,6 +34,7 @@ FIELDS: tuple[tuple[str, Keys, str], ...] = (
     (steps.CLAIM, ("spec", "resources", "requests", "storage"), "size"),
     (steps.CLAIM, ("spec", "storageClassName"), "class"),
     (steps.CLAIM, ("spec", "accessModes"), "access_modes"),
+    (steps.NAMESPACE, ("metadata", "name"), "name"),
     (steps.PRIORITY_CLASS, ("value",), "value"),
     (steps.PRIORITY_CLASS, ("preemptionPolicy",), "preempt"),
     (steps.PRIORITY_CLASS, ("description",), "description"),
@@ -48,11 +54,11 @@ def _causes(step: Step, context: Context) -> Iterator[Change]:
     for found in field_differences(step):
         field = _field(kind, found, context.environment)
         if field is not None:
-            path = f"environment.{SECTIONS[kind]}.{name}.{field}"
+            path = f"environment.{SECTIONS[kind].format(name=name)}.{field}"
             was, will = shown(found)
             yield Change(place=context.locate(path).model_copy(update={"path": path}), before=was, after=will)
     if step.old is not None and step.new is not None and step.old.keep != step.new.keep and kind == steps.CLAIM:
-        path = f"environment.{SECTIONS[kind]}.{name}.keep"
+        path = f"environment.{SECTIONS[kind].format(name=name)}.keep"
         place = context.locate(path).model_copy(update={"path": path})
         yield Change(place=place, before=step.old.keep, after=step.new.keep)
 

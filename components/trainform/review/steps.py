@@ -75,6 +75,11 @@ def name(step: Step, state: State | None = None) -> str:
     return found if isinstance(found, str) and found else step.name
 
 
+def name_before(step: Step) -> str:
+    """The name of what is there now, which is the one that a replacement or a deletion takes away."""
+    return name(step, step.old)
+
+
 def of_kind(steps: tuple[Step, ...], wanted: str) -> Iterator[Step]:
     """The steps of the objects of a kind, by name."""
     return iter(sorted((step for step in steps if step.is_object and kind(step) == wanted), key=name))

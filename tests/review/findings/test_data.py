@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from tests.review.jobs import LORA, PROVIDER, change, context, locate, object_step, step
+from tests.review.jobs import LORA, PROVIDER, change, context, locate, object_step, step, urn
 from trainform.review.context import Context
 from trainform.review.findings.data import KINDS, find
+from trainform.review.live import LiveFacts, LiveQueue
 from trainform.review.model import Finding
-from trainform.review.preview import State
+from trainform.review.preview import State, Step
 
 
 def codes(made: Context) -> list[str]:
@@ -78,6 +79,50 @@ def test_claims_of_other_programs_count_too() -> None:
 def test_a_namespace_takes_everything_with_it(operation: str, counts: bool) -> None:
     made = context(others=[object_step(operation, "Namespace", "ai-namespace", {}, {})])
     assert codes(made) == (["TR-DATA-5"] if counts else [])
+
+
+NAMESPACE, CLAIM = "kubernetes:core/v1:Namespace", "kubernetes:core/v1:PersistentVolumeClaim"
+
+
+def renamed(*others: Step, **more: Any) -> Context:
+    """The namespace of an environment's own stack gets another name."""
+    parent = urn("trainform:index:Platform", "dev")
+    sides = [State({"metadata": {"name": name}}, parent=parent, provider=PROVIDER) for name in ("ai-old", "ai-new")]
+    return context(others=[step("replace", NAMESPACE, "dev-namespace", *sides), *others], locate=locate, **more)
+
+
+def moved(keep: bool) -> Step:
+    """A claim that follows its namespace."""
+    sides = [
+        State({"metadata": {"name": "corpus", "namespace": name}}, keep=keep, provider=PROVIDER)
+        for name in ("ai-old", "ai-new")
+    ]
+    return step("replace", CLAIM, "dev-corpus", *sides, keys=("metadata.namespace",))
+
+
+def test_a_renamed_namespace_is_told_by_its_old_name_with_its_jobs() -> None:
+    held = {"ai-old/llama-1f3a9c": {"pods": "4"}, "team-b/bert": {"pods": "1"}}
+    queue = LiveQueue("default", 1, {}, {}, {}, held)
+    finding = only(renamed(live=LiveFacts("2026-11-23T20:00:00Z", queues=(queue,))))
+    assert (finding.code, finding.object) == ("TR-DATA-5", "ai-old")
+    assert finding.title == (
+        "The namespace ai-old is replaced, and everything in it is deleted, also what is there now: llama-1f3a9c."
+    )
+    assert finding.place == locate("environment.namespace.name")
+
+
+def test_a_kept_claim_that_is_replaced_goes_with_its_namespace_alone() -> None:
+    stays, *_ = find(context(others=[moved(keep=True)]))
+    assert (stays.level, stays.title) == (
+        "medium",
+        "The claim corpus is replaced by an empty one, since metadata.namespace differs; the old one stays in the cluster, since it is kept.",
+    )
+    goes, _ = find(renamed(moved(keep=True)))
+    assert (goes.code, goes.level) == ("TR-DATA-2", "high")
+    assert goes.title.endswith("; the old one goes with its namespace ai-old.")
+    assert "kept, but its namespace is deleted" in goes.why
+    plain, _ = find(renamed(moved(keep=False)))
+    assert "the old one is deleted with its data" in plain.why
 
 
 def test_a_kept_namespace_does_not() -> None:

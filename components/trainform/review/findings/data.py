@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import dataclasses
+from collections.abc import Container, Iterator, Sequence
 
 from trainform.backends.workloads import value_at
 from trainform.manifests.shapes import quantity
@@ -55,39 +56,84 @@ NAMESPACE_GONE = Kind(
     "Everything in it is deleted with it: every claim with its data, and every job, also those of other stacks.",
     "Keep the namespace, and remove from the stack what is no longer needed one by one.",
 )
+WITH_NAMESPACE = "The old claim is kept, but its namespace is deleted with everything in it; the new claim is empty."
+KEPT = dataclasses.replace(
+    REPLACED.weighing("medium"),
+    why="A claim cannot be changed in this field: the new one is empty, and the old one stays in the cluster with its data, since it is kept.",
+    fix="Copy the data from the old claim if the new one shall have them.",
+)
 KINDS = (DELETED, REPLACED, SHRUNK, NOT_KEPT, NAMESPACE_GONE)
 
 
 def find(context: Context) -> Iterator[Finding]:
     """The findings about data: the claims of each job, then all others, by name."""
+    lost = {steps.name_before(step): step for step in _namespaces_gone(context)}
     for job in context.jobs:
         happens = fate(context, job)
         for step in steps.of_kind(job.steps, steps.CLAIM):
-            yield from _of_claim(step, object_causes(step, happens))
+            yield from _of_claim(step, object_causes(step, happens), lost)
     for step in steps.of_kind(steps.others(context), steps.CLAIM):
-        yield from _of_claim(step, platform_causes(step, context))
+        yield from _of_claim(step, platform_causes(step, context), lost)
+    for name, step in lost.items():
+        yield _namespace(name, step, context)
+
+
+def _namespaces_gone(context: Context) -> Iterator[Step]:
     for step in steps.of_kind(context.preview.steps, steps.NAMESPACE):
-        if steps.fate(step) in ("delete", "replace") and not leaves(step):
-            verb = {"delete": "deleted", "replace": "replaced"}[steps.fate(step)]
-            title = f"The namespace {steps.name(step)} is {verb}, and everything in it is deleted."
-            yield NAMESPACE_GONE.finding(steps.name(step), title=title)
+        if steps.fate(step) in ("delete", "replace") and not (step.old is not None and step.old.keep):
+            yield step
 
 
-def _of_claim(step: Step, causes: Sequence[Change]) -> Iterator[Finding]:
-    happens, name = steps.fate(step), steps.name(step)
+def _namespace(name: str, step: Step, context: Context) -> Finding:
+    verb = {"delete": "deleted", "replace": "replaced"}[steps.fate(step)]
+    jobs = sorted(_jobs_in(name, context))
+    living = f", also what is there now: {', '.join(jobs)}" if jobs else ""
+    causes = platform_causes(step, context)
+    return NAMESPACE_GONE.finding(
+        name,
+        title=f"The namespace {name} is {verb}, and everything in it is deleted{living}.",
+        place=causes[0].place if causes else None,
+    )
+
+
+def _jobs_in(namespace: str, context: Context) -> set[str]:
+    """The jobs of the namespace that hold something of a queue now, as far as the cluster was read."""
+    queues = () if context.live is None or context.live.queues is None else context.live.queues
+    holders = {holder.partition("/") for queue in queues for holder in queue.holders}
+    return {name for of, _, name in holders if of == namespace}
+
+
+def _of_claim(step: Step, causes: Sequence[Change], lost: Container[str]) -> Iterator[Finding]:
+    """lost: the namespaces that go with everything in them."""
+    happens, name = steps.fate(step), steps.name_before(step)
     place = None if not causes else causes[0].place
     if happens == "delete" and not leaves(step):
         yield DELETED.finding(name, title=f"The claim {name} is deleted, and its data unless its volume is retained.")
     if happens == "replace":
-        keys = ", ".join(sorted(step.keys))
-        because = f", since {keys} differs" if keys else ""
-        title = f"The claim {name} is replaced by an empty one{because}."
-        yield REPLACED.finding(name, field=keys, title=title, place=place)
+        yield _replaced(step, name, place, lost)
     if no_longer_kept(step):
         title = f"The claim {name} is no longer kept: the next `pulumi destroy` deletes it."
         yield NOT_KEPT.finding(name, field="keep", before=True, after=False, title=title, place=place)
     if happens == "update":
         yield from _shrunk(step, name, place)
+
+
+def _replaced(step: Step, name: str, place: Place | None, lost: Container[str]) -> Finding:
+    keys = ", ".join(sorted(step.keys))
+    because = f", since {keys} differs" if keys else ""
+    namespace = "" if step.old is None else str(value_at({**step.old.inputs}, "metadata.namespace"))
+    if step.old is None or not step.old.keep:
+        kind, end = REPLACED, ""
+    elif namespace in lost:
+        kind, end = (
+            dataclasses.replace(REPLACED, why=WITH_NAMESPACE),
+            f"; the old one goes with its namespace {namespace}",
+        )
+    else:
+        kind, end = KEPT, "; the old one stays in the cluster, since it is kept"
+    return kind.finding(
+        name, field=keys, title=f"The claim {name} is replaced by an empty one{because}{end}.", place=place
+    )
 
 
 def _shrunk(step: Step, name: str, place: Place | None) -> Iterator[Finding]:
