@@ -27,6 +27,7 @@ from tests.review.jobs import (
 )
 from trainform.review.context import Context
 from trainform.review.effects import effects
+from trainform.review.findings.restart import find as restarts
 from trainform.review.live import LiveFacts
 from trainform.review.model import Effect
 from trainform.review.preview import MASKED, State
@@ -201,6 +202,22 @@ def test_a_job_that_is_gone_is_created_again() -> None:
     assert before is not None
     other = of_job(context(dataclasses.replace(job, before=before))).sentence
     assert f"the job {before.job}, which is recorded as deployed, is not in Pulumi's state" in other
+
+
+def test_a_job_of_the_same_name_that_is_not_there_is_created_again() -> None:
+    """After an `up` that was refused half way, and a file that was put back."""
+    job = job_review(deployed(LORA), deployed(LORA))
+    assert job.job is not None
+    anew = dataclasses.replace(job.job, operation="replace")
+    job = dataclasses.replace(job, job=anew, steps=tuple(anew if found == job.job else found for found in job.steps))
+    made = of_job(context(job, live=EMPTY))
+    assert (made.kind, made.sentence) == (
+        "create",
+        f"Creates the job {name_of(LORA)} (32 a800) again: it is not in the cluster (the former `pulumi up` ended half way, or it was deleted).",
+    )
+    assert [finding.code for finding in restarts(context(job, live=EMPTY))] == ["TR-RESTART-3"]
+    assert of_job(context(job, live=running(name_of(LORA)))).kind == "replace"
+    assert of_job(context(job)).kind == "replace", "nobody knows whether it is there"
 
 
 def test_an_operation_of_a_newer_engine_is_an_unknown_change() -> None:

@@ -74,6 +74,10 @@ def clause(happens: Fate) -> str:
 
 def _created(happens: Fate) -> str:
     facts = _in_brackets(_size(happens.after))
+    step = happens.job.job
+    if happens.again and step is not None and step.old is not None:
+        why = "it is not in the cluster (the former `pulumi up` ended half way, or it was deleted)"
+        return f"Creates the job {happens.next_name}{facts} again: {why}"
     if happens.again:
         return f"Creates the job {happens.next_name}{facts} again, which is recorded as deployed and is no longer in Pulumi's state"
     old = happens.before

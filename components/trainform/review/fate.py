@@ -37,7 +37,7 @@ class Scaled:
 class Fate:
     """kind: what happens to the job object. name: that of the object before, of a new one after. before, after: the two sides. live: what the cluster says
     of the object before; None if it has none, or nobody knows. not_read: why nobody knows; empty if the cluster was read. again: the job object is
-    recorded as deployed, and is created. shown_age: how long the job runs ("16 h"); empty if it does not run, or that is not known."""
+    recorded as deployed or in the state, and is created. shown_age: how long the job runs ("16 h"); empty if it does not run, or that is not known."""
 
     job: JobReview
     kind: JobFate
@@ -94,6 +94,10 @@ def fate(context: Context, job: JobReview) -> Fate:
     scaled = _scaled(old, new) if happens == "update" else ()
     live = _live(context.live, before_name)
     unread = _not_read(context.live, live, step, before_name)
+    if happens == "replace" and before_name == after_name and live is None and not unread:
+        happens = (
+            "create"  # there is nothing to replace: the former `up` ended half way, or somebody has deleted the job
+        )
     return Fate(
         job=job,
         kind="scale" if scaled else happens,
@@ -105,9 +109,13 @@ def fate(context: Context, job: JobReview) -> Fate:
         scaled=scaled,
         live=None if unread else live,
         not_read=unread,
-        again=happens == "create" and old is not None and old.job == after_name,
+        again=happens == "create" and (_in_state(step) or (old is not None and old.job == after_name)),
         shown_age="" if live is None or context.live is None else age(live.started, context.live.read_at),
     )
+
+
+def _in_state(step: Step | None) -> bool:
+    return step is not None and step.old is not None
 
 
 def _not_read(live: LiveFacts | None, found: LiveJob | None, step: Step | None, name: str) -> str:

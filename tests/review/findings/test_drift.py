@@ -46,7 +46,7 @@ def test_a_job_that_was_deleted_by_hand() -> None:
     (finding,) = find(context(job, live=live(missing=(f"Job/{name}",))))
     assert (finding.code, finding.level, finding.object) == ("TR-DRIFT-2", "medium", name)
     assert finding.title == (
-        f"The job {name} is not in the cluster: it was deleted by hand or by its `ttl`, and not by this stack."
+        f"The job {name} is not in the cluster: it was deleted by hand, by its `ttl`, or by an `up` that ended half way."
     )
 
 
@@ -54,4 +54,4 @@ def test_a_job_that_was_deleted_by_hand() -> None:
 def test_other_objects_that_are_gone(missing: str, level: str) -> None:
     (finding,) = find(context(live=live(missing=(missing,))))
     assert finding.level == level
-    assert finding.title.endswith("is not in the cluster: it was not this stack that deleted it.")
+    assert finding.title.endswith("it was deleted by hand, or by an `up` that ended half way.")

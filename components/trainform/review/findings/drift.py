@@ -85,8 +85,8 @@ def _what_is_recorded(job: JobReview) -> str:
 
 def _gone(kind: str, name: str, *, is_job: bool) -> str:
     if is_job:
-        return f"The job {name} is not in the cluster: it was deleted by hand or by its `ttl`, and not by this stack."
-    return f"The {kind} {name} is not in the cluster: it was not this stack that deleted it."
+        return f"The job {name} is not in the cluster: it was deleted by hand, by its `ttl`, or by an `up` that ended half way."
+    return f"The {kind} {name} is not in the cluster: it was deleted by hand, or by an `up` that ended half way."
 
 
 def _shown(value: object) -> str:

@@ -30,8 +30,8 @@ GONE = Kind(
     "TR-RESTART-3",
     Category.restart,
     "medium",
-    "A job that is recorded as deployed is created again.",
-    "Somebody has deleted the job object, or its `ttl` has: `pulumi up` makes it again and it trains again.",
+    "A job that was deployed is created again.",
+    "Somebody has deleted the job object, its `ttl` has, or an `up` that ended half way: `pulumi up` makes it again and it trains again.",
     "Take the experiment out of the stack if the job shall stay deleted.",
 )
 EVICTED = Kind(
@@ -74,7 +74,7 @@ def _of_job(happens: Fate) -> Iterator[Finding]:
     elif happens.kind == "delete":
         yield from _stopped(happens)
     elif happens.again:
-        title = f"The job {happens.next_name}, which is recorded as deployed, is created again."
+        title = f"The job {happens.next_name}, which was deployed, is created again."
         yield GONE.finding(happens.next_name, title=title, identity=happens.job.name)
     for scaled in happens.scaled if not happens.is_finished else ():
         if scaled.after < scaled.before:
