@@ -107,6 +107,17 @@ def test_the_fingerprint_of_a_jobs_finding_has_no_revision() -> None:
     assert one().fingerprint == one(env={"A": "1"}).fingerprint
 
 
+@pytest.mark.parametrize("backend", ["volcano", "trainer"])
+def test_what_the_old_revision_had_is_not_new(backend: str) -> None:
+    """Trainer's runtime has the revision in its name: the old one is deleted beside the new one."""
+    open_job = {**LORA, "backend": backend, "network": {"host": True}, "env": {"HUB": "hub"}}
+    (added,) = find(change({**open_job, "network": {}}, open_job))
+    assert added.code == "TR-SECURITY-3"
+    other = f"docker.io/ai/pytorch-training{DIGEST}"
+    before = {**open_job, "image": IMAGE}
+    assert [finding.code for finding in find(change(before, {**before, "image": other}))] == ["TR-SECURITY-8"]
+
+
 def test_an_image_is_found_at_its_field() -> None:
     (finding,) = find(change(LORA, {**LORA, "image": "registry.example.com/ai/pytorch-training:2.9"}, locate=locate))
     assert finding.place == locate("image")

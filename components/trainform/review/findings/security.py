@@ -166,7 +166,21 @@ def find(context: Context) -> Iterator[Finding]:
     owners = {step.urn: job for job in context.jobs for step in (*filter(None, [job.job]), *job.steps)}
     for step in context.preview.steps:
         if step.is_object and step.new is not None and steps.fate(step) not in ("none", "delete"):
-            yield from _of_subject(_subject(step, owners.get(step.urn), context), context.environment)
+            job = owners.get(step.urn)
+            yield from _of_subject(_subject(_with_old(step, job), job, context), context.environment)
+
+
+def _with_old(step: Step, job: JobReview | None) -> Step:
+    """The step with the object that it takes the place of: where names have the revision, the old object of a job is deleted beside the new one."""
+    if step.old is not None or job is None:
+        return step
+    gone = (found for found in job.steps if found.type == step.type and steps.fate(found) == "delete")
+    old = next((found.old for found in gone if _without_revision(found) == _without_revision(step)), None)
+    return dataclasses.replace(step, old=old)
+
+
+def _without_revision(step: Step) -> str:
+    return step.name.rpartition("-")[0]
 
 
 def _subject(step: Step, job: JobReview | None, context: Context) -> Subject:
