@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.review.jobs import ELASTIC, LORA, change, context, deployed, job_review, name_of, running
+from tests.review.jobs import ELASTIC, LORA, change, context, deployed, job_review, name_of, object_step, running
 from trainform.review.context import Context
 from trainform.review.effects import effects
 from trainform.review.headline import headline
@@ -98,3 +98,15 @@ def test_a_change_beside_the_jobs_is_told_by_its_heaviest_effect() -> None:
     assert line(change(LORA, changed), cost=Cost()) == (
         "No longer keeps the claim sdxl-lora-checkpoints: the next `pulumi destroy` deletes it. 1 more effect."
     )
+
+
+def test_a_new_environment_is_told_by_its_namespace_and_its_queue() -> None:
+    queue = "kubernetes:scheduling.volcano.sh/v1beta1:Queue"
+    made = [
+        object_step("create", kind, name, None, {})
+        for kind, name in (("PersistentVolumeClaim", "corpus"), (queue, "default"), ("Namespace", "ai-namespace"))
+    ]
+    assert line(context(others=made), cost=Cost()) == (
+        "Creates the namespace ai-namespace and the queue default. 1 more effect."
+    )
+    assert line(context(others=made[:1]), cost=Cost()) == "Creates the claim corpus."

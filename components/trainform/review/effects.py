@@ -21,8 +21,8 @@ from trainform.spec.experiment import Experiment
 from trainform.spec.storage import Volume
 
 NOTHING = "Nothing changes."
-OF_THEIR_OWN = (steps.CLAIM, steps.QUEUE, steps.SECRET, steps.NAMESPACE, steps.PRIORITY_CLASS)
-"""Kinds of which each object has a sentence."""
+OF_THEIR_OWN = (steps.NAMESPACE, steps.QUEUE, steps.CLAIM, steps.SECRET, steps.PRIORITY_CLASS)
+"""Kinds of which each object has a sentence, the one that holds the others first."""
 WORDS = {
     steps.CLAIM: "claim",
     steps.QUEUE: "queue",

@@ -22,6 +22,7 @@ OF_MANY: Mapping[JobFate, str] = {
 }
 """What happens to several jobs, the heaviest first."""
 LEVELS: tuple[Literal["high", "medium", "low"], ...] = ("high", "medium", "low")
+CREATES = "Creates "
 WEIGHT = ("stop", "delete", "replace", "unknown", "scale", "update", "create", "keep", "none")
 
 
@@ -42,8 +43,13 @@ def _what_happens(context: Context, effects: Sequence[Effect]) -> str:
     )
     if not heaviest:
         return NOTHING
-    more = len(heaviest) - 1
-    return heaviest[0].sentence + (f" {more} more effect{'s' if more > 1 else ''}." if more else "")
+    told = (
+        heaviest[:2] if all(effect.sentence.startswith(f"{CREATES}the ") for effect in heaviest[:2]) else heaviest[:1]
+    )
+    first, *second = (effect.sentence.removesuffix(".") for effect in told)
+    said = " and ".join([first, *(sentence.removeprefix(CREATES) for sentence in second)])
+    more = len(heaviest) - len(told)
+    return f"{said}." + (f" {more} more effect{'s' if more > 1 else ''}." if more else "")
 
 
 def _of_one(happens: Fate, effects: Sequence[Effect]) -> str:
