@@ -8,6 +8,7 @@ import pytest
 
 from tests.rules.limits.cases import by_role, cluster, found, limited, pod, raw
 from trainform.backends.table import BACKENDS
+from trainform.render_platform import render_platform
 from trainform.spec import Environment
 
 NIGHT = limited(queues=["night"])
@@ -128,6 +129,49 @@ def test_the_queues_of_the_environment_are_its_own() -> None:
         "spec.weight": "the queue night belongs to the environment dev, which has 4 here"
     }
     assert raw("TF-QUE-4", limited(), {**body, "spec": {"guarantee": {"resource": {"cpu": 1}}}}) == {}
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("capability", {"cpu": 1}),
+        ("capability", {}),
+        ("capability", {"baidu.com/a800_80g_cgpu": 64}),
+        ("capability", "text"),
+        ("deserved", {"cpu": 1}),
+        ("guarantee", {"resource": {"cpu": 1}}),
+        ("affinity", {"nodeGroupAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": ["a"]}}),
+        ("reclaimable", False),
+        ("extendClusters", [{"name": "other"}]),
+        ("dequeueStrategy", "fifo"),
+    ],
+)
+def test_no_field_of_the_environments_queues_is_changed(field: str, value: Any) -> None:
+    body = {**QUEUE, "metadata": {"name": "night"}, "spec": {field: value}}
+    assert raw("TF-QUE-2", limited(), body).keys() == {f"spec.{field}"}
+
+
+def test_what_the_environment_itself_says_of_its_queue_may_be_repeated() -> None:
+    amounts = {
+        "capability": {"a800": 32, "cpu": 4},
+        "deserved": {"a800": 16, "cpu": 4},
+        "guarantee": {"a800": 8, "cpu": 4},
+    }
+    where = cluster(queues={"default": {"weight": 1}, "night": {"weight": 4, **amounts}})
+    a800 = where.accelerators["a800"].resource
+    spec = {
+        "capability": {a800: 32, "cpu": 4},
+        "deserved": {a800: "16", "cpu": 4},
+        "guarantee": {"resource": {a800: "8", "cpu": "4"}},
+    }
+    assert raw("TF-QUE-2", where, {**QUEUE, "metadata": {"name": "night"}, "spec": spec}) == {}
+    assert render_platform(where).found == ()
+
+
+def test_the_queues_of_volcano_are_not_changed() -> None:
+    for name, where in (("root", cluster()), ("default", cluster(queues={"night": {}}))):
+        body = {**QUEUE, "metadata": {"name": name}, "spec": {"capability": {"cpu": 1}}}
+        assert raw("TF-QUE-2", where, body).keys() == {"metadata.name"}
 
 
 @pytest.mark.parametrize(

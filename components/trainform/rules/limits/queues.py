@@ -14,6 +14,8 @@ from trainform.spec.environment import Environment
 from trainform.spec.queues import EnvironmentQueue
 
 GROUP = "scheduling.volcano.sh/"
+VOLCANOS = (defaults.QUEUE, defaults.ROOT_QUEUE)
+"""Queues that Volcano makes itself."""
 ASK_QUEUES = "use another one, or ask the platform team for limits.queues"
 ASK_WEIGHT = "write less, or ask the platform team for limits.max_queue_weight"
 ASK_SHARES = "remove it; ask the platform team for a queue of the environment"
@@ -37,7 +39,7 @@ def own_queues(judged: Judged, environment: Environment) -> Iterator[Finding]:
     limits = environment.limits
     for key, name, spec in queues_in(judged):
         listed = environment.queues.get(name)
-        if listed is not None:
+        if listed is not None or name in VOLCANOS:
             # the experiment's own queue may not have such a name, which is a problem of its file
             yield from _changed(key, name, spec, listed, environment) if judged.own_queue is None else ()
             continue
@@ -96,14 +98,36 @@ def queues_in(judged: Judged) -> Iterator[tuple[str, str, dict[str, Any]]]:
 
 
 def _changed(
-    key: str, name: str, spec: dict[str, Any], listed: EnvironmentQueue, environment: Environment
+    key: str, name: str, spec: dict[str, Any], listed: EnvironmentQueue | None, environment: Environment
 ) -> Iterator[Finding]:
-    """Fields in which the queue differs from what the environment says of it."""
-    for field in ("weight", "reclaimable", "parent", "priority"):
-        wanted = getattr(listed, field)
-        if spec.get(field, wanted) != wanted:
-            reason = f"the queue {name} belongs to the environment {environment.name}, which has {wanted} here"
-            yield Finding(f"spec.{field}", spec[field], reason, "change the environment's file instead", key=key)
+    """Fields in which the queue differs from what the environment says of it; those that it does not name stay as they are."""
+    if listed is None or name == defaults.ROOT_QUEUE:
+        reason = "the queue is Volcano's own, and the other queues of the cluster depend on it"
+        yield Finding("metadata.name", name, reason, "name a queue of the environment", key=key, bound=[name, spec])
+        return
+    wanted = {field: getattr(listed, field) for field in ("weight", "reclaimable", "parent", "priority")}
+    wanted |= {field: _by_resource(getattr(listed, field), environment) for field in ("capability", "deserved")}
+    guarantee = _by_resource(listed.guarantee, environment)
+    wanted["guarantee"] = {"resource": guarantee} if guarantee else {}
+    for field, given in spec.items():
+        own = wanted.get(field)  # the environment says nothing of other fields
+        if _as_texts(given) != _as_texts(own):
+            has = "nothing" if own in (None, {}) else own
+            reason = f"the queue {name} belongs to the environment {environment.name}, which has {has} here"
+            yield Finding(f"spec.{field}", given, reason, "change the environment's file instead", key=key)
+
+
+def _by_resource(amounts: Mapping[str, str], environment: Environment) -> dict[str, str]:
+    """The amounts with accelerator kinds as the resources that they are in the cluster."""
+    kinds = environment.accelerators
+    return {kinds[key].resource if key in kinds else key: quantity for key, quantity in amounts.items()}
+
+
+def _as_texts(value: object) -> object:
+    """The value with amounts as texts, since a program may write them as numbers; None if it is empty."""
+    if isinstance(value, dict):
+        return {key: _as_texts(each) for key, each in value.items()} if value else None
+    return value if isinstance(value, bool) or value is None else str(value)
 
 
 def _number(value: object) -> int:
