@@ -55,6 +55,29 @@ def test_fields_that_a_patch_must_not_set(key: str, patch: dict[str, Any], path:
     assert path in reasons(storage=STORAGE, manifest_overrides={key: patch})
 
 
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"selector": {"app.kubernetes.io/name": None}},
+        {"selector": {"app.kubernetes.io/name": "other"}},
+        {"selector": {"example.com/team": "vision"}},
+        {"selector": None},
+        {"selector": "text"},
+        None,
+    ],
+)
+def test_a_service_has_the_pods_of_its_own_job_alone(spec: Any) -> None:
+    """Without a label in its selector it would have those of every job in the namespace."""
+    found = reasons(manifest_overrides={"service": {"spec": spec}})
+    assert found.keys() == {"manifest_overrides.service.spec.selector"}
+
+
+def test_a_patch_may_repeat_the_selector_of_a_service() -> None:
+    selector = {"app.kubernetes.io/name": "sdxl-lora"}
+    patch = {"spec": {"selector": selector, "publishNotReadyAddresses": False}}
+    assert patched("service", patch)["spec"]["publishNotReadyAddresses"] is False
+
+
 @pytest.mark.parametrize("field", ["data", "stringData", "type", "immutable"])
 @pytest.mark.parametrize("content", [{"token": "UzNDUkVU"}, {"id_rsa": None}, None, "S3CRET", {}])
 def test_a_secret_holds_nothing_of_a_patch(field: str, content: Any) -> None:

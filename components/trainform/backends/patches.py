@@ -130,6 +130,12 @@ def _check_object(
     """The problems of an object's patch, and its valid part. schema: None if the plan decides nothing in the object."""
     key = override_key(manifest)
 
+    def keeps_the_selector(patch: dict[str, Any], body: dict[str, Any]) -> Iterator[_Finding]:
+        of_patched, of_plan = (mapping(each.get("spec")).get("selector") for each in (body, manifest.body))
+        if body["kind"] == "Service" and of_patched != of_plan:
+            reason = "the plan decides which pods a Service has: with another selector it takes in those of other jobs"
+            yield _Finding("spec.selector", None, reason, "remove it")
+
     def keeps_the_plan(patch: dict[str, Any], body: dict[str, Any]) -> Iterator[_Finding]:
         for where, reason in () if schema is None else backend.override_conflicts(key, manifest.body, body):
             yield _Finding(where, None, reason, "set the experiment's own field instead")
@@ -143,6 +149,7 @@ def _check_object(
             _keeps_fixed_fields,
             _keeps_own_keys,
             _keeps_secret_content,
+            keeps_the_selector,
             _satisfies(usual if schema is None else schema),
             keeps_the_plan,
         ),
