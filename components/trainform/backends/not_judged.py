@@ -47,6 +47,16 @@ def _claims(spec: str) -> tuple[Told, ...]:
 
 
 _OUTSIDE = _always("no rule judges what it opens to the outside of the cluster")
+_OTHERS = _always("no rule judges what it lets others do, or keeps them from: the platform team decides that")
+_TOKENS = ("bootstrap.kubernetes.io/token", "kubernetes.io/service-account-token")
+
+
+def _token(body: dict[str, Any]) -> Iterator[str]:
+    """A Secret that opens the cluster to whoever reads it."""
+    if body.get("type") in _TOKENS:
+        yield "no rule judges the rights that its token gives to whoever reads it"
+
+
 KINDS: Mapping[str, tuple[Told, ...]] = {
     "autoscaling/HorizontalPodAutoscaler": _scaled("spec.maxReplicas", "spec.scaleTargetRef"),
     "keda.sh/ScaledObject": _scaled("spec.maxReplicaCount", "spec.scaleTargetRef"),
@@ -55,6 +65,32 @@ KINDS: Mapping[str, tuple[Told, ...]] = {
     "gateway.networking.k8s.io/HTTPRoute": _OUTSIDE,
     "kueue.x-k8s.io/LocalQueue": _always("no rule judges which ClusterQueue it opens to its namespace"),
     "kueue.x-k8s.io/ClusterQueue": _always("no rule judges what it takes from other queues of the cluster"),
+    "/Secret": (_token,),
+    **dict.fromkeys(
+        (
+            "/Endpoints",
+            "/LimitRange",
+            "/Namespace",
+            "/Node",
+            "/ResourceQuota",
+            "admissionregistration.k8s.io/MutatingAdmissionPolicy",
+            "admissionregistration.k8s.io/MutatingAdmissionPolicyBinding",
+            "admissionregistration.k8s.io/MutatingWebhookConfiguration",
+            "admissionregistration.k8s.io/ValidatingAdmissionPolicy",
+            "admissionregistration.k8s.io/ValidatingAdmissionPolicyBinding",
+            "admissionregistration.k8s.io/ValidatingWebhookConfiguration",
+            "apiextensions.k8s.io/CustomResourceDefinition",
+            "apiregistration.k8s.io/APIService",
+            "certificates.k8s.io/CertificateSigningRequest",
+            "discovery.k8s.io/EndpointSlice",
+            "node.k8s.io/RuntimeClass",
+            "rbac.authorization.k8s.io/ClusterRole",
+            "rbac.authorization.k8s.io/ClusterRoleBinding",
+            "rbac.authorization.k8s.io/Role",
+            "rbac.authorization.k8s.io/RoleBinding",
+        ),
+        _OTHERS,
+    ),
     **{kind: _claims(spec) for kind, spec in JOBS.items()},
 }
 """By `GROUP/KIND`."""
