@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -102,6 +103,44 @@ def test_several_files_at_once(preview: str, tmp_path: Path) -> None:
     ]
 
 
+def test_an_earlier_report_is_replaced(preview: str, tmp_path: Path) -> None:
+    made = [tmp_path / f"report.{suffix}" for suffix in ("md", "json", "txt")]
+    words = [word for file in made for word in ("-o", str(file))]
+    made[0].touch()
+    for _ in range(3):
+        assert review("--preview-json", preview, *words)[0] == 0
+        assert all(file.stat().st_size for file in made)
+    made[1].write_text(made[0].read_text(encoding="utf-8"), encoding="utf-8")
+    code, _, err = review("--preview-json", preview, *words)
+    assert (code, err.count("it is not an earlier report in this form")) == (2, 1)
+
+
+def test_files_are_refused_before_the_preview_and_all_at_once(tmp_path: Path) -> None:
+    experiment = ROOT / "stacks" / "experiments" / "hello.yaml"
+    before = experiment.read_bytes()
+    link, folder, closed = tmp_path / "x.md", tmp_path / "dir.md", tmp_path / "closed"
+    link.symlink_to(experiment)
+    (tmp_path / "same.md").symlink_to(tmp_path / "one.json")
+    (tmp_path / "stacks").symlink_to(ROOT / "stacks")
+    notes = tmp_path / "notes.txt"
+    notes.write_text("buy more nodes\n", encoding="utf-8")
+    folder.mkdir()
+    closed.mkdir(0o500)
+    good = tmp_path / "ok1.md"
+    names = ("ok1.md", "x.md", "one.json", "same.md", "stacks/new.md", "notes.txt", "dir.md", "dir.md/", "closed/a.md")
+    words = [word for name in names for word in ("-o", f"{tmp_path}/{name}")]
+    code, out, err = review("--preview-json", str(tmp_path / "there is no preview"), *words)
+    assert (code, out) == (2, "")
+    reasons = ["is a link to", "is the same file as", "lies among", "not an earlier report", "is a directory"]
+    if os.geteuid() != 0:  # who may write everywhere is not held back
+        reasons.append("its folder is not writable")
+    assert [reason for reason in reasons if reason not in err] == []
+    assert "there is no preview" not in err
+    assert experiment.read_bytes() == before
+    assert notes.read_text(encoding="utf-8") == "buy more nodes\n"
+    assert not good.exists()
+
+
 @pytest.mark.parametrize(
     ("words", "code"),
     [([], 0), (["--fail-on", "restart"], 3), (["--fail-on", "incomplete"], 3), (["--fail-on", "data,drift"], 0)],
@@ -136,6 +175,12 @@ def test_the_length_of_the_run(preview: str) -> None:
         (["--fail-on", "hihg"], "did you mean high?"),
         (["-o", "report.pdf"], "give it one of .md, .json, .txt"),
         (["-o", "a.md", "-o", "a.md"], "name it once"),
+        (["-o", "a.md", "-o", "./a.md"], "is the same file as a.md"),
+        (["-o", "stacks/schemas/review.schema.json"], "lies among the files of the project's stacks"),
+        (["-o", "stacks/new.md"], "lies among the files of the project's stacks"),
+        (["-o", "README.md"], "it is not an earlier report in this form"),
+        (["-o", "nowhere/a.md"], "its folder does not exist"),
+        (["-o", "a.md/"], "is the name of a directory"),
         (["--format", "html"], "is not one of terminal, markdown, json"),
         (["hello.dev"], "the preview is one of the stack dev, not of hello.dev"),
     ],

@@ -5,13 +5,13 @@ from __future__ import annotations
 import datetime
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from trainform.cli import candidates
+from trainform.cli.review_files import Form, forms_of
 from trainform.errors import CommandLineError, InputError, Problem, TrainformError
 from trainform.terminal.lines import echo, note, terminal_width
 
@@ -22,18 +22,8 @@ if TYPE_CHECKING:
     from trainform.review.run import EngineRun
 
 STANDARD_INPUT = "-"
-FORM_OF_SUFFIX = {".md": "markdown", ".json": "json", ".txt": "terminal"}
 WIDTH_OF_FILES = 100
 STYLES = {"": "", "title": "bold", "high": "bold red", "medium": "yellow", "low": "cyan"}
-
-
-class Form(StrEnum):
-    """Forms of a report."""
-
-    TERMINAL = "terminal"
-    MARKDOWN = "markdown"
-    JSON = "json"
-
 
 StackArgument = Annotated[
     str | None,
@@ -102,7 +92,7 @@ def command(
 
     conditions = FailOn() if fail_on is None else parse_fail_on(fail_on)
     hours = None if duration is None else _hours(duration)
-    targets = _targets([] if files is None else files)
+    targets = forms_of([] if files is None else files)
     report = _report(stack, preview_json, hours, ask_cluster=not no_cluster)
     for file, chosen in targets.items():
         _write(report, file, chosen)
@@ -122,22 +112,6 @@ def _hours(duration: str) -> Decimal:
         return (Decimal(seconds(duration)) / 3600).quantize(Decimal("0.01")).normalize()
     except (ValueError, ArithmeticError):
         raise InputError([Problem("--duration", duration, "is not a duration", DURATION_HINT)]) from None
-
-
-def _targets(files: list[str]) -> dict[str, Form]:
-    """The files to be written, with the form of each."""
-    suffixes = ", ".join(FORM_OF_SUFFIX)
-    problems = [
-        Problem("--output", file, "the ending of the name does not say the form", f"give it one of {suffixes}")
-        for file in files
-        if Path(file).suffix not in FORM_OF_SUFFIX
-    ]
-    problems += [
-        Problem("--output", file, "the file is named twice", "name it once") for file in files if files.count(file) > 1
-    ]
-    if problems:
-        raise InputError(problems)
-    return {file: Form(FORM_OF_SUFFIX[Path(file).suffix]) for file in files}
 
 
 # --- reading

@@ -44,6 +44,13 @@ def output_to(file: str | None, is_input: Callable[[Path], bool]) -> Iterator[No
             )
 
 
+def target_of(file: str) -> Path:
+    """Return the file that would be written, with all links followed. Raises `InputError` if it is there and cannot be replaced."""
+    target = _target(file)
+    _status(target, file)
+    return target
+
+
 def _target(file: str) -> Path:
     """Return the target of all links. Raises `InputError` for an open file of a process: `/dev/stdout` links to a file that the shell
     would still write to after it was replaced, or to a deleted file."""

@@ -1,0 +1,90 @@
+"""The files that `trainform review` writes. All are checked before the preview runs, which may take minutes."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from pathlib import Path
+
+from trainform.errors import InputError, Problem
+from trainform.project import project_root
+from trainform.terminal.output import OPTION, target_of
+
+ANOTHER = "give the path of another file"
+
+
+class Form(StrEnum):
+    """Forms of a report."""
+
+    TERMINAL = "terminal"
+    MARKDOWN = "markdown"
+    JSON = "json"
+
+
+FORM_OF_SUFFIX = {".md": Form.MARKDOWN, ".json": Form.JSON, ".txt": Form.TERMINAL}
+_LONGEST_BEGINNING = 100
+_BEGINNINGS = {
+    Form.TERMINAL: re.compile(rb"Review of "),
+    Form.MARKDOWN: re.compile(rb"## Review of "),
+    Form.JSON: re.compile(rb'\{\n  "version": \d+,\n  "stack": "'),
+}
+
+
+def forms_of(files: list[str]) -> dict[str, Form]:
+    """The files with the form of each. InputError with every reason for which one of them cannot be written.
+
+    A file that is there is replaced only if it is an earlier report: the file of an experiment, a README and the like are easily named by mistake.
+    """
+    targets: dict[Path, str] = {}
+    problems = [problem for file in files for problem in _problems(file, targets)]
+    if problems:
+        raise InputError(problems)
+    return {file: FORM_OF_SUFFIX[Path(file).suffix] for file in files}
+
+
+def _problems(file: str, targets: dict[Path, str]) -> Iterator[Problem]:
+    """What is wrong with the file. targets: the files before it, each by its target; this one is added."""
+    form = FORM_OF_SUFFIX.get(Path(file).suffix)
+    if form is None:
+        fix = f"give it one of {', '.join(FORM_OF_SUFFIX)}"
+        yield Problem(OPTION, file, "the ending of the name does not say the form", fix)
+        return
+    try:
+        target = target_of(file)
+        reason = _refused(file, target, form, targets)
+    except InputError as error:
+        yield from error.problems
+        return
+    except OSError as error:
+        reason = (f"cannot be read: {str(error.strerror).lower()}", ANOTHER)
+    if reason is not None:
+        yield Problem(OPTION, file, *reason)
+    targets.setdefault(target, file)
+
+
+def _refused(file: str, target: Path, form: Form, others: Mapping[Path, str]) -> tuple[str, str] | None:
+    """Reason and fix, if the report may not be written there."""
+    if target in others:
+        return f"is the same file as {others[target]}", "name it once"
+    if Path(file).is_symlink():
+        return f"is a link to {target}", "give the path of a file, not of a link"
+    if target.is_relative_to(os.path.realpath(project_root() / "stacks")):
+        return "lies among the files of the project's stacks", ANOTHER
+    if file.endswith(os.sep):
+        return "is the name of a directory", "give the path of a file in it"
+    if not target.parent.is_dir():
+        return "its folder does not exist", "make the folder first, or correct the path"
+    if not os.access(target.parent, os.W_OK | os.X_OK):
+        return "its folder is not writable", "give the path of another file, or change its permissions"
+    if target.exists() and not _is_report(target, form):
+        return "is there already, and it is not an earlier report in this form", f"{ANOTHER}, or remove this one"
+    return None
+
+
+def _is_report(target: Path, form: Form) -> bool:
+    """True for an empty file too."""
+    with target.open("rb") as stream:
+        beginning = stream.read(_LONGEST_BEGINNING)
+    return not beginning or _BEGINNINGS[form].match(beginning) is not None
