@@ -5,6 +5,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, StringConstraints
 
+from trainform.escaping import without_invisible
 from trainform.spec.limits import RuleCode
 from trainform.spec.metadata import OnChange
 from trainform.spec.model import Model, NonEmpty
@@ -13,8 +14,8 @@ from trainform.spec.refusal import refusal
 
 
 def _written(reason: str) -> str:
-    """Refuse the ellipsis of the waiver that `trainform check` offers."""
-    if not reason.strip(" \t\r\n.…"):
+    """Refuse the ellipsis of the waiver that `trainform check` offers, and what nobody can read."""
+    if not without_invisible(reason).strip(" .…"):
         raise refusal("the waiver gives no reason", "write why the finding is accepted")
     return reason
 

@@ -139,7 +139,7 @@ def test_a_waiver_that_is_not_allowed_is_refused(changes: dict[str, Any], path: 
 
 
 def test_a_reason_is_required() -> None:
-    for reason in ("", " ", "…", "..."):
+    for reason in ("", " ", "…", "...", "\u200b ", "\n\t.", "\u00a0\u2060", "\u3164"):
         with pytest.raises(ValueError, match="reason"):
             experiment(waiver(ONE, reason=reason))
 
