@@ -27,13 +27,10 @@ def admission_crds(plan: Plan) -> tuple[str, ...]:
 
 
 def gang_problems(plan: Plan) -> Iterator[Problem]:
-    """Problems with fields that Kueue does not support, and with labels that name another gang or queue than the plan."""
+    """Problems with fields that Kueue does not support, and with labels that name another gang or queue than the plan. Kueue's label where
+    Volcano admits jobs is a finding of the rule TF-PLC-2, whatever the backend."""
     if plan.admission != defaults.KUEUE:
         yield from overwritten(plan, "trainform", [GROUP_ANNOTATION])
-        if QUEUE_LABEL in plan.labels:
-            reason = "the label gives the job to Kueue, and in this environment Volcano admits jobs"
-            fix = "remove it, or use an environment with Kueue's admission"
-            yield Problem(f"labels.{QUEUE_LABEL}", plan.labels[QUEUE_LABEL], reason, fix)
         return
     yield from follows(plan, "labels", QUEUE_LABEL, "`queue`")
     fix = "name a LocalQueue of the namespace"

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from tests.rules.limits.cases import by_job, by_role, cluster, found, limited, pod, raw
+from tests.support.rendering import job_problems
+from tests.support.samples import experiment
 from trainform import defaults
 from trainform.backends.table import BACKENDS
 
@@ -54,6 +56,36 @@ def test_pods_of_others_where_a_label_gives_jobs_to_a_queue() -> None:
     assert raw("TF-PLC-2", KUEUE, {**job, "metadata": label}, pod({"schedulerName": "other"})).keys() == {
         "spec.schedulerName"
     }
+
+
+LABEL = {"labels": {"kueue.x-k8s.io/queue-name": "vip"}}
+AT_LABEL = "labels.kueue.x-k8s.io/queue-name"
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_no_label_of_kueue_where_volcano_admits_jobs(backend: str) -> None:
+    roles: dict[str, Any] = {"master": {"replicas": 1}, "worker": {"replicas": 2}}
+    patched = {**roles, "worker": {"replicas": 2, "pod_overrides": {"metadata": LABEL}}}
+    labelled = {**roles, "worker": {"replicas": 2, **LABEL}}
+    parts = {"backend": backend}
+    reason = "it gives the job to a queue of Kueue, and in the environment dev Volcano admits jobs"
+    assert found("TF-PLC-2", OPEN, **parts, roles=roles, **LABEL) == {AT_LABEL: reason}
+    assert found("TF-PLC-2", OPEN, **parts, roles=labelled) == {f"roles.worker.{AT_LABEL}": reason}
+    assert found("TF-PLC-2", OPEN, **parts, roles=patched).keys() == {f"roles.worker.pod_overrides.metadata.{AT_LABEL}"}
+    patch = {"job": {"metadata": LABEL}}
+    problems = job_problems(experiment(**parts, roles=roles, manifest_overrides=patch), OPEN)
+    assert [problem.path for problem in problems] == [f"manifest_overrides.job.metadata.{AT_LABEL}"]
+
+
+def test_no_label_of_kueue_on_objects_of_others_where_volcano_admits_jobs() -> None:
+    waiting = pod({"schedulerName": "volcano"})
+    job = {"apiVersion": "batch/v1", "kind": "Job"}
+    place = f"metadata.{AT_LABEL}"
+    assert raw("TF-PLC-2", OPEN, job, waiting) == {}
+    assert raw("TF-PLC-2", OPEN, {**job, "metadata": LABEL}, waiting).keys() == {place}
+    assert raw("TF-PLC-2", OPEN, job, pod({"schedulerName": "volcano"}, LABEL)).keys() == {place}
+    cron = {"apiVersion": "batch/v1", "kind": "CronJob", "spec": {"jobTemplate": {"metadata": LABEL}}}
+    assert raw("TF-PLC-2", OPEN, cron, waiting).keys() == {f"spec.jobTemplate.{place}"}
 
 
 L40S = {"resource": "nvidia.com/gpu", "per_node": 4, "nodes": 4, "node_selector": {"pool": "l40s"}}

@@ -29,9 +29,10 @@ def node_name(judged: Judged, environment: Environment) -> Iterator[Finding]:
 
 
 def scheduler(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """Pods that the environment's admission does not hold back: another scheduler, or no queue of the admission."""
+    """Pods that the environment's admission does not hold back: another scheduler, no queue of the admission, or a queue of another one."""
     if not judged.admitted:
         return
+    yield from _other_admission(judged, environment)
     needed = DEFAULT_SCHEDULER if environment.admission == defaults.KUEUE else environment.admission
     for template in judged.templates:
         own = template.spec.get("schedulerName")
@@ -46,6 +47,19 @@ def scheduler(judged: Judged, environment: Environment) -> Iterator[Finding]:
         fix = f"add the label with a LocalQueue of the namespace {environment.namespace.name}"
         raw = Raw(OF_JOB, f"{fix} to the job; to that of `jobTemplate` in a CronJob", of_pods=False)
         yield Finding(OF_JOB, None, reason, fix, judged.templates[0], raw=raw)
+
+
+def _other_admission(judged: Judged, environment: Environment) -> Iterator[Finding]:
+    """Labels that give jobs or pods to Kueue where Volcano admits jobs, each name once. Nobody obeys Volcano's names where Kueue does: the
+    scheduler of the pods is another one."""
+    if environment.admission == defaults.KUEUE:
+        return
+    others = [named for named in judged.names if named.what == "queue" and named.admission == defaults.KUEUE]
+    for named in {str(named.value): named for named in reversed(others)}.values():
+        admits = f"in the environment {environment.name} {environment.admission.capitalize()} admits jobs"
+        reason = f"it gives the job to a queue of Kueue, and {admits}"
+        fix = "remove it, or use an environment with Kueue's admission"
+        yield Finding(named.where, named.value, reason, fix, named.template, named.key, everywhere=True)
 
 
 def node_selectors(judged: Judged, environment: Environment) -> Iterator[Finding]:
