@@ -6,7 +6,6 @@ in every state of a step if it is secret in one of them. Secrets that nobody has
 
 from __future__ import annotations
 
-import base64
 import dataclasses
 import json
 import re
@@ -14,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from trainform.escaping import without_sequences
+from trainform.review.known_texts import KnownTexts
 from trainform.review.preview import CHANGED_MASK, MASKED, UNKNOWN
 from trainform.review.secret_places import (
     DEEPEST,
@@ -30,13 +30,11 @@ from trainform.review.secret_places import (
     inside_text,
     is_opaque,
     item_key,
-    marked_texts,
     marks,
-    plain_texts,
     same,
+    secret_texts,
     whole_characters,
 )
-from trainform.rules.limits.secrets import LONG_ENOUGH
 from trainform.secret_text.search import gives_away, masked, masked_line
 
 LONGEST_PATH = 4096  # characters of a path in a difference
@@ -77,9 +75,7 @@ class Masks:
         """marked: False if the engine has marked nothing in the preview."""
         self._marked = marked
         self._search = Search()
-        self._known: set[str] = set()  # texts that are secrets somewhere
-        self._hidden: set[str] = set()  # texts that were masked, which messages may quote
-        self._pattern: re.Pattern[str] | None = None
+        self._known = KnownTexts()
         self.count = 0
 
     def look(self, sides: Sides) -> Places:
@@ -92,16 +88,12 @@ class Masks:
         for value in (sides.old_shown, sides.new_shown):
             places.add(self._search.find(value))
         if self._marked:
-            self._look_at_marks(sides, places)
+            for outputs in (sides.old_outputs, sides.new_outputs):
+                places.add(marks(outputs))
         places.rewrites = self._search.rewrites
+        for value in (sides.old, sides.new, sides.old_outputs, sides.new_outputs) if places else ():
+            self._known.add(secret_texts(value, places))
         return places
-
-    def _look_at_marks(self, sides: Sides, places: Places) -> None:
-        for value in (sides.old_outputs, sides.new_outputs):
-            places.add(marks(value))
-        for value in (sides.old, sides.new, sides.old_outputs, sides.new_outputs):
-            long = (text for text in marked_texts(value, places) if len(text) >= LONG_ENOUGH)
-            self._known |= {form for text in long for form in _forms(text)}
 
     def hide(self, sides: Sides, places: Places, diffs: Iterable[str], detail: Iterable[str] | None) -> Hidden:
         """The states of a step without its secrets. A secret of which the step shows that it changes is called so in the new state."""
@@ -114,17 +106,11 @@ class Masks:
         old_shown, of_old = self._hide(sides.old_shown, places, frozenset())
         new_shown, of_new = self._hide(sides.new_shown, places, frozenset())
         self.count += len(before.keys() | after.keys() | of_old.keys() | of_new.keys())
-        self._hidden |= {
-            text
-            for value in (*before.values(), *after.values())
-            for text in plain_texts(value)
-            if len(text) >= LONG_ENOUGH
-        }
         return Hidden(old, new, old_shown, new_shown)
 
     def name(self, text: str) -> str:
         """A name, a path or a reference without secrets."""
-        shown = masked(self._without_known(whole_characters(text)), MASKED)
+        shown = masked(self._known.without(whole_characters(text)), MASKED)
         self.count += shown != text and MASKED in shown
         return shown
 
@@ -134,9 +120,7 @@ class Masks:
         if len(plain) > LONGEST_TEXT:
             self.count += 1
             return MASKED
-        shown = self._without_known(plain)
-        for quoted in sorted(self._hidden, key=len, reverse=True):
-            shown = shown.replace(quoted, MASKED)
+        shown = self._known.without(plain)
         shown = MASKED if KEY_FILE.search(shown) else _without_secret_lines(shown)
         self.count += shown != plain
         return shown
@@ -146,18 +130,9 @@ class Masks:
     ) -> tuple[dict[str, Any], dict[Path, Any]]:
         if not (places or places.rewrites or self._known):
             return dict(value), {}
-        hiding = _Hiding(changed, self._search.keys, self._without_known)
+        hiding = _Hiding(changed, self._search.keys, self._known.without)
         found = hiding.hide(value, places, ())
         return (found if isinstance(found, dict) else {}), hiding.hidden
-
-    def _without_known(self, text: str) -> str:
-        if not self._known:
-            return text
-        if self._pattern is None:
-            self._pattern = re.compile(
-                "|".join(re.escape(known) for known in sorted(self._known, key=len, reverse=True))
-            )
-        return self._pattern.sub(MASKED, text)
 
 
 @dataclasses.dataclass
@@ -218,11 +193,6 @@ class _Hiding:
         if shown != line:
             self.hidden[path] = None
         return self.without_known(shown)
-
-
-def _forms(text: str) -> tuple[str, ...]:
-    """The text as it may stand elsewhere: also within JSON, and as the data of a Secret."""
-    return text, json.dumps(text)[1:-1], base64.b64encode(text.encode(errors="replace")).decode()
 
 
 def _changed(before: Mapping[Path, Any], after: Mapping[Path, Any]) -> set[Path]:

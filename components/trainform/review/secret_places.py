@@ -262,30 +262,47 @@ def inside_text(text: str) -> Any:
     return found if isinstance(found, dict | list) else None
 
 
-def marked_texts(value: Any, places: Places) -> Iterator[str]:
-    """The plain texts in the places that the engine has marked in one of the states."""
-    if not places.marked:
+def secret_texts(value: Any, places: Places, depth: int = 0) -> Iterator[str]:
+    """The plain texts in the places that are secret in one of the states."""
+    if not places or depth > DEEPEST:
         return
-    if places.whole:
-        yield from plain_texts(value)
+    kind = MAPPING if isinstance(value, dict) else LIST if isinstance(value, list) else JSON
+    inside = inside_text(value) if isinstance(value, str) and JSON in places.kinds else None
+    if places.whole or (places.inner and (kind not in places.kinds or (kind == JSON and inside is None))):
+        yield from plain_texts(value, depth)
+    elif inside is not None:
+        yield from secret_texts(inside, places.of(INSIDE), depth + 1)
     elif isinstance(value, dict) and not _is_marked(value):
         for key, item in value.items():
-            yield from marked_texts(item, places.of(key))
+            yield from secret_texts(item, places.of(key), depth + 1)
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            yield from marked_texts(item, places.of(item_key(item, index)))
+            yield from secret_texts(item, places.of(item_key(item, index)), depth + 1)
 
 
-def plain_texts(value: Any) -> Iterator[str]:
-    """The text of a secret as far as it is there: in the other state, or within the engine's mark."""
-    if isinstance(value, str) and value not in (MASKED, *UNKNOWNS):
+def plain_texts(value: Any, depth: int = 0) -> Iterator[str]:
+    """The texts and numbers of a secret as far as they are there: in the other state, or within the engine's mark."""
+    if depth > DEEPEST:
+        return
+    if isinstance(value, str):
         yield value
-    elif isinstance(value, dict) and isinstance(value.get("plaintext"), str) and _is_marked(value):
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield str(value)
+    elif isinstance(value, dict) and _is_marked(value):
+        yield from _told_texts(value.get("plaintext"), depth)
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from plain_texts(item, depth + 1)
+
+
+def _told_texts(told: Any, depth: int) -> Iterator[str]:
+    """The texts in what the engine tells of a secret, which is JSON."""
+    if isinstance(told, str):
         try:
-            plain = json.loads(value["plaintext"])
+            plain = json.loads(told)
         except (ValueError, RecursionError):
-            plain = value["plaintext"]
-        yield from (plain,) if isinstance(plain, str) else ()
+            plain = told
+        yield from plain_texts(plain, depth + 1)
 
 
 def same(one: Any, other: Any) -> bool:

@@ -1,0 +1,114 @@
+"""Texts that are secrets somewhere in a preview, and their places in any other text."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import bisect
+import dataclasses
+import json
+import urllib.parse
+from collections.abc import Iterable, Iterator
+
+from trainform.review.preview import CHANGED_MASK, MASKED
+from trainform.review.secret_places import LONGEST_TEXT, UNKNOWNS
+from trainform.rules.limits.secrets import LONG_ENOUGH
+
+LONG_LINE = 16  # characters of a line of a secret that no other text has by chance
+
+_STAND_INS = frozenset({MASKED, CHANGED_MASK, *UNKNOWNS})
+
+
+class KnownTexts:
+    """Known secrets by their beginnings, so that the work of a search does not grow with their number."""
+
+    def __init__(self) -> None:
+        self._texts: set[str] = set()
+        self._alike: dict[str, _Alike] | None = None
+        self._seen: dict[str, str] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._texts)
+
+    def add(self, texts: Iterable[str]) -> None:
+        """Add secrets. A short one would be found in other texts by chance; a text in which one of more characters could stand is not shown at all."""
+        for text in texts:
+            if text not in self._texts and text not in _STAND_INS and LONG_ENOUGH <= len(text) <= LONGEST_TEXT:
+                self._texts.update(form for form in _forms(text) if len(form) >= LONG_ENOUGH)
+                self._alike = None
+                self._seen.clear()
+
+    def without(self, text: str) -> str:
+        """The text with the mask in the place of each secret."""
+        if not self._texts or len(text) < LONG_ENOUGH:
+            return text
+        if text not in self._seen:
+            self._seen[text] = self._masked(text)
+        return self._seen[text]
+
+    def _masked(self, text: str) -> str:
+        if self._alike is None:
+            self._alike = _by_beginning(self._texts)
+        alike, parts, end = self._alike, [], 0
+        for start in [at for at in range(len(text) - LONG_ENOUGH + 1) if text[at : at + LONG_ENOUGH] in alike]:
+            length = 0 if start < end else alike[text[start : start + LONG_ENOUGH]].length_at(text, start)
+            if length:
+                parts += [text[end:start], MASKED]
+                end = start + length
+        return "".join((*parts, text[end:]))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Alike:
+    """Known texts with the same beginning, in order. shorter: of each, the index of the longest other one that it begins with, -1 if there is none."""
+
+    texts: list[str]
+    shorter: list[int]
+    longest: int
+
+    def length_at(self, text: str, start: int) -> int:
+        """The characters of the longest one that stands there; 0 if none does. The last one in order that is not behind it begins with it."""
+        index = bisect.bisect_right(self.texts, text[start : start + self.longest]) - 1
+        while index >= 0 and not text.startswith(self.texts[index], start):
+            index = self.shorter[index]
+        return len(self.texts[index]) if index >= 0 else 0
+
+
+def _by_beginning(texts: Iterable[str]) -> dict[str, _Alike]:
+    found: dict[str, list[str]] = {}
+    for text in sorted(texts):
+        found.setdefault(text[:LONG_ENOUGH], []).append(text)
+    return {beginning: _Alike(alike, _shorter(alike), max(map(len, alike))) for beginning, alike in found.items()}
+
+
+def _shorter(texts: list[str]) -> list[int]:
+    shorter: list[int] = []
+    above: list[int] = []
+    for index, text in enumerate(texts):
+        while above and not text.startswith(texts[above[-1]]):
+            above.pop()
+        shorter.append(above[-1] if above else -1)
+        above.append(index)
+    return shorter
+
+
+def _forms(text: str) -> Iterator[str]:
+    """The text as it may stand elsewhere: also within JSON or an address, in base64 and out of it, and each of its lines."""
+    for plain in (text, _decoded(text)):
+        lines = plain.split("\n")
+        long = (line.strip() for line in lines if len(line.strip()) >= LONG_LINE) if len(lines) > 1 else ()
+        for part in (plain, *long):
+            written = part.encode(errors="replace")
+            yield part
+            yield from (json.dumps(part, ensure_ascii=is_ascii)[1:-1] for is_ascii in (True, False))
+            yield from (urllib.parse.quote(written, safe) for safe in ("", "/"))
+            yield base64.b64encode(written).decode()
+
+
+def _decoded(text: str) -> str:
+    """The text out of base64, as a Secret has it; as it is if it is none."""
+    try:
+        found = base64.b64decode(text, validate=True).decode()
+    except (binascii.Error, ValueError):
+        return text
+    return found if found.replace("\n", "").replace("\t", "").isprintable() else text

@@ -1,0 +1,105 @@
+"""A text that is a secret in one place of a preview is masked in every other."""
+
+from __future__ import annotations
+
+import base64
+import cProfile
+import json
+import urllib.parse
+from typing import Any
+
+import pytest
+
+from tests.support import previews
+from tests.support.previews import CONFIG_MAP, SECRET, VOLCANO_JOB, secret, state, step_event, urn
+from trainform.review.known_texts import KnownTexts
+from trainform.review.preview import MASKED
+from trainform.review.read import read_preview
+
+PLAIN = "Zq9-winter-otter-77"
+ENCODED = base64.b64encode(PLAIN.encode()).decode()
+OTHER = urn(CONFIG_MAP, "notes")
+
+
+def shown(type_: str, old: Any, new: Any, told: str = PLAIN) -> str:
+    """All that is kept of a preview with such a step, an object in which the text stands, and an error that quotes it."""
+    events = [
+        step_event("update", urn(type_, "it"), state(old), state(new)),
+        step_event("create", OTHER, None, state({"data": {"note": f"see {told}."}})),
+        previews.diagnostic("error", f"cannot use {told}!"),
+        previews.policy("TF-ENV-1", f"{told} is not allowed", OTHER),
+    ]
+    return repr(read_preview(previews.stream(*events)))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ({"cfg": {"a": PLAIN}}, {"cfg": secret()}),
+        ({"cfg": ["x", {"a": [PLAIN]}]}, {"cfg": secret()}),
+        ({}, {"cfg": secret({"a": PLAIN})}),
+        ({}, {"cfg": secret([PLAIN])}),
+        ({}, {"cfg": secret({"a": [{"b": PLAIN}]})}),
+    ],
+)
+def test_a_secret_that_is_no_text_holds_texts(old: Any, new: Any) -> None:
+    assert PLAIN not in shown(CONFIG_MAP, old, new)
+
+
+@pytest.mark.parametrize(("old", "new"), [({"pin": 4711081588}, {"pin": secret()}), ({}, {"pin": secret(4711081588)})])
+def test_a_number_is_a_text_too(old: Any, new: Any) -> None:
+    assert "4711081588" not in shown(CONFIG_MAP, old, new, "4711081588")
+
+
+@pytest.mark.parametrize("told", [PLAIN, ENCODED])
+@pytest.mark.parametrize(
+    "inputs", [{"data": {"p": ENCODED}}, {"stringData": {"p": PLAIN}}, {"kind": "Secret", "data": {"p": ENCODED}}]
+)
+def test_what_a_secret_holds_is_known_in_base64_and_out_of_it(inputs: Any, told: str) -> None:
+    type_ = CONFIG_MAP if "kind" in inputs else SECRET
+    assert told not in shown(type_, inputs, inputs, told)
+    assert told not in shown(type_, {}, inputs, told)
+
+
+def test_what_is_a_secret_by_its_name_is_one_without_it() -> None:
+    env = [{"name": "DB_PASSWORD", "value": PLAIN}, {"name": "PGPASSWORD", "value": "train"}]
+    kept = shown(VOLCANO_JOB, {"env": env}, {"env": env})
+    assert PLAIN not in kept
+    assert "trainform" in kept
+
+
+@pytest.mark.parametrize(
+    ("plain", "told"),
+    [
+        ("first of all\n  k9Fq-orchard-lantern-44\nlast", "k9Fq-orchard-lantern-44"),
+        ("a b/c?d=Zq9 otter", urllib.parse.quote("a b/c?d=Zq9 otter", "")),
+        ("a b/c?d=Zq9 otter", urllib.parse.quote("a b/c?d=Zq9 otter")),
+        ('a "quoted" öffnung', json.dumps('a "quoted" öffnung', ensure_ascii=False)[1:-1]),
+    ],
+)
+def test_the_forms_of_a_secret_are_known(plain: str, told: str) -> None:
+    assert told not in shown(CONFIG_MAP, {}, {"a": secret(plain)}, told)
+
+
+def test_the_longest_secret_of_several_is_masked_in_a_text() -> None:
+    known = KnownTexts()
+    known.add(["winter-otter", "winter-otter-77", "winter-otter-77-and-more", "short"])
+    assert known.without("a winter-otter-77-and b winter-otter short") == f"a {MASKED}-and b {MASKED} short"
+    assert known.without(f"{MASKED} winter-otter-77-and-more") == f"{MASKED} {MASKED}"
+    known.add(["one more of them"])
+    assert known.without("winter-otter-77: one more of them") == f"{MASKED}: {MASKED}"
+
+
+def test_the_work_of_a_text_does_not_grow_with_the_secrets() -> None:
+    """They begin alike, and so does the text."""
+    text = " ".join(f"otter-of-the-north-{number}?" for number in range(20))
+
+    def calls(secrets: int) -> int:
+        known = KnownTexts()
+        known.add(f"otter-of-the-north-{number}-{'x' * (number % 7)}" for number in range(secrets))
+        known.without("otter-of-the-north")
+        profile = cProfile.Profile()
+        profile.runcall(known.without, text)
+        return sum(entry.callcount for entry in profile.getstats())
+
+    assert calls(4000) <= 1.5 * calls(1000)
