@@ -133,3 +133,24 @@ def test_resources_of_other_providers_are_objects_too_and_providers_are_none() -
     (found,) = object_changes(context(others=[bucket, provider, component]))
     assert (found.kind, found.name) == ("Bucket", "runs")
     assert found.fields == [FieldChange(path="acl", before="private", after="public")]
+
+
+def test_an_amount_in_another_spelling_is_no_change() -> None:
+    def pod(**limits: Any) -> dict[str, Any]:
+        return {"spec": {"containers": [{"name": "main", "resources": {"limits": limits}}]}}
+
+    assert fields(pod(cpu="8", memory="1Gi"), pod(cpu=8, memory="1024Mi"), "Pod") == []
+    assert fields(pod(cpu="8"), pod(cpu=9), "Pod") == [("spec.containers.main.resources.limits.cpu", "8", 9)]
+    assert fields({"data": {"cpu": "8"}}, {"data": {"cpu": 8}}) == [("data.cpu", "8", 8)]
+
+
+def test_a_new_variable_is_told_by_its_value() -> None:
+    def pod(*env: dict[str, Any]) -> dict[str, Any]:
+        return {"spec": {"containers": [{"name": "main", "env": [*env]}]}}
+
+    debug, path = {"name": "NCCL_DEBUG", "value": "INFO"}, "spec.containers.main.env.NCCL_DEBUG"
+    rank = {"name": "LC", "value": "C"}
+    assert fields(pod(rank), pod(rank, debug), "Pod") == [(path, None, "INFO")]
+    assert fields(pod(rank, debug), pod(rank), "Pod") == [(path, "INFO", None)]
+    token = {"name": "HF_TOKEN", "value": "short"}
+    assert fields(pod(rank), pod(rank, token), "Pod") == [("spec.containers.main.env.HF_TOKEN", None, CHANGED_MASK)]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from trainform.manifests.shapes import quantity
 from trainform.review import steps, wanted
 from trainform.review.context import Context, JobReview
 from trainform.review.difference import Difference, Keys, differences, shown
@@ -29,6 +31,10 @@ DEFAULTS: Mapping[str, Any] = {
     "terminationMessagePolicy": "File",
 }
 """What the API server fills in: no change where one side leaves it out."""
+
+AMOUNTS = ("requests", "limits", "capability", "deserved", "resource", "minResources")
+"""Fields with amounts by resources, in which `"8"` and 8 are one amount."""
+VARIABLES = "env"
 
 CONFIG_MAP = "ConfigMap"
 Names = dict[str, str]
@@ -124,8 +130,17 @@ def is_destructive(step: Step) -> bool:
 
 
 def _field(found: Difference) -> FieldChange:
+    if found.keys[-2:-1] == (VARIABLES,):
+        found = dataclasses.replace(found, before=_value(found.before), after=_value(found.after))
     was, will = shown(found)
     return FieldChange(path=found.path, before=was, after=will)
+
+
+def _value(variable: Any) -> Any:
+    """What a variable is set to, which its path names already."""
+    if not isinstance(variable, Mapping):
+        return variable
+    return next((variable[key] for key in ("value", "valueFrom") if key in variable), variable)
 
 
 def field_differences(step: Step) -> Iterator[Difference]:
@@ -157,8 +172,10 @@ def _clean_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _same(keys: Keys, was: Any, will: Any) -> bool:
-    """True if one side leaves out what the other has by default, or has empty."""
+    """True if one side leaves out what the other has by default, or has empty, or spells the same amount in another way."""
     if was in EMPTY and will in EMPTY:
+        return True
+    if keys[-2:-1] and keys[-2] in AMOUNTS and quantity(was) is not None and quantity(was) == quantity(will):
         return True
     given = will if was is None else was
     return None in (was, will) and str(keys[-1]) in DEFAULTS and DEFAULTS[str(keys[-1])] == given
