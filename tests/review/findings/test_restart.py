@@ -10,6 +10,7 @@ import pytest
 from tests.review.jobs import ELASTIC, EMPTY, LORA, change, context, deployed, job_review, name_of, running
 from trainform.review.context import Context
 from trainform.review.findings.restart import find
+from trainform.review.kinds import fingerprint
 
 IMAGE = {**LORA, "image": "registry.example.com/ai/pytorch-training:2.9"}
 NAME = name_of(LORA)
@@ -23,7 +24,15 @@ def test_a_running_job_is_restarted() -> None:
     (finding,) = find(change(LORA, IMAGE, running(NAME)))
     assert (finding.code, finding.level) == ("TR-RESTART-1", "high")
     assert finding.title == f"The running job {NAME} is replaced because `image` changes."
-    assert (finding.before, finding.after) == (NAME, name_of(IMAGE))
+    assert (finding.field, finding.before, finding.after) == ("image", LORA["image"], IMAGE["image"])
+    names = fingerprint("TR-RESTART-1", LORA["name"], "", NAME, name_of(IMAGE))
+    assert finding.fingerprint == names, "the identity belongs to the revisions"
+
+
+def test_several_causes_are_told_by_the_names_of_the_jobs() -> None:
+    both = {**IMAGE, "env": {"NCCL_DEBUG": "INFO"}}
+    (finding,) = find(change(LORA, both, running(NAME)))
+    assert (finding.field, finding.before, finding.after) == ("", NAME, name_of(both))
 
 
 def test_a_job_that_changes_in_place_is_not() -> None:

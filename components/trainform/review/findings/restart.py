@@ -126,8 +126,12 @@ def _evicted(happens: Fate, role: str, before: int, after: int) -> Finding:
 
 
 def _about(kind: Kind, happens: Fate, title: str) -> Finding:
-    """A finding about the replacement of the job: another revision makes another finding."""
+    """A finding about the replacement of the job: another revision makes another finding. What changes is shown, if it is one field alone."""
     place = next((change.place for change in happens.reasons if change.place.file), None)
-    return kind.finding(
+    found = kind.finding(
         happens.name, before=happens.name, after=happens.next_name, title=title, place=place, identity=happens.job.name
     )
+    if len(happens.reasons) != 1:
+        return found
+    (cause,) = happens.reasons
+    return found.model_copy(update={"field": cause.place.path, "before": cause.before, "after": cause.after})
