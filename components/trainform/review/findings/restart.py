@@ -134,4 +134,4 @@ def _about(kind: Kind, happens: Fate, title: str) -> Finding:
     if len(happens.reasons) != 1:
         return found
     (cause,) = happens.reasons
-    return found.model_copy(update={"field": cause.place.path, "before": cause.before, "after": cause.after})
+    return found.model_copy(update={"before": cause.before, "after": cause.after})
