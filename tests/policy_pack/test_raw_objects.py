@@ -9,7 +9,7 @@ import pytest
 from tests.policy_pack.raw import raw_objects
 from tests.policy_pack.test_judgement import ELSEWHERE, GOOD, REGISTRY, TODAY, found
 from tests.support.samples import environment
-from trainform.policy_pack.judgement import Brought, Resource, Verdict, verdict
+from trainform.policy_pack.judgement import Brought, Resource, Verdict, unseen, verdict
 from trainform.rules.limits.table import RULES
 
 ASKING = {"name": "main", "image": GOOD, "resources": {"limits": {"baidu.com/a800_80g_cgpu": 8}}}
@@ -120,3 +120,11 @@ def test_an_add_on_without_an_image_is_read(text: str) -> None:
     for rule in RULES:
         said = verdict(rule, Resource("train", body), REGISTRY, TODAY, Brought()).found
         assert not any("cannot read" in message for message in said)
+
+
+def test_variables_from_an_object_that_another_stack_may_make_are_told() -> None:
+    container = {"name": "main", "image": GOOD, "envFrom": [{"configMapRef": {"name": "devices"}}]}
+    [told] = unseen(Resource("x", made("v1", "Pod", spec={"containers": [container]})))
+    assert "spec.containers.main.envFrom" in told
+    del container["envFrom"]
+    assert [*unseen(Resource("x", made("v1", "Pod", spec={"containers": [container]})))] == []

@@ -255,6 +255,10 @@ def unseen(resource: Resource) -> Iterator[str]:
         others = others if pods or others else {"another object": None}
     yield from (f"the pods are held to no rule as far as {other} has them" for other in others)
     yield from not_judged(resource.body)
+    for each in pods:
+        for where, container in each.template.named_containers():
+            if container.get("envFrom"):
+                yield f"the variables of {where}.envFrom are judged only as far as this stack makes what they come from"
 
 
 def environment_verdict(resource: Resource, environment: Environment) -> Verdict:

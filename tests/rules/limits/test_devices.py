@@ -52,3 +52,24 @@ def test_a_value_from_elsewhere_may_be_any() -> None:
 
 def test_where_containers_may_be_privileged_they_have_all_devices_anyway() -> None:
     assert found("TF-RES-7", limited(pod_security="privileged"), env={ALL: "all"}) == {}
+
+
+@pytest.mark.parametrize(("kind", "field"), [("ConfigMap", "data"), ("Secret", "data"), ("Secret", "stringData")])
+def test_entries_that_containers_take_as_variables(kind: str, field: str) -> None:
+    body = {"apiVersion": "v1", "kind": kind}
+    assert raw("TF-RES-7", limited(), {**body, field: {ALL: "all"}}) == {f"{field}.{ALL}": f"by `envFrom`, {TOLD}"}
+    for entries in ({ALL: "none"}, {"DEVICES": "all"}, None, "text"):
+        assert raw("TF-RES-7", limited(), {**body, field: entries}) == {}
+    assert raw("TF-RES-7", limited(pod_security="privileged"), {**body, field: {ALL: "all"}}) == {}
+
+
+@pytest.mark.parametrize(("prefix", "refused"), [("NVIDIA_VISIBLE_", 1), ("N", 1), ("TEAM_", 0), ("", 0), (None, 0)])
+def test_a_prefix_makes_no_such_variable_of_another_entry(prefix: str | None, refused: int) -> None:
+    patch = {"containers": [{"name": "main", "envFrom": [{"prefix": prefix, "configMapRef": {"name": "devices"}}]}]}
+    assert len(raw("TF-RES-7", limited(), {}, pod(patch))) == refused
+
+
+def test_a_patch_of_a_config_map_is_judged() -> None:
+    patch = {"launch-script": {"data": {ALL: "all"}}}
+    place = f"manifest_overrides.launch-script.data.{ALL}"
+    assert found("TF-RES-7", limited(), manifest_overrides=patch).keys() == {place}

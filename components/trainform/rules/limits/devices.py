@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from trainform.manifests.shapes import mappings
+from trainform.manifests.shapes import mapping, mappings
+from trainform.manifests.templates import Template
 from trainform.rules.limits.judged import Judged
 from trainform.rules.limits.rule import Finding
 from trainform.spec.environment import Environment
@@ -20,6 +21,10 @@ VISIBLE = (
     "NVIDIA_VISIBLE_DEVICES",
 )
 NO_DEVICES = ("", "none", "void")
+REASON = "the variable gives the container accelerators of the node that it does not ask for, and that no limit counts"
+FIX = "remove it: a container sees the `accelerators` that it asks for"
+# Objects whose entries containers take as variables by `envFrom`, and the fields of their entries. Those of `data` of a Secret are in base64.
+SOURCES = {"ConfigMap": ("data",), "Secret": ("data", "stringData")}
 
 
 def visible(judged: Judged, environment: Environment) -> Iterator[Finding]:
@@ -27,10 +32,7 @@ def visible(judged: Judged, environment: Environment) -> Iterator[Finding]:
     anyway."""
     if environment.limits.pod_security == "privileged":
         return
-    reason = (
-        "the variable gives the container accelerators of the node that it does not ask for, and that no limit counts"
-    )
-    fix = "remove it: a container sees the `accelerators` that it asks for"
+    yield from _entries(judged)
     for template in judged.templates:
         found: dict[tuple[str, str], tuple[str, object, list[object]]] = {}
         for where, container in template.named_containers():
@@ -41,7 +43,30 @@ def visible(judged: Judged, environment: Environment) -> Iterator[Finding]:
                     found.setdefault((str(name), repr(value)), (path, value, []))[2].append([path, variable])
         for where, value, places in found.values():
             shown = value if isinstance(value, str) else None
-            yield Finding(where, shown, reason, fix, template, bound=places)
+            yield Finding(where, shown, REASON, FIX, template, bound=places)
+        yield from _prefixes(template)
+
+
+def _entries(judged: Judged) -> Iterator[Finding]:
+    """Entries that are such variables in every container that takes all entries of the object."""
+    for kind, fields in SOURCES.items():
+        for key, body in judged.of_kind(kind):
+            for field in fields:
+                for name, value in mapping(body.get(field)).items():
+                    if name in VISIBLE and value not in NO_DEVICES:
+                        bound = [kind, value]  # no value of a Secret is shown
+                        yield Finding(f"{field}.{name}", None, f"by `envFrom`, {REASON}", FIX, key=key, bound=bound)
+
+
+def _prefixes(template: Template) -> Iterator[Finding]:
+    """Beginnings of the names of such variables: with one, an entry of another name is the variable."""
+    for where, container in template.named_containers():
+        for index, source in enumerate(mappings(container.get("envFrom"))):
+            prefix = source.get("prefix")
+            if isinstance(prefix, str) and prefix and any(name.startswith(prefix) for name in VISIBLE):
+                reason = f"an entry with the rest of the name is a variable of a vendor: {REASON}"
+                fix = "write another prefix, or none"
+                yield Finding(f"{where}.envFrom[{index}].prefix", prefix, reason, fix, template, bound=source)
 
 
 def _value(variable: dict[str, Any]) -> object:
