@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.review.jobs_of_previews import (
+    GPU,
     context,
     environment,
     job_review,
@@ -17,6 +18,7 @@ from tests.review.jobs_of_previews import (
     rendered,
     workers,
 )
+from trainform.review.changes import role_changes
 from trainform.review.context import JobReview
 from trainform.review.cost import cost_of
 from trainform.review.model import Money
@@ -128,3 +130,31 @@ def test_a_job_without_a_record_has_no_known_cost() -> None:
     cost = cost_of(context(job, environment=CLUSTER))
     assert (cost.before, cost.after, cost.difference) == (None, usd("50.40"), None)
     assert cost.unknown == "The cost is not known: no record says what the job sdxl-lora is made of."
+
+
+def overridden(replicas: int, count: int, **parts: Any) -> dict[str, Any]:
+    """Workers that the roles give 4 accelerators each, and a merge patch `count`."""
+    amounts = {"requests": {GPU: str(count)}, "limits": {GPU: str(count)}}
+    patch = {"spec": {"containers": {"main": {"resources": amounts}}}}
+    return {**workers(replicas, 4, pod_overrides=patch), **parts}
+
+
+@pytest.mark.parametrize("backend", ["volcano", "kubeflow", "trainer", "jobset"])
+def test_what_a_merge_patch_asks_for_costs_its_price(backend: str) -> None:
+    parts = {"backend": backend, "launcher": {"torchrun": {"script": "/app/train.py"}}}
+    before = rendered(CLUSTER, **workers(2, 4), **parts)
+    after = rendered(CLUSTER, **overridden(2, 8, **parts))
+    assert not after.problems
+    changed = context(job_review(before, after), environment=CLUSTER)
+    cost = cost_of(changed)
+    assert (cost.before, cost.after, cost.percent) == (usd("16.80"), usd("33.60"), "+100.0")
+    (role,) = role_changes(changed)
+    assert role.before is not None
+    assert role.after is not None
+    assert (role.before.accelerators, role.after.accelerators) == ({"a800": 4}, {"a800": 8})
+
+
+def test_pods_of_a_resource_that_the_environment_has_no_more_cost_what_the_record_says() -> None:
+    renamed = environment(accelerators=kinds(a800={"resource": "nvidia.com/gpu"}))
+    cost = cost_of(context(scaled(2, 3), environment=renamed))
+    assert (cost.before, cost.after) == (usd("33.60"), usd("50.40"))

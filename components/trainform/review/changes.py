@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from trainform.manifests.shapes import quantity
@@ -11,7 +11,10 @@ from trainform.review import steps, wanted
 from trainform.review.context import Context, JobReview
 from trainform.review.difference import Difference, Keys, differences, shown
 from trainform.review.model import FieldChange, ObjectChange, RoleChange, RoleFacts
+from trainform.review.objects import demands_of
 from trainform.review.preview import CHANGED_MASK, MASKED, Step
+from trainform.rules.limits.demands import Demand
+from trainform.spec.environment import Environment
 
 NOISE_OF_OBJECTS = ("status",)
 NOISE_OF_METADATA = (
@@ -44,29 +47,32 @@ EMPTY: tuple[Any, ...] = (None, "", [], {})
 
 def role_changes(context: Context) -> list[RoleChange]:
     """The roles that differ, as their jobs have them. Where several jobs change, the job's name stands before the role's."""
-    found = [(job, change) for job in context.jobs for change in _of_job(job)]
+    found = [(job, change) for job in context.jobs for change in _of_job(job, context.environment)]
     several = len({job.name for job, _ in found}) > 1
     return [
         change.model_copy(update={"name": f"{job.name}.{change.name}"}) if several else change for job, change in found
     ]
 
 
-def _of_job(job: JobReview) -> Iterator[RoleChange]:
-    old, new = _roles(wanted.before(job)), _roles(wanted.after(job))
+def _of_job(job: JobReview, environment: Environment | None) -> Iterator[RoleChange]:
+    old = _roles(wanted.before(job), demands_of(job, environment, after=False))
+    new = _roles(wanted.after(job), demands_of(job, environment, after=True))
     for name in [*new, *(name for name in old if name not in new)]:
         if old.get(name) != new.get(name):
             yield RoleChange(name=name, before=old.get(name), after=new.get(name))
 
 
-def _roles(side: wanted.Side | None) -> dict[str, RoleFacts]:
-    """The roles of a side; none where this version of trainform cannot read it."""
+def _roles(side: wanted.Side | None, asked: Sequence[Demand] | None) -> dict[str, RoleFacts]:
+    """The roles of a side; none where this version of trainform cannot read it. asked: what their pods ask for, with merge patches, if that is known."""
     if side is None or side.model is None:
         return {}
     return {
         name: RoleFacts(
             replicas=role.replicas,
             ranked=role.ranked,
-            accelerators={kind: count for kind, count in role.accelerators.items() if count},
+            accelerators={kind: count for kind, count in role.accelerators.items() if count}
+            if asked is None
+            else {demand.kind: demand.each for demand in asked if demand.role == name},
             image=side.model.image if role.image is None else role.image,
         )
         for name, role in side.model.roles.items()

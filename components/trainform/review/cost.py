@@ -14,7 +14,8 @@ from trainform.plan.record import Record
 from trainform.plan.totals import hourly_cost
 from trainform.review.context import Context, JobReview
 from trainform.review.model import Cost, Money
-from trainform.review.objects import metadata_of, places_pods
+from trainform.review.objects import demands_of, metadata_of, places_pods
+from trainform.rules.limits.demands import Demand
 from trainform.spec.environment import Environment
 
 CENT = Decimal("0.01")
@@ -86,7 +87,7 @@ def _before(context: Context) -> Side:
     ]
     if not running:
         return Side(None, why=" ".join(notes) if notes else "Nothing is deployed, so nothing costs anything now.")
-    return _with_notes(_side([(job, job.before) for job in running], context.environment), notes)
+    return _with_notes(_side([(job, job.before) for job in running], context.environment, after=False), notes)
 
 
 def _after(context: Context) -> Side:
@@ -96,7 +97,7 @@ def _after(context: Context) -> Side:
     running = [job for job in staying if places_pods(job) or not _idle(job, context)]
     if not running:
         return Side(None, why="" if staying else "No job is left, so nothing costs anything afterwards.")
-    return _side([(job, job.after) for job in running], context.environment)
+    return _side([(job, job.after) for job in running], context.environment, after=True)
 
 
 def _with_notes(side: Side, notes: Iterable[str]) -> Side:
@@ -124,14 +125,15 @@ def _idle(job: JobReview, context: Context) -> str:
     return found.phase if found.is_over or (found.phase == "Pending" and not found.pods.get("Running")) else ""
 
 
-def _side(jobs: Iterable[tuple[JobReview, Record | None]], environment: Environment | None) -> Side:
-    """The cost of the roles in the records."""
+def _side(jobs: Iterable[tuple[JobReview, Record | None]], environment: Environment | None, *, after: bool) -> Side:
+    """The cost of all pods: as their templates are, or else as the roles in the records are."""
     counts: Counter[str] = Counter()
     for job, record in jobs:
         if record is None:
             why = f"The cost is not known: no record says what the job {job.name} is made of."
             return Side(None, why=why, known=False)
-        counts.update(dict(_accelerators(record)))
+        asked = demands_of(job, environment, after=after)
+        counts.update(dict(_of_roles(record)) if asked is None else _of_pods(asked))
     used = {kind: count for kind, count in sorted(counts.items()) if count}
     if not used:
         return Side(None, why="The jobs have no accelerators, so no price.")
@@ -150,7 +152,15 @@ def _gap(used: Iterable[str], environment: Environment) -> str:
     return f"no price of {list_names(missing)}" if missing else "its prices are in several currencies"
 
 
-def _accelerators(record: Record) -> Iterator[tuple[str, int]]:
+def _of_pods(asked: Iterable[Demand]) -> Counter[str]:
+    """How many accelerators of each kind the pods ask for together."""
+    counts: Counter[str] = Counter()
+    for demand in asked:
+        counts[demand.kind] += demand.total
+    return counts
+
+
+def _of_roles(record: Record) -> Iterator[tuple[str, int]]:
     """How many accelerators of each kind the roles have together."""
     counts: Counter[str] = Counter()
     for role in mapping(record.experiment.get("roles")).values():

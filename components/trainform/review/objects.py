@@ -22,6 +22,8 @@ from trainform.plan.record import Record
 from trainform.render import render_job
 from trainform.review.context import Context, JobReview
 from trainform.review.preview import CHANGED_MASK, MASKED, UNKNOWN, Preview, State, Step
+from trainform.rules.limits.demands import Demand, demands
+from trainform.rules.limits.judged import Judged
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 
@@ -99,6 +101,21 @@ def _rendered(record: Record, environment: Environment) -> list[Template] | None
         return None  # another version of trainform has written it
     rendered = render_job(experiment, environment, record.run)
     return BACKENDS[chosen_backend(experiment, environment)].templates(rendered.plan, rendered.manifests)
+
+
+def demands_of(job: JobReview, environment: Environment | None, *, after: bool) -> list[Demand] | None:
+    """The accelerators that the pods ask for, with the user's merge patches; None if the pods are not known, or if the environment now has other kinds or
+    resources than they were made with."""
+    record = job.after if after else job.before
+    roles = {} if record is None else mapping(record.experiment.get("roles"))
+    kinds = {str(kind) for role in roles.values() for kind in mapping(mapping(role).get("accelerators"))}
+    if environment is None or not kinds <= environment.accelerators.keys():
+        return None
+    templates = templates_of(job, environment, after=after)
+    resources = {kind.resource for kind in environment.accelerators.values()}
+    if templates is None or not any(resources & template.resources() for template in templates):
+        return None
+    return demands(Judged({}, tuple(templates)), environment)
 
 
 def queue_steps(preview: Preview) -> Iterator[tuple[str, Step]]:
