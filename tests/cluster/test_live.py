@@ -114,6 +114,7 @@ def test_queues_with_what_is_held_in_them(read: Any) -> None:
     each = {GPU: "8", "cpu": "8", "memory": "64Gi", "pods": "1"}
     assert found.holders == {f"{NAMESPACE}/{JOB}": each, f"team-b/{OTHER}": each}
     assert found.reclaimable
+    assert [(other.name, other.parent) for other in facts.other_queues] == [("night", "root")]
 
 
 def test_nodes_with_what_their_pods_ask_for(read: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from tests.review.jobs_of_previews import (
 )
 from trainform.review.capacity import NOT_RESERVED, capacity_of
 from trainform.review.context import JobReview
+from trainform.review.live import LiveQueue
 from trainform.review.model import Capacity
 
 CLUSTER = environment()
@@ -31,7 +33,7 @@ def new_job(**parts: Any) -> JobReview:
 
 
 def judged(job: JobReview, *nodes: Any, **parts: Any) -> Capacity:
-    facts = live(nodes=nodes, queues=parts.pop("queues", ()))
+    facts = live(nodes=nodes, queues=parts.pop("queues", ()), other_queues=parts.pop("other_queues", ()))
     return capacity_of(context(job, environment=CLUSTER, live=facts, **parts))
 
 
@@ -178,6 +180,44 @@ def test_the_queue_counts_as_the_preview_makes_it() -> None:
     wider = queue_step("night", {"capability": {GPU: "24"}}, {"capability": {GPU: "32"}})
     job = new_job(**workers(4), queue="night")
     assert judged(job, *NODES, queues=(queue,), steps=(wider,)).verdict == "now"
+
+
+def big(parent: str = "root") -> LiveQueue:
+    return dataclasses.replace(live_queue("big"), guarantee={GPU: "16"}, parent=parent)
+
+
+def test_what_is_kept_for_other_queues_is_no_room() -> None:
+    capacity = judged(new_job(**workers(4)), *NODES, queues=(live_queue("default"),), other_queues=(big(),))
+    assert capacity.verdict == "never"
+    assert capacity.sentence.startswith(
+        "The queue default may hold 16 a800 (by the guarantees of other queues and the queues above it), and the gang needs 32 a800 at once."
+    )
+    fitting = judged(new_job(**workers(2)), *NODES, queues=(live_queue("default"),), other_queues=(big(),))
+    assert fitting.verdict == "now"
+    elsewhere = big(parent="team-b")
+    assert (
+        judged(new_job(**workers(4)), *NODES, queues=(live_queue("default"),), other_queues=(elsewhere,)).verdict
+        == "now"
+    )
+
+
+def test_what_is_kept_beside_a_queue_above_is_no_room() -> None:
+    below = dataclasses.replace(live_queue("night"), parent="team")
+    queues = {"queues": (below,), "other_queues": (live_queue("root"), live_queue("team"), big())}
+    assert judged(new_job(**workers(4), queue="night"), *NODES, **queues).verdict == "never"
+    assert judged(new_job(**workers(2), queue="night"), *NODES, **queues).verdict == "now"
+
+
+def test_what_the_preview_keeps_for_a_queue_is_no_room() -> None:
+    step = queue_step("big", None, {"guarantee": {"resource": {GPU: "16"}}})
+    assert judged(new_job(**workers(4)), *NODES, queues=(live_queue("default"),), steps=(step,)).verdict == "never"
+
+
+def test_what_the_environments_file_keeps_for_a_queue_is_no_room() -> None:
+    amounts = {"deserved": {"a800": 48}, "guarantee": {"a800": 48}}
+    cluster = environment(queues={"default": {}, "big": amounts})
+    jobs = [job_review(None, rendered(cluster, **workers(count))) for count in (2, 4)]
+    assert [capacity_of(context(job, environment=cluster)).verdict for job in jobs] == ["unknown", "never"]
 
 
 # --- without a cluster

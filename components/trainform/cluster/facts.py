@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from trainform import defaults
+
 
 @dataclasses.dataclass(frozen=True)
 class LiveJob:
@@ -37,6 +39,7 @@ class LiveQueue:
     deserved: Mapping[str, str]
     holders: Mapping[str, Mapping[str, str]]
     reclaimable: bool = True
+    parent: str = defaults.ROOT_QUEUE
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,6 +81,8 @@ class LiveFacts:
     missing: tuple[str, ...] = ()
     """Objects that the state has and the cluster has not: Kind/NAME."""
     not_read: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    other_queues: tuple[LiveQueue, ...] = ()
+    """Those that nobody asked for, without holders: what is kept for them is kept from the others."""
 
 
 ENDED = frozenset({"Completed", "Failed", "Terminated", "Aborted"})

@@ -251,6 +251,7 @@ def _queue(body: Any) -> LiveQueue:
         deserved=_texts(spec.get("deserved")),
         holders={},
         reclaimable=spec.get("reclaimable") is not False,
+        parent=str(spec.get("parent", defaults.ROOT_QUEUE)),
     )
 
 
@@ -281,6 +282,7 @@ def _facts(
         _jobs(reads, jobs, not_read),
         _queues(reads, queues, pods, not_read),
         _nodes(reads, pods, not_read),
+        other_queues=_others(reads, queues),
     )
     if no_pods:
         not_read["what other jobs hold"] = no_pods
@@ -337,6 +339,11 @@ def _queues(
             held.setdefault(queue_of.get(pod.group, pod.queue), []).append(pod)
     asked = sorted((queue for queue in queues if queue.name in names), key=lambda queue: queue.name)
     return tuple(dataclasses.replace(queue, holders=held_by_job(held.get(queue.name, ()))) for queue in asked)
+
+
+def _others(reads: _Reads, names: frozenset[str]) -> tuple[LiveQueue, ...]:
+    queues, _ = reads.found("queues")
+    return tuple(queue for queue in ([] if queues is None else queues) if queue.name not in names)
 
 
 def _nodes(reads: _Reads, pods: list[HeldPod] | None, not_read: dict[str, str]) -> tuple[LiveNode, ...] | None:

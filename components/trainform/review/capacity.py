@@ -5,29 +5,33 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Literal
 
 from trainform.cluster.amounts import NOTHING, Amounts, amounts_of, spelled
 from trainform.errors import list_names
-from trainform.manifests.shapes import mapping, quantity
+from trainform.manifests.shapes import quantity
 from trainform.review.context import Context
 from trainform.review.live import LiveFacts, LiveNode, LiveQueue
 from trainform.review.model import Capacity, Shortage
-from trainform.review.objects import own_names, places_pods, queue_of, queue_steps, templates_of
+from trainform.review.objects import own_names, places_pods, queue_of, templates_of
 from trainform.review.placement import Group, Impossible, Room, group_of, impossible, place, scarcest
+from trainform.review.shares import all_nodes, most_of, shares_of
 from trainform.spec.environment import Accelerator, Environment
 
 MOST_HOLDERS = 10
+NARROWED = "by the guarantees of other queues and the queues above it"
 NOT_RESERVED = "This is a feasibility by resources, node selectors and taints, not a reservation."
 
 
 @dataclasses.dataclass(frozen=True)
 class Holding:
-    """A queue of the job as it will be. held: what others hold in it, by job; None if that is not known."""
+    """A queue of the job as it will be. capability: the most that it may hold, without what is kept for others. held: what others hold in it, by job; None if
+    that is not known. narrowed: the resources of which others leave it less than its own capability."""
 
     name: str
     capability: Amounts
     held: Mapping[str, Amounts] | None
+    narrowed: frozenset[str] = frozenset()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -109,7 +113,14 @@ def _wanted(context: Context) -> Wanted | None:
 
 
 def _queues(context: Context, wanted: Wanted) -> list[Holding]:
-    return [holding for name in sorted(wanted.by_queue) if (holding := _queue(name, context, wanted.own)) is not None]
+    shares, total = shares_of(context), all_nodes(context)
+    found = []
+    for name in sorted(wanted.by_queue):
+        live = _live_queue(context.live, name)
+        most, own = most_of(name, shares, total), shares[name].capability if name in shares else {}
+        narrowed = frozenset(resource for resource, amount in most.items() if amount != own.get(resource))
+        found.append(Holding(name, most, None if live is None else _held(live, wanted.own), narrowed))
+    return found
 
 
 def _live_queue(live: LiveFacts | None, name: str) -> LiveQueue | None:
@@ -118,29 +129,8 @@ def _live_queue(live: LiveFacts | None, name: str) -> LiveQueue | None:
     return next((queue for queue in queues if queue.name == name), None)
 
 
-def _queue(name: str, context: Context, own: frozenset[str]) -> Holding | None:
-    """The queue: as the preview makes it, or else as the cluster or the environment has it."""
-    live = _live_queue(context.live, name)
-    stepped = next(
-        (step for queue, step in queue_steps(context.preview) if queue == name and step.new is not None), None
-    )
-    given: Any = None
-    if stepped is not None and stepped.new is not None:
-        given = mapping(stepped.new.inputs.get("spec")).get("capability")
-    elif live is not None:
-        given = live.capability
-    elif context.environment is not None and name in context.environment.queues:
-        given = _by_resource(context.environment.queues[name].capability, context.environment)
-    return Holding(name, amounts_of(given), None if live is None else _held(live, own))
-
-
 def _held(queue: LiveQueue, own: frozenset[str]) -> dict[str, Amounts]:
     return {job: amounts_of(amounts) for job, amounts in queue.holders.items() if job not in own}
-
-
-def _by_resource(amounts: Mapping[str, str], environment: Environment) -> dict[str, str]:
-    kinds = environment.accelerators
-    return {kinds[name].resource if name in kinds else name: value for name, value in amounts.items()}
 
 
 def _by_queues(wanted: Wanted, queues: Iterable[Holding], names: _Names) -> Iterator[Verdict]:
@@ -154,9 +144,10 @@ def _by_queues(wanted: Wanted, queues: Iterable[Holding], names: _Names) -> Iter
             }
             free = most - sum(held.values(), NOTHING)
             shown, amount = names.of(resource), names.amount
+            why = f" ({NARROWED})" if resource in queue.narrowed else ""
             if need > most:
                 sentence = (
-                    f"The queue {queue.name} may hold {amount(resource, most)}, and the gang needs "
+                    f"The queue {queue.name} may hold {amount(resource, most)}{why}, and the gang needs "
                     f"{amount(resource, need)} at once."
                 )
                 yield Verdict("never", sentence, (_shortage(resource, need, most, (), shown),))

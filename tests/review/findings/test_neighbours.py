@@ -108,6 +108,20 @@ def test_the_queue_of_every_operator(backend: str) -> None:
     assert "TR-NEIGHBOURS-3" in found(context(job_review(before, after), environment=CLUSTER, live=EMPTY))
 
 
+@pytest.mark.parametrize(
+    ("spec", "title"),
+    [
+        ({"guarantee": {"resource": {GPU: "48"}}}, f"The new queue big has `guarantee` 48 {GPU}."),
+        ({"deserved": {GPU: "48"}}, f"The new queue big has `deserved` 48 {GPU}."),
+        ({"reclaimable": False}, "The new queue big has `reclaimable` false."),
+    ],
+)
+def test_a_new_queue_that_takes_something_from_the_others(spec: dict[str, Any], title: str) -> None:
+    findings = found(context(steps=(queue_step("big", None, spec),), environment=CLUSTER))
+    assert list(findings) == ["TR-NEIGHBOURS-1"]
+    assert findings["TR-NEIGHBOURS-1"].title == title
+
+
 # --- holders
 
 WEIGHT = queue_step("night", {"weight": 1}, {"weight": 4})

@@ -67,6 +67,8 @@ FIELDS: Mapping[str, tuple[str, Any]] = {
     "deserved": ("spec.deserved", None),
     "reclaimable": ("spec.reclaimable", True),
 }
+TAKEN_AT_ONCE = ("guarantee", "deserved", "reclaimable")
+"""The fields with which a queue takes something from the others as soon as it is there."""
 NO_HOLDERS = "what other jobs hold"
 """The entry of `LiveFacts.not_read` without which holders are not known."""
 
@@ -85,7 +87,7 @@ def find(context: Context) -> Iterator[Finding]:
     touched: dict[str, _Touched] = {}
     for name, step in queue_steps(context.preview):
         found = [*_of_queue(name, step, context)]
-        if found:
+        if found and step.old is not None:  # nobody holds anything in a new queue
             reclaimable = value_at(body_of(step.new), "spec.reclaimable") is not False
             touched[name] = _Touched(name, reclaimable)
         yield from found
@@ -98,8 +100,10 @@ def find(context: Context) -> Iterator[Finding]:
 
 
 def _of_queue(name: str, step: Step, context: Context) -> Iterator[Finding]:
-    """Fields that change, or the queue's end. What is new takes nothing from anybody by itself."""
+    """Fields that change, or the queue's end. Of a new queue only what it takes from the others: what is kept free for it, and a share that they cannot take
+    back."""
     if step.old is None:
+        yield from _of_new_queue(name, body_of(step.new), context)
         return
     goes = step.new is None or metadata_of(step.old).get("name") != metadata_of(step.new).get("name")
     if goes and step.kind == "Queue":
@@ -111,6 +115,15 @@ def _of_queue(name: str, step: Step, context: Context) -> Iterator[Finding]:
         if not _equal(before, after):
             title = f"`{field}` of the queue {name} changes from {_words(before)} to {_words(after)}."
             yield SHARE.finding(name, path, before, after, title=title, place=_place(context, name, field))
+
+
+def _of_new_queue(name: str, body: Mapping[str, Any], context: Context) -> Iterator[Finding]:
+    for field in TAKEN_AT_ONCE:
+        path, default = FIELDS[field]
+        value = _value(body, path, default)
+        if not _equal(value, default):
+            title = f"The new queue {name} has `{field}` {_words(value)}."
+            yield SHARE.finding(name, path, None, value, title=title, place=_place(context, name, field))
 
 
 def _value(body: Mapping[str, Any], path: str, default: Any) -> Any:

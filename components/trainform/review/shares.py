@@ -1,0 +1,91 @@
+"""The most that each queue may hold, with what Volcano keeps free for other queues."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from trainform import defaults
+from trainform.cluster.amounts import NOTHING, Amounts, amounts_of
+from trainform.manifests.shapes import mapping
+from trainform.review.context import Context
+from trainform.review.objects import queue_steps
+from trainform.spec.environment import Environment
+
+
+@dataclasses.dataclass(frozen=True)
+class Share:
+    """What a queue may hold at most, as it will be, and what is kept free for it."""
+
+    parent: str
+    capability: Amounts
+    guarantee: Amounts
+
+
+def most_of(name: str, shares: Mapping[str, Share], total: Amounts) -> Amounts:
+    """The most that Volcano lets a queue hold: its capability, and never what it keeps for the queues beside it, nor more than the queue above."""
+    share = shares.get(name)
+    if share is None or name == defaults.ROOT_QUEUE:  # which has all nodes
+        return {}
+    others = {queue: beside for queue, beside in shares.items() if queue != name}  # a circle of parents ends
+    most = most_of(share.parent, others, total)
+    for beside in others.values():
+        for resource, kept in beside.guarantee.items() if beside.parent == share.parent else ():
+            if resource in most or resource in total:
+                most[resource] = most.get(resource, total.get(resource, NOTHING)) - kept
+    for resource, capability in share.capability.items():
+        most[resource] = min(most.get(resource, capability), capability)
+    return {resource: max(amount, NOTHING) for resource, amount in most.items()}
+
+
+def shares_of(context: Context) -> dict[str, Share]:
+    """All queues: as the preview makes them, or else as the cluster or the environment has them."""
+    live = context.live
+    found: dict[str, Share] = {}
+    if context.environment is not None:
+        unread = live is None or live.queues is None  # for a queue that the cluster lacks nothing is kept
+        found |= _of_environment(context.environment, kept=unread)
+    for queues in () if live is None else (live.queues, live.other_queues):
+        for each in () if queues is None else queues:
+            found[each.name] = Share(each.parent, amounts_of(each.capability), amounts_of(each.guarantee))
+    steps = [*queue_steps(context.preview)]
+    for name, step in steps:
+        if step.new is None and step.kind == "Queue":
+            found.pop(name, None)
+    for name, step in steps:
+        if step.new is not None:
+            found[name] = _share(mapping(step.new.inputs.get("spec")))
+    return found
+
+
+def _of_environment(environment: Environment, *, kept: bool) -> dict[str, Share]:
+    found = {}
+    for name, queue in environment.queues.items():
+        capability, guarantee = (_by_resource(each, environment) for each in (queue.capability, queue.guarantee))
+        found[name] = Share(queue.parent, amounts_of(capability), amounts_of(guarantee if kept else {}))
+    return found
+
+
+def _share(spec: Mapping[str, Any]) -> Share:
+    guarantee = mapping(spec.get("guarantee")).get("resource")
+    parent = str(spec.get("parent", defaults.ROOT_QUEUE))
+    return Share(parent, amounts_of(spec.get("capability")), amounts_of(guarantee))
+
+
+def all_nodes(context: Context) -> Amounts:
+    """What all nodes offer together, or the accelerators of the environment's file; empty if nobody knows."""
+    total: Amounts = {}
+    if context.live is not None and context.live.nodes is not None:
+        for node in context.live.nodes:
+            for name, amount in amounts_of(node.allocatable).items():
+                total[name] = total.get(name, NOTHING) + amount
+    elif context.environment is not None:
+        for kind in context.environment.accelerators.values():
+            total[kind.resource] = total.get(kind.resource, NOTHING) + kind.per_node * kind.nodes
+    return total
+
+
+def _by_resource(amounts: Mapping[str, str], environment: Environment) -> dict[str, str]:
+    kinds = environment.accelerators
+    return {kinds[name].resource if name in kinds else name: value for name, value in amounts.items()}
