@@ -131,11 +131,28 @@ def test_others_that_hold_something_are_named_with_amounts() -> None:
     facts = live(queues=(live_queue("night", bert_77aa01=16, vit_010203=8),))
     findings = found(context(steps=(WEIGHT,), live=facts))
     assert findings["TR-NEIGHBOURS-4"].title == (
-        f"2 other jobs hold something in the queue night that may be reclaimed: team-b/bert-77aa01 (16 {GPU}), team-b/vit-010203 (8 {GPU})."
+        "2 other jobs hold something in the queue night that may be reclaimed where the scheduler's `reclaim` action is on: "
+        f"team-b/bert-77aa01 (16 {GPU}), team-b/vit-010203 (8 {GPU})."
     )
     more = live(queues=(live_queue("night", bert_77aa01=24, vit_010203=8),))
     later = found(context(steps=(WEIGHT,), live=more))
     assert later["TR-NEIGHBOURS-4"].fingerprint == findings["TR-NEIGHBOURS-4"].fingerprint
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "named"),
+    [
+        ({"deserved": {"cpu": "8"}}, {"deserved": {"cpu": "4"}}, False),
+        ({"deserved": {GPU: "8"}}, {"deserved": {GPU: "4"}}, True),
+        ({"deserved": {GPU: "8", "cpu": "8"}}, {"deserved": {GPU: "8", "cpu": "4"}}, False),
+        ({"capability": {GPU: "8"}}, {}, True),
+        ({"deserved": {"cpu": "8"}, "weight": 1}, {"deserved": {"cpu": "4"}, "weight": 2}, True),
+    ],
+)
+def test_only_holders_of_what_changes_are_named(before: dict[str, Any], after: dict[str, Any], named: bool) -> None:
+    facts = live(queues=(live_queue("night", bert_77aa01=16),))
+    findings = {finding.code for finding in find(context(steps=(queue_step("night", before, after),), live=facts))}
+    assert ("TR-NEIGHBOURS-4" in findings) is named
 
 
 def test_the_job_itself_is_no_neighbour() -> None:

@@ -46,7 +46,7 @@ HOLDERS = Kind(
     Category.neighbours,
     "medium",
     "Other jobs hold something in a queue that this change is about.",
-    "What they hold above the queue's share may be reclaimed, which ends their pods.",
+    "What they hold above the queue's share may be reclaimed where the scheduler's `reclaim` action is on, which ends their pods.",
     "Ask their owners, or wait until they have finished.",
 )
 NOT_KNOWN = Kind(
@@ -69,6 +69,7 @@ FIELDS: Mapping[str, tuple[str, Any]] = {
 }
 TAKEN_AT_ONCE = ("guarantee", "deserved", "reclaimable")
 """The fields with which a queue takes something from the others as soon as it is there."""
+MAY_BE_RECLAIMED = "that may be reclaimed where the scheduler's `reclaim` action is on"
 NO_HOLDERS = "what other jobs hold"
 """The entry of `LiveFacts.not_read` without which holders are not known."""
 
@@ -76,10 +77,11 @@ NO_HOLDERS = "what other jobs hold"
 @dataclasses.dataclass(frozen=True)
 class _Touched:
     """A queue that the change is about. reclaimable: whether others may take back what its jobs hold above its share, as the change makes it; None: as
-    the cluster has it."""
+    the cluster has it. resources: those that it is about; None: all."""
 
     name: str
     reclaimable: bool | None = None
+    resources: frozenset[str] | None = None
 
 
 def find(context: Context) -> Iterator[Finding]:
@@ -89,7 +91,7 @@ def find(context: Context) -> Iterator[Finding]:
         found = [*_of_queue(name, step, context)]
         if found and step.old is not None:  # nobody holds anything in a new queue
             reclaimable = value_at(body_of(step.new), "spec.reclaimable") is not False
-            touched[name] = _Touched(name, reclaimable)
+            touched[name] = _Touched(name, reclaimable, _resources(found))
         yield from found
     for job in context.jobs:
         for finding in _moved(job, context):
@@ -124,6 +126,18 @@ def _of_new_queue(name: str, body: Mapping[str, Any], context: Context) -> Itera
         if not _equal(value, default):
             title = f"The new queue {name} has `{field}` {_words(value)}."
             yield SHARE.finding(name, path, None, value, title=title, place=_place(context, name, field))
+
+
+def _resources(found: list[Finding]) -> frozenset[str] | None:
+    """The resources whose amounts change; None for all, where another field than an amount changes, or the queue goes."""
+    changed: set[str] = set()
+    for finding in found:
+        sides = [finding.before, finding.after]
+        if not any(isinstance(side, Mapping) for side in sides):
+            return None
+        before, after = (side if isinstance(side, Mapping) else {} for side in sides)
+        changed |= {name for name in {**before, **after} if not _equal(before.get(name), after.get(name))}
+    return frozenset(changed)
 
 
 def _value(body: Mapping[str, Any], path: str, default: Any) -> Any:
@@ -168,13 +182,21 @@ def _holders(queue: _Touched, context: Context) -> Iterator[Finding]:
         yield NOT_KNOWN.finding(queue.name, title=title)
         return
     own = {name for job in context.jobs for name in own_names(job)}
-    others = {job: amounts for job, amounts in live.holders.items() if job not in own}
+    others = {
+        job: amounts
+        for job, amounts in live.holders.items()
+        if job not in own and (queue.resources is None or _holds(amounts, queue.resources))
+    }
     if not others or not (live.reclaimable if queue.reclaimable is None else queue.reclaimable):
         return
     named = [f"{job} ({_words(_without_slots(amounts))})" for job, amounts in sorted(others.items())]
     verb = "1 other job holds" if len(others) == 1 else f"{len(others)} other jobs hold"
-    title = f"{verb} something in the queue {queue.name} that may be reclaimed: {list_names(named)}."
+    title = f"{verb} something in the queue {queue.name} {MAY_BE_RECLAIMED}: {list_names(named)}."
     yield HOLDERS.finding(queue.name, after=sorted(others), title=title)
+
+
+def _holds(amounts: Mapping[str, str], resources: frozenset[str]) -> bool:
+    return any(quantity(amounts.get(resource)) for resource in resources)
 
 
 def _live(name: str, context: Context) -> LiveQueue | None:
