@@ -63,3 +63,4 @@ def test_the_samples_are_such(sample: str) -> None:
 
 def test_without_sequences() -> None:
     assert without_sequences("\x1b[1;31mred\x1b[0m \x1b[2K\x1b[3Aup\x1b[?25l") == "red up"
+    assert without_sequences("a\x1b]8;;https://example.com\x1b\\b\x1b]0;title\x07c\x1bP1$r0m\x1b\\d") == "abcd"

@@ -14,6 +14,8 @@ _BLANK = re.compile(
 )
 SEQUENCE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 """Control sequences of ECMA-48, which colour text, move the cursor or erase."""
+# Its control strings, which hold addresses and titles: OSC, DCS and others.
+_CONTROL_STRING = re.compile(r"\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)")
 
 
 def escaped(text: str) -> str:
@@ -29,8 +31,8 @@ def without_invisible(text: str) -> str:
 
 
 def without_sequences(text: str) -> str:
-    """Return the text without control sequences (colours, cursor movements)."""
-    return SEQUENCE.sub("", text)
+    """Return the text without control sequences (colours, cursor movements) and control strings (links, titles)."""
+    return SEQUENCE.sub("", _CONTROL_STRING.sub("", text))
 
 
 def display_width(text: str) -> int:

@@ -81,6 +81,39 @@ def test_the_forms_of_a_secret_are_known(plain: str, told: str) -> None:
     assert told not in shown(CONFIG_MAP, {}, {"a": secret(plain)}, told)
 
 
+MANIFEST = f"apiVersion: v1\nkind: Secret\nstringData:\n  p: {PLAIN}\n"
+
+
+@pytest.mark.parametrize(
+    ("type_", "inputs"),
+    [
+        ("kubernetes:core/v1:SecretList", {"items": [{"metadata": {"name": "a"}, "stringData": {"p": PLAIN}}]}),
+        ("kubernetes:core/v1:SecretList", {"items": [{"data": {"p": ENCODED}}]}),
+        ("company:index:Secret", {"stringData": {"p": PLAIN}}),
+        ("kubernetes:yaml/v2:ConfigGroup", {"yaml": MANIFEST}),
+        ("kubernetes:yaml/v2:ConfigGroup", {"yaml": [f"{{kind: 'Secret', stringData: {{p: {PLAIN}}}}}"]}),
+    ],
+)
+def test_a_secret_of_any_type_is_masked(type_: str, inputs: Any) -> None:
+    kept = repr(read_preview(previews.stream(step_event("update", urn(type_, "it"), state(inputs), state(inputs)))))
+    assert PLAIN not in kept
+    assert ENCODED not in kept
+
+
+def test_a_manifest_of_another_kind_is_shown() -> None:
+    manifest = MANIFEST.replace("Secret", "SecretProviderClass").replace(PLAIN, "a text")
+    event = step_event("create", urn("kubernetes:yaml/v2:ConfigGroup", "it"), None, state({"yaml": manifest}))
+    assert "SecretProviderClass" in repr(read_preview(previews.stream(event)))
+
+
+def test_a_secret_that_a_sequence_splits_is_known() -> None:
+    told = f"{PLAIN[:9]}\x1b]8;;https://example.com\x1b\\{PLAIN[9:]}"
+    assert PLAIN[9:] not in shown(SECRET, {}, {"stringData": {"p": PLAIN}}, PLAIN).replace("see", "")
+    event = previews.diagnostic("error", f"cannot use {told}!")
+    made = step_event("create", urn(SECRET, "it"), None, state({"stringData": {"p": PLAIN}}))
+    assert PLAIN[9:] not in repr(read_preview(previews.stream(made, event)))
+
+
 def test_the_longest_secret_of_several_is_masked_in_a_text() -> None:
     known = KnownTexts()
     known.add(["winter-otter", "winter-otter-77", "winter-otter-77-and-more", "short"])
@@ -94,12 +127,32 @@ def test_the_work_of_a_text_does_not_grow_with_the_secrets() -> None:
     """They begin alike, and so does the text."""
     text = " ".join(f"otter-of-the-north-{number}?" for number in range(20))
 
-    def calls(secrets: int) -> int:
+    def work(secrets: int) -> int:
         known = KnownTexts()
         known.add(f"otter-of-the-north-{number}-{'x' * (number % 7)}" for number in range(secrets))
         known.without("otter-of-the-north")
-        profile = cProfile.Profile()
-        profile.runcall(known.without, text)
-        return sum(entry.callcount for entry in profile.getstats())
+        return calls(known.without, text)
 
-    assert calls(4000) <= 1.5 * calls(1000)
+    assert work(4000) <= 1.5 * work(1000)
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        lambda size: [secret(f"winter-otter-{number}") for number in range(size)],
+        lambda size: [{"value": secret()} for _ in range(size)],
+        lambda size: [{"name": f"a{number}", "value": secret()} for number in range(size)],
+    ],
+)
+def test_the_work_of_a_list_of_secrets_grows_with_it(items: Any) -> None:
+    def work(size: int) -> int:
+        inputs = {"items": items(size)}
+        return calls(read_preview, previews.stream(step_event("update", OTHER, state(inputs), state(inputs))))
+
+    assert work(400) <= 3 * work(200)
+
+
+def calls(work: Any, text: str) -> int:
+    profile = cProfile.Profile()
+    profile.runcall(work, text)
+    return sum(entry.callcount for entry in profile.getstats())

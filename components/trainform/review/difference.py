@@ -98,7 +98,8 @@ class _Walk:
 
 def _order(before: list[Any], after: list[Any], keys: Keys, place: Keys) -> Iterator[Difference]:
     """The order of what both have, if it differs."""
-    was, will = [key for key in before if key in after], [key for key in after if key in before]
+    old, new = set(before), set(after)
+    was, will = [key for key in before if key in new], [key for key in after if key in old]
     if was != will:
         yield Difference(keys, place, before, after)
 

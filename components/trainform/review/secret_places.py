@@ -41,6 +41,9 @@ LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 LONGEST_TEXT = 1 << 20  # characters
 DEEPEST = 100  # mappings and lists in each other
 # Files of keys, of which every line is a secret.
+_OF_SECRETS = re.compile("Secret(Patch)?$")  # types, whoever makes them
+# A manifest in a text: nobody can tell its lines apart without reading YAML.
+_SECRET_MANIFEST = re.compile(r"""\bkind["']?[ \t]*:[ \t]*["']?Secret(?![\w-])""")
 KEY_FILE = re.compile("-----BEGIN [A-Z0-9 ]*PRIVATE KEY|PuTTY-User-Key-File-")
 LIST, MAPPING, JSON = "list", "mapping", "json"
 INSIDE = "(JSON)"  # the part of a path between a text and what is in it
@@ -61,12 +64,14 @@ class Places:
     inner: dict[str, Places] = dataclasses.field(default_factory=dict)
     kinds: set[str] = dataclasses.field(default_factory=set)
     rewrites: bool = False
+    _any: dict[bool, Places] = dataclasses.field(default_factory=dict, compare=False, repr=False)
 
     def __bool__(self) -> bool:
         return self.whole or self.lines or bool(self.inner)
 
     def add(self, other: Places) -> None:
         """Add what the same place of another state has."""
+        self._any.clear()
         self.whole |= other.whole
         self.marked |= other.marked
         self.lines |= other.lines
@@ -77,6 +82,7 @@ class Places:
     def put(self, kind: str, key: str, found: Places) -> None:
         """Add what is in the entry or item."""
         if found:
+            self._any.clear()
             self.kinds.add(kind)
             self.marked |= found.marked
             self.inner.setdefault(key, Places()).add(found)
@@ -87,12 +93,22 @@ class Places:
         found = self.inner.get(key, _NOWHERE)
         if LIST not in self.kinds:
             return found
+        others = self._others(_is_index(key))
+        if not found or (found.marked and _is_index(key)):
+            return others
         both = Places()
         both.add(found)
-        for other, places in self.inner.items():
-            if places.marked and (_is_index(key) or _is_index(other)):
-                both.add(places)
+        both.add(others)
         return both
+
+    def _others(self, whole: bool) -> Places:
+        """What any other item of a list can be. whole: the items with names too. Made once for all items."""
+        if whole not in self._any:
+            together = self._any[whole] = Places()
+            for key, places in self.inner.items():
+                if places.marked and (whole or _is_index(key)):
+                    together.add(places)
+        return self._any[whole]
 
 
 _NOWHERE = Places()
@@ -193,6 +209,8 @@ class Search:
             return places
         if name == LAST_APPLIED:
             return _whole()
+        if _SECRET_MANIFEST.search(text):
+            return _whole()
         if "\n" not in text:
             return _whole() if gives_away(name, text) or secret_in(text) is not None else _NOWHERE
         if looks_secret(name, None) or (name == "kubeconfig" and ":" in text):
@@ -217,9 +235,15 @@ def _content(value: Mapping[str, Any]) -> Places:
 
 def content_of_type(type_: str, inputs: Mapping[str, Any]) -> Places:
     """What is secret by the type of the resource."""
-    if type_ in ("kubernetes:core/v1:Secret", "kubernetes:core/v1:SecretPatch"):
+    if _OF_SECRETS.search(type_) is not None:
         return _content(inputs)
     places = Places()
+    items = inputs.get("items")
+    if type_.endswith(("SecretList", "SecretListPatch")) and isinstance(items, list):  # of which none says its kind
+        found = Places()
+        for index, item in enumerate(items):
+            found.put(LIST, item_key(item, index), _content(item) if isinstance(item, dict) else _NOWHERE)
+        places.put(MAPPING, "items", found)
     if type_ == "pulumi:providers:kubernetes" and "kubeconfig" in inputs:
         places.put(MAPPING, "kubeconfig", _whole())
     return places
