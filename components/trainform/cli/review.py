@@ -84,8 +84,8 @@ def command(
 ) -> None:
     """Say what a change does to the run, the data, the bill and the queue.
 
-    It runs `pulumi preview` and reads the cluster for at most 2 seconds; nothing is changed. No secret is in the
-    report, so that it can be posted. Exit code: 0, 1 if the preview fails, 2 for wrong arguments, or 3 if a condition
+    It runs `pulumi preview` and reads the cluster for at most 2 seconds; nothing is changed. Secrets are
+    masked, those in a program's own messages as far as they are known. Exit code: 0, 1 if the preview fails, 2 for wrong arguments, or 3 if a condition
     of --fail-on is met.
     """
     from trainform.review.fail_on import FailOn, exit_code, parse_fail_on
