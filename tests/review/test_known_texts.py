@@ -12,6 +12,7 @@ import pytest
 
 from tests.support import previews
 from tests.support.previews import CONFIG_MAP, SECRET, VOLCANO_JOB, secret, state, step_event, urn
+from trainform.review.difference import differences
 from trainform.review.known_texts import KnownTexts
 from trainform.review.preview import MASKED
 from trainform.review.read import read_preview
@@ -148,6 +149,26 @@ def test_the_work_of_a_list_of_secrets_grows_with_it(items: Any) -> None:
     def work(size: int) -> int:
         inputs = {"items": items(size)}
         return calls(read_preview, previews.stream(step_event("update", OTHER, state(inputs), state(inputs))))
+
+    assert work(400) <= 3 * work(200)
+
+
+def test_the_work_of_reordered_items_grows_with_them() -> None:
+    """Comparing keys is no call in Python, so each key counts how often it is compared."""
+
+    class Key(str):
+        compared = 0
+        __hash__ = str.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            Key.compared += 1
+            return str.__eq__(self, other)
+
+    def work(size: int) -> int:
+        Key.compared = 0
+        before, after = ([{"name": Key(f"a{number}")} for number in range(size)] for _ in range(2))
+        assert differences(before, after[::-1])
+        return Key.compared
 
     assert work(400) <= 3 * work(200)
 
