@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -37,6 +38,17 @@ def test_scaling() -> None:
 
 def test_nothing_changes_costs_nothing() -> None:
     assert line(change(LORA, LORA)) == "Nothing changes."
+
+
+def test_a_preview_that_is_not_whole_does_not_say_that_nothing_changes() -> None:
+    whole = change(LORA, LORA)
+    made = dataclasses.replace(whole, preview=dataclasses.replace(whole.preview, incomplete=True))
+    assert line(made, [HIGH]) == "It is not known what changes: the preview is not whole. 1 high finding."
+    scaled = change(ELASTIC, {**ELASTIC, "roles": {"worker": {**ELASTIC["roles"]["worker"], "replicas": 5}}})
+    made = dataclasses.replace(scaled, preview=dataclasses.replace(scaled.preview, incomplete=True))
+    assert line(made, cost=Cost()) == (
+        "Scales the elastic role worker 3 → 5 in place. It is not known what else changes: the preview is not whole."
+    )
 
 
 def test_whether_it_runs_is_not_known_without_a_cluster() -> None:

@@ -198,7 +198,47 @@ def test_an_event_that_is_cut_off_is_said() -> None:
     line = next(line for line in text.splitlines() if "replace" in line)
     preview = read_preview(text.replace(line, line[:200]))
     assert preview.not_checked == ("The preview is incomplete: 1 event or step cannot be read.",)
+    assert (preview.failed, preview.incomplete) == ("", True)
+
+
+ALONE = step_event("same", CLAIM_URN, state({"a": 1}), state({"a": 1}))
+CUT = "The preview is incomplete: the engine counts steps that are not in it (1 create, 3 delete)."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        previews.stream(
+            ALONE, previews.summary(resourceChanges={"same": 1, "create": 1, "delete": 3, "x": None}), ended=False
+        ),
+        previews.digest().replace('"same": 1', '"same": 7, "create": 1, "delete": 3'),
+    ],
+)
+def test_steps_that_the_engine_counts_and_that_are_not_there(text: str) -> None:
+    preview = read_preview(text)
+    assert preview.incomplete
+    assert CUT in preview.not_checked
     assert preview.failed == ""
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "tests" / "review" / "recorded").iterdir()), ids=lambda path: path.name)
+def test_a_recorded_preview_without_one_of_its_steps(path: Path) -> None:
+    text = path.read_text()
+    assert not read_preview(text).incomplete
+    if path.suffix == ".jsonl":
+        less = "\n".join(line for line in text.splitlines() if '"op":"delete"' not in line)
+    else:
+        whole = json.loads(text)
+        less = json.dumps({**whole, "steps": [step for step in whole["steps"] if step["op"] != "delete"]})
+    preview = read_preview(less)
+    assert preview.incomplete
+    assert preview.not_checked[-1].endswith("(1 delete).")
+
+
+def test_what_a_program_prints_is_not_taken_for_the_digest() -> None:
+    digest = previews.digest(*replacement("replace"))
+    assert read_preview('{"diagnostics": []}\n' + digest) == read_preview(digest)
+    assert read_preview('{"diagnostics": []}').failed == read.INCOMPLETE
 
 
 def test_a_digest_says_what_it_lacks() -> None:

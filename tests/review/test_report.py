@@ -84,6 +84,13 @@ def test_the_same_context_has_the_same_report() -> None:
     assert build_report(reviewed()) == build_report(reviewed())
 
 
+def test_of_a_preview_that_is_not_whole_the_amounts_are_not_known() -> None:
+    report = build_report(with_preview(reviewed(), incomplete=True))
+    assert (report.cost.known, report.capacity.verdict) == (False, "unknown")
+    assert report.cost.unknown == "The preview is not whole, so the cost is not known."
+    assert [effect.kind for effect in report.effects][-1] == "unknown"
+
+
 def test_findings_are_sorted_and_are_there_once() -> None:
     found = build_report(reviewed(), checked([])).findings
     levels = [Level[finding.level] for finding in found]

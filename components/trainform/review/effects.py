@@ -21,6 +21,8 @@ from trainform.spec.experiment import Experiment
 from trainform.spec.storage import Volume
 
 NOTHING = "Nothing changes."
+NOT_WHOLE = "It is not known what changes: the preview is not whole."
+MORE = "It is not known what else changes: the preview is not whole."
 OF_THEIR_OWN = (steps.NAMESPACE, steps.QUEUE, steps.CLAIM, steps.SECRET, steps.PRIORITY_CLASS)
 """Kinds of which each object has a sentence, the one that holds the others first."""
 WORDS = {
@@ -35,11 +37,15 @@ SIZE = "spec.resources.requests.storage"
 
 
 def effects(context: Context) -> list[Effect]:
-    """Everything that happens: each job with its claims and other objects, then what belongs to no job. One effect `none` if nothing does."""
+    """Everything that happens: each job with its claims and other objects, then what belongs to no job. One effect `none` if nothing does. Of a
+    preview that is not whole the last one is that more may happen."""
     found = [effect for job in context.jobs for effect in _of_job(fate(context, job))]
     found += _of_objects(steps.others(context), lambda step: platform_causes(step, context), "")
-    nothing = Effect(kind="none", object=context.stack, sentence=NOTHING)
-    return found if any(effect.kind != "keep" for effect in found) else [nothing]
+    happens = any(effect.kind != "keep" for effect in found)
+    if context.preview.incomplete:
+        unknown = Effect(kind="unknown", object=context.stack, sentence=MORE if happens else NOT_WHOLE)
+        return [*found, unknown] if happens else [unknown]
+    return found if happens else [Effect(kind="none", object=context.stack, sentence=NOTHING)]
 
 
 def _of_job(happens: Fate) -> Iterator[Effect]:

@@ -50,6 +50,8 @@ class Raw:
     ended: bool = False
     result: str = ""
     unreadable: int = 0
+    counts: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    """How many resources the engine counts by operation."""
 
 
 def of_stream(events: Iterable[Mapping[str, Any]]) -> Raw:
@@ -66,7 +68,7 @@ def of_stream(events: Iterable[Mapping[str, Any]]) -> Raw:
 
 
 def of_digest(digest: Mapping[str, Any]) -> Raw:
-    raw = Raw(DIGEST, ended=True)
+    raw = Raw(DIGEST, ended="steps" in digest or "changeSummary" in digest, counts=_counts(digest.get("changeSummary")))
     for data in _items(digest.get("steps")):
         names = {
             "old": "oldState",
@@ -153,8 +155,13 @@ def _error(raw: Raw, body: Mapping[str, Any]) -> None:
 def _summary(raw: Raw, body: Mapping[str, Any]) -> None:
     raw.ended = True
     raw.result = text_of(body.get("result"))
+    raw.counts = _counts(body.get("resourceChanges"))
     if body.get("maybeCorrupt") is True:
         raw.failures.append(_CORRUPT)
+
+
+def _counts(value: Any) -> dict[str, int]:
+    return {operation: count for operation, count in mapping(value).items() if is_number(count)}
 
 
 READERS: Mapping[str, Callable[[Raw, Mapping[str, Any]], None]] = {
@@ -213,6 +220,10 @@ def mapping(value: Any) -> Mapping[str, Any]:
 
 def _items(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def text_of(value: Any) -> str:

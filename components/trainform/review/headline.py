@@ -8,7 +8,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Literal
 
 from trainform.review.context import Context
-from trainform.review.effects import NOTHING, clause, kept_volumes
+from trainform.review.effects import MORE, NOT_WHOLE, NOTHING, clause, kept_volumes
 from trainform.review.fate import Fate, JobFate, fate
 from trainform.review.model import Cost, Effect, Finding
 
@@ -28,8 +28,11 @@ WEIGHT = ("stop", "delete", "replace", "unknown", "scale", "update", "create", "
 
 def headline(context: Context, effects: Sequence[Effect], findings: Sequence[Finding], cost: Cost) -> str:
     """What happens, what it costs, and how many findings there are: "Scales the elastic role worker 3 → 5 in place. +24.00 USD/h."."""
-    happens = _what_happens(context, effects)
-    return " ".join(filter(None, [happens, "" if happens == NOTHING else _cost(cost), _counted(findings)]))
+    known = [effect for effect in effects if effect.sentence != MORE]
+    happens = _what_happens(context, known)
+    more = MORE if len(known) < len(effects) else ""
+    costs = "" if happens in (NOTHING, NOT_WHOLE) else _cost(cost)
+    return " ".join(filter(None, [happens, more, costs, _counted(findings)]))
 
 
 def _what_happens(context: Context, effects: Sequence[Effect]) -> str:

@@ -93,7 +93,8 @@ class Preview:
     """A whole preview.
 
     form: `stream` (engine events) or `digest`. failed: the reason if the engine ended with an error, otherwise "". not_checked: what this form
-    cannot say, each as a whole sentence; `policies`, `errors` and unchanged claims are missing in a digest. masked: how many values are masked.
+    cannot say, each as a whole sentence; `policies`, `errors` and unchanged claims are missing in a digest. masked: how many values are masked. incomplete: steps are missing, so that
+    what is not in the preview may happen all the same.
     """
 
     form: str
@@ -103,3 +104,4 @@ class Preview:
     failed: str = ""
     not_checked: tuple[str, ...] = ()
     masked: int = 0
+    incomplete: bool = False

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NoReturn
 
@@ -17,6 +18,7 @@ from trainform.review.engine_events import (
     READERS,
     Raw,
     RawStep,
+    is_number,
     mapping,
     name_of,
     of_digest,
@@ -25,7 +27,7 @@ from trainform.review.engine_events import (
 )
 from trainform.review.masking import Masks, Sides
 from trainform.review.preview import MASKED, Message, PolicyResult, Preview, State, Step
-from trainform.review.secret_places import SIGNATURE, Places
+from trainform.review.secret_places import SIGNATURE, Places, same
 
 STDIN = "<stdin>"
 LARGEST = 256 << 20
@@ -48,6 +50,8 @@ DIGEST_LACKS = (
     "A digest has no unchanged resources, so an option that is removed from one, such as that of keeping a claim, is not seen.",
 )
 INCOMPLETE = "The preview is incomplete: it ends before the engine's summary, so steps, findings of policies and errors may be missing."
+# What a digest does not list, but counts.
+NOT_LISTED = ("same", "read")
 # A digest begins a line, unless text stands before it that does not end its own; so may a few lines of other text.
 MOST_BEGINNINGS = 64
 LONGEST_REASON = 4000  # characters
@@ -90,7 +94,7 @@ def _events(text: str) -> tuple[list[dict[str, Any]], int]:
             events.append(found)
         elif found is None and '"sequence"' in line[start : start + 20]:
             unreadable += 1
-    if all(_is_number(event.get("sequence")) for event in events):
+    if all(is_number(event.get("sequence")) for event in events):
         events.sort(key=lambda event: int(event["sequence"]))
     return events, unreadable
 
@@ -100,7 +104,8 @@ def _is_event(found: Mapping[str, Any]) -> bool:
 
 
 def _digest(text: str, source: str) -> dict[str, Any]:
-    """The digest; InputError if the text has none."""
+    """The digest; InputError if the text has none. One with steps comes before what a program printed, which may look like one without."""
+    bare: dict[str, Any] | None = None
     other: dict[str, Any] | None = None
     decoder = json.JSONDecoder(parse_constant=_refuse_constant)
     for beginning, _ in zip(_BEGINNING.finditer(text), range(MOST_BEGINNINGS), strict=False):
@@ -108,9 +113,12 @@ def _digest(text: str, source: str) -> dict[str, Any]:
             found, _ = decoder.raw_decode(text, beginning.end() - 1)
         except (ValueError, RecursionError):
             continue
-        if isinstance(found, dict) and _is_digest(found):
+        if isinstance(found, dict) and isinstance(found.get("steps"), list):
             return found
+        bare = found if isinstance(found, dict) and bare is None and _is_bare(found) else bare
         other = found if isinstance(found, dict) and other is None else other
+    if bare is not None:
+        return bare
     again = f"make it again with: {STREAM_COMMAND}"
     if other is not None and "result" in other and "steps" not in other:
         _refuse(source, "it is the output of `--output json`, which has no values", again)
@@ -121,12 +129,9 @@ def _digest(text: str, source: str) -> dict[str, Any]:
     _refuse(source, "it has no JSON" if text.strip() else "it is empty", again)
 
 
-def _is_digest(found: Mapping[str, Any]) -> bool:
-    if isinstance(found.get("steps"), list):
-        return True
-    return (
-        "steps" not in found and "result" not in found and any(key in found for key in ("changeSummary", "diagnostics"))
-    )
+def _is_bare(found: Mapping[str, Any]) -> bool:
+    """True for a digest without steps."""
+    return not found.keys() & {"steps", "result"} and bool(found.keys() & {"changeSummary", "diagnostics"})
 
 
 def _parsed(text: str) -> Any:
@@ -151,7 +156,12 @@ def _preview(raw: Raw, masks: Masks) -> Preview:
         not_checked.append(
             f"The preview is incomplete: {_count(raw.unreadable, 'event or step', 'events or steps')} cannot be read."
         )
-    looked = [(step, *_looked(step, masks)) for step in _collapsed(raw.steps)]
+    whole = list(_collapsed(raw.steps))
+    missing = _missing(raw, whole)
+    if missing:
+        counted = ", ".join(f"{count} {masks.name(operation)}" for operation, count in missing.items())
+        not_checked.append(f"The preview is incomplete: the engine counts steps that are not in it ({counted}).")
+    looked = [(step, *_looked(step, masks)) for step in whole]
     steps = tuple(_shown_step(step, sides, places, masks) for step, sides, places in looked)
     messages = tuple(
         Message(message.severity, masks.text(message.text), masks.name(message.urn)) for message in raw.messages
@@ -164,7 +174,27 @@ def _preview(raw: Raw, masks: Masks) -> Preview:
         _failure(raw, messages, masks),
         tuple(not_checked),
         masks.count,
+        bool(missing or raw.unreadable),
     )
+
+
+def _missing(raw: Raw, steps: Iterable[RawStep]) -> dict[str, int]:
+    """How many steps of each operation the engine counts, and the preview does not have. The other way round nothing is missing: the engine does
+    not count what fails, what is only read, and what a replacement has left."""
+    seen = Counter(_counted_as(step) for step in steps)
+    unlisted = NOT_LISTED if raw.form == DIGEST else ()
+    return {
+        operation: count - seen[operation]
+        for operation, count in sorted(raw.counts.items())
+        if operation not in unlisted and count > seen[operation]
+    }
+
+
+def _counted_as(step: RawStep) -> str:
+    """The operation as which the engine counts the step: a refresh by what it found."""
+    if step.operation != REFRESH:
+        return step.operation
+    return "delete" if step.new is None else "same" if same(step.old, step.new) else "update"
 
 
 def _count(number: int, one: str, more: str) -> str:
@@ -272,7 +302,3 @@ def _shown_policy(result: PolicyResult, masks: Masks) -> PolicyResult:
     names = (masks.name(text) for text in (result.policy, result.level, result.urn, result.pack))
     policy, level, urn, pack = names
     return PolicyResult(policy, level, urn, masks.text(result.text), pack)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)

@@ -42,7 +42,9 @@ WHY = "why: "  # before the reason of a problem, as trainform prints it
 _BEGINNING = re.compile(r"(error: *)+|([0-9]+ problems?:)")
 NOT_KNOWN = "What would happen is not known, because the preview failed."
 MORE = "What else would happen is not known, because the preview failed."
-NO_CAPACITY = "The preview failed, so it is not known whether the pods fit."
+NO_COST = "{}, so the cost is not known."
+NO_CAPACITY = "{}, so it is not known whether the pods fit."
+AFTER_FAILURE, NOT_WHOLE = "The preview failed", "The preview is not whole"
 OF_WHOLE_PREVIEWS = (Category.cost, Category.capacity)
 Checked = CheckedJob | CheckedPlatform | None
 """The experiment in its environment, or the environment alone for its own stack; None where their files cannot be read."""
@@ -72,18 +74,24 @@ def build_report(context: Context, checked: Checked = None, left_out: Iterable[N
 def _of_whole_preview(
     context: Context, found: list[Finding], happens: list[Effect], not_checked: list[NotChecked]
 ) -> dict[str, Any]:
-    cost = cost_of(context)
+    known = not context.preview.incomplete
+    cost, capacity = (cost_of(context), capacity_of(context)) if known else _unknown_amounts(NOT_WHOLE)
     counted = [finding for finding in found if not finding.waived]
     outcome = Outcome.findings if counted else Outcome.incomplete if not_checked else Outcome.clean
-    said = headline(context, happens, counted, cost)
     return {
         "outcome": outcome,
-        "headline": said,
+        "headline": headline(context, happens, counted, cost),
         "effects": happens,
         "findings": found,
         "cost": cost,
-        "capacity": capacity_of(context),
+        "capacity": capacity,
     }
+
+
+def _unknown_amounts(why: str) -> tuple[Cost, Capacity]:
+    """Cost and capacity, where not every step is known."""
+    cost = Cost(known=False, unknown=NO_COST.format(why))
+    return cost, Capacity(verdict="unknown", sentence=NO_CAPACITY.format(why), basis="none")
 
 
 def _of_failure(
@@ -92,13 +100,14 @@ def _of_failure(
     """What a preview that failed shows is not all that would happen, so no silence in it is an answer."""
     known = [effect for effect in happens if effect.kind != "none"]
     sentence_of_rest = MORE if known else NOT_KNOWN
+    cost, capacity = _unknown_amounts(AFTER_FAILURE)
     return {
         "outcome": Outcome.failed,
         "headline": f"The preview failed: {_reason(masked(context.preview.failed, MASK))}",
         "effects": [*known, Effect(kind="unknown", object=context.stack, sentence=sentence_of_rest)],
         "findings": [finding for finding in found if finding.category not in OF_WHOLE_PREVIEWS],
-        "cost": Cost(known=False, unknown="The preview failed, so the cost is not known."),
-        "capacity": Capacity(verdict="unknown", sentence=NO_CAPACITY, basis="none"),
+        "cost": cost,
+        "capacity": capacity,
     }
 
 

@@ -109,6 +109,6 @@ def test_the_cost_of_an_affinity_to_dearer_nodes() -> None:
     )
     role = {"replicas": 1, "accelerators": {"any": 1}}
     assert by_role("TF-COST-1", where, {"spec": {"affinity": required(asks("pool", "NotIn", "h100"))}}, **role) == {}
-    told = {"roles": "the roles cost 9.00 USD (prices of 2026-01-01) an hour together; the environment allows 5.00 USD"}
+    told = {"roles": "the pods cost 9.00 USD (prices of 2026-01-01) an hour together; the environment allows 5.00 USD"}
     for affinity in (required(asks("pool", "In", "h100")), PREFERRED):
         assert by_role("TF-COST-1", where, {"spec": {"affinity": affinity}}, **role) == told
