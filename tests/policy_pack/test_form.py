@@ -81,7 +81,7 @@ def test_the_host_is_opened_nowhere_in_a_kind_that_nobody_has_described() -> Non
 
 @pytest.mark.parametrize(("version", "kind", "spec"), [
     ("v1", "ConfigMap", {"data": {"image": ELSEWHERE, "command": "train"}}),
-    ("apiextensions.k8s.io/v1", "CustomResourceDefinition", {"properties": {"image": {"type": "string"}, "command": {}}}),
+    ("example.com/v1", "Schema", {"properties": {"image": {"type": "string"}, "command": {}}}),
     ("example.com/v1", "Chart", {"image": {"repository": "other.example.com/ai", "tag": "1"}, "resources": {}}),
     ("example.com/v1", "Machine", {"image": "ubuntu-24.04", "size": "large"}),
     ("scheduling.volcano.sh/v1beta1", "PodGroup", {"priorityClassName": "high", "queue": "default"}),

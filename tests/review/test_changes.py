@@ -154,3 +154,14 @@ def test_a_new_variable_is_told_by_its_value() -> None:
     assert fields(pod(rank, debug), pod(rank), "Pod") == [(path, "INFO", None)]
     token = {"name": "HF_TOKEN", "value": "short"}
     assert fields(pod(rank), pod(rank, token), "Pod") == [("spec.containers.main.env.HF_TOKEN", None, CHANGED_MASK)]
+
+
+def test_the_text_of_a_variable_that_becomes_a_reference_is_masked_in_the_pods() -> None:
+    def data(value: Any) -> dict[str, Any]:
+        return {**LORA, "env": {"LETTER": value}}
+
+    reference = {"secret": {"name": "hub", "key": "token"}}
+    for was, will in (("quiet-otter", reference), (reference, "quiet-otter")):
+        found = [field for made in object_changes(change(data(was), data(will))) for field in made.fields]
+        assert found
+        assert "quiet-otter" not in str(found)

@@ -105,3 +105,11 @@ def test_a_key_that_is_a_secret_is_masked_in_paths() -> None:
         ("annotations", None, {TOKEN: "x"}), ("labels", None, {}),
     ]  # fmt: skip
     assert found({"annotations": {}}, {"annotations": {TOKEN: "x"}}) == [(f"annotations.{MASKED}", None, "x")]
+
+
+def test_a_text_that_becomes_a_reference_to_a_secret_is_one() -> None:
+    reference = {"secret": {"name": "hub", "key": "token"}}
+    for was, will in (("quiet-otter", reference), (reference, "quiet-otter")):
+        (found,) = differences({"env": {"LETTER": was}}, {"env": {"LETTER": will}})
+        assert "quiet-otter" not in str(shown(found))
+        assert reference in shown(found)

@@ -241,6 +241,21 @@ def test_what_a_program_prints_is_not_taken_for_the_digest() -> None:
     assert read_preview('{"diagnostics": []}').failed == read.INCOMPLETE
 
 
+@pytest.mark.parametrize("before", ["{ ", 'log {"a":1} {', 'log {"a": {', "log {a} {"])
+def test_events_begin_anywhere_in_their_line(before: str) -> None:
+    text = previews.stream(*replacement("replace"))
+    assert read_preview(text.replace("{", before, 1).replace("\n{", f"\n{before}")) == read_preview(text)
+
+
+@pytest.mark.parametrize("value", ["NaN", "9" * 5000, '{"a":' * 5000 + "1" + "}" * 5000])
+def test_an_event_with_a_value_that_cannot_be_read_is_counted(value: str) -> None:
+    text = previews.stream(step_event("delete", JOB, state({"a": "VALUE"}))).replace('"VALUE"', value)
+    preview = read_preview(text)
+    assert preview.steps == ()
+    assert preview.incomplete
+    assert preview.not_checked == ("The preview is incomplete: 1 event or step cannot be read.",)
+
+
 def test_a_digest_says_what_it_lacks() -> None:
     assert read_preview(previews.digest(*replacement("replace"))).not_checked == read.DIGEST_LACKS
 

@@ -9,7 +9,7 @@ from typing import Any
 from trainform.manifests.shapes import quantity
 from trainform.review import steps, wanted
 from trainform.review.context import Context, JobReview
-from trainform.review.difference import Difference, Keys, differences, shown
+from trainform.review.difference import Difference, Keys, differences, is_reference, shown
 from trainform.review.model import FieldChange, ObjectChange, RoleChange, RoleFacts
 from trainform.review.objects import demands_of
 from trainform.review.preview import CHANGED_MASK, MASKED, Step
@@ -40,6 +40,7 @@ AMOUNTS = ("requests", "limits", "capability", "deserved", "resource", "minResou
 VARIABLES = "env"
 
 CONFIG_MAP = "ConfigMap"
+SOURCE = "valueFrom"
 Names = dict[str, str]
 
 EMPTY: tuple[Any, ...] = (None, "", [], {})
@@ -154,10 +155,21 @@ def field_differences(step: Step) -> Iterator[Difference]:
     if step.old is None or step.new is None:
         return
     found = list(differences(_clean(step.old.inputs), _clean(step.new.inputs), same=_same))
-    yield from found
+    secret = {each.keys[:-1] for each in found if each.keys[-1:] == (SOURCE,) and _names_secret(each)}
+    yield from (_masked(each) if each.keys[-1:] == ("value",) and each.keys[:-1] in secret else each for each in found)
     if not found and steps.kind(step) == steps.SECRET and steps.fate(step) == "update":
         fields = [field for field in steps.SECRET_VALUES if field in step.new.inputs]
         yield from (Difference((field,), (field,), MASKED, CHANGED_MASK) for field in fields)
+
+
+def _names_secret(found: Difference) -> bool:
+    return is_reference(found.before) or is_reference(found.after)
+
+
+def _masked(found: Difference) -> Difference:
+    """The text of a variable that comes from a Secret on the other side."""
+    before, after = (None if value is None else MASKED for value in (found.before, found.after))
+    return dataclasses.replace(found, before=before, after=after)
 
 
 def _clean(inputs: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ DEEPEST = 100
 
 # What names an item of a list, in the order in which it is tried: a volume may be mounted twice, and a port may have no name.
 NAMES = ("mountPath", "name", "containerPort", "port")
+REFERENCES = ("secret", "secretKeyRef")  # where a variable's value comes from
 REFERENCE = "secret"  # the name of a Secret, or where a value comes from: no secret itself
 
 Keys = tuple[str | int, ...]
@@ -130,9 +131,20 @@ def shown(difference: Difference) -> tuple[Any, Any]:
     keys = difference.keys
     name = str(keys[-2] if len(keys) > 1 and keys[-1] == "value" else keys[-1]) if keys else ""
     before, after = (without_secrets(value, name) for value in (difference.before, difference.after))
-    if MASKED not in (before, after) or CHANGED_MASK in (before, after):
+    if is_reference(difference.before) and isinstance(
+        after, str
+    ):  # what comes from a Secret on one side is one on the other
+        after = MASKED
+    if is_reference(difference.after) and isinstance(before, str):
+        before = MASKED
+    if MASKED not in (before, after) or CHANGED_MASK in (before, after) or is_reference(before) or is_reference(after):
         return before, after
     return (None if before is None else MASKED), (None if after is None else CHANGED_MASK)
+
+
+def is_reference(value: object) -> bool:
+    """True for a variable's value that comes from a Secret, as an experiment or as a pod says it."""
+    return isinstance(value, Mapping) and not value.keys().isdisjoint(REFERENCES)
 
 
 def without_secrets(value: Any, name: str = "", levels: int = DEEPEST) -> Any:

@@ -58,6 +58,16 @@ LONGEST_REASON = 4000  # characters
 
 _BEGINNING = re.compile(r'^\{|\{(?=\r?\n    ")', re.MULTILINE)
 _EVENT = "Event"
+_START = re.compile(r'\{\s*"')
+_SEQUENCE = re.compile(r'\{\s*"sequence"')
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    """NaN and Infinity are read by Python, but are not JSON."""
+    raise ValueError(name)
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
 def read_preview(text: str, source: str = STDIN) -> Preview:
@@ -82,21 +92,41 @@ def _refuse(source: str, reason: str, fix: str) -> NoReturn:
 
 
 def _events(text: str) -> tuple[list[dict[str, Any]], int]:
-    """The engine's events, in order, and how many lines begin like one and cannot be read. Lines of other programs may stand between them."""
+    """The engine's events, in order, and how many others cannot be read. Lines of other programs may stand between them."""
     events: list[dict[str, Any]] = []
     unreadable = 0
     for line in text.split("\n") if f'{_EVENT}"' in text else ():
-        start = line.find('{"')
-        if start < 0:
-            continue
-        found = _parsed(line[start:])
-        if isinstance(found, dict) and _is_event(found):
-            events.append(found)
-        elif found is None and '"sequence"' in line[start : start + 20]:
-            unreadable += 1
+        found, torn = _events_of(line)
+        events += found
+        unreadable += torn
     if all(is_number(event.get("sequence")) for event in events):
         events.sort(key=lambda event: int(event["sequence"]))
     return events, unreadable
+
+
+def _events_of(line: str) -> tuple[list[dict[str, Any]], int]:
+    """The events of a line, before which and between which other text may stand, and how many parts of it hold an event that cannot be read."""
+    events: list[dict[str, Any]] = []
+    other: list[str] = []
+    told = at = 0
+    whole = True
+    for _ in range(MOST_BEGINNINGS):
+        start = _START.search(line, at)
+        if start is None:
+            break
+        try:
+            found, at = _DECODER.raw_decode(line, start.start())
+        except (ValueError, RecursionError):
+            whole, at = False, start.end()
+            continue
+        if _is_event(found):
+            events.append(found)
+            whole = True
+        if whole:
+            other.append(line[told : start.start()])
+            told = at
+    other.append(line[told:])
+    return events, sum(f'{_EVENT}"' in part or _SEQUENCE.search(part) is not None for part in other)
 
 
 def _is_event(found: Mapping[str, Any]) -> bool:
@@ -107,10 +137,9 @@ def _digest(text: str, source: str) -> dict[str, Any]:
     """The digest; InputError if the text has none. One with steps comes before what a program printed, which may look like one without."""
     bare: dict[str, Any] | None = None
     other: dict[str, Any] | None = None
-    decoder = json.JSONDecoder(parse_constant=_refuse_constant)
     for beginning, _ in zip(_BEGINNING.finditer(text), range(MOST_BEGINNINGS), strict=False):
         try:
-            found, _ = decoder.raw_decode(text, beginning.end() - 1)
+            found, _ = _DECODER.raw_decode(text, beginning.end() - 1)
         except (ValueError, RecursionError):
             continue
         if isinstance(found, dict) and isinstance(found.get("steps"), list):
@@ -132,19 +161,6 @@ def _digest(text: str, source: str) -> dict[str, Any]:
 def _is_bare(found: Mapping[str, Any]) -> bool:
     """True for a digest without steps."""
     return not found.keys() & {"steps", "result"} and bool(found.keys() & {"changeSummary", "diagnostics"})
-
-
-def _parsed(text: str) -> Any:
-    """The JSON value; None if the text is none."""
-    try:
-        return json.loads(text, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    """NaN and Infinity are read by Python, but are not JSON."""
-    raise ValueError(name)
 
 
 # --- to a preview without secrets
