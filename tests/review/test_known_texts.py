@@ -13,6 +13,7 @@ import pytest
 from tests.support import previews
 from tests.support.previews import CONFIG_MAP, SECRET, VOLCANO_JOB, secret, state, step_event, urn
 from trainform.review.difference import differences
+from trainform.review.engine_events import of_stream
 from trainform.review.known_texts import KnownTexts
 from trainform.review.preview import MASKED
 from trainform.review.read import read_preview
@@ -153,17 +154,29 @@ def test_the_work_of_a_list_of_secrets_grows_with_it(items: Any) -> None:
     assert work(400) <= 3 * work(200)
 
 
+class Key(str):
+    """A text that counts how often it is compared."""
+
+    compared = 0
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        Key.compared += 1
+        return str.__eq__(self, other)
+
+
+def test_the_work_of_outputs_does_not_grow_with_the_steps() -> None:
+    def work(size: int) -> int:
+        steps = [step_event("create", Key(urn(CONFIG_MAP, f"a{number}")), None, state({})) for number in range(size)]
+        told = [{"urn": Key(urn(CONFIG_MAP, f"b{number}")), "new": {"outputs": {"a": 1}}} for number in range(size)]
+        Key.compared = 0
+        of_stream([*steps, *({"resOutputsEvent": {"metadata": metadata}} for metadata in told)])
+        return Key.compared
+
+    assert work(400) <= 3 * work(200) + 100
+
+
 def test_the_work_of_reordered_items_grows_with_them() -> None:
-    """Comparing keys is no call in Python, so each key counts how often it is compared."""
-
-    class Key(str):
-        compared = 0
-        __hash__ = str.__hash__
-
-        def __eq__(self, other: object) -> bool:
-            Key.compared += 1
-            return str.__eq__(self, other)
-
     def work(size: int) -> int:
         Key.compared = 0
         before, after = ([{"name": Key(f"a{number}")} for number in range(size)] for _ in range(2))

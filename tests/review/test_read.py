@@ -461,3 +461,13 @@ def test_fields_that_are_missing_or_of_another_type(data: st.DataObject, text: s
 def test_any_text(text: str) -> None:
     read_or_refused(text)
     read_or_refused('{"sequence":1,"resourcePreEvent":' + text + "}\n")
+
+
+@pytest.mark.parametrize("number", ["1e999", "-1e999"])
+def test_a_number_that_is_too_large_stays_text(number: str) -> None:
+    """As a number it would make a report that is no JSON."""
+    event = step_event("create", urn(CONFIG_MAP, "x"), None, state({"data": {"a": "LARGE"}}))
+    text = previews.stream(event).replace('"LARGE"', number)
+    (step,) = [each for each in read_preview(text).steps if each.kind == "ConfigMap"]
+    assert step.new is not None
+    assert step.new.inputs["data"] == {"a": number}

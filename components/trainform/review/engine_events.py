@@ -47,6 +47,7 @@ class Raw:
     policies: list[PolicyResult] = dataclasses.field(default_factory=list)
     messages: list[Message] = dataclasses.field(default_factory=list)
     failures: list[str] = dataclasses.field(default_factory=list)
+    made: dict[str, RawStep] = dataclasses.field(default_factory=dict)  # the last step of each URN that has a new state
     ended: bool = False
     result: str = ""
     unreadable: int = 0
@@ -95,6 +96,8 @@ def _add_step(raw: Raw, data: Any, names: Mapping[str, str]) -> None:
         raw.unreadable += 1
     else:
         raw.steps.append(step)
+        if step.new is not None:
+            raw.made[step.urn] = step
 
 
 def _pre(raw: Raw, body: Mapping[str, Any]) -> None:
@@ -106,10 +109,9 @@ def _outputs(raw: Raw, body: Mapping[str, Any]) -> None:
     metadata = mapping(body.get("metadata"))
     outputs = mapping(mapping(metadata.get("new")).get("outputs"))
     urn = metadata.get("urn")
-    for step in reversed(raw.steps) if outputs else ():
-        if step.urn == urn and step.new is not None:
-            step.new = {**step.new, "outputs": outputs}
-            return
+    step = raw.made.get(text_of(urn)) if outputs else None
+    if step is not None and step.new is not None:
+        step.new = {**step.new, "outputs": outputs}
 
 
 def _failed_operation(raw: Raw, body: Mapping[str, Any]) -> None:

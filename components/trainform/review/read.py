@@ -7,6 +7,7 @@ carry secrets in clear; they are dropped here.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -67,7 +68,13 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(name)
 
 
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+def _finite(text: str) -> float | str:
+    """The number; one that is too large to be one stays text, since JSON has no infinity."""
+    number = float(text)
+    return number if math.isfinite(number) else text
+
+
+_DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_refuse_constant)
 
 
 def read_preview(text: str, source: str = STDIN) -> Preview:

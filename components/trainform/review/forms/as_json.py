@@ -11,4 +11,4 @@ SCHEMA_FILE = "review.schema.json"
 
 def render(report: Report) -> str:
     """One document in which everything outside of ASCII is escaped, with a line feed at its end."""
-    return json.dumps(report.model_dump(mode="json"), indent=2) + "\n"
+    return json.dumps(report.model_dump(mode="json"), indent=2, allow_nan=False) + "\n"
