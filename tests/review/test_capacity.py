@@ -72,6 +72,20 @@ def test_pods_that_fit_when_others_finish() -> None:
     assert shortage.holders == ["team-b/bert-77aa01: 4", "team-c/vit-010203: 1"]
 
 
+def test_pods_that_are_added_to_a_gang_that_runs() -> None:
+    """The gang has its room already; what is added waits where others hold the rest."""
+    elastic = {"torchrun": {"script": "/app/train.py", "elastic": {"min_nodes": 2, "max_nodes": 8}}}
+    before, after = (rendered(CLUSTER, **workers(count, 1), launcher=elastic) for count in (4, 8))
+    own = live_node("node-0", {f"{NAMESPACE}/{before.plan.job}": 4, "team-b/bert-77aa01": 4})
+    full = [live_node(f"node-{index}", {"team-c/vit-010203": 8}) for index in (1, 2, 3)]
+    capacity = judged(job_review(before, after, "update"), own, *full)
+    assert capacity.verdict == "later"
+    assert capacity.sentence == (
+        f"The gang fits, and 4 of all 8 pods find no room on the nodes now: 4 a800 missing until others finish. {NOT_RESERVED}"
+    )
+    assert judged(job_review(before, after, "update"), own, *NODES[1:]).verdict == "now"
+
+
 def test_what_the_replaced_job_holds_is_free() -> None:
     before, after = rendered(CLUSTER, **workers(4)), rendered(CLUSTER, **workers(4), env={"NCCL_DEBUG": "INFO"})
     own = f"{NAMESPACE}/{before.plan.job}"

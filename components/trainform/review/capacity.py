@@ -36,9 +36,11 @@ class Holding:
 
 @dataclasses.dataclass(frozen=True)
 class Wanted:
-    """What is to be placed: the groups of pods, and those in each queue. own: the jobs that go, or change, whose room is free then."""
+    """What is to be placed: the groups of pods that start together, and those in each queue. every: with the pods that start when there is room.
+    own: the jobs that go, or change, whose room is free then."""
 
     groups: tuple[Group, ...]
+    every: tuple[Group, ...]
     by_queue: Mapping[str, tuple[Group, ...]]
     own: frozenset[str]
 
@@ -96,17 +98,19 @@ def _capacity(
 
 def _wanted(context: Context) -> Wanted | None:
     by_queue: dict[str, tuple[Group, ...]] = {}
+    every: list[Group] = []
     own: set[str] = set()
     for job in filter(places_pods, context.jobs):
         templates = templates_of(job, context.environment)
         if templates is None:
             return None
         groups = tuple(group for template in templates if (group := group_of(template)) is not None)
+        every += (group for template in templates if (group := group_of(template, every=True)) is not None)
         queue = queue_of(job, after=True)
         by_queue[queue] = (*by_queue.get(queue, ()), *groups)
         own |= own_names(job)
-    every = tuple(group for groups in by_queue.values() for group in groups)
-    return Wanted(every, by_queue, frozenset(own))
+    together = tuple(group for groups in by_queue.values() for group in groups)
+    return Wanted(together, tuple(every), by_queue, frozenset(own))
 
 
 # --- the queue
@@ -163,8 +167,12 @@ def _by_queues(wanted: Wanted, queues: Iterable[Holding], names: _Names) -> Iter
 
 
 def _by_nodes(wanted: Wanted, nodes: Sequence[LiveNode], names: _Names) -> Iterator[Verdict]:
-    over = place(wanted.groups, [_room(node, wanted.own) for node in nodes])
+    rooms = [_room(node, wanted.own) for node in nodes]
+    over = place(wanted.groups, rooms)
     if not over:
+        waiting = place(wanted.every, rooms)
+        if waiting:
+            yield _later(waiting, wanted.every, nodes, wanted, names)
         return
     emptied = [_room(node, frozenset(node.holders)) for node in nodes]
     never = impossible(wanted.groups, emptied)
@@ -175,10 +183,17 @@ def _by_nodes(wanted: Wanted, nodes: Sequence[LiveNode], names: _Names) -> Itera
             "unknown", "The pods do not fit on the nodes one after the other, even when all others have finished."
         )
     else:
-        yield _later(over, nodes, wanted, names)
+        yield _later(over, wanted.groups, nodes, wanted, names)
 
 
-def _later(over: Sequence[tuple[Group, int]], nodes: Sequence[LiveNode], wanted: Wanted, names: _Names) -> Verdict:
+def _later(
+    over: Sequence[tuple[Group, int]],
+    groups: Sequence[Group],
+    nodes: Sequence[LiveNode],
+    wanted: Wanted,
+    names: _Names,
+) -> Verdict:
+    """over: the pods without room, of these groups."""
     missing: dict[str, Decimal] = {}
     holders: dict[str, dict[str, Decimal]] = {}
     for group, count in over:
@@ -186,7 +201,7 @@ def _later(over: Sequence[tuple[Group, int]], nodes: Sequence[LiveNode], wanted:
         resource = scarcest(group, [_room(node, wanted.own) for node in admitting])
         missing[resource] = missing.get(resource, NOTHING) + group.asked[resource] * count
         holders.setdefault(resource, {}).update(_holders(admitting, resource, wanted.own))
-    asked = _total(wanted.groups)
+    asked = _total(groups)
     shortages = tuple(
         _shortage(
             resource,
@@ -199,9 +214,11 @@ def _later(over: Sequence[tuple[Group, int]], nodes: Sequence[LiveNode], wanted:
     )
     lacking = list_names([names.amount(resource, amount) for resource, amount in missing.items()])
     pods = sum(count for _, count in over)
-    sentence = (
-        f"{_pods(pods)} of the gang {_find(pods)} no room on the nodes now: {lacking} missing until others finish."
+    of_all = sum(group.count for group in groups)
+    which = (
+        f"{_pods(pods)} of the gang" if groups is wanted.groups else f"The gang fits, and {pods} of all {_pods(of_all)}"
     )
+    sentence = f"{which} {_find(pods)} no room on the nodes now: {lacking} missing until others finish."
     return Verdict("later", sentence, shortages)
 
 

@@ -52,15 +52,16 @@ class Group:
         return max(0, min(1 if self.spread else self.count, *fitting, self.count))
 
 
-def group_of(template: Template) -> Group | None:
-    """The pods of the template that start together; None if none has to."""
-    if not template.min_available or template.each_node:
+def group_of(template: Template, *, every: bool = False) -> Group | None:
+    """The pods of the template that start together; None if none has to. every: all its pods, also those that start when there is room."""
+    count = template.replicas if every else template.min_available
+    if not count or template.each_node:
         return None
     ports = (port for _, container in template.containers() for port in mappings(container.get("ports")))
     asked = {resource: template.pod_request(resource) for resource in sorted(template.resources())}
     return Group(
         template.role,
-        template.min_available,
+        count,
         {**asked, POD_SLOTS: Decimal(1)},
         mapping(template.spec.get("nodeSelector")),
         mappings(template.spec.get("tolerations")),
