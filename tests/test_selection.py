@@ -81,6 +81,10 @@ def test_pure_tests_are_in_make_test(tmp_path: Path) -> None:
     [
         ("def test_it(sandbox): pass", "test_it runs on real parts: mark it with `shows` (make test) or with `proof`"),
         ("import pytest\n@pytest.mark.proof\ndef test_it(): pass", "test_it has the mark `proof` without a reason"),
+        (
+            "import pytest\n@pytest.mark.proof('kills')\ndef test_it(addons): pass",
+            "test_it uses the sandbox with add-ons: name its file",
+        ),
     ],
 )
 def test_a_test_without_a_place_is_an_error(tmp_path: Path, tests: str, sentence: str) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from xdist.remote import Producer  # type: ignore[import-untyped]
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
 # Scopes: a process runs the tests of one scope without a break, since they share a sandbox. A file that is not listed is its own scope.
+ADDONS = "add-ons"
 SCOPES = {
-    "add-ons": (
+    ADDONS: (
         "tests/engine/test_admission.py",
         "tests/engine/test_backends.py",
         "tests/engine/test_doctor_of_operators.py",
@@ -17,6 +20,8 @@ SCOPES = {
         "tests/engine/test_late_webhooks.py",
         "tests/engine/test_named_runtimes.py",
         "tests/engine/test_rehearsals_of_operators.py",
+        "tests/engine/test_restricted.py",
+        "tests/engine/test_rights.py",
         "tests/engine/test_updates_of_operators.py",
         "tests/sandbox/test_addons.py",
     ),
@@ -58,6 +63,13 @@ class Scheduling(LoadScopeScheduling):  # type: ignore[misc] # without types of 
 
     def _split_scope(self, nodeid: str) -> str:
         return scope_of(nodeid)
+
+
+def misplaced(item: pytest.Item) -> str | None:
+    """Say what is wrong with the place of a test that uses the sandbox with add-ons: that sandbox stops after the tests of its scope."""
+    if "addons" not in getattr(item, "fixturenames", ()) or scope_of(item.nodeid) == ADDONS:
+        return None
+    return f"uses the sandbox with add-ons: name its file in SCOPES of {Path(__file__).name}, under `{ADDONS}`"
 
 
 def order(items: list[pytest.Item]) -> None:

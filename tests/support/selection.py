@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.scheduling import misplaced
+
 # Fixtures that start real parts and take seconds to minutes: a test with one of these needs a mark.
 REAL_PARTS = frozenset(["toolchain", "sandbox", "addons", "image", "docker_daemon"])
 SHOWS, PROOF = "shows", "proof"
@@ -26,8 +28,8 @@ def place(item: pytest.Item) -> str:
 
 
 def select(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the tests of the chosen part. Raises `UsageError` with every test that has no mark."""
-    wrong = [f"{item.nodeid} {sentence}" for item in items for sentence in [_wrong(item)] if sentence is not None]
+    """Keep the tests of the chosen part. Raises `UsageError` with every test that has no mark, or has the wrong place in the order."""
+    wrong = [f"{item.nodeid} {sentence}" for item in items for sentence in (_wrong(item), misplaced(item)) if sentence]
     if wrong:
         raise pytest.UsageError("\n".join(wrong))
     part = config.getoption("--part")

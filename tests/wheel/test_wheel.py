@@ -97,7 +97,7 @@ def test_the_policy_pack_after_its_line_is_taken_in(installed_by_a_user: Install
     installed = installed_by_a_user
     installed.shell("trainform init", folder).succeeded()
     pack = "TRAINFORM_ENVIRONMENT=dev timeout 15 python3 policy 127.0.0.1:1 | head -1"
-    assert "No module named 'pulumi_policy'" in installed.shell(f"{pack} 2>&1", folder).output
+    assert "fix: install `trainform[policy]` there" in installed.shell(f"{pack} 2>&1", folder).output
     installed.shell(
         f"""sed -i 's/^# trainform\\[/trainform[/' requirements.txt
         python3 -m pip install --quiet --find-links {installed.wheel.parent} -r requirements.txt""",
