@@ -12,10 +12,14 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import run
+from tests.cluster.test_read import use
 from tests.review.test_report import reviewed
 from tests.support import previews
+from tests.support.api_objects import ApiObjects
+from tests.support.live_objects import node, queue
 from tests.support.repository import ROOT
 from tests.support.unseen import unseen
+from tests.support.websites import Answer, website
 from trainform.review.forms import as_json, markdown, terminal
 from trainform.review.model import Report
 from trainform.review.preview import State
@@ -238,12 +242,76 @@ def test_colours_are_for_a_terminal_alone(preview: str, monkeypatch: pytest.Monk
     assert "\x1b" not in review("--preview-json", preview)[1]
 
 
+RECORDED = ROOT / "tests" / "review" / "recorded" / "replace.jsonl"
+WAITING = """#!/bin/sh
+for _ in $(seq 600); do [ -e {asked} ] && exec cat {events}; sleep 0.05; done
+exit 1
+"""
+
+
+def test_the_cluster_is_read_while_the_engine_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine ends when the nodes have been asked for."""
+    engine, asked = tmp_path / "bin" / "pulumi", tmp_path / "asked"
+    engine.parent.mkdir()
+    engine.write_text(WAITING.format(asked=asked, events=RECORDED))
+    engine.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{engine.parent}:/usr/bin:/bin")
+    objects = ApiObjects([node("node-0"), queue("default")])
+
+    def answer(path: str) -> Answer:
+        if path.startswith("/api/v1/nodes"):
+            asked.touch()
+        return objects(path)
+
+    with website(answer) as server:
+        use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
+        code, out, err = run("review", "allreduce.dev", "--format", "json")
+    assert (code, err) == (0, "trainform: `pulumi preview -s allreduce.dev` runs\n")
+    report = Report.model_validate_json(out)
+    assert {fact.object for fact in report.live} == {"default"}
+    assert "cluster" not in {part.what for part in report.not_checked}
+
+
+def imported_by(script: str) -> set[str]:
+    """The modules of a process after the script."""
+    script += "\nimport sys\nprint(*sys.modules, sep='\\n', file=sys.stderr)"
+    words = [sys.executable, "-c", script]
+    done = subprocess.run(words, cwd=ROOT, timeout=60, check=True, capture_output=True, text=True)
+    return set(done.stderr.split())
+
+
+def of_review(modules: set[str]) -> set[str]:
+    return {name for name in modules if name.startswith("trainform.review")}
+
+
+CHECK = """
+from trainform.cli.main import main
+try:
+    main(["check", "hello", "-e", "dev"])
+except SystemExit as end:
+    assert not end.code
+"""
+
+
 def test_other_commands_do_not_import_the_review() -> None:
-    script = (
-        "import sys\nfrom trainform.cli.main import main\n"
-        "try:\n    main(['check', 'hello', '-e', 'dev'])\nexcept SystemExit:\n    pass\n"
-        "assert not [name for name in sys.modules if name.startswith('trainform.review')]\n"
-        "import trainform.cli.review\n"
-        "assert not [name for name in sys.modules if name.startswith('trainform.review')]\n"
-    )
-    subprocess.run([sys.executable, "-c", script], cwd=ROOT, timeout=60, check=True, capture_output=True)
+    assert of_review(imported_by(CHECK)) == set()
+    assert of_review(imported_by("import trainform.cli.review")) == set()
+
+
+def test_the_engine_does_not_wait_for_the_models() -> None:
+    """What is imported before the engine starts; all else is imported while it works."""
+    early = imported_by("import trainform.cli.main, trainform.cli.review, trainform.review.run, trainform.project")
+    assert early & {"pydantic", "httpx2", "lightkube", "rich", "yaml"} == set()
+
+
+def test_the_review_imports_neither_the_cluster_nor_builds_its_models() -> None:
+    script = """
+import trainform.review.report, trainform.review.forms.terminal
+from trainform.review.model import Part
+waiting = [Part]
+while waiting:
+    part = waiting.pop()
+    assert not part.__pydantic_complete__, part
+    waiting += part.__subclasses__()
+"""
+    assert imported_by(script) & {"httpx2", "lightkube", "rich", "pulumi", "cryptography"} == set()

@@ -16,7 +16,7 @@ from tests.support.api_objects import ApiObjects
 from tests.support.live_objects import GPU, NAMESPACE, group, node, pod, queue, volcano_job
 from tests.support.websites import WEB_PAGE, website
 from trainform.cluster.facts import AppliedObject, AskedJob, LiveFacts
-from trainform.cluster.live import read_live
+from trainform.cluster.live import LiveReads
 
 JOB = "sdxl-lora-1f3a9c"
 OTHER = "bert-77aa01"
@@ -60,7 +60,8 @@ def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     def reading(answers: Any, /, seconds: float = PLENTY, **wanted: Any) -> LiveFacts:
         with website(answers) as server:
             use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
-            return read_live(None, NAMESPACE, seconds=seconds, **wanted)
+            with LiveReads(None, NAMESPACE, seconds) as reads:
+                return reads.facts(**wanted)
 
     return reading
 
@@ -213,6 +214,26 @@ def test_what_is_late_is_not_waited_for(read: Any) -> None:
     assert time.monotonic() - begin < 1.0 + 4.0  # the server itself ends when its answers have
 
 
+def test_lists_are_read_before_it_is_known_what_to_ask_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As while the engine works: they have its time, and those that are late then have theirs."""
+    objects = cluster()
+    objects.slow = {"nodes": 1.0, "queues": 5.0}
+    with website(objects) as server:
+        use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
+        with LiveReads(None, NAMESPACE, 0.5) as reads:
+            until = time.monotonic() + PLENTY
+            while len(objects.asked) < 4 and time.monotonic() < until:
+                time.sleep(0.01)
+            assert sorted(path.partition("?")[0].rpartition("/")[2] for path in objects.asked) == [
+                "nodes", "podgroups", "pods", "queues",
+            ]  # fmt: skip
+            time.sleep(1.5)
+            facts = reads.facts([asked()], ["default"])
+    assert facts.nodes
+    assert facts.jobs
+    assert facts.not_read == {"queues": "no answer within 0.5 s"}
+
+
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [(WEB_PAGE, "does not answer as a Kubernetes API"), ((401, "application/json", b"{}"), "refuses the credentials")],
@@ -226,7 +247,8 @@ def test_a_server_that_is_no_cluster_is_one_reason(read: Any, answer: Any, reaso
 
 def test_an_unreachable_cluster_is_one_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     use(tmp_path / "kubeconfig", monkeypatch, "http://me:s3cret@127.0.0.1:1", {"token": "t0ken"})
-    facts = read_live(None, NAMESPACE, [asked()], ["default"])
+    with LiveReads(None, NAMESPACE) as reads:
+        facts = reads.facts([asked()], ["default"])
     assert list(facts.not_read) == ["cluster"]
     assert "Connection refused" in facts.not_read["cluster"]
     assert "s3cret" not in facts.not_read["cluster"]
@@ -234,7 +256,8 @@ def test_an_unreachable_cluster_is_one_reason(tmp_path: Path, monkeypatch: pytes
 
 def test_a_missing_kubeconfig_is_one_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "missing"))
-    facts = read_live("dev-cluster", NAMESPACE)
+    with LiveReads("dev-cluster", NAMESPACE) as reads:
+        facts = reads.facts()
     assert "there is no kubeconfig" in facts.not_read["cluster"]
 
 
@@ -251,10 +274,10 @@ def test_a_version_that_is_none_is_not_asked_for(read: Any, version: str) -> Non
 OWED = 30.0
 PROGRAM = """
 import sys, time
-from trainform.cluster.live import read_live
+from trainform.cluster.live import LiveReads
 begin = time.monotonic()
-facts = read_live(None, "ai-namespace", seconds=0.5)
-print(facts.not_read, flush=True)
+with LiveReads(None, "ai-namespace", 0.5) as reads:
+    print(reads.facts().not_read, flush=True)
 assert time.monotonic() - begin < 10
 """
 

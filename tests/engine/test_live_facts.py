@@ -10,7 +10,7 @@ import pytest
 from tests.engine.live import Live, until
 from tests.engine.project import Project
 from trainform.cluster.facts import AppliedObject, AskedJob, LiveFacts
-from trainform.cluster.live import read_live
+from trainform.cluster.live import LiveReads
 
 pytestmark = pytest.mark.proof(
     "the scheduler's pods, and the API server's managed fields; a local server answers in `make test`"
@@ -63,7 +63,8 @@ def test_a_running_job_its_neighbour_and_an_edit_by_hand(
     asked = AskedJob(next(item for item in objects if item.name == job), "extras")
 
     def read() -> LiveFacts:
-        return read_live(None, project.namespace, [asked], ["extras"], objects, PATIENCE)
+        with LiveReads(None, project.namespace, PATIENCE) as reads:
+            return reads.facts([asked], ["extras"], objects)
 
     facts = read()
     assert (facts.not_read, facts.drift, facts.missing) == ({}, (), ())

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -16,6 +18,8 @@ from trainform.errors import CommandLineError, InputError, Problem, TrainformErr
 from trainform.terminal.lines import echo, note, terminal_width
 
 if TYPE_CHECKING:
+    from trainform.cluster.live import LiveReads
+    from trainform.review.fail_on import FailOn
     from trainform.review.files import StackFiles
     from trainform.review.model import Report
     from trainform.review.preview import Preview
@@ -84,25 +88,35 @@ def command(
 ) -> None:
     """Say what a change does to the run, the data, the bill and the queue.
 
-    It runs `pulumi preview` and reads the cluster for at most 2 seconds; nothing is changed. Secrets are
-    masked, those in a program's own messages as far as they are known. Exit code: 0, 1 if the preview fails, 2 for wrong arguments, or 3 if a condition
-    of --fail-on is met.
+    It runs `pulumi preview` and reads the cluster beside it, for at most 2 seconds more; nothing is changed.
+    Secrets are masked, those in a program's own messages as far as they are known. Exit code: 0, 1 if the
+    preview fails, 2 for wrong arguments, or 3 if a condition of --fail-on is met.
     """
-    from trainform.review.fail_on import FailOn, exit_code, parse_fail_on
-
-    conditions = FailOn() if fail_on is None else parse_fail_on(fail_on)
+    conditions = None if fail_on is None else _conditions(fail_on)
     hours = None if duration is None else _hours(duration)
     targets = forms_of([] if files is None else files)
     report = _report(stack, preview_json, hours, ask_cluster=not no_cluster)
     for file, chosen in targets.items():
         _write(report, file, chosen)
     _show(report, form)
-    code = exit_code(report, conditions)
+    code = _exit_code(report, conditions)
     if code:
         raise typer.Exit(code)
 
 
 # --- arguments
+
+
+def _conditions(fail_on: str) -> FailOn:
+    from trainform.review.fail_on import parse_fail_on
+
+    return parse_fail_on(fail_on)
+
+
+def _exit_code(report: Report, conditions: FailOn | None) -> int:
+    from trainform.review.fail_on import FailOn, exit_code
+
+    return exit_code(report, FailOn() if conditions is None else conditions)
 
 
 def _hours(duration: str) -> Decimal:
@@ -117,22 +131,47 @@ def _hours(duration: str) -> Decimal:
 # --- reading
 
 
+class _Made(NamedTuple):
+    """A preview with the stack's name, its files, and what is read of the cluster since they are known; None: nothing is."""
+
+    name: str
+    preview: Preview
+    files: StackFiles
+    reads: LiveReads | None
+
+
+Begin = Callable[["StackFiles"], "LiveReads | None"]
+
+
 def _report(stack: str | None, preview_json: str | None, hours: Decimal | None, *, ask_cluster: bool) -> Report:
+    with contextlib.ExitStack() as closing:
+
+        def begin(files: StackFiles) -> LiveReads | None:
+            """Begin to read the cluster, where it is known which one it is."""
+            from trainform.cluster.live import LiveReads
+
+            if not ask_cluster or files.environment is None:
+                return None
+            where = files.environment.cluster.context, files.environment.namespace.name
+            return closing.enter_context(LiveReads(*where))
+
+        made = _made_here(stack, begin) if preview_json is None else _made_elsewhere(stack, preview_json, begin)
+        return _report_on(made, hours, ask_cluster=ask_cluster)
+
+
+def _report_on(made: _Made, hours: Decimal | None, *, ask_cluster: bool) -> Report:
     from trainform.review.context import Context
     from trainform.review.jobs import jobs_of
     from trainform.review.model import NotChecked
     from trainform.review.objects import asked_of
     from trainform.review.report import build_report
 
-    name, preview, files = _made_elsewhere(stack, preview_json) if preview_json is not None else _made_here(stack)
+    name, preview, files, reads = made
     jobs = jobs_of(preview)
     live, left_out = None, [*files.left_out]
-    if ask_cluster and files.environment is not None:
-        from trainform.cluster.live import read_live
-
+    if reads is not None:
         asked = asked_of(preview, jobs)
-        where = files.environment.cluster.context, files.environment.namespace.name
-        live = read_live(*where, asked.jobs, asked.queues, asked.objects)
+        live = reads.facts(asked.jobs, asked.queues, asked.objects)
     else:
         reason = (
             "Without the environment's file nothing says which one it is." if ask_cluster else "--no-cluster is set."
@@ -143,31 +182,47 @@ def _report(stack: str | None, preview_json: str | None, hours: Decimal | None, 
     return build_report(context, files.checked, left_out)
 
 
-def _made_here(stack: str | None) -> tuple[str, Preview, StackFiles]:
-    """Run the preview, and check the files beside it."""
-    from trainform.project import known_stacks, project_root, require_project
-    from trainform.review.files import chosen_by, stack_files
+def _made_here(stack: str | None, begin: Begin) -> _Made:
+    """Run the preview. Beside it the files are checked, and the cluster is read as far as no preview is needed for it."""
+    from trainform.project import project_root, require_project
     from trainform.review.run import run_preview
 
     root = project_root()
     require_project(root)
-    known = known_stacks(root)
-    if stack is None and len(known) != 1:
-        listed = f"the project has {', '.join(known)}" if known else "`trainform new` writes one"
-        raise CommandLineError("Missing argument 'STACK'", f"name the stack: {listed}")
-    name = known[0] if stack is None else stack
-    chosen = chosen_by(name, root)
+    name = _named(stack, root)
     note(f"trainform: `pulumi preview -s {name}` runs", err=True)
     with ThreadPoolExecutor(1) as beside:
-        checking = beside.submit(stack_files, chosen, root)
+        checking = beside.submit(_files_of, name, root)
+        reading = beside.submit(lambda: begin(checking.result()))
         beside.submit(_import_the_rest)
         run = run_preview(name, root)
-        return name, _preview_of(run), checking.result()
+        files = checking.result()  # what is wrong with the stack's file says more than the engine's error about it
+        return _Made(name, _preview_of(run), files, reading.result())
+
+
+def _named(stack: str | None, root: Path) -> str:
+    """The stack that was named, or the only one. An error if the project has no such stack, or if none was named and it has several."""
+    from trainform.project import known_stacks, require_stack
+
+    if stack is not None:
+        require_stack(stack, root)
+        return stack
+    known = known_stacks(root)
+    if len(known) != 1:
+        listed = f"the project has {', '.join(known)}" if known else "`trainform new` writes one"
+        raise CommandLineError("Missing argument 'STACK'", f"name the stack: {listed}")
+    return known[0]
+
+
+def _files_of(stack: str, root: Path) -> StackFiles:
+    from trainform.review.files import chosen_by, stack_files
+
+    return stack_files(chosen_by(stack, root), root)
 
 
 def _import_the_rest() -> None:
     """Import what follows the preview while the engine works."""
-    import trainform.cluster.live
+    import trainform.review.forms.terminal
     import trainform.review.report  # noqa: F401
 
 
@@ -186,10 +241,10 @@ def _preview_of(run: EngineRun) -> Preview:
     return dataclasses.replace(preview, failed=ended) if run.code and not preview.failed else preview
 
 
-def _made_elsewhere(stack: str | None, preview_json: str) -> tuple[str, Preview, StackFiles]:
+def _made_elsewhere(stack: str | None, preview_json: str, begin: Begin) -> _Made:
     """Read a preview that was made elsewhere. Its stack may have no files here."""
     from trainform.project import project_root
-    from trainform.review.files import chosen_by, stack_files, without_files
+    from trainform.review.files import without_files
     from trainform.review.read import LARGEST, read_preview
     from trainform.spec import files
 
@@ -200,9 +255,10 @@ def _made_elsewhere(stack: str | None, preview_json: str) -> tuple[str, Preview,
     preview = read_preview(text, source)
     name = _stack_of(preview, stack)
     try:
-        return name, preview, stack_files(chosen_by(name, project_root()), project_root())
+        found = _files_of(name, project_root())
     except TrainformError as error:
-        return name, preview, without_files(error)
+        found = without_files(error)
+    return _Made(name, preview, found, begin(found))
 
 
 def _stack_of(preview: Preview, stack: str | None) -> str:

@@ -68,7 +68,8 @@ class ClusterApi:
     It can be used by several threads: unlike `read.Cluster` it decodes plain JSON, since lightkube's decoder is not thread-safe.
     """
 
-    def __init__(self, context: str | None, seconds: float) -> None:
+    def __init__(self, context: str | None, seconds: float | None) -> None:
+        """seconds: how long a request waits for each part of its answer; None: until the connection is closed."""
         self.config: SingleConfig = choose_config(context)
         self.server = shown_server(self.config.cluster.server)
         self._context = context

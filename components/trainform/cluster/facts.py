@@ -71,7 +71,8 @@ class Drift:
 
 @dataclasses.dataclass(frozen=True)
 class LiveFacts:
-    """read_at: RFC 3339. not_read: what could not be read, with the reason. A list that is None was not read; one that is empty was, and has none."""
+    """read_at: when jobs and objects were read, in RFC 3339; nodes, queues and what they hold may be older, by as long as the preview took.
+    not_read: what could not be read, with the reason. A list that is None was not read; one that is empty was, and has none."""
 
     read_at: str
     jobs: tuple[LiveJob, ...] | None = None

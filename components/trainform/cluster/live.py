@@ -1,4 +1,4 @@
-"""The facts of a live cluster that a review needs, read in parallel and in a bounded time.
+"""The facts of a live cluster that a review needs, read in parallel, beside the engine, and in a bounded time.
 
 What cannot be read, or is late, is said and never raised: a review without a cluster is a review too. Threads that are late end with the process.
 """
@@ -15,7 +15,7 @@ import threading
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from typing import Any
+from typing import Any, Self
 from urllib.parse import quote
 
 from trainform import defaults
@@ -33,28 +33,6 @@ SECONDS = 2.0
 AT_ONCE = 6  # objects; the lists take the other connections of `api.MAX_CONNECTIONS`
 NOT_ENDED = {"fieldSelector": "status.phase!=Succeeded,status.phase!=Failed"}
 _API_VERSION = re.compile(r"(?:[a-z0-9][a-z0-9.-]*/)?v[a-z0-9]+")
-
-
-def read_live(
-    context: str | None,
-    namespace: str,
-    jobs: Sequence[AskedJob] = (),
-    queues: Iterable[str] = (),
-    objects: Sequence[AppliedObject] = (),
-    seconds: float = SECONDS,
-) -> LiveFacts:
-    """Read the facts of these jobs, of the queues with these names, of all nodes, and what differs in the objects; at most for `seconds`.
-
-    namespace: of objects that name none.
-    """
-    reads = _Reads(context, namespace, seconds)
-    reads.lists(jobs)
-    reads.objects([*objects, *(job.object for job in jobs), *_records(jobs, namespace)])
-    reads.wait()
-    try:
-        return _facts(reads, jobs, frozenset(queues), objects)
-    finally:
-        reads.close()
 
 
 def _records(jobs: Sequence[AskedJob], namespace: str) -> list[AppliedObject]:
@@ -77,16 +55,43 @@ class _NotReadError(Exception):
 Identity = tuple[str, str, str, str]
 
 
-class _Reads:
-    """Reads that run in threads of their own, and their results."""
+class LiveReads:
+    """Reads that run in threads of their own, and their results. The lists that need no preview begin at once; `facts` reads the rest. In a `with`
+    block, which closes the connections."""
 
-    def __init__(self, context: str | None, namespace: str, seconds: float) -> None:
+    def __init__(self, context: str | None, namespace: str, seconds: float = SECONDS) -> None:
+        """namespace: of objects that name none. seconds: how long `facts` waits for what is not there yet."""
         self._namespace = namespace
         self._seconds = seconds
         self._all: list[Future[Any]] = []
-        self._api = self._start(functools.partial(ClusterApi, context, seconds))
+        # a request has no time of its own: `facts` ends the wait for all of them, whenever they began
+        self._api = self._start(functools.partial(ClusterApi, context, None))
         self._lists: dict[str, Future[Any]] = {}
         self._objects: dict[Identity, Future[Any]] = {}
+        self._list("nodes", "/api/v1/nodes", free_node)
+        self._list("pods", "/api/v1/pods", pod_reader(), NOT_ENDED)
+        self._list("queues", f"/apis/{QUEUE_API}/queues", _queue)
+        self._list("pod groups", f"/apis/{QUEUE_API}/podgroups", _group)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Close the connections."""
+        if self._api.done() and self._api.exception() is None:
+            self._api.result().close()
+
+    def facts(
+        self,
+        jobs: Sequence[AskedJob] = (),
+        queues: Iterable[str] = (),
+        objects: Sequence[AppliedObject] = (),
+    ) -> LiveFacts:
+        """The facts of these jobs, of the queues with these names, of all nodes, and what differs in the objects."""
+        self._pods_of(jobs)
+        self._read_objects([*objects, *(job.object for job in jobs), *_records(jobs, self._namespace)])
+        concurrent.futures.wait(self._all, timeout=self._seconds)
+        return _facts(self, jobs, frozenset(queues), objects)
 
     def _start(self, work: Callable[[], Any]) -> Future[Any]:
         future: Future[Any] = Future()
@@ -94,13 +99,8 @@ class _Reads:
         threading.Thread(target=_settle, args=(future, work), daemon=True).start()
         return future
 
-    def lists(self, jobs: Sequence[AskedJob]) -> None:
-        """Start to read all lists."""
-        queues = f"/apis/{QUEUE_API}"
-        self._list("nodes", "/api/v1/nodes", free_node)
-        self._list("pods", "/api/v1/pods", pod_reader(), NOT_ENDED)
-        self._list("queues", f"{queues}/queues", _queue)
-        self._list("pod groups", f"{queues}/podgroups", _group)
+    def _pods_of(self, jobs: Sequence[AskedJob]) -> None:
+        """Start to read the pods of these jobs, also those that have ended."""
         for namespace in sorted({self.namespace_of(job.object) for job in jobs}):
             path = f"/api/v1/namespaces/{quote(namespace, safe='')}/pods"
             here = [job for job in jobs if self.namespace_of(job.object) == namespace]
@@ -121,7 +121,7 @@ class _Reads:
 
         self._lists[name] = self._start(read)
 
-    def objects(self, wanted: Sequence[AppliedObject]) -> None:
+    def _read_objects(self, wanted: Sequence[AppliedObject]) -> None:
         """Start to read the objects."""
         waiting: deque[tuple[AppliedObject, Future[Any]]] = deque()
         for item in wanted:
@@ -170,15 +170,6 @@ class _Reads:
         return answer.body
 
     # --- results
-
-    def wait(self) -> None:
-        """Wait for the results that come in time."""
-        concurrent.futures.wait(self._all, timeout=self._seconds)
-
-    def close(self) -> None:
-        """Close the connections."""
-        if self._api.done() and self._api.exception() is None:
-            self._api.result().close()
 
     def namespace_of(self, item: AppliedObject) -> str:
         """The namespace in which the object is if its kind has one."""
@@ -270,7 +261,7 @@ def _group(body: Any) -> tuple[str, str]:
 
 
 def _facts(
-    reads: _Reads, jobs: Sequence[AskedJob], queues: frozenset[str], objects: Sequence[AppliedObject]
+    reads: LiveReads, jobs: Sequence[AskedJob], queues: frozenset[str], objects: Sequence[AppliedObject]
 ) -> LiveFacts:
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     if reads.unreachable:
@@ -295,7 +286,7 @@ def _shown(item: AppliedObject) -> str:
     return f"{item.kind}/{item.name}"
 
 
-def _jobs(reads: _Reads, jobs: Sequence[AskedJob], not_read: dict[str, str]) -> tuple[LiveJob, ...] | None:
+def _jobs(reads: LiveReads, jobs: Sequence[AskedJob], not_read: dict[str, str]) -> tuple[LiveJob, ...] | None:
     found = []
     for job in jobs:
         body, reason = reads.object(job.object)
@@ -307,7 +298,7 @@ def _jobs(reads: _Reads, jobs: Sequence[AskedJob], not_read: dict[str, str]) -> 
     return None if unread and not found else tuple(found)
 
 
-def _job(reads: _Reads, job: AskedJob, body: Mapping[str, Any], not_read: dict[str, str]) -> LiveJob:
+def _job(reads: LiveReads, job: AskedJob, body: Mapping[str, Any], not_read: dict[str, str]) -> LiveJob:
     namespace = reads.namespace_of(job.object)
     pods, reason = reads.found(f"pods of {namespace}")
     if reason:
@@ -325,7 +316,7 @@ def _job(reads: _Reads, job: AskedJob, body: Mapping[str, Any], not_read: dict[s
 
 
 def _queues(
-    reads: _Reads, names: frozenset[str], pods: list[HeldPod] | None, not_read: dict[str, str]
+    reads: LiveReads, names: frozenset[str], pods: list[HeldPod] | None, not_read: dict[str, str]
 ) -> tuple[LiveQueue, ...] | None:
     queues, reason = reads.found("queues")
     if queues is None:
@@ -341,12 +332,12 @@ def _queues(
     return tuple(dataclasses.replace(queue, holders=held_by_job(held.get(queue.name, ()))) for queue in asked)
 
 
-def _others(reads: _Reads, names: frozenset[str]) -> tuple[LiveQueue, ...]:
+def _others(reads: LiveReads, names: frozenset[str]) -> tuple[LiveQueue, ...]:
     queues, _ = reads.found("queues")
     return tuple(queue for queue in ([] if queues is None else queues) if queue.name not in names)
 
 
-def _nodes(reads: _Reads, pods: list[HeldPod] | None, not_read: dict[str, str]) -> tuple[LiveNode, ...] | None:
+def _nodes(reads: LiveReads, pods: list[HeldPod] | None, not_read: dict[str, str]) -> tuple[LiveNode, ...] | None:
     nodes, reason = reads.found("nodes")
     if nodes is None:
         not_read["nodes"] = reason
@@ -361,7 +352,7 @@ def _nodes(reads: _Reads, pods: list[HeldPod] | None, not_read: dict[str, str]) 
 
 
 def _with_drift(
-    facts: LiveFacts, reads: _Reads, objects: Sequence[AppliedObject], not_read: dict[str, str]
+    facts: LiveFacts, reads: LiveReads, objects: Sequence[AppliedObject], not_read: dict[str, str]
 ) -> LiveFacts:
     found: list[Drift] = []
     missing, reasons = list[str](), list[str]()

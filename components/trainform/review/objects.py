@@ -130,7 +130,7 @@ def queue_steps(preview: Preview) -> Iterator[tuple[str, Step]]:
 
 @dataclasses.dataclass(frozen=True)
 class Asked:
-    """What to read of the cluster, for `cluster.live.read_live`."""
+    """What to read of the cluster, for `cluster.live.LiveReads`."""
 
     jobs: tuple[AskedJob, ...]
     queues: tuple[str, ...]

@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from trainform.errors import CommandLineError, ToolchainError
-from trainform.review.masking import Masks
 from trainform.review.preview import MASKED
 from trainform.secret_text.search import looks_secret
 from trainform.signals import exit_on_termination, signals_delayed
@@ -129,6 +128,8 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 def _without_secrets(text: str, environ: Mapping[str, str]) -> str:
     """The text without what looks like a secret, and without the secrets among the variables."""
+    from trainform.review.masking import Masks  # with it come the models, for which the engine's start would wait
+
     secrets = [value for name, value in environ.items() if len(value) >= _SHORTEST_SECRET and looks_secret(name, value)]
     for secret in sorted(secrets, key=len, reverse=True):
         text = text.replace(secret, MASKED)

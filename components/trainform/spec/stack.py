@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import re
 from pathlib import Path
 from typing import Any
 
 from trainform import defaults
 from trainform.errors import InputError, Problem
-from trainform.project import PROJECT_FILE, known_stacks, stack_path
+from trainform.project import PROJECT_FILE, require_stack, stack_path
 from trainform.spec.read import Content, read_content
 
 NAMESPACE = "trainform"
@@ -47,12 +46,7 @@ def load_stack(name: str, root: Path) -> Stack:
     """The stack as `pulumi up -s NAME` would read it; InputError where it has no file, runs no experiment, or has a value that
     Pulumi reads in another way. Of its config only `KEYS` are looked at, and no other value is in any message: it may be a
     secret."""
-    short = name.rpartition("/")[2]  # Pulumi's own names are ORGANIZATION/PROJECT/STACK, its files have the last part
-    known = known_stacks(root)
-    if short not in known:
-        near = difflib.get_close_matches(short, known, 1)
-        offer = f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}" if known else "run `trainform new`"
-        raise InputError([Problem("--stack", name, f"the stack has no file {stack_path('STACK')}", offer)])
+    short = require_stack(name, root)
     own = _read(root, stack_path(short))
     project = _read(root, PROJECT_FILE) if (root / PROJECT_FILE).exists() else None
     found: dict[str, str] = {}
