@@ -250,7 +250,7 @@ def test_secrets_in_names_messages_and_policies() -> None:
     )  # fmt: skip
     preview = read_preview(text)
     assert TOKEN not in repr(preview)
-    assert preview.messages[0].text == f"error: {MASKED}\n{MASKED}"
+    assert preview.messages[0].text == f"{MASKED}\n{MASKED}"
     assert preview.masked > 0
 
 

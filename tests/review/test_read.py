@@ -159,7 +159,7 @@ def test_policies_and_what_they_change() -> None:
 @pytest.mark.parametrize(
     ("event", "reason"),
     [
-        (previews.diagnostic("error", "error: Program failed with an unhandled exception"), "error: Program failed with an unhandled exception"),
+        (previews.diagnostic("error", "error: Program failed with an unhandled exception"), "Program failed with an unhandled exception"),
         ({"errorEvent": {"error": "panic"}}, "The engine ended with an internal error: panic"),
         ({"resOpFailedEvent": step_event("read", JOB)["resourcePreEvent"]}, "The operation read of bert-job failed."),
         (previews.summary(maybeCorrupt=True), "The engine says that the state of the stack may be corrupt."),
@@ -178,6 +178,16 @@ def test_a_violated_policy_alone_is_no_failure_of_the_engine() -> None:
     assert read_preview(previews.stream(violated, *ends, ended=False)).failed == ""
     advisory = previews.policy("TF-IMG-2", "the tag can move", JOB, level="advisory")
     assert read_preview(previews.stream(advisory, *ends, ended=False)).failed != ""
+
+
+@pytest.mark.parametrize("form", [previews.stream, previews.digest])
+@pytest.mark.parametrize("severity", ["warning", "error"])
+@pytest.mark.parametrize("before", ["", "{}: ", "{}: {}: \n", "<{{%fg 3%}}>{}: <{{%reset%}}>{}:"])
+def test_no_message_repeats_its_severity(form: Any, severity: str, before: str) -> None:
+    """The engine sends it as a prefix, a digest writes it into the message, and a program or an SDK puts it before its own."""
+    prefix, said = f"{severity}: ", f"{before.format(severity, severity)}the queue is full\n"
+    preview = read_preview(form(previews.diagnostic(severity, said, JOB, prefix=prefix)))
+    assert preview.messages == (Message(severity, "the queue is full", JOB),)
 
 
 def test_a_refresh_is_no_step_beside_the_one_that_follows_it() -> None:

@@ -191,11 +191,11 @@ def test_outcomes() -> None:
     ("failed", "told"),
     [
         (
-            "error: \n1 problem:\nhello.yaml:6: roles\n  why: the pods need 9 nodes\n  fix: ask for fewer",
+            "1 problem:\nhello.yaml:6: roles\n  why: the pods need 9 nodes\n  fix: ask for fewer",
             "hello.yaml:6: roles: the pods need 9 nodes.",
         ),
-        ("error: error: \nthe claim data would shrink\n  fix: write size: 2Gi", "the claim data would shrink."),
-        ("error: ", "the engine does not say why."),
+        ("\nthe claim data would shrink\n  fix: write size: 2Gi", "the claim data would shrink."),
+        ("1 problem:", "the engine does not say why."),
     ],
 )
 def test_why_a_preview_failed(failed: str, told: str) -> None:

@@ -124,7 +124,7 @@ def _diagnostic(raw: Raw, body: Mapping[str, Any]) -> None:
     severity = SEVERITIES.get(text_of(body.get("severity")))
     if severity is None or body.get("ephemeral") is True:
         return
-    text = f"{text_of(body.get('prefix'))}{text_of(body.get('message'))}".strip()
+    text = text_of(body.get("message")).strip()  # a prefix only repeats the severity
     if text:
         raw.messages.append(Message(severity, text, text_of(body.get("urn"))))
 

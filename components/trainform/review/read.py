@@ -40,7 +40,7 @@ COMPONENT = "trainform:index:TrainingJob"
 REPLACEMENT = ("replace", "create-replacement", "delete-replaced")
 # Levels of policies that end a preview as failed: what they found is their result, and no failure of the engine.
 STOPPING = ("mandatory", "remediate")
-NO_REASON = "error: preview failed"
+NO_REASON = "preview failed"
 REFRESH = "refresh"
 # Of an object's outputs: all else is its status, or the same as its inputs.
 IDENTITY = ("name", "namespace", "uid", "creationTimestamp")
@@ -186,9 +186,8 @@ def _preview(raw: Raw, masks: Masks) -> Preview:
         not_checked.append(f"The preview is incomplete: the engine counts steps that are not in it ({counted}).")
     looked = [(step, *_looked(step, masks)) for step in whole]
     steps = tuple(_shown_step(step, sides, places, masks) for step, sides, places in looked)
-    messages = tuple(
-        Message(message.severity, masks.text(message.text), masks.name(message.urn)) for message in raw.messages
-    )
+    told = (_shown_message(message, masks) for message in raw.messages)
+    messages = tuple(message for message in told if message.text)
     return Preview(
         raw.form,
         steps,
@@ -222,6 +221,14 @@ def _counted_as(step: RawStep) -> str:
 
 def _count(number: int, one: str, more: str) -> str:
     return f"{number} {one if number == 1 else more}"
+
+
+def _shown_message(message: Message, masks: Masks) -> Message:
+    """The message without the word of its severity, which a digest puts before it, and an SDK or a program once more."""
+    text, word = masks.text(message.text), f"{message.severity}:"
+    while text.startswith(word):
+        text = text.removeprefix(word).lstrip()
+    return Message(message.severity, text, masks.name(message.urn))
 
 
 def _failure(raw: Raw, messages: Iterable[Message], masks: Masks) -> str:

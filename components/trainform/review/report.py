@@ -39,7 +39,7 @@ SEVERITIES = ("info", "warning", "error")
 MOST_PATHS = 5
 LONGEST_REASON = 400  # characters
 WHY = "why: "  # before the reason of a problem, as trainform prints it
-_BEGINNING = re.compile(r"(error: *)+|([0-9]+ problems?:)")
+_COUNT = re.compile(r"[0-9]+ problems?:")  # the first line of several problems
 NOT_KNOWN = "What would happen is not known, because the preview failed."
 MORE = "What else would happen is not known, because the preview failed."
 NO_COST = "{}, so the cost is not known."
@@ -114,10 +114,10 @@ def _of_failure(
 def _reason(failed: str) -> str:
     """Why the preview failed, on one line: the first problem of several, with its place and its reason. It keeps its first letter: it may be a path."""
     lines = [line.strip() for line in failed.splitlines()]
-    told = [line for line in lines if line and not _BEGINNING.fullmatch(line)]
+    told = [line for line in lines if line and not _COUNT.fullmatch(line)]
     if not told:
         return "the engine does not say why."
-    first = _BEGINNING.sub("", told[0])
+    first = told[0]
     why = next((line.removeprefix(WHY) for line in told[1:2] if line.startswith(WHY)), "")
     reason = f"{first}: {why}" if why else first
     return reason[:1] + sentence(reason)[1:] if len(reason) <= LONGEST_REASON else f"{reason[: LONGEST_REASON - 1]}…"

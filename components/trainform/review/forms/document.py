@@ -275,13 +275,11 @@ def _waiver(use: WaiverUse) -> Item:
 
 
 def _message(message: EngineMessage) -> Item:
-    """The message with each of its lines on one of its own, without the word `error` that the engine repeats."""
+    """The message with each of its lines on one of its own."""
     about = f"{message.object}: " if message.object else ""
     told = [line.strip() for line in cut(message.text, LONGEST_DESTRUCTIVE).splitlines()]
-    shown = [line for line in told if line not in ("", f"{message.severity}:")]
-    first, *others = shown if shown else [""]
-    text = first.removeprefix(f"{message.severity}: ")
-    return Item(f"{message.severity}: {about}{text}", tuple(Row("", line, verbatim=True) for line in others))
+    first, *others = [line for line in told if line] or [""]
+    return Item(f"{message.severity}: {about}{first}", tuple(Row("", line, verbatim=True) for line in others))
 
 
 def _not_checked(what: str, reason: str) -> str:
