@@ -5,17 +5,15 @@ from __future__ import annotations
 import dataclasses
 import datetime
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
+from collections.abc import Iterable
+from decimal import ROUND_HALF_UP, Decimal
 
 from trainform.errors import list_names
-from trainform.manifests.shapes import mapping
 from trainform.plan.record import Record
 from trainform.plan.totals import hourly_cost
 from trainform.review.context import Context, JobReview
 from trainform.review.model import Cost, Money
-from trainform.review.objects import demands_of, metadata_of, places_pods
-from trainform.rules.limits.demands import Demand
+from trainform.review.objects import accelerators_of, demands_of, metadata_of, places_pods
 from trainform.spec.environment import Environment
 
 CENT = Decimal("0.01")
@@ -132,8 +130,7 @@ def _side(jobs: Iterable[tuple[JobReview, Record | None]], environment: Environm
         if record is None:
             why = f"The cost is not known: no record says what the job {job.name} is made of."
             return Side(None, why=why, known=False)
-        asked = demands_of(job, environment, after=after)
-        counts.update(dict(_of_roles(record)) if asked is None else _of_pods(asked))
+        counts.update(accelerators_of(demands_of(job, environment, after=after), record.experiment.get("roles")))
     used = {kind: count for kind, count in sorted(counts.items()) if count}
     if not used:
         return Side(None, why="The jobs have no accelerators, so no price.")
@@ -150,31 +147,6 @@ def _gap(used: Iterable[str], environment: Environment) -> str:
     kinds = environment.accelerators
     missing = [kind for kind in used if kind not in kinds or kinds[kind].price_per_hour is None]
     return f"no price of {list_names(missing)}" if missing else "its prices are in several currencies"
-
-
-def _of_pods(asked: Iterable[Demand]) -> Counter[str]:
-    """How many accelerators of each kind the pods ask for together."""
-    counts: Counter[str] = Counter()
-    for demand in asked:
-        counts[demand.kind] += demand.total
-    return counts
-
-
-def _of_roles(record: Record) -> Iterator[tuple[str, int]]:
-    """How many accelerators of each kind the roles have together."""
-    counts: Counter[str] = Counter()
-    for role in mapping(record.experiment.get("roles")).values():
-        replicas = _number(mapping(role).get("replicas", 1))
-        for kind, count in mapping(mapping(role).get("accelerators")).items():
-            counts[str(kind)] += replicas * _number(count)
-    return iter(counts.items())
-
-
-def _number(value: object) -> int:
-    try:
-        return int(Decimal(str(value)))
-    except (InvalidOperation, ValueError):
-        return 0
 
 
 def _money(amount: Decimal | None, currency: str) -> Money | None:

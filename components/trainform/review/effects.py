@@ -16,7 +16,6 @@ from trainform.review.model import Change, Effect
 from trainform.review.mounts import Seen, claim_said, mounts
 from trainform.review.platform import platform_causes
 from trainform.review.preview import Step
-from trainform.review.wanted import Side
 from trainform.spec.experiment import Experiment
 from trainform.spec.storage import Volume
 
@@ -79,7 +78,7 @@ def clause(happens: Fate) -> str:
 
 
 def _created(happens: Fate) -> str:
-    facts = _in_brackets(_size(happens.after))
+    facts = _in_brackets(_size(happens, after=True))
     step = happens.job.job
     if happens.again and step is not None and step.old is not None:
         why = "it is not in the cluster (the former `pulumi up` ended half way, or it was deleted)"
@@ -135,7 +134,7 @@ _CLAUSES: Mapping[JobFate, Callable[[Fate], str]] = {
 
 def _the_job(happens: Fate) -> str:
     """The job object with what the cluster says of it: `the running job sdxl-lora-1f3a9c (up 16 h, 32 a800)`."""
-    size = _size(happens.before)
+    size = _size(happens, after=False)
     live = happens.live
     if happens.is_running:
         up = f"up {happens.shown_age}" if happens.shown_age else ""
@@ -150,11 +149,12 @@ def _the_job(happens: Fate) -> str:
     return f"the {finished}job {happens.name}{_in_brackets(', '.join(filter(None, [live.phase, size])))}"
 
 
-def _size(side: Side | None) -> str:
+def _size(happens: Fate, *, after: bool) -> str:
     """The accelerators of the job, or its pods where it has none; empty if nobody knows."""
+    side = happens.after if after else happens.before
     if side is None or side.model is None:
         return ""
-    held = [f"{count} {kind}" for kind, count in accelerators(side).items()]
+    held = [f"{count} {kind}" for kind, count in accelerators(happens, after=after).items()]
     pods = sum(role.replicas for role in side.model.roles.values())
     return ", ".join(held) if held else _counted(pods, "pod")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-from collections import Counter
 from collections.abc import Mapping
 from typing import Literal
 
@@ -13,7 +12,9 @@ from trainform.review.causes import Causes, because, causes
 from trainform.review.context import Context, JobReview
 from trainform.review.live import LiveFacts, LiveJob
 from trainform.review.model import Change
+from trainform.review.objects import accelerators_of, demands_of
 from trainform.review.preview import Step
+from trainform.spec.environment import Environment
 
 FINISHED = ("Completed", "Failed", "Terminated", "Aborted", "Succeeded")
 RUNNING = ("Running", "Restarting", "Completing")
@@ -37,7 +38,8 @@ class Scaled:
 class Fate:
     """kind: what happens to the job object. name: that of the object before, of a new one after. before, after: the two sides. live: what the cluster says
     of the object before; None if it has none, or nobody knows. not_read: why nobody knows; empty if the cluster was read. again: the job object is
-    recorded as deployed or in the state, and is created. shown_age: how long the job runs ("16 h"); empty if it does not run, or that is not known."""
+    recorded as deployed or in the state, and is created. shown_age: how long the job runs ("16 h"); empty if it does not run, or that is not known.
+    environment: as its file is now, which knows the kinds of accelerators by their resources."""
 
     job: JobReview
     kind: JobFate
@@ -51,6 +53,7 @@ class Fate:
     not_read: str = ""
     again: bool = False
     shown_age: str = ""
+    environment: Environment | None = None
 
     @property
     def is_running(self) -> bool:
@@ -111,6 +114,7 @@ def fate(context: Context, job: JobReview) -> Fate:
         not_read=unread,
         again=happens == "create" and (_in_state(step) or (old is not None and old.job == after_name)),
         shown_age="" if live is None or context.live is None else age(live.started, context.live.read_at),
+        environment=context.environment,
     )
 
 
@@ -148,12 +152,11 @@ def _scaled(old: wanted.Side | None, new: wanted.Side | None) -> tuple[Scaled, .
     )
 
 
-def accelerators(side: wanted.Side | None) -> Mapping[str, int]:
-    """The accelerators of all pods by kind; empty if the job has none, or nobody knows."""
-    found: Counter[str] = Counter()
-    for role in {} if side is None or side.model is None else side.model.roles.values():
-        found.update({kind: count * role.replicas for kind, count in role.accelerators.items()})
-    return {kind: count for kind, count in found.items() if count}
+def accelerators(happens: Fate, *, after: bool) -> Mapping[str, int]:
+    """The accelerators of all pods by kind, as the objects of that side have them; empty if the job has none, or nobody knows."""
+    side = happens.after if after else happens.before
+    asked = demands_of(happens.job, happens.environment, after=after)
+    return accelerators_of(asked, {} if side is None else side.resolved.get("roles"))
 
 
 def age(since: str, now: str) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 from pydantic import ValidationError
@@ -116,6 +118,25 @@ def demands_of(job: JobReview, environment: Environment | None, *, after: bool) 
     if templates is None or not any(resources & template.resources() for template in templates):
         return None
     return demands(Judged({}, tuple(templates)), environment)
+
+
+def accelerators_of(asked: Iterable[Demand] | None, roles: Any) -> Counter[str]:
+    """How many accelerators of each kind the pods ask for together; where that is not known, how many the roles of the experiment have."""
+    counts: Counter[str] = Counter()
+    for demand in () if asked is None else asked:
+        counts[demand.kind] += demand.total
+    for role in mapping(roles).values() if asked is None else ():
+        replicas = _number(mapping(role).get("replicas", 1))
+        for kind, count in mapping(mapping(role).get("accelerators")).items():
+            counts[str(kind)] += replicas * _number(count)
+    return +counts
+
+
+def _number(value: object) -> int:
+    try:
+        return int(Decimal(str(value)))
+    except (ArithmeticError, ValueError):
+        return 0
 
 
 def queue_steps(preview: Preview) -> Iterator[tuple[str, Step]]:
