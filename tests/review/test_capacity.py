@@ -24,6 +24,8 @@ from trainform.review.capacity import NOT_RESERVED, capacity_of
 from trainform.review.context import JobReview
 from trainform.review.live import LiveQueue
 from trainform.review.model import Capacity
+from trainform.review.not_considered import not_considered
+from trainform.review.report import build_report
 
 CLUSTER = environment()
 
@@ -157,6 +159,65 @@ TAINT = {"key": "pool", "value": "gpu", "effect": "NoSchedule"}
 def test_selectors_and_taints_decide(node: dict[str, Any], role: dict[str, Any], verdict: str) -> None:
     capacity = judged(new_job(**workers(1, **role)), live_node("node-0", **node))
     assert capacity.verdict == verdict
+
+
+def steered(*terms: Any, **more: Any) -> dict[str, Any]:
+    """A worker whose pods must be on nodes of these terms."""
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [*terms]}}
+    spec = {"affinity": {"nodeAffinity": required}, **more}
+    return workers(1, pod_overrides={"spec": spec})
+
+
+def expressions(*given: tuple[str, str, list[str]], part: str = "matchExpressions") -> dict[str, Any]:
+    return {part: [{"key": key, "operator": operator, "values": values} for key, operator, values in given]}
+
+
+@pytest.mark.parametrize(
+    ("terms", "verdict"),
+    [
+        ([expressions(("pool", "In", ["fast", "slow"]))], "now"),
+        ([expressions(("pool", "In", ["slow"]))], "never"),
+        ([expressions(("zone", "In", ["a"]))], "never"),
+        ([expressions(("pool", "NotIn", ["fast"]))], "never"),
+        ([expressions(("zone", "NotIn", ["a"]))], "now"),
+        ([expressions(("pool", "Exists", []), ("zone", "DoesNotExist", []))], "now"),
+        ([expressions(("zone", "Exists", []))], "never"),
+        ([expressions(("generation", "Gt", ["3"]), ("generation", "Lt", ["5"]))], "now"),
+        ([expressions(("generation", "Gt", ["4"]))], "never"),
+        ([expressions(("pool", "Gt", ["4"]))], "never"),
+        ([expressions(("zone", "In", ["a"])), expressions(("pool", "In", ["fast"]))], "now"),
+        ([expressions(("metadata.name", "In", ["node-0"]), part="matchFields")], "now"),
+        ([expressions(("metadata.name", "In", ["node-7"]), part="matchFields")], "never"),
+        ([{}], "never"),
+    ],
+)  # fmt: skip
+def test_nodes_that_a_required_affinity_excludes_do_not_count(terms: list[Any], verdict: str) -> None:
+    node = live_node("node-0", labels={"pool": "fast", "generation": "4"})
+    assert judged(new_job(**steered(*terms)), node).verdict == verdict
+
+
+def test_an_affinity_to_labels_that_the_environments_file_does_not_know() -> None:
+    verdicts = [
+        capacity_of(context(new_job(**steered(expressions(term))), environment=CLUSTER)).verdict
+        for term in (("zone", "In", ["a"]), ("zone", "Exists", []))
+    ]
+    assert verdicts == ["unknown", "unknown"]
+
+
+def test_rules_between_pods_are_said_to_be_left_out() -> None:
+    anti = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "zone"}]}}
+    spread = [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}]
+    patch = {"spec": {"affinity": anti, "topologySpreadConstraints": spread}}
+    made = context(new_job(**workers(2, pod_overrides=patch)), environment=CLUSTER)
+    assert [*not_considered(made)] == [
+        "The pod anti-affinity of the pods of worker was not considered, so they may find less room.",
+        "The topology spread of the pods of worker was not considered, so they may find less room.",
+    ]
+    assert {found.what for found in build_report(made).not_checked} >= {"capacity"}
+    preferred = {"affinity": {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1}]}}}
+    loose = [{**spread[0], "whenUnsatisfiable": "ScheduleAnyway"}]
+    patch = {"spec": {**preferred, "topologySpreadConstraints": loose}}
+    assert not [*not_considered(context(new_job(**workers(2, pod_overrides=patch)), environment=CLUSTER))]
 
 
 def test_a_host_port_lets_one_pod_on_a_node() -> None:

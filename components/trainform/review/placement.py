@@ -10,6 +10,7 @@ from typing import Any
 from trainform.cluster.amounts import NOTHING, POD_SLOTS
 from trainform.manifests.shapes import mapping, mappings
 from trainform.manifests.templates import Template
+from trainform.rules.limits.affinity import lands, may_land
 
 NATIVE = ("cpu", "memory", "ephemeral-storage", POD_SLOTS)
 KEEPING_OUT = frozenset({"NoSchedule", "NoExecute"})
@@ -18,12 +19,13 @@ HALF = Decimal("0.5")
 
 @dataclasses.dataclass(frozen=True)
 class Room:
-    """A node as a place for pods. free: what it has left."""
+    """A node as a place for pods. free: what it has left. whole: False if it may have other labels too, which nobody knows."""
 
     name: str
     labels: Mapping[str, str]
     taints: Sequence[Mapping[str, str]]
     free: Mapping[str, Decimal]
+    whole: bool = True
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,6 +38,7 @@ class Group:
     selector: Mapping[str, Any]
     tolerations: Sequence[Mapping[str, Any]]
     spread: bool = False
+    affinity: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     def total(self, resource: str) -> Decimal:
         """What all of the pods ask for."""
@@ -44,7 +47,10 @@ class Group:
     def admits(self, room: Room) -> bool:
         """True if the labels and taints of the node let the pods on it."""
         selected = all(room.labels.get(key) == value for key, value in self.selector.items())
-        return selected and all(_tolerated(taint, self.tolerations) for taint in room.taints)
+        steered = (
+            lands(self.affinity, room.name, room.labels) if room.whole else may_land({}, self.affinity, room.labels)
+        )
+        return selected and steered and all(_tolerated(taint, self.tolerations) for taint in room.taints)
 
     def most_on(self, free: Mapping[str, Decimal]) -> int:
         """How many of the pods fit into what is free, if no others come."""
@@ -66,6 +72,7 @@ def group_of(template: Template, *, every: bool = False) -> Group | None:
         mapping(template.spec.get("nodeSelector")),
         mappings(template.spec.get("tolerations")),
         any(port.get("hostPort") for port in ports),
+        mapping(template.spec.get("affinity")),
     )
 
 

@@ -31,6 +31,7 @@ from trainform.review.model import (
     Outcome,
     Report,
 )
+from trainform.review.not_considered import not_considered
 from trainform.review.policies import policy_findings
 from trainform.review.preview import UNKNOWN, Message, Step
 from trainform.secret_text.search import masked
@@ -188,6 +189,7 @@ def _not_checked(context: Context, checked: Checked) -> Iterator[NotChecked]:
     yield from (NotChecked(what=job.name, reason=text) for job in context.jobs for text in job.not_checked)
     if context.live is not None:
         yield from (NotChecked(what=what, reason=sentence(why)) for what, why in sorted(context.live.not_read.items()))
+    yield from (NotChecked(what="capacity", reason=reason) for reason in not_considered(context))
     if checked is None or not _judged(checked):
         if not context.preview.policies:
             yield NotChecked(what="limits", reason="Neither the stack's files nor a policy pack were checked here.")
