@@ -15,6 +15,7 @@ from trainform.review.live import LiveFacts, LiveNode, LiveQueue
 from trainform.review.model import Capacity, Shortage
 from trainform.review.objects import own_names, places_pods, queue_of, templates_of
 from trainform.review.placement import Group, Impossible, Room, group_of, impossible, place, scarcest
+from trainform.review.resource_names import resource_names
 from trainform.review.shares import all_nodes, most_of, shares_of
 from trainform.spec.environment import Accelerator, Environment
 
@@ -328,9 +329,8 @@ class _Names:
 
     def __init__(self, environment: Environment | None) -> None:
         kinds = {} if environment is None else environment.accelerators
-        resources = [kind.resource for kind in kinds.values()]
-        self._names = {kind.resource: name for name, kind in kinds.items() if resources.count(kind.resource) == 1}
-        self._accelerators = frozenset(resources)
+        self._names = resource_names(environment)
+        self._accelerators = frozenset(kind.resource for kind in kinds.values())
 
     def of(self, resource: str) -> str:
         """The name of the resource."""

@@ -42,8 +42,8 @@ def found(context: Context) -> dict[str, Finding]:
     [
         ({"weight": 1}, {"weight": 4}, "`weight` of the queue night changes from 1 to 4."),
         ({}, {"weight": 2}, "`weight` of the queue night changes from 1 to 2."),
-        ({"capability": {GPU: "32"}}, {"capability": {GPU: "16"}}, f"`capability` of the queue night changes from 32 {GPU} to 16 {GPU}."),
-        ({"capability": {GPU: "32"}}, {}, f"`capability` of the queue night changes from 32 {GPU} to not set."),
+        ({"capability": {GPU: "32"}}, {"capability": {GPU: "16"}}, "`capability` of the queue night changes from 32 a800 to 16 a800."),
+        ({"capability": {GPU: "32"}}, {}, "`capability` of the queue night changes from 32 a800 to not set."),
         ({}, {"guarantee": {"resource": {"cpu": "8"}}}, "`guarantee` of the queue night changes from not set to 8 cpu."),
         ({"deserved": {"cpu": "8"}}, {"deserved": {"cpu": "4"}}, "`deserved` of the queue night changes from 8 cpu to 4 cpu."),
         ({}, {"reclaimable": False}, "`reclaimable` of the queue night changes from true to false."),
@@ -111,8 +111,8 @@ def test_the_queue_of_every_operator(backend: str) -> None:
 @pytest.mark.parametrize(
     ("spec", "title"),
     [
-        ({"guarantee": {"resource": {GPU: "48"}}}, f"The new queue big has `guarantee` 48 {GPU}."),
-        ({"deserved": {GPU: "48"}}, f"The new queue big has `deserved` 48 {GPU}."),
+        ({"guarantee": {"resource": {GPU: "48"}}}, "The new queue big has `guarantee` 48 a800."),
+        ({"deserved": {GPU: "48"}}, "The new queue big has `deserved` 48 a800."),
         ({"reclaimable": False}, "The new queue big has `reclaimable` false."),
     ],
 )
@@ -129,10 +129,10 @@ WEIGHT = queue_step("night", {"weight": 1}, {"weight": 4})
 
 def test_others_that_hold_something_are_named_with_amounts() -> None:
     facts = live(queues=(live_queue("night", bert_77aa01=16, vit_010203=8),))
-    findings = found(context(steps=(WEIGHT,), live=facts))
+    findings = found(context(steps=(WEIGHT,), environment=CLUSTER, live=facts))
     assert findings["TR-NEIGHBOURS-4"].title == (
         "2 other jobs hold something in the queue night that may be reclaimed where the scheduler's `reclaim` action is on: "
-        f"team-b/bert-77aa01 (16 {GPU}), team-b/vit-010203 (8 {GPU})."
+        "team-b/bert-77aa01 (16 a800), team-b/vit-010203 (8 a800)."
     )
     more = live(queues=(live_queue("night", bert_77aa01=24, vit_010203=8),))
     later = found(context(steps=(WEIGHT,), live=more))

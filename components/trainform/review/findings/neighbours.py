@@ -16,6 +16,7 @@ from trainform.review.live import LiveQueue
 from trainform.review.model import Category, Finding, Place
 from trainform.review.objects import body_of, metadata_of, own_names, queue_of, queue_steps
 from trainform.review.preview import Step
+from trainform.review.resource_names import resource_names
 
 SHARE = Kind(
     "TR-NEIGHBOURS-1",
@@ -115,7 +116,7 @@ def _of_queue(name: str, step: Step, context: Context) -> Iterator[Finding]:
     for field, (path, default) in FIELDS.items():
         before, after = (_value(body_of(state), path, default) for state in (step.old, step.new))
         if not _equal(before, after):
-            title = f"`{field}` of the queue {name} changes from {_words(before)} to {_words(after)}."
+            title = f"`{field}` of the queue {name} changes from {_words(before, context)} to {_words(after, context)}."
             yield SHARE.finding(name, path, before, after, title=title, place=_place(context, name, field))
 
 
@@ -124,7 +125,7 @@ def _of_new_queue(name: str, body: Mapping[str, Any], context: Context) -> Itera
         path, default = FIELDS[field]
         value = _value(body, path, default)
         if not _equal(value, default):
-            title = f"The new queue {name} has `{field}` {_words(value)}."
+            title = f"The new queue {name} has `{field}` {_words(value, context)}."
             yield SHARE.finding(name, path, None, value, title=title, place=_place(context, name, field))
 
 
@@ -155,9 +156,10 @@ def _equal(before: Any, after: Any) -> bool:
     return before == after or (amount is not None and amount == quantity(after))
 
 
-def _words(value: Any) -> str:
+def _words(value: Any, context: Context) -> str:
     if isinstance(value, Mapping):
-        return list_names([f"{amount} {name}" for name, amount in sorted(value.items())])
+        names = resource_names(context.environment)
+        return list_names([f"{amount} {names.get(name, name)}" for name, amount in sorted(value.items())])
     return "not set" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -189,7 +191,7 @@ def _holders(queue: _Touched, context: Context) -> Iterator[Finding]:
     }
     if not others or not (live.reclaimable if queue.reclaimable is None else queue.reclaimable):
         return
-    named = [f"{job} ({_words(_without_slots(amounts))})" for job, amounts in sorted(others.items())]
+    named = [f"{job} ({_words(_without_slots(amounts), context)})" for job, amounts in sorted(others.items())]
     verb = "1 other job holds" if len(others) == 1 else f"{len(others)} other jobs hold"
     title = f"{verb} something in the queue {queue.name} {MAY_BE_RECLAIMED}: {list_names(named)}."
     yield HOLDERS.finding(queue.name, after=sorted(others), title=title)

@@ -1,0 +1,29 @@
+"""What the cluster says, as sentences."""
+
+from __future__ import annotations
+
+from tests.review.jobs import READ_AT
+from tests.review.jobs_of_previews import GPU, environment, live_queue
+from trainform.review.live import LiveFacts, LiveJob
+from trainform.review.live_facts import live_facts
+
+
+def said(facts: LiveFacts) -> list[str]:
+    return [fact.sentence for fact in live_facts(facts, environment())]
+
+
+def test_jobs_and_queues() -> None:
+    since = "2026-11-23T04:00:00Z"
+    job = LiveJob("bert-77aa01", "Running", since, since, {"Running": 2, "Pending": 0})
+    facts = LiveFacts(READ_AT, jobs=(job,), queues=(live_queue("night"), live_queue("day", bert_77aa01=8)))
+    first, empty, held = said(facts)
+    assert first == (
+        f"At {READ_AT} the job bert-77aa01 is Running, and its first pod has run since {since}; pods: 2 Running."
+    )
+    assert empty == "In the queue night no job holds anything."
+    assert GPU not in held
+    assert "bert-77aa01 holds 8 a800" in held
+
+
+def test_what_was_not_read_is_not_said() -> None:
+    assert said(LiveFacts(READ_AT)) == []
