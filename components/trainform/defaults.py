@@ -79,4 +79,5 @@ REPLICA_LABEL = f"{LABEL_PREFIX}replica"
 REVISION_LABEL = f"{LABEL_PREFIX}revision"
 OVERRIDES_ANNOTATION = f"{LABEL_PREFIX}overrides"
 WAIVERS_ANNOTATION = f"{LABEL_PREFIX}waivers"
+POLICY_PACK = "trainform"  # the name of the policy pack of a project
 SANDBOX_CONTEXT = "trainform-sandbox"  # the context that the sandbox's kubeconfig always has

@@ -23,6 +23,7 @@ from tests.support.websites import Answer, website
 from trainform.review.forms import as_json, markdown, terminal
 from trainform.review.model import Report
 from trainform.review.preview import State
+from trainform.review.run import EngineRun
 
 STACK = "dev"  # of the preview, and an environment's own in the repository
 TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
@@ -164,6 +165,20 @@ def test_a_preview_that_failed_ends_with_1(tmp_path: Path) -> None:
     assert code == 1
     assert json.loads(out)["outcome"] == "failed"
     assert TOKEN not in out
+
+
+def test_the_headline_names_the_policy_that_stops_the_preview(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine itself says nothing but that the preview failed."""
+    where = previews.urn(previews.CONFIG_MAP, "notes")
+    ends = (previews.diagnostic("error", "error: preview failed\n"), previews.summary(result="failed"))
+    violated = previews.policy("no-friday", "it is Friday: wait for Monday", where)
+    text = previews.stream(*events(), violated, *ends, ended=False)
+    monkeypatch.setattr("trainform.review.run.run_preview", lambda *_: EngineRun(text, 255, ""))
+    code, out, _ = review("hello.dev", "--format", "json")
+    assert code == 1
+    assert json.loads(out)["headline"] == (
+        "The preview failed: the policy no-friday refuses notes: it is Friday: wait for Monday."
+    )
 
 
 def test_the_length_of_the_run(preview: str) -> None:

@@ -190,6 +190,14 @@ def test_no_message_repeats_its_severity(form: Any, severity: str, before: str) 
     assert preview.messages == (Message(severity, "the queue is full", JOB),)
 
 
+def test_which_policy_packs_ran() -> None:
+    ran = previews.summary(PolicyPacks={"trainform": "v0.9.0", "calendar": ""})
+    assert read_preview(previews.stream(ran, ended=False)).packs == ("calendar", "trainform")
+    assert read_preview(previews.stream()).packs == ()
+    assert read_preview(previews.stream(ended=False)).packs is None
+    assert read_preview(previews.digest()).packs is None
+
+
 def test_a_refresh_is_no_step_beside_the_one_that_follows_it() -> None:
     refresh, same = (step_event(op, JOB, job("bert-1f3a9c"), job("bert-1f3a9c")) for op in ("refresh", "same"))
     assert [step.operation for step in read_preview(previews.stream(refresh, same)).steps] == ["same"]

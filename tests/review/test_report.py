@@ -23,6 +23,7 @@ from trainform.review.context import Context
 from trainform.review.fail_on import FAILED, exit_code, parse_fail_on
 from trainform.review.forms import terminal
 from trainform.review.model import Level, NotChecked, Outcome, Report
+from trainform.review.policies import refusal
 from trainform.review.preview import UNKNOWN, Message, PolicyResult
 from trainform.review.report import build_report
 from trainform.spec import Environment
@@ -144,6 +145,36 @@ def test_waivers_that_do_not_apply() -> None:
     assert not of_code(report, "TF-IMG-2")[0].waived
 
 
+def test_waivers_without_a_finding_or_for_too_long() -> None:
+    allowed = {"severity": {"TF-IMG-2": "error"}, "waivable": {"TF-IMG-2": ["team-lead"], "TF-COST-1": ["team-lead"]}}
+    [image] = of_code(build_report(reviewed(), checked([], allowed)), "TF-IMG-2")
+    given = [waiver("0123456789abcdef", rule="TF-COST-1"), waiver(image.fingerprint, until="2027-11-23")]
+    report = build_report(reviewed(), checked(given, allowed))
+    assert [(use.state, use.why) for use in report.waivers] == [
+        ("void", "TF-COST-1 finds nothing here any more."),
+        ("refused", "The day is farther away than the environment dev allows (90d from today)."),
+    ]
+    assert not of_code(report, "TF-IMG-2")[0].waived
+
+
+def test_every_waiver_is_listed_with_what_becomes_of_it() -> None:
+    [image] = of_code(build_report(reviewed(), checked([])), "TF-IMG-2")
+    given = [
+        waiver(image.fingerprint),
+        waiver(image.fingerprint, until="2026-11-22"),
+        waiver("0123456789abcdef"),
+        waiver(image.fingerprint, owner="somebody"),
+    ]
+    shown = " ".join(terminal.render(build_report(reviewed(), checked(given)), 119).split())
+    for said in (
+        "applies.",
+        "has expired: Its last day was",
+        "is void: The finding has changed",
+        "is refused: The environment",
+    ):
+        assert f"The waiver of TF-IMG-2 {said}" in shown
+
+
 def test_a_policy_and_the_rule_of_its_name_find_one_thing() -> None:
     context = reviewed()
     [image] = of_code(build_report(context, checked([])), "TF-IMG-2")
@@ -161,6 +192,18 @@ def test_a_policy_and_the_rule_of_its_name_find_one_thing() -> None:
     assert (friday.level, friday.title) == ("medium", "It is Friday.")
     assert friday.why == "It is a rule of the policy pack calendar (advisory)."
     assert not of_code(report, "no-monday")
+
+
+def test_the_policy_that_refuses_a_change() -> None:
+    urn = "urn:pulumi:dev::lab::kubernetes:core/v1:ConfigMap::notes"
+    results = (
+        PolicyResult("no-monday", "advisory", urn, "it is Monday"),
+        PolicyResult("no-friday", "mandatory", urn, "it is Friday.\nWait for Monday", "calendar"),
+    )
+    assert refusal(with_preview(reviewed(), policies=results).preview) == (
+        "the policy no-friday refuses notes: it is Friday. Wait for Monday"
+    )
+    assert refusal(with_preview(reviewed(), policies=results[:1]).preview) == ""
 
 
 @pytest.mark.parametrize("level", ["mandatory", "advisory", "remediate"])
@@ -191,15 +234,28 @@ def test_outcomes() -> None:
     ("failed", "told"),
     [
         (
-            "1 problem:\nhello.yaml:6: roles\n  why: the pods need 9 nodes\n  fix: ask for fewer",
-            "hello.yaml:6: roles: the pods need 9 nodes.",
+            "error: \n1 problem:\nhello.yaml:6: roles\n  why: the pods need 9 nodes\n  fix: ask for fewer",
+            ": hello.yaml:6: roles: the pods need 9 nodes. To mend it: ask for fewer",
         ),
-        ("\nthe claim data would shrink\n  fix: write size: 2Gi", "the claim data would shrink."),
-        ("1 problem:", "the engine does not say why."),
+        (
+            "error: error: \nthe claim data would shrink\n  | of a log\n  fix: write size: 2Gi",
+            ": the claim data would shrink. To mend it: write size: 2Gi",
+        ),
+        (
+            "error: \n2 problems on the cluster arn:aws:eks:\nthe queue night does not exist\n  fix: pulumi up -s dev\n"
+            "the claim data does not exist\n  fix: correct its name",
+            ": the queue night does not exist. To mend it: pulumi up -s dev",
+        ),
+        (
+            "2 problems:\na.yaml:9: image = x:1\n  why: no digest\n  fix: write one; or, if team-lead agrees, waive it\n"
+            "  rule: TF-IMG-2, finding 0123456789abcdef\na.yaml:3: name\n  why: too long\n  fix: a shorter one",
+            " by the limit TF-IMG-2: a.yaml:9: image = x:1: no digest. To mend it: write one",
+        ),
+        ("error: ", ": the engine does not say why."),
     ],
 )
 def test_why_a_preview_failed(failed: str, told: str) -> None:
-    assert build_report(with_preview(reviewed(), failed=failed)).headline == f"The preview failed: {told}"
+    assert build_report(with_preview(reviewed(), failed=failed)).headline == f"The preview failed{told}"
 
 
 def test_a_preview_that_failed_leaves_nothing_to_be_taken_for_an_answer() -> None:
@@ -226,8 +282,52 @@ def test_what_was_not_checked_is_listed_once() -> None:
         ("files", "They are gone."),
         ("preview", "A digest has no policies."),
         ("queues", "No answer within 2 s."),
-        ("limits", "Neither the stack's files nor a policy pack were checked here."),
+        (
+            "limits",
+            "The preview does not say whether a policy pack ran, and trainform could not read the stack's files.",
+        ),
     ]
+
+
+@pytest.mark.parametrize(
+    ("packs", "reason"),
+    [
+        (
+            (),
+            "No policy pack ran in the preview, and trainform could not read the stack's files: nothing has checked the limits of the environment.",
+        ),
+        (
+            ("calendar",),
+            "Only other policy packs ran in the preview (calendar), and trainform could not read the stack's files: nothing has checked the "
+            "limits of the environment.",
+        ),
+        (("calendar", "trainform"), None),
+    ],
+)
+def test_limits_that_nobody_has_checked(packs: tuple[str, ...], reason: str | None) -> None:
+    report = build_report(with_preview(reviewed(), packs=packs))
+    assert [part.reason for part in report.not_checked if part.what == "limits"] == ([] if reason is None else [reason])
+    assert report.limits == (
+        "" if reason else "The limits of the environment were checked by the policy pack trainform alone."
+    )
+
+
+@pytest.mark.parametrize(
+    ("packs", "said"),
+    [
+        (None, ""),
+        ((), " No policy pack ran in the preview."),
+        (("calendar",), " The policy packs that ran in the preview: calendar."),
+    ],
+)
+def test_limits_that_trainform_has_checked_itself(packs: tuple[str, ...] | None, said: str) -> None:
+    report = build_report(with_preview(reviewed(), packs=packs), checked([]))
+    assert (
+        report.limits
+        == f"The limits of the environment dev were checked by trainform itself, in the stack's files.{said}"
+    )
+    assert report.limits in " ".join(terminal.render(report, 80).split())
+    assert "limits" not in {part.what for part in report.not_checked}
 
 
 def test_values_that_are_known_only_at_up() -> None:

@@ -230,6 +230,7 @@ def _preview_of(run: EngineRun) -> Preview:
     """The preview of a run of the engine. TrainformError if the engine failed before it had one."""
     import dataclasses
 
+    from trainform.review.policies import refusal
     from trainform.review.read import read_preview
 
     ended = f"`pulumi preview` ended with exit code {run.code}"
@@ -238,7 +239,10 @@ def _preview_of(run: EngineRun) -> Preview:
     except InputError as error:
         lines = [line for line in run.errors.splitlines() if line.strip()]
         raise TrainformError(ended, "run `pulumi preview` by hand to see why", lines or error.lines()) from None
-    return dataclasses.replace(preview, failed=ended) if run.code and not preview.failed else preview
+    if run.code == 0 or preview.failed:
+        return preview
+    refused = refusal(preview)
+    return dataclasses.replace(preview, failed=refused if refused else ended)
 
 
 def _made_elsewhere(stack: str | None, preview_json: str, begin: Begin) -> _Made:

@@ -24,6 +24,7 @@ from pulumi_policy import (
 from pulumi_policy import policy as sdk
 from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, UnknownValueError
 
+from trainform import defaults
 from trainform.check import check_environment
 from trainform.errors import CommandLineError, TrainformError
 from trainform.escaping import escaped
@@ -43,7 +44,6 @@ from trainform.spec.environment import Environment
 from trainform.spec.names import LABEL
 from trainform.spec.stack import NAMESPACE
 
-NAME = "trainform"
 CONFIG = f"{NAMESPACE}:environment"
 VARIABLE = "TRAINFORM_ENVIRONMENT"
 LEVELS = {
@@ -83,7 +83,7 @@ def serve(program: str) -> None:
 
     sys.stdout = _unbuffered(sys.stdout)
     setattr(sdk, "_PolicyAnalyzerServicer", Servicer)  # noqa: B010 - an assignment to a class is none to the type checker
-    PolicyPack(NAME, policies=served)
+    PolicyPack(defaults.POLICY_PACK, policies=served)
 
 
 def _unbuffered(stream: TextIO) -> TextIO:

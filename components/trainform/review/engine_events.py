@@ -53,6 +53,8 @@ class Raw:
     unreadable: int = 0
     counts: Mapping[str, int] = dataclasses.field(default_factory=dict)
     """How many resources the engine counts by operation."""
+    packs: tuple[str, ...] | None = None
+    """The names of the policy packs that ran; None if nothing says it."""
 
 
 def of_stream(events: Iterable[Mapping[str, Any]]) -> Raw:
@@ -158,6 +160,8 @@ def _summary(raw: Raw, body: Mapping[str, Any]) -> None:
     raw.ended = True
     raw.result = text_of(body.get("result"))
     raw.counts = _counts(body.get("resourceChanges"))
+    packs = body.get("PolicyPacks")
+    raw.packs = tuple(sorted(packs)) if isinstance(packs, dict) else None
     if body.get("maybeCorrupt") is True:
         raw.failures.append(_CORRUPT)
 

@@ -93,7 +93,10 @@ class Finding(Part):
     level: Literal["low", "medium", "high"]
     object: str
     field: str = ""
-    before: JsonValue = None
+    before: JsonValue = Field(
+        default=None,
+        description="null: not set; also where what is wanted is judged, whatever was there before (limits, capacity).",
+    )
     after: JsonValue = None
     title: str = Field(description="What it is, as one whole sentence.")
     why: str = Field(description="Why it matters.")
@@ -221,6 +224,9 @@ class Report(Part):
     objects: list[ObjectChange] = []
     live: list[LiveFact] = []
     waivers: list[WaiverUse] = []
+    limits: str = Field(
+        default="", description="Who checked the limits of the environment, as a sentence; empty: nobody."
+    )
     not_checked: list[NotChecked] = []
     messages: list[EngineMessage] = []
     masked: int = Field(default=0, description="How many secret values are masked; also 0 is said.")

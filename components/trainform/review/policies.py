@@ -23,6 +23,23 @@ def policy_findings(preview: Preview) -> Iterator[Finding]:
     yield from (_finding(result) for result in preview.policies if result.level in LEVELS)
 
 
+def packs_of(preview: Preview) -> tuple[str, ...] | None:
+    """The names of the policy packs that ran; None if nothing says whether one did."""
+    named = {result.pack for result in preview.policies} - {""}
+    if preview.packs is None and not named:
+        return None
+    return tuple(sorted(named.union(preview.packs or ())))
+
+
+def refusal(preview: Preview) -> str:
+    """What the first policy that stops the change says, with the name of the policy; "" if none does."""
+    stopping = next((result for result in preview.policies if LEVELS.get(result.level) == "high"), None)
+    if stopping is None:
+        return ""
+    said = " ".join(stopping.text.split())
+    return f"the policy {stopping.policy} refuses {stopping.urn.rpartition('::')[2]}: {said}"
+
+
 def _finding(result: PolicyResult) -> Finding:
     name, text = result.urn.rpartition("::")[2], masked(result.text.strip(), MASK)
     rule = BY_CODE.get(result.policy)

@@ -94,7 +94,7 @@ class Preview:
 
     form: `stream` (engine events) or `digest`. failed: the reason if the engine ended with an error, otherwise "". not_checked: what this form
     cannot say, each as a whole sentence; `policies`, `errors` and unchanged claims are missing in a digest. masked: how many values are masked. incomplete: steps are missing, so that
-    what is not in the preview may happen all the same.
+    what is not in the preview may happen all the same. packs: the names of the policy packs that ran; None where the form does not say it.
     """
 
     form: str
@@ -105,3 +105,4 @@ class Preview:
     not_checked: tuple[str, ...] = ()
     masked: int = 0
     incomplete: bool = False
+    packs: tuple[str, ...] | None = None

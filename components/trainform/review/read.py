@@ -197,6 +197,7 @@ def _preview(raw: Raw, masks: Masks) -> Preview:
         tuple(not_checked),
         masks.count,
         bool(missing or raw.unreadable),
+        None if raw.packs is None else tuple(map(masks.name, raw.packs)),
     )
 
 

@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from trainform import defaults
 from trainform.check import CheckedJob
 from trainform.check_platform import CheckedPlatform
-from trainform.errors import MASK
+from trainform.errors import MASK, list_names
 from trainform.review.capacity import capacity_of
 from trainform.review.changes import object_changes, role_changes
 from trainform.review.context import Context
@@ -32,17 +33,22 @@ from trainform.review.model import (
     Report,
 )
 from trainform.review.not_considered import not_considered
-from trainform.review.policies import policy_findings
+from trainform.review.policies import packs_of, policy_findings
 from trainform.review.preview import UNKNOWN, Message, Step
 from trainform.secret_text.search import masked
 
 SEVERITIES = ("info", "warning", "error")
 MOST_PATHS = 5
 LONGEST_REASON = 400  # characters
-WHY = "why: "  # before the reason of a problem, as trainform prints it
-_COUNT = re.compile(r"[0-9]+ problems?:")  # the first line of several problems
+LABELS = ("why", "fix", "rule")
+"""What the lines of a problem begin with, as trainform prints it."""
+OR_ELSE = "; or, "  # before further ways to mend a problem
+_ERROR = re.compile(r"^(error: *)+")
+_COUNT = re.compile(r"[0-9]+ problems?( on .*)?:")  # a line of its own before the problems
+_DETAIL = "|"  # before a line of somebody else's below an error
 NOT_KNOWN = "What would happen is not known, because the preview failed."
 MORE = "What else would happen is not known, because the preview failed."
+NO_FILES = "trainform could not read the stack's files"
 NO_COST = "{}, so the cost is not known."
 NO_CAPACITY = "{}, so it is not known whether the pods fit."
 AFTER_FAILURE, NOT_WHOLE = "The preview failed", "The preview is not whole"
@@ -65,6 +71,7 @@ def build_report(context: Context, checked: Checked = None, left_out: Iterable[N
         objects=list(object_changes(context)),
         live=[] if context.live is None else list(live_facts(context.live, context.environment)),
         waivers=[] if job is None else list(waiver_uses(job, context.today)),
+        limits=_judges(context, checked),
         not_checked=not_checked,
         messages=[_message(message) for message in context.preview.messages],
         masked=context.preview.masked,
@@ -104,7 +111,7 @@ def _of_failure(
     cost, capacity = _unknown_amounts(AFTER_FAILURE)
     return {
         "outcome": Outcome.failed,
-        "headline": f"The preview failed: {_reason(masked(context.preview.failed, MASK))}",
+        "headline": _failed(masked(context.preview.failed, MASK)),
         "effects": [*known, Effect(kind="unknown", object=context.stack, sentence=sentence_of_rest)],
         "findings": [finding for finding in found if finding.category not in OF_WHOLE_PREVIEWS],
         "cost": cost,
@@ -112,16 +119,35 @@ def _of_failure(
     }
 
 
-def _reason(failed: str) -> str:
-    """Why the preview failed, on one line: the first problem of several, with its place and its reason. It keeps its first letter: it may be a path."""
-    lines = [line.strip() for line in failed.splitlines()]
-    told = [line for line in lines if line and not _COUNT.fullmatch(line)]
+def _failed(text: str) -> str:
+    """That the preview failed and why, on one line: the first problem of several, with its place, its reason, and what to do first. The reason keeps
+    its first letter, since it may be a path, and what to do has no full stop, since it may end with a command."""
+    lines = [_ERROR.sub("", line.strip()) for line in text.splitlines()]
+    told = [line for line in lines if line and not line.startswith(_DETAIL) and not _COUNT.fullmatch(line)]
     if not told:
-        return "the engine does not say why."
-    first = told[0]
-    why = next((line.removeprefix(WHY) for line in told[1:2] if line.startswith(WHY)), "")
-    reason = f"{first}: {why}" if why else first
-    return reason[:1] + sentence(reason)[1:] if len(reason) <= LONGEST_REASON else f"{reason[: LONGEST_REASON - 1]}…"
+        return "The preview failed: the engine does not say why."
+    said = _labelled(told[1:])
+    reason = ": ".join([told[0], *([said["why"]] if "why" in said else [])])
+    by = f" by the limit {said['rule'].partition(',')[0]}" if "rule" in said else ""
+    fix = said.get("fix", "").partition(OR_ELSE)[0]
+    parts = [f"The preview failed{by}: {_ended(reason)}", *([f"To mend it: {_cut(fix)}"] if fix else [])]
+    return " ".join(parts)
+
+
+def _labelled(lines: Iterable[str]) -> dict[str, str]:
+    """What the lines below a problem say of it, by their labels. The next problem begins with a line that has none of these."""
+    parts = (line.partition(": ") for line in lines)
+    of_first = itertools.takewhile(lambda part: part[0] in LABELS, parts)
+    return {label: text for label, _, text in of_first}
+
+
+def _ended(text: str) -> str:
+    """The text, not too long, with the end of a sentence and its own first letter."""
+    return text[:1] + sentence(text)[1:] if len(text) <= LONGEST_REASON else _cut(text)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST_REASON else f"{text[: LONGEST_REASON - 1]}…"
 
 
 # --- findings
@@ -191,12 +217,47 @@ def _not_checked(context: Context, checked: Checked) -> Iterator[NotChecked]:
         yield from (NotChecked(what=what, reason=sentence(why)) for what, why in sorted(context.live.not_read.items()))
     yield from (NotChecked(what="capacity", reason=reason) for reason in not_considered(context))
     if checked is None or not _judged(checked):
-        if not context.preview.policies:
-            yield NotChecked(what="limits", reason="Neither the stack's files nor a policy pack were checked here.")
+        if defaults.POLICY_PACK not in (packs_of(context.preview) or ()):
+            yield NotChecked(what="limits", reason=_not_judged(packs_of(context.preview)))
     elif any(not problem.code for problem in checked.problems):
         reason = f"The files have other problems, which `trainform check -s {context.stack}` lists."
         yield NotChecked(what="limits", reason=reason)
     yield from (_not_known(step, paths) for step in context.preview.steps if (paths := [*_unknown(_after(step))]))
+
+
+def _not_judged(packs: tuple[str, ...] | None) -> str:
+    """Why nobody has checked the limits, although the files could not be read either."""
+    if packs is None:
+        return f"The preview does not say whether a policy pack ran, and {NO_FILES}."
+    ran = (
+        f"Only other policy packs ran in the preview ({list_names(packs)})"
+        if packs
+        else "No policy pack ran in the preview"
+    )
+    return f"{ran}, and {NO_FILES}: nothing has checked the limits of the environment."
+
+
+def _judges(context: Context, checked: Checked) -> str:
+    """Who has checked the limits of the environment, as a sentence; empty if nobody has."""
+    packs = packs_of(context.preview)
+    if checked is None or not _judged(checked):
+        ours = defaults.POLICY_PACK in (packs or ())
+        return (
+            f"The limits of the environment were checked by the policy pack {defaults.POLICY_PACK} alone."
+            if ours
+            else ""
+        )
+    said = (
+        f"The limits of the environment {checked.environment} were checked by trainform itself, in the stack's files."
+    )
+    if packs is None:
+        return said
+    ran = (
+        f"The policy packs that ran in the preview: {list_names(packs)}."
+        if packs
+        else "No policy pack ran in the preview."
+    )
+    return f"{said} {ran}"
 
 
 def _after(step: Step) -> Mapping[str, Any]:

@@ -153,7 +153,9 @@ RICH = USUAL.model_copy(
                 fingerprint="77aa1bb2cc3dd4e0",
                 waived=True,
             ),
-            finding(code="TR-DRIFT-1", category="drift", level="low", before={"replicas": 3}, after={"replicas": 5}),
+            finding(
+                code="TR-DRIFT-1", category="drift", level="low", field="spec", before={"replicas": 3}, after={"replicas": 5}
+            ),
         ],
         "effects": [
             REPLACED,

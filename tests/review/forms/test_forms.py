@@ -126,9 +126,7 @@ def test_what_is_not_there_is_said() -> None:
 
 
 def test_a_message_of_the_engine_has_its_lines() -> None:
-    told = EngineMessage(
-        severity="error", text="1 problem:\nhello.yaml:3: image = <b>\n  why: it has no tag\n"
-    )
+    told = EngineMessage(severity="error", text="1 problem:\nhello.yaml:3: image = <b>\n  why: it has no tag\n")
     report = RICH.model_copy(update={"messages": [told]})
     assert "\n  error: 1 problem:\n    hello.yaml:3: image = <b>\n    why: it has no tag\n" in terminal.render(
         report, 80

@@ -9,6 +9,7 @@ from typing import Any
 
 from trainform.review.model import (
     Capacity,
+    Category,
     Change,
     Cost,
     Effect,
@@ -88,7 +89,7 @@ def sections(report: Report) -> list[Section]:
         Section("In the cluster", tuple(Item(fact.sentence) for fact in report.live)),
         Section("Waivers", tuple(map(_waiver, report.waivers))),
         Section("Messages of the engine", tuple(map(_message, report.messages))),
-        Section("Not checked", _or_none((Item(_not_checked(part.what, part.reason)) for part in report.not_checked), "Nothing was left out.")),
+        Section("Not checked", tuple(_left_out(report))),
         Section("Secrets", (Item(f"{_counted(report.masked, 'secret value')} {'is' if report.masked == 1 else 'are'} masked."),)),
     ]  # fmt: skip
     return [Section(cut(part.title), tuple(map(_bounded, part.blocks))) for part in made if part.blocks]
@@ -171,7 +172,7 @@ def _finding(finding: Finding) -> Item:
     rows = [
         Row("object", finding.object, verbatim=True),
         *_where(finding),
-        *([] if finding.before is finding.after is None else [_changed(finding.before, finding.after, LONGEST)]),
+        *_values(finding),
         Row("why", finding.why),
         Row("fix", finding.fix),
         Row("finding", finding.fingerprint, verbatim=True),
@@ -189,6 +190,18 @@ def _where(finding: Finding) -> Iterator[Row]:
         yield Row(label, located(finding.place), verbatim=True)
 
 
+JUDGED = (Category.limits, Category.capacity)
+"""Categories of findings about what is wanted, whatever was there before."""
+
+
+def _values(finding: Finding) -> Iterator[Row]:
+    """What changes, or the value that is judged. What is about no field has no value: the title says it."""
+    if finding.category in JUDGED:
+        yield Row("value", "" if finding.after is None else shown(finding.after), verbatim=True)
+    elif (finding.before, finding.after) != (None, None) and (finding.field or finding.place is not None):
+        yield _changed(finding.before, finding.after, LONGEST)
+
+
 def _cost(cost: Cost) -> Iterator[Item]:
     is_known = cost.before is not None or cost.after is not None
     if cost.unknown:
@@ -203,7 +216,7 @@ def _cost(cost: Cost) -> Iterator[Item]:
         yield Item(f"In all: {_money(cost.total)} for {cost.hours} h.")
     if cost.prices_of is not None:
         age = "" if cost.price_age_days is None else f", {_counted(cost.price_age_days, 'day')} old"
-        yield Item(f"Oldest price: of {cost.prices_of}{age}.")
+        yield Item(f"The oldest price is of {cost.prices_of}{age}.")
 
 
 def _money(money: Money | None) -> str:
@@ -232,7 +245,7 @@ def _changes(report: Report) -> Iterator[Block]:
     yield from (_object(change, LONGEST_DESTRUCTIVE) for change in report.objects if change.destructive)
     others = tuple(_object(change, LONGEST) for change in report.objects if not change.destructive)
     if others:
-        yield Fold(f"{_counted(len(others), 'object')} created or changed, without a loss", others)
+        yield Fold(f"Changes without a loss ({_counted(len(others), 'object')})", others)
 
 
 def _role(role: RoleChange) -> tuple[str, ...]:
@@ -280,6 +293,14 @@ def _message(message: EngineMessage) -> Item:
     told = [line.strip() for line in cut(message.text, LONGEST_DESTRUCTIVE).splitlines()]
     first, *others = [line for line in told if line] or [""]
     return Item(f"{message.severity}: {about}{first}", tuple(Row("", line, verbatim=True) for line in others))
+
+
+def _left_out(report: Report) -> Iterator[Block]:
+    yield from _or_none(
+        (Item(_not_checked(part.what, part.reason)) for part in report.not_checked), "Nothing was left out."
+    )
+    if report.limits:
+        yield Item(report.limits)
 
 
 def _not_checked(what: str, reason: str) -> str:
