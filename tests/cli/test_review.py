@@ -181,6 +181,20 @@ def test_the_headline_names_the_policy_that_stops_the_preview(monkeypatch: pytes
     )
 
 
+@pytest.mark.parametrize(
+    ("told", "fix"),
+    [
+        ("error: no stack named 'hello.dev' found", "pulumi stack select --create hello.dev"),
+        ("error: getting secrets manager: incorrect passphrase", "run `pulumi preview` by hand to see why"),
+    ],
+)
+def test_an_engine_that_fails_before_it_has_a_preview(told: str, fix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trainform.review.run.run_preview", lambda *_: EngineRun("", 6, told))
+    code, out, err = review("hello.dev", "--quiet")
+    assert (code, out) == (1, "")
+    assert err == f"trainform: `pulumi preview` ended with exit code 6\n  | {told}\n  fix: {fix}\n"
+
+
 def test_the_length_of_the_run(preview: str) -> None:
     assert report_of(preview, "--duration", "1h30m").cost.hours in (None, "1.5")
     code, out, err = review("--preview-json", preview, "--duration", "soon")

@@ -265,7 +265,14 @@ def test_a_preview_that_failed_leaves_nothing_to_be_taken_for_an_answer() -> Non
     assert [effect.kind for effect in nothing.effects] == ["unknown"]
     assert nothing.cost.unknown == "The preview failed, so the cost is not known."
     assert nothing.capacity.verdict == report.capacity.verdict == "unknown"
-    assert "Nothing changes" not in terminal.render(nothing, 80)
+    shown = terminal.render(nothing, 80)
+    assert "Nothing changes" not in shown
+    assert "Nothing was left out" not in shown
+    assert "  None.\n" not in shown
+    assert shown.count("  None in what the preview has reached before it failed.\n") == 2
+    assert ("preview", "It failed, so what it has not reached is not checked.") in {
+        (part.what, part.reason) for part in nothing.not_checked
+    }
     some = build_report(with_preview(reviewed(), failed="the program ended"))
     assert [effect.kind for effect in some.effects][-1] == "unknown"
     assert len(some.effects) > 1

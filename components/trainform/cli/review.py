@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 STANDARD_INPUT = "-"
 WIDTH_OF_FILES = 100
+NO_STACK = "no stack named"  # what the engine says of a stack that its backend does not have
 STYLES = {"": "", "title": "bold", "high": "bold red", "medium": "yellow", "low": "cyan"}
 
 StackArgument = Annotated[
@@ -197,7 +198,7 @@ def _made_here(stack: str | None, begin: Begin) -> _Made:
         beside.submit(_import_the_rest)
         run = run_preview(name, root)
         files = checking.result()  # what is wrong with the stack's file says more than the engine's error about it
-        return _Made(name, _preview_of(run), files, reading.result())
+        return _Made(name, _preview_of(run, name), files, reading.result())
 
 
 def _named(stack: str | None, root: Path) -> str:
@@ -226,7 +227,7 @@ def _import_the_rest() -> None:
     import trainform.review.report  # noqa: F401
 
 
-def _preview_of(run: EngineRun) -> Preview:
+def _preview_of(run: EngineRun, stack: str) -> Preview:
     """The preview of a run of the engine. TrainformError if the engine failed before it had one."""
     import dataclasses
 
@@ -238,7 +239,9 @@ def _preview_of(run: EngineRun) -> Preview:
         preview = read_preview(run.text, "pulumi preview")
     except InputError as error:
         lines = [line for line in run.errors.splitlines() if line.strip()]
-        raise TrainformError(ended, "run `pulumi preview` by hand to see why", lines or error.lines()) from None
+        missing = any(NO_STACK in line for line in lines)
+        fix = f"pulumi stack select --create {stack}" if missing else "run `pulumi preview` by hand to see why"
+        raise TrainformError(ended, fix, lines or error.lines()) from None
     if run.code == 0 or preview.failed:
         return preview
     refused = refusal(preview)

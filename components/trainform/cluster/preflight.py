@@ -95,7 +95,7 @@ def _namespace(cluster: Cluster, namespace: str, environment: str) -> Iterable[t
     if cluster.get("Namespace", namespace).missing:
         yield (
             f"the namespace {namespace} does not exist on {cluster.cluster_name}",
-            f"where the environment says `create: true`, its stack makes it: pulumi up -s {environment}; "
+            f"pulumi up -s {environment}, which makes it where the environment says `create: true`; "
             f"otherwise: kubectl create namespace {namespace}",
         )
 

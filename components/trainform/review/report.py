@@ -48,6 +48,7 @@ _COUNT = re.compile(r"[0-9]+ problems?( on .*)?:")  # a line of its own before t
 _DETAIL = "|"  # before a line of somebody else's below an error
 NOT_KNOWN = "What would happen is not known, because the preview failed."
 MORE = "What else would happen is not known, because the preview failed."
+NOT_REACHED = "It failed, so what it has not reached is not checked."
 NO_FILES = "trainform could not read the stack's files"
 NO_COST = "{}, so the cost is not known."
 NO_CAPACITY = "{}, so it is not known whether the pods fit."
@@ -211,6 +212,8 @@ def _experiment(context: Context, checked: Checked) -> str:
 
 def _not_checked(context: Context, checked: Checked) -> Iterator[NotChecked]:
     """What the preview, the cluster and the files do not say."""
+    if context.preview.failed:
+        yield NotChecked(what="preview", reason=NOT_REACHED)
     yield from (NotChecked(what="preview", reason=text) for text in context.preview.not_checked)
     yield from (NotChecked(what=job.name, reason=text) for job in context.jobs for text in job.not_checked)
     if context.live is not None:

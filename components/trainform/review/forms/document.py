@@ -17,6 +17,7 @@ from trainform.review.model import (
     Finding,
     Money,
     ObjectChange,
+    Outcome,
     Place,
     Report,
     RoleChange,
@@ -29,6 +30,7 @@ LONGEST, LONGEST_DESTRUCTIVE = 120, 1000
 """Characters of a value that are shown: a longer one is cut, and its length is said. What is lost for good is shown at more length."""
 LONGEST_SENTENCE = 2000
 NOT_SET = "not set"
+NONE_REACHED = "None in what the preview has reached before it failed."
 _STAND_INS = frozenset({MASKED, CHANGED_MASK, UNKNOWN})
 
 
@@ -79,13 +81,14 @@ class Section:
 
 def sections(report: Report) -> list[Section]:
     """The report in the order in which it is read. A section that says nothing is left out, but for those whose silence would be a claim."""
+    none = NONE_REACHED if report.outcome is Outcome.failed else "None."
     made = [
         Section(f"Review of {report.stack}", tuple(_summary(report))),
         Section("What happens", _or_none(map(_effect, report.effects), "Nothing changes.")),
-        Section("Findings", _or_none(map(_finding, report.findings), "None.")),
+        Section("Findings", _or_none(map(_finding, report.findings), none)),
         Section("Cost", tuple(_cost(report.cost))),
         Section("Capacity", tuple(_capacity(report.capacity))),
-        Section("Changes", _or_none(_changes(report), "None.")),
+        Section("Changes", _or_none(_changes(report), none)),
         Section("In the cluster", tuple(Item(fact.sentence) for fact in report.live)),
         Section("Waivers", tuple(map(_waiver, report.waivers))),
         Section("Messages of the engine", tuple(map(_message, report.messages))),
