@@ -28,6 +28,7 @@ from trainform.review.read import read_preview
 FORMS = [previews.stream, previews.digest]
 PLAIN = "wJalrXUtnFEMI/K7MDENG"
 TOKEN = "hf_" + "AbCdEfGh" * 4
+CODED = base64.b64encode(TOKEN.encode()).decode().rstrip("=")
 JOB = urn(VOLCANO_JOB, "bert-job", TRAINING_JOB)
 SSH = urn(SECRET, "bert-ssh", TRAINING_JOB)
 RECORD = urn(CONFIG_MAP, "bert-deployed", TRAINING_JOB)
@@ -172,6 +173,8 @@ def test_a_secret_in_one_side_of_json_in_a_text() -> None:
         {"env": [{"name": "DB_PASSWORD", "value": "4711"}]},
         {"command": ["python", "train.py", "--hf-token", "hunter2-hunter2"]},
         {"text": f"export HF={TOKEN}"},
+        {"script": f"set -e\necho {CODED} | base64 -d > /run/token\n"},
+        {"binaryData": {"token": f"{CODED}=="}},
         {"script": f"set -e\nhuggingface-cli login --token {TOKEN}\npython train.py\n"},
         {"script": "set -e\nexport PASSWORD=hunter2-hunter2\n"},
         {"file": "-----BEGIN OPENSSH PRIVATE KEY-----\nhunter2-hunter2\n-----END OPENSSH PRIVATE KEY-----\n"},
@@ -183,7 +186,7 @@ def test_a_secret_in_one_side_of_json_in_a_text() -> None:
 )
 def test_secrets_that_nobody_has_marked(inputs: dict[str, Any]) -> None:
     preview = preview_of(inputs, {})
-    for text in (TOKEN, "hunter2", "4711"):
+    for text in (TOKEN, CODED, "hunter2", "4711"):
         assert text not in repr(preview)
     assert preview.masked == 1
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+
 from tests.secret_text.samples import ANY, COMMANDS, HEX, NAMED, PLAIN, PW, SAMPLES, coded, of
 
 SETTINGS = """
@@ -138,6 +140,14 @@ HARMLESS: list[tuple[str, str]] = [
     ("example.com/tokenizer", "bert"), ("volumeAttributes", "csi.example.com"), ("secretProviderClass", "vault"), ("keyring", "/etc/ceph/keyring"),
     ("DOCS", "see http://a and b@c"), ("MAIL", "ada@example.com"), ("JWT", "eyJ.a.b"), ("VERSION", "1.2.3"), ("TEXT", coded({"a": 1}) + "." + of(ANY, 20) + "." + of(ANY, 20)),
     ("SSH", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIA" + of(ANY, 30) + " trainer@host"), ("HOSTS", "git.example.com ssh-rsa AAAAB3NzaC1yc2E" + of(ANY, 60)),
+    # in base64, and what looks like it
+    *(("X", base64.b64encode(text.encode()).decode()) for text in [
+        '{"spec": {"image": "registry.example.com/ai/pytorch:2.4", "env": []}}', "[train]\nmax_tokens = 4096\npad_token = <pad>\n", "hf_transfer sk-learn ghp-runner",
+        "-----BEGIN CERTIFICATE-----\nMIIBszCCAVmgAwIBAgIUB7s\n", "Authorization: Bearer $(TOKEN)", "https://trainer:$(TOKEN)@git.example.com/a.git", "password=hunter-of-mine",
+        "\0" * 600, "sk-" + "x" * 60,
+    ]),
+    ("integrity", "sha512-" + base64.b64encode(bytes(range(64))).decode()), ("checksum", base64.b64encode(bytes(range(90, 122))).decode()),
+    ("path", "/mnt/data/imagenet/train/n01440764/images-of-all-classes/shard_000001"), ("X", base64.b64encode(bytes(range(256)) * 16).decode()),
     ("X", "Password=;User=a"), ("X", "Password=$(DB_PASS);User=a"), ("X", "machine h login u password $TOKEN"), ("X", '{"auth": "none"}'), ("X", "auth: basic"),
     ("X", "dapibus"), ("X", "sg.example.com"), ("X", "hvs.example.com"), ("X", "pul-request"), ("X", "xoxo-hugs-and-kisses-from-me"), ("X", "do_v1_x"), ("X", "ya29.example.com"),
 ]  # fmt: skip

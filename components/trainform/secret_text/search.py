@@ -10,10 +10,8 @@ from collections.abc import Iterator, Sequence
 from trainform.secret_text import commands, names, shapes
 from trainform.secret_text.marks import pattern_of
 from trainform.secret_text.names import NameRow, named
-from trainform.secret_text.shapes import has_shape, of_shape
+from trainform.secret_text.shapes import REMEMBERED, has_shape, in_base64, of_shape
 
-# Texts whose answers are kept: an object has most of its texts several times, in each replica and in what the user wrote.
-REMEMBERED = 4096
 # Characters of the shortest token that anybody issues.
 SHORTEST_TOKEN = 4
 
@@ -140,7 +138,7 @@ def masked_line(line: str, mask: str) -> str:
 
 def _may_hold(text: str) -> bool:
     """False if no row can find anything in the text. In a text of other characters some may be invisible."""
-    return not text.isascii() or _MARK.search(text.lower()) is not None
+    return not text.isascii() or _MARK.search(text.lower()) is not None or bool(in_base64(text))
 
 
 def _found(text: str, settings: bool) -> str | None:

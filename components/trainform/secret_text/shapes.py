@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import dataclasses
+import functools
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -13,6 +14,14 @@ from trainform.secret_text.marks import pattern_of
 
 # Different characters at the end of a token, behind its prefix: `hf_xxxxxxxx…` stands for one in a text.
 FEWEST_CHARACTERS, END_OF_TOKEN = 8, 20
+
+# A word that may be a token in base64, in either alphabet: the shortest has 16 characters, which are 22 digits. Of a text that is longer than anybody
+# writes, this many words are decoded, each up to this many characters.
+SHORTEST_WORD = 22
+_ENCODED = re.compile(rf"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{{{SHORTEST_WORD},}}={{0,2}}")
+MOST_WORDS, LONGEST_WORD = 1024, 2**16
+# Texts whose answers are kept: an object has most of its texts several times, in each replica and in what the user wrote.
+REMEMBERED = 4096
 
 
 def _varied(token: str) -> bool:
@@ -57,10 +66,8 @@ class ShapeRow:
     is_secret: Callable[[str], bool] = _varied
     under: re.Pattern[str] | None = None
 
-    def matches(self, text: str, lowered: str, spelled: str) -> Iterator[str]:
-        """Each secret of this shape in the text. lowered: name and text in lower case. spelled: the name, by `names.named`."""
-        if not any(mark in lowered for mark in self.marks):
-            return
+    def matches(self, text: str, spelled: str) -> Iterator[str]:
+        """Each secret of this shape in the text. spelled: the name, by `names.named`."""
         if self.under is not None and self.under.search(spelled) is None:
             return
         yield from (match[0] for match in self.pattern.finditer(text) if self.is_secret(match[0]))
@@ -183,11 +190,41 @@ _MARK = pattern_of(MARKS)
 
 
 def of_shape(text: str, spelled: str = "") -> Iterator[str]:
-    """Each secret in the text that is known by its shape. spelled: the name of the text, by `names.named`."""
+    """Each secret in the text that is known by its shape, as it stands there or as a word in base64. spelled: the name of the text, by
+    `names.named`."""
     lowered = f"{spelled} {text}".lower()
     if _MARK.search(lowered) is not None:
-        for row in SHAPES:
-            yield from row.matches(text, lowered, spelled)
+        yield from _by_rows(text, lowered, spelled)
+    for word, inside in in_base64(text) if len(text) >= SHORTEST_WORD else ():
+        if next(_by_rows(inside, f"{spelled} {inside}".lower(), spelled), None) is not None:
+            yield word
+
+
+def _by_rows(text: str, lowered: str, spelled: str) -> Iterator[str]:
+    """lowered: name and text in lower case."""
+    for row in SHAPES:
+        for mark in row.marks:
+            if mark in lowered:
+                yield from row.matches(text, spelled)
+                break
+
+
+@functools.lru_cache(REMEMBERED)
+def in_base64(text: str) -> tuple[tuple[str, str], ...]:
+    """Each word of the text that is one with a mark in base64, and what it stands for."""
+    found = []
+    for word in _ENCODED.findall(text)[:MOST_WORDS]:
+        inside = _decoded(word)
+        if _MARK.search(inside.lower()) is not None:
+            found.append((word, inside))
+    return tuple(found)
+
+
+def _decoded(word: str) -> str:
+    """What the word in base64 stands for. A token is found beside bytes that are no text, too."""
+    digits = word.rstrip("=")[:LONGEST_WORD]
+    whole = digits[:-1] if len(digits) % 4 == 1 else digits  # one digit alone is no byte
+    return base64.urlsafe_b64decode(f"{whole}==").decode("ascii", "replace")
 
 
 def has_shape(text: str, spelled: str = "") -> bool:

@@ -122,6 +122,7 @@ def test_the_fix_names_a_variable_and_hides_the_value() -> None:
 
 
 TOKEN = "ghp" + "_" + "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xYzAbC"
+CODED = base64.b64encode(TOKEN.encode()).decode().rstrip("=")
 ENV = "roles.worker.pod_overrides.spec.containers.main.env"
 
 
@@ -199,6 +200,10 @@ def test_a_patch_cannot_put_a_literal_in_the_place_of_a_secret() -> None:
 # A field of the experiment, and the path at which a secret in it is reported.
 FIELDS: list[tuple[dict[str, Any], str]] = [
     ({"env": {"VALUE": TOKEN}}, "env.VALUE"),
+    ({"env": {"VALUE": CODED}}, "env.VALUE"),
+    ({"labels": {"example.com/a": CODED}}, "labels.example.com/a"),
+    ({"annotations": {"example.com/a": f"see {CODED}"}}, "annotations.example.com/a"),
+    ({"launcher": {"command": ["sh", "-c", f"echo {CODED} | base64 -d > /run/token"]}}, "launcher.command[2]"),
     ({"env": {"DB_PASS": "hunter2"}}, "env.DB_PASS"),
     ({"env": {TOKEN: "1"}}, f"env.{MASK}"),
     ({"labels": {"example.com/a": TOKEN}}, "labels.example.com/a"),
@@ -230,6 +235,9 @@ FIELDS: list[tuple[dict[str, Any], str]] = [
         ("launch-script", {"data": {"app.env": f"A=1\nDB_PASS=hunter2\n{TOKEN}"}}, "data.app.env"),
         ("launch-script", {"data": {"app.ini": "password = letters"}}, "data.app.ini"),
         ("launch-script", {"data": {"app.txt": "[db]\nuser = ada\npassword = letters\n"}}, "data.app.txt"),
+        ("launch-script", {"data": {"app.py": f"import base64\nkey = base64.b64decode('{CODED}')\n"}}, "data.app.py"),
+        ("launch-script", {"binaryData": {"a": base64.b64encode(b"\xff" + TOKEN.encode()).decode()}}, "binaryData.a"),
+        ("launch-script", {"binaryData": {"a": base64.b64encode(f"a: {CODED}".encode()).decode()}}, "binaryData.a"),
         ("launch-script", {"binaryData": {"a": base64.b64encode(f"a: 1\nb: {TOKEN}".encode()).decode()}}, "binaryData.a"),
         ("job", {"spec": {"tasks": {"worker": {"template": {"spec": {"containers": {"main": {"env": {"V": {"value": TOKEN}}}}}}}}}},
          "spec.tasks.worker.template.spec.containers.main.env.V.value"),
@@ -244,6 +252,7 @@ def test_a_secret_in_every_field(parts: dict[str, Any], where: str) -> None:
     assert {problem.as_dict()["path"] for problem in problems} == {where}
     shown = "".join(f"{problem}{problem.as_dict()}" for problem in job_problems(experiment(**parts), environment()))
     assert TOKEN not in shown
+    assert CODED not in shown
     assert not {"hunter2", "abc123"} & set(shown.replace("'", " ").split())
 
 
