@@ -16,6 +16,7 @@ from tests.cluster.test_read import use
 from tests.review.test_report import reviewed
 from tests.support import previews
 from tests.support.api_objects import ApiObjects
+from tests.support.leaks import GITHUB_TOKEN
 from tests.support.live_objects import node, queue
 from tests.support.repository import ROOT
 from tests.support.unseen import unseen
@@ -26,7 +27,6 @@ from trainform.review.preview import State
 from trainform.review.run import EngineRun
 
 STACK = "dev"  # of the preview, and an environment's own in the repository
-TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
 
 
 def events() -> list[previews.Data]:
@@ -159,12 +159,12 @@ def test_exit_codes(words: list[str], code: int, preview: str) -> None:
 def test_a_preview_that_failed_ends_with_1(tmp_path: Path) -> None:
     file = tmp_path / "failed.json"
     failed = previews.summary(result="failed")
-    error = previews.diagnostic("error", f"the registry refuses {TOKEN}")
+    error = previews.diagnostic("error", f"the registry refuses {GITHUB_TOKEN}")
     file.write_text(previews.lines([*events(), error, failed, {"cancelEvent": {}}]), encoding="utf-8")
     code, out, _ = review("--preview-json", str(file), "--fail-on", "high", "--format", "json")
     assert code == 1
     assert json.loads(out)["outcome"] == "failed"
-    assert TOKEN not in out
+    assert GITHUB_TOKEN not in out
 
 
 def test_the_headline_names_the_policy_that_stops_the_preview(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from tests.engine.differences import changed
+from tests.support.leaks import leaks
 from tests.support.repository import ROOT, read
 from trainform.check import check_experiment
 from trainform.plan import Plan
@@ -85,6 +87,21 @@ def run(words: Sequence[str], folder: Path, environ: Mapping[str, str], timeout:
     return Ran(done.returncode, done.stdout)
 
 
+@dataclasses.dataclass(frozen=True)
+class Reviewed:
+    """A `trainform review` that has ended. forms: `txt`, `md` and `json`, as far as there is a report, and what was `shown`."""
+
+    code: int
+    forms: Mapping[str, str]
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """The report; fails the test with what was shown where there is none."""
+        assert "json" in self.forms, self.forms["shown"]
+        found: dict[str, Any] = json.loads(self.forms["json"])
+        return found
+
+
 class Project:
     """One Pulumi project. `namespace` is its own, so that tests never meet in the cluster."""
 
@@ -100,12 +117,27 @@ class Project:
             "PULUMI_CONFIG_PASSPHRASE": "correct horse battery staple",
         }
         self.environ.pop("PULUMI_CONFIG_PASSPHRASE_FILE", None)
+        self.secrets = {self.environ["PULUMI_CONFIG_PASSPHRASE"]}
         definition = yaml.safe_load((ROOT / "Pulumi.yaml").read_text())
         definition["runtime"]["options"]["virtualenv"] = sys.prefix
         (folder / "Pulumi.yaml").write_text(yaml.safe_dump(definition))
         (folder / "stacks" / "experiments").mkdir(parents=True)
         (folder / "stacks" / "environments").mkdir()
         shutil.copy(ROOT / "stacks" / "__main__.py", folder / "stacks")
+
+    @contextlib.contextmanager
+    def as_version(self, version: str) -> Iterator[None]:
+        """What runs meanwhile takes trainform for one of this version."""
+        information = self.folder / f"trainform {version}" / f"trainform-{version}.dist-info" / "METADATA"
+        information.parent.mkdir(parents=True, exist_ok=True)
+        information.write_text(f"Metadata-Version: 2.1\nName: trainform\nVersion: {version}\n")
+        before = self.environ.get("PYTHONPATH")
+        self.environ["PYTHONPATH"] = str(information.parent.parent)
+        try:
+            yield
+        finally:
+            del self.environ["PYTHONPATH"]
+            self.environ |= {} if before is None else {"PYTHONPATH": before}
 
     def environment(self, **changes: Any) -> None:
         """Write the environment `dev`: that of the repository in this project's namespace, with changes."""
@@ -150,6 +182,7 @@ class Project:
     def ssh_secret(self, stack: str, *words: str, value: str = SSH_SECRET) -> Ran:
         """Set the stack's secret from which SSH keys are derived; encrypted, unless `words` say otherwise."""
         how = words if words else ("--secret",)
+        self.secrets.add(value)
         return self.pulumi("config", "set", *how, "trainform:sshSecret", value, "-s", stack)
 
     def plan(self, experiment: str) -> Plan:
@@ -167,6 +200,18 @@ class Project:
     def run(self, *words: str, timeout: float = PATIENCE, **environ: str) -> Ran:
         """Run any command with the project's environment."""
         return run(words, self.folder, {**self.environ, **environ}, timeout)
+
+    def review(self, stack: str, *words: str) -> Reviewed:
+        """`trainform review` in every form. Fails the test where one of them holds a secret of this project."""
+        files = {form: self.folder / f"review.{form}" for form in ("txt", "md", "json")}
+        for file in files.values():
+            file.unlink(missing_ok=True)
+        named = [word for file in files.values() for word in ("-o", str(file))]
+        ran = self.run(sys.executable, "-m", "trainform", "review", stack, *named, *words)
+        assert "Traceback" not in ran.output, ran.output
+        forms = {form: file.read_text() for form, file in files.items() if file.exists()} | {"shown": ran.output}
+        assert leaks(forms, self.secrets) == []
+        return Reviewed(ran.code, forms)
 
     def up(self, stack: str, *words: str) -> str:
         """`pulumi up` without asking; its output."""

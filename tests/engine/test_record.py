@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -140,7 +139,7 @@ def test_a_change_beside_the_job_does_not_touch_it_also_where_it_is_gone(project
     assert live.names("jobs", project.namespace) == set()
 
 
-def test_a_new_version_of_trainform_changes_the_record_alone(project: Project, live: Live, tmp_path: Path) -> None:
+def test_a_new_version_of_trainform_changes_the_record_alone(project: Project, live: Live) -> None:
     write(project, "a")
     stack = project.stack("bert")
     project.up(stack)
@@ -148,14 +147,11 @@ def test_a_new_version_of_trainform_changes_the_record_alone(project: Project, l
     assert before.version == version("trainform")
     job = live.only_job(project.namespace)["metadata"]
 
-    information = tmp_path / "newer" / "trainform-99.0.dist-info" / "METADATA"
-    information.parent.mkdir(parents=True)
-    information.write_text("Metadata-Version: 2.1\nName: trainform\nVersion: 99.0\n")
-    project.environ["PYTHONPATH"] = str(tmp_path / "newer")
-    (step,) = project.applied(stack)
-    assert (step.op, step.name, step.paths) == ("update", "bert-deployed", ("data.version",))
-    after = recorded(live, project.namespace)
-    assert (after.version, after.experiment, after.job) == ("99.0", before.experiment, before.job)
-    now = live.only_job(project.namespace)["metadata"]
-    assert (now["uid"], now["generation"]) == (job["uid"], job["generation"])
-    project.unchanged(stack)
+    with project.as_version("99.0"):
+        (step,) = project.applied(stack)
+        assert (step.op, step.name, step.paths) == ("update", "bert-deployed", ("data.version",))
+        after = recorded(live, project.namespace)
+        assert (after.version, after.experiment, after.job) == ("99.0", before.experiment, before.job)
+        now = live.only_job(project.namespace)["metadata"]
+        assert (now["uid"], now["generation"]) == (job["uid"], job["generation"])
+        project.unchanged(stack)

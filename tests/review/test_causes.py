@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from tests.plan.test_inputs import RICH
 from tests.review.jobs import LORA, deployed, job_review, locate
 from tests.support.generators import experiments
+from tests.support.leaks import OTHER_HUB_TOKEN
 from tests.support.rendering import job_problems
 from tests.support.samples import CLUSTER, JOB
 from trainform.review.causes import Causes, because, causes
@@ -270,11 +271,10 @@ def test_what_looks_like_a_secret_is_masked_on_both_sides() -> None:
     """The limits refuse it, but a record of before may have it."""
     job = job_review(deployed(JOB), deployed(JOB))
     assert job.before is not None
-    token = "hf_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ2bC4eF6h"
-    before = dataclasses.replace(job.before, experiment={**job.before.experiment, "env": {"HUB": token}})
+    before = dataclasses.replace(job.before, experiment={**job.before.experiment, "env": {"HUB": OTHER_HUB_TOKEN}})
     made = causes(dataclasses.replace(job, before=before))
     assert [(change.place.path, change.before, change.after) for change in made.changes] == [("env.HUB", MASKED, None)]
-    assert token not in str(made)
+    assert OTHER_HUB_TOKEN not in str(made)
 
 
 def test_only_what_can_make_a_new_revision_is_a_cause_of_one() -> None:

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
+from tests.support.leaks import OTHER_HUB_TOKEN as TOKEN
 from trainform.review.difference import Difference, differences, shown, without_secrets
 from trainform.review.preview import CHANGED_MASK, MASKED
-
-TOKEN = "hf_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ2bC4eF6h"
 
 
 def found(before: Any, after: Any) -> list[tuple[str, Any, Any]]:

@@ -15,6 +15,7 @@ import yaml
 from tests.conftest import ROOT, Golden
 from tests.review.jobs import LORA, change, locate, name_of, object_step, running
 from tests.support.documents import README, blocks_of
+from tests.support.leaks import GITHUB_TOKEN
 from tests.support.samples import CLUSTER
 from trainform.check import CheckedJob, check_experiment
 from trainform.check_platform import check_platform
@@ -208,14 +209,13 @@ def test_the_policy_that_refuses_a_change() -> None:
 
 @pytest.mark.parametrize("level", ["mandatory", "advisory", "remediate"])
 def test_a_secret_in_a_message_is_masked(level: str) -> None:
-    token = "ghp_" + "a1B2c3D4e5F6" * 3
     context = reviewed()
-    result = PolicyResult("no-token", level, context.jobs[0].steps[0].urn, f"the token {token} is in it")
-    message = Message("error", f"login with {token} failed")
+    result = PolicyResult("no-token", level, context.jobs[0].steps[0].urn, f"the token {GITHUB_TOKEN} is in it")
+    message = Message("error", f"login with {GITHUB_TOKEN} failed")
     report = build_report(
-        with_preview(context, policies=(result,), messages=(message,), failed=f"no access by {token}")
+        with_preview(context, policies=(result,), messages=(message,), failed=f"no access by {GITHUB_TOKEN}")
     )
-    assert token not in report.model_dump_json()
+    assert GITHUB_TOKEN not in report.model_dump_json()
 
 
 def test_outcomes() -> None:

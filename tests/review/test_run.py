@@ -12,11 +12,10 @@ from typing import Any
 
 import pytest
 
+from tests.support.leaks import HUB_TOKEN as TOKEN
 from trainform.errors import CommandLineError, ToolchainError
 from trainform.review import run
 from trainform.review.run import run_preview
-
-TOKEN = "hf_" + "AbCdEfGh" * 4
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.review.jobs import LORA, change, context, locate, object_step
+from tests.support.leaks import OTHER_HUB_TOKEN as TOKEN
 from tests.support.samples import CLUSTER
 from trainform.review.context import Context
 from trainform.review.findings.security import find
@@ -18,7 +19,6 @@ from trainform.spec import Environment
 DIGEST = "@sha256:" + "0" * 64
 IMAGE = f"registry.example.com/ai/pytorch-training{DIGEST}"
 JOB = "kubernetes:batch.volcano.sh/v1alpha1:Job"
-TOKEN = "hf_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ2bC4eF6h"
 
 
 def body(kind: str = "Deployment", **pod: Any) -> dict[str, Any]:

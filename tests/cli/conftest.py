@@ -1,0 +1,7 @@
+"""For tests of the command line: no report that they make may hold a secret."""
+
+from __future__ import annotations
+
+from tests.support.leaks import leaked
+
+__all__ = ["leaked"]

@@ -1,0 +1,49 @@
+"""No form of a report holds a secret: the test of the fixture that holds every other test to it."""
+
+from __future__ import annotations
+
+import base64
+
+import pytest
+
+from tests.support import previews
+from tests.support.leaks import GITHUB_TOKEN, SECRETS, UNMARKED, leaks
+from tests.support.previews import CONFIG_MAP, state, step_event, urn
+from trainform.review.context import Context
+from trainform.review.masking import Masks
+from trainform.review.read import read_preview
+from trainform.review.report import build_report
+
+LETTERS = urn(CONFIG_MAP, "bert-letters")
+
+
+def make_report() -> None:
+    """Of a value that was plain when it was deployed, and is a secret now."""
+    old, new = ({"data": {"first": value}} for value in (UNMARKED, previews.secret("another letter")))
+    text = previews.stream(step_event("update", LETTERS, state(old), state(new), {"data.first": "update"}))
+    build_report(Context("bert.dev", read_preview(text), ()))
+
+
+def test_a_secret_that_is_let_through_is_found_in_every_form(
+    leaked: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_report()
+    assert leaked == []
+    monkeypatch.setattr(Masks, "_hide", lambda self, value, places, changed: (dict(value), {}))
+    make_report()
+    assert leaked == [(form, UNMARKED) for form in ("terminal", "markdown", "json")]
+    leaked.clear()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        UNMARKED,
+        f"first: {UNMARKED.replace(' ', chr(10) + '    ')}",
+        f"`{UNMARKED.replace('-', chr(92) + '-')}`",
+        base64.b64encode(UNMARKED.encode()).decode(),
+    ],
+)
+def test_a_secret_is_found_however_it_is_written(text: str) -> None:
+    assert leaks({"txt": text}, SECRETS) == [("txt", UNMARKED)]
+    assert leaks({"txt": text}, [GITHUB_TOKEN]) == []
