@@ -28,7 +28,7 @@ from trainform.review.read import read_preview
 
 FORMS = [previews.stream, previews.digest]
 PLAIN = "wJalrXUtnFEMI/K7MDENG"
-TOKEN = "hf_" + "AbCdEfGh" * 4
+CODED = base64.b64encode(TOKEN.encode()).decode().rstrip("=")
 JOB = urn(VOLCANO_JOB, "bert-job", TRAINING_JOB)
 SSH = urn(SECRET, "bert-ssh", TRAINING_JOB)
 RECORD = urn(CONFIG_MAP, "bert-deployed", TRAINING_JOB)

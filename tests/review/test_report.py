@@ -252,6 +252,10 @@ def test_outcomes() -> None:
             " by the limit TF-IMG-2: a.yaml:9: image = x:1: no digest. To mend it: write one",
         ),
         ("error: ", ": the engine does not say why."),
+        (
+            "Preview failed: 1 error occurred:\n\t* the API server reported a field conflict: see\n\nthe manual",
+            ": the API server reported a field conflict: see.",
+        ),
     ],
 )
 def test_why_a_preview_failed(failed: str, told: str) -> None:

@@ -44,7 +44,9 @@ LABELS = ("why", "fix", "rule")
 """What the lines of a problem begin with, as trainform prints it."""
 OR_ELSE = "; or, "  # before further ways to mend a problem
 _ERROR = re.compile(r"^(error: *)+")
-_COUNT = re.compile(r"[0-9]+ problems?( on .*)?:")  # a line of its own before the problems
+_COUNT = re.compile(  # a line of its own before the problems
+    r"[0-9]+ problems?( on .*)?:|(Preview failed: )?[0-9]+ errors? occurred:"
+)
 _DETAIL = "|"  # before a line of somebody else's below an error
 NOT_KNOWN = "What would happen is not known, because the preview failed."
 MORE = "What else would happen is not known, because the preview failed."
@@ -123,7 +125,7 @@ def _of_failure(
 def _failed(text: str) -> str:
     """That the preview failed and why, on one line: the first problem of several, with its place, its reason, and what to do first. The reason keeps
     its first letter, since it may be a path, and what to do has no full stop, since it may end with a command."""
-    lines = [_ERROR.sub("", line.strip()) for line in text.splitlines()]
+    lines = [_ERROR.sub("", line.strip()).removeprefix("* ") for line in text.splitlines()]
     told = [line for line in lines if line and not line.startswith(_DETAIL) and not _COUNT.fullmatch(line)]
     if not told:
         return "The preview failed: the engine does not say why."
