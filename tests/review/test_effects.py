@@ -280,6 +280,26 @@ def test_what_is_recorded_alone_changes() -> None:
     )
 
 
+def test_another_version_of_trainform_is_named_and_is_no_cause() -> None:
+    same = of_versions(LORA, LORA)
+    assert sentences(same) == [
+        "Leaves what runs of sdxl-lora as it is; only what is recorded as deployed changes: "
+        "trainform 0.8.0 deployed it, and 0.9.0 renders it now."
+    ]
+    *_, said = sentences(of_versions(LORA, IMAGE))
+    assert said == (
+        "Records another version of trainform for sdxl-lora: trainform 0.8.0 deployed it, and 0.9.0 renders it now."
+    )
+    replaced = of_job(of_versions(LORA, IMAGE))
+    assert [cause.place.path for cause in replaced.causes] == ["image"]
+    assert replaced.sentence.endswith(" because `image` changes.")
+
+
+def of_versions(before: dict[str, Any], after: dict[str, Any]) -> Context:
+    """A job that an older trainform has deployed."""
+    return context(job_review(deployed(before, version="0.8.0"), deployed(after)), live=EMPTY)
+
+
 def platform(operation: str, type_: str, name: str, old: dict[str, Any] | None, new: dict[str, Any] | None) -> Context:
     """A change of an object of an environment's own stack."""
     states = [

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from trainform.backends.workloads import value_at
 from trainform.plan.roles import claim_name
 from trainform.review import steps
-from trainform.review.causes import because
+from trainform.review.causes import VERSION, because
 from trainform.review.changes import field_differences
 from trainform.review.context import Context
 from trainform.review.fate import Fate, JobFate, accelerators, fate
@@ -56,10 +56,20 @@ def _of_job(happens: Fate) -> Iterator[Effect]:
         *_of_objects(rest, lambda step: object_causes(step, happens), job.name),
     ]
     yield from found
-    recorded = any(steps.is_record(step) and steps.fate(step) == "update" for step in job.steps)
-    if recorded and happens.causes.changes and not found:
-        sentence = f"Leaves what runs of {job.name} as it is; only what is recorded as deployed changes, {because(happens.causes.changes)}."
-        yield Effect(kind="update", object=job.name, sentence=sentence, causes=[*happens.causes.changes])
+    if any(steps.is_record(step) and steps.fate(step) == "update" for step in job.steps):
+        yield from _recorded(happens, alone=not found)
+
+
+def _recorded(happens: Fate, *, alone: bool) -> Iterator[Effect]:
+    """What is recorded as deployed, where nothing else changes, and where another version of trainform records it."""
+    name, visible = happens.job.name, happens.causes.visible
+    if alone and happens.causes.changes:
+        why = "".join([f", {because(visible)}" if visible else "", f": {happens.versions}" if happens.versions else ""])
+        sentence = f"Leaves what runs of {name} as it is; only what is recorded as deployed changes{why}."
+        yield Effect(kind="update", object=name, sentence=sentence, causes=[*happens.causes.changes])
+    elif happens.versions:
+        sentence = f"Records another version of trainform for {name}: {happens.versions}."
+        yield Effect(kind="update", object=name, sentence=sentence, causes=happens.causes.under(VERSION))
 
 
 def _job_effect(happens: Fate) -> Iterator[Effect]:

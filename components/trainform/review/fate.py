@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from trainform.review import steps, wanted
-from trainform.review.causes import Causes, because, causes
+from trainform.review.causes import VERSION, Causes, because, causes
 from trainform.review.context import Context, JobReview
 from trainform.review.live import LiveFacts, LiveJob
 from trainform.review.model import Change
@@ -77,6 +77,14 @@ class Fate:
     def reason(self) -> str:
         """The causes as the end of a sentence, which also says that none is visible."""
         return self.because if self.because else "for no visible reason"
+
+    @property
+    def versions(self) -> str:
+        """Which version of trainform has deployed the job, and which one renders it now; empty if they are one, or nobody knows."""
+        return next(
+            (f"trainform {change.before} deployed it, and {change.after} renders it now" for change in self.causes.under(VERSION)),
+            "",
+        )  # fmt: skip
 
     @property
     def because(self) -> str:

@@ -95,9 +95,8 @@ def _replaced(happens: Fate) -> Iterator[Finding]:
 
 
 def _unexplained(happens: Fate) -> str:
-    versions = happens.causes.under("version")
-    if versions:
-        said = f"trainform {versions[0].before} deployed it, and {versions[0].after} renders it now"
+    if happens.versions:
+        said = happens.versions
     elif happens.causes.basis is None:
         said = "nothing is recorded as deployed, and no component says what was wanted"
     else:
