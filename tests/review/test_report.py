@@ -251,6 +251,10 @@ def test_outcomes() -> None:
             "  rule: TF-IMG-2, finding 0123456789abcdef\na.yaml:3: name\n  why: too long\n  fix: a shorter one",
             " by the limit TF-IMG-2: a.yaml:9: image = x:1: no digest. To mend it: write one",
         ),
+        (
+            "error: an unhandled error occurred: program exited with non-zero exit code: 1",
+            ": the program ended with an error, which the messages of the engine show.",
+        ),
         ("error: ", ": the engine does not say why."),
         (
             "Preview failed: 1 error occurred:\n\t* the API server reported a field conflict: see\n\nthe manual",

@@ -42,6 +42,8 @@ MOST_PATHS = 5
 LONGEST_REASON = 400  # characters
 LABELS = ("why", "fix", "rule")
 """What the lines of a problem begin with, as trainform prints it."""
+UNHANDLED = "an unhandled error occurred"
+"""What the engine says of any program that ends with an error, whose own words are messages without a level."""
 OR_ELSE = "; or, "  # before further ways to mend a problem
 _ERROR = re.compile(r"^(error: *)+")
 _COUNT = re.compile(  # a line of its own before the problems
@@ -129,6 +131,8 @@ def _failed(text: str) -> str:
     told = [line for line in lines if line and not line.startswith(_DETAIL) and not _COUNT.fullmatch(line)]
     if not told:
         return "The preview failed: the engine does not say why."
+    if told[0].startswith(UNHANDLED):
+        return "The preview failed: the program ended with an error, which the messages of the engine show."
     said = _labelled(told[1:])
     reason = ": ".join([told[0], *([said["why"]] if "why" in said else [])])
     by = f" by the limit {said['rule'].partition(',')[0]}" if "rule" in said else ""
