@@ -109,6 +109,7 @@ def test_findings_of_the_limits() -> None:
     assert (image.category, image.level, image.field, image.waived) == ("limits", "high", "image", False)
     assert image.place == locate("image")
     assert image.title.endswith(".")
+    assert image.why.startswith("The limit of the environment says: ")
     assert image.title[0].isupper()
     assert {finding.level for finding in of_code(report, "TF-RUN-1")} == {"medium"}
 

@@ -11,6 +11,7 @@ from trainform.review.secret_places import same
 
 SEVERITIES = {"info": "info", "info#err": "info", "warning": "warning", "error": "error"}
 STREAM, DIGEST = "stream", "digest"
+OF_PACK = "|"  # between the name of a policy pack and where it is: `trainform|local|policy`
 
 
 @dataclasses.dataclass
@@ -161,7 +162,7 @@ def _summary(raw: Raw, body: Mapping[str, Any]) -> None:
     raw.result = text_of(body.get("result"))
     raw.counts = _counts(body.get("resourceChanges"))
     packs = body.get("PolicyPacks")
-    raw.packs = tuple(sorted(packs)) if isinstance(packs, dict) else None
+    raw.packs = tuple(sorted({name.partition(OF_PACK)[0] for name in packs})) if isinstance(packs, dict) else None
     if body.get("maybeCorrupt") is True:
         raw.failures.append(_CORRUPT)
 

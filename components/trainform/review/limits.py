@@ -17,6 +17,7 @@ from trainform.secret_text.search import masked
 from trainform.spec.environment import Environment
 from trainform.spec.waivers import Waiver
 
+LIMIT_SAYS = "The limit of the environment says: {}"
 OF_ENVIRONMENT = "environment."
 """What a path begins with that is one of the environment, and not of the experiment."""
 
@@ -47,7 +48,7 @@ def _finding(problem: Problem, severity: str, name: str, place: Place, *, is_wai
         field=path,
         after=problem.shown_value,
         title=sentence(problem.reason),
-        why=BY_CODE[problem.code].title,
+        why=LIMIT_SAYS.format(BY_CODE[problem.code].title),
         fix=sentence(problem.fix),
         place=place.model_copy(update={"path": path}),
         # nothing in an environment's own stack can be waived, so that its problems have no fingerprint

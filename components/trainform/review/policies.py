@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from trainform.errors import MASK
 from trainform.review.kinds import fingerprint
-from trainform.review.limits import sentence
+from trainform.review.limits import LIMIT_SAYS, sentence
 from trainform.review.model import Category, Finding
 from trainform.review.preview import PolicyResult, Preview
 from trainform.rules.limits.table import BY_CODE
@@ -51,7 +51,7 @@ def _finding(result: PolicyResult) -> Finding:
         "level": LEVELS[result.level],
         "object": name,
         "title": sentence(text),
-        "why": f"It is a rule of {pack} ({result.level})." if rule is None else rule.title,
+        "why": f"It is a rule of {pack} ({result.level})." if rule is None else LIMIT_SAYS.format(rule.title),
         "fix": "Change what the policy names, or ask those who own the policy pack.",
         "fingerprint": fingerprint(result.policy, result.urn, "", None, text) if own is None else own[1],
     })  # fmt: skip

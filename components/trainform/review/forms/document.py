@@ -248,7 +248,7 @@ def _changes(report: Report) -> Iterator[Block]:
     yield from (_object(change, LONGEST_DESTRUCTIVE) for change in report.objects if change.destructive)
     others = tuple(_object(change, LONGEST) for change in report.objects if not change.destructive)
     if others:
-        yield Fold(f"Changes without a loss ({_counted(len(others), 'object')})", others)
+        yield Fold(f"Further changes ({_counted(len(others), 'object')})", others)
 
 
 def _role(role: RoleChange) -> tuple[str, ...]:
