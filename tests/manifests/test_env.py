@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.support.samples import container, env, job, plan, pod
-from trainform.manifests.env import PodConventions, container_env, env_prefix, override_env
+from trainform.manifests.env import PodConventions, container_env, env_prefix, expanded, override_env
 from trainform.plan.model import Group
 
 LABEL = {"fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.labels['volcano.sh/task-index']"}}
@@ -23,6 +25,29 @@ def task_env(network: dict[str, Any], name: str) -> dict[str, Any]:
     entries = found["template"]["spec"]["containers"][0]["env"]
     assert len({entry["name"] for entry in entries}) == len(entries)
     return {entry["name"]: entry.get("valueFrom", entry.get("value")) for entry in entries}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("$(MASTER_ADDR):$(MASTER_PORT)", "resnet-0.resnet:29500"),
+        ("$$(MASTER_PORT)", "$(MASTER_PORT)"),
+        ("$$$(MASTER_PORT)", "$29500"),
+        ("$(UNKNOWN) $MASTER_PORT ${MASTER_PORT}", "$(UNKNOWN) $MASTER_PORT ${MASTER_PORT}"),
+        ("$(MASTER_PORT", "$(MASTER_PORT"),
+        ("$(MASTER_$(MASTER_PORT)", "$(MASTER_$(MASTER_PORT)"),
+        ("cost: 5$", "cost: 5$"),
+        ("$()", "$()"),
+        ("", ""),
+    ],
+)
+def test_references_in_text_are_expanded(text: str, expected: str) -> None:
+    assert expanded(text, {"MASTER_ADDR": "resnet-0.resnet", "MASTER_PORT": "29500"}) == expected
+
+
+@given(st.text(alphabet="ab ({})\n"))
+def test_text_without_a_dollar_stays(text: str) -> None:
+    assert expanded(text, {"a": "x"}) == text
 
 
 def test_the_index_comes_from_the_operators_label() -> None:

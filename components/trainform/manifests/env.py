@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from trainform import defaults
@@ -14,7 +14,7 @@ from trainform.plan.variables import REPLICA_INDEX, RESERVED_PREFIX
 from trainform.spec.roles import EnvSource
 
 KEPT_PREFIX = f"{RESERVED_PREFIX}KEPT_"
-_REFERENCE = re.compile(r"\$\$|\$\((?P<name>[^()]*)\)")  # as Kubernetes expands them; `$$(NAME)` stays `$(NAME)`
+_REFERENCE = re.compile(r"\$\$|\$\((?P<name>[^)]*)\)")  # as Kubernetes expands them; `$$(NAME)` stays `$(NAME)`
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,6 +46,21 @@ class PodConventions:
     def index_field(self) -> str:
         """The field path with which the downward API reads the index."""
         return f"metadata.labels['{self.index_label}']"
+
+
+def expanded(text: str, variables: Mapping[str, str]) -> str:
+    """The text with each `$(NAME)` replaced by the value, and each `$$` by one `$`. An unknown name stays as it is."""
+
+    def value(match: re.Match[str]) -> str:
+        name = match["name"]
+        return "$" if name is None else variables.get(name, match[0])
+
+    return _REFERENCE.sub(value, text)
+
+
+def references(text: str) -> Iterator[str]:
+    """The name of each variable that Kubernetes puts into the text."""
+    return (match["name"] for match in _REFERENCE.finditer(text) if match["name"] is not None)
 
 
 def container_env(role: RolePlan, group: Group, conventions: PodConventions) -> list[dict[str, Any]]:

@@ -8,8 +8,8 @@ import pytest
 
 from tests.support.rendering import job_problems
 from tests.support.samples import container, environment, experiment, plan, pod, reasons
+from trainform.manifests.env import expanded
 from trainform.plan.launch.scripts import script
-from trainform.rehearsal.kubelet.env import expanded
 
 GIT: dict[str, Any] = {
     "repository": "https://git.example.com/vision/sdxl.git",

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.rehearsal.workloads import NAMESPACE, full_name, pod, sources
 from trainform.errors import InputError
-from trainform.rehearsal.kubelet.env import container_env, expanded
+from trainform.rehearsal.kubelet.env import container_env
 
 CONFIG_MAPS = {"hosts": {"VC_WORKER_NUM": "3", "worker.host": "resnet-0"}, "tuning": {"NCCL_DEBUG": "INFO"}}
 SECRETS = {"wandb": {"api-key": b"0123456789abcdef"}}
@@ -21,28 +19,6 @@ def env(*entries: dict[str, Any], **container: Any) -> dict[str, str]:
     worker["metadata"]["labels"] |= {"volcano.sh/task-index": "2"}
     worker["metadata"]["annotations"] = {"hccl/rankIndex": "2"}
     return container_env(sources(worker, config_maps=CONFIG_MAPS, secrets=SECRETS), worker["spec"]["containers"][0])
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("$(MASTER_ADDR):$(MASTER_PORT)", "resnet-0.resnet:29500"),
-        ("$$(MASTER_PORT)", "$(MASTER_PORT)"),
-        ("$$$(MASTER_PORT)", "$29500"),
-        ("$(UNKNOWN) $MASTER_PORT ${MASTER_PORT}", "$(UNKNOWN) $MASTER_PORT ${MASTER_PORT}"),
-        ("$(MASTER_PORT", "$(MASTER_PORT"),
-        ("cost: 5$", "cost: 5$"),
-        ("$()", "$()"),
-        ("", ""),
-    ],
-)
-def test_references_in_text_are_expanded(text: str, expected: str) -> None:
-    assert expanded(text, {"MASTER_ADDR": "resnet-0.resnet", "MASTER_PORT": "29500"}) == expected
-
-
-@given(st.text(alphabet="ab ({})\n"))
-def test_text_without_a_dollar_stays(text: str) -> None:
-    assert expanded(text, {"a": "x"}) == text
 
 
 def test_fields_of_the_pod() -> None:

@@ -141,6 +141,68 @@ def test_what_is_no_secret_has_a_way_out() -> None:
     assert reasons(env={"SPEAKER": TOKEN, "SPEAKER_TOKEN": "$(SPEAKER)"}) == {"env.SPEAKER": REASON}
 
 
+def variables(**values: Any) -> list[dict[str, Any]]:
+    return [{"name": name, **({"value": value} if isinstance(value, str) else value)} for name, value in values.items()]
+
+
+def container(env: list[dict[str, Any]], **parts: Any) -> dict[str, Any]:
+    return {"spec": {"containers": [{"name": "main", "env": env, **parts}]}}
+
+
+HALVES = {"A": TOKEN[:20], "B": TOKEN[20:]}
+ELSEWHERE: dict[str, Any] = {"valueFrom": {"secretKeyRef": {"name": "hf", "key": "token"}}}
+PUT_TOGETHER: list[tuple[list[dict[str, Any]], dict[str, Any], str]] = [
+    (variables(**HALVES, C="$(A)$(B)"), {}, "env.C.value"),
+    (variables(**HALVES, C="Bearer $(A)$(B)"), {}, "env.C.value"),
+    (variables(**HALVES, C="$(A)", D="$(B)", E="$(C)$(D)"), {}, "env.E.value"),
+    (variables(**HALVES, C="$(A)$(B)", D="$(C)"), {}, "env.C.value"),
+    (variables(**HALVES, E={}, C="$(A)$(E)$(B)"), {}, "env.C.value"),
+    (variables(A=TOKEN[:20], C=f"$(A){TOKEN[20:]}"), {}, "env.C.value"),
+    (variables(**HALVES), {"args": ["train", "--key=$(A)$(B)"]}, "args[1]"),
+    (variables(**HALVES), {"command": ["sh", "-c", "echo $(A)$(B) > /run/key"]}, "command[2]"),
+    (variables(A=CODED[:24], B=CODED[24:]), {"command": ["decode", "$(A)$(B)"]}, "command[1]"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("env", "parts", "where"), PUT_TOGETHER)
+def test_a_secret_that_variables_hold_in_parts(env: list[dict[str, Any]], parts: dict[str, Any], where: str) -> None:
+    """Kubernetes puts them together; the text with them is found once, and no part of it is shown."""
+    [finding] = judged(pods=(container(env, **parts),))
+    assert finding.where == f"spec.containers.main.{where}"
+    assert finding.value in (MASK, "$(A)$(B)", "$(C)$(D)", "$(A)$(E)$(B)")
+    assert "looks like a secret" in finding.reason
+    assert "no secret" not in finding.fix
+
+
+@pytest.mark.parametrize(("env", "parts"), [
+    (variables(C="$(A)$(B)", **HALVES), {}),  # nothing is put into a value that stands before
+    (variables(**HALVES, C="$$(A)$$(B)"), {}),
+    (variables(**HALVES, C="$(B)$(A)"), {}),
+    (variables(A=TOKEN[:20], B=ELSEWHERE, C="$(A)$(B)"), {}),
+    ([*variables(**HALVES), {"name": "B", **ELSEWHERE}, *variables(C="$(A)$(B)")], {}),
+    ([*variables(SPEAKER="ada-lovelace"), {"name": "SPEAKER_TOKEN", "value": "$(SPEAKER)"}], {}),
+    (variables(**HALVES), {"args": [1, None, "$(A)/$(B)"], "command": "$(A)$(B)"}),
+])  # fmt: skip
+def test_what_kubernetes_puts_together_otherwise_is_no_secret(env: list[dict[str, Any]], parts: dict[str, Any]) -> None:
+    assert judged(pods=(container(env, **parts),)) == []
+
+
+def test_variables_of_the_experiment_that_are_a_secret_together() -> None:
+    for backend in BACKENDS:
+        parts: dict[str, Any] = {"backend": backend, "roles": {"master": {"replicas": 1}, "worker": {"replicas": 2}}}
+        found = reasons(env={**HALVES, "V": "$(A)$(B)"}, **parts)
+        assert {place: text.partition(",")[0] for place, text in found.items()} == {
+            "env.V": "with its variables in it"
+        }, backend
+        assert reasons(env={**HALVES, "V": "$(A)/$(B)"}, **parts) == {}
+
+
+def test_variables_that_hold_each_other_are_not_written_out() -> None:
+    """Twenty of them would make a text of a gigabyte."""
+    laughs = variables(V0="x" * 1000, **{f"V{index}": f"$(V{index - 1})" * 2 for index in range(1, 21)})
+    assert judged(pods=(container(laughs, args=["$(V20)" * 100]),)) == []
+
+
 @pytest.mark.parametrize("parts", [{"env": {"HF_TOKEN": TOKEN}}, {"launcher": {"command": ["a", "--token", TOKEN]}}])
 def test_a_known_shape_has_no_other_way_out(parts: dict[str, Any]) -> None:
     (problem,) = job_problems(experiment(**parts), environment())

@@ -1,26 +1,14 @@
-"""The environment of a container as the kubelet makes it, and `$(VAR)` in commands."""
+"""The environment of a container as the kubelet makes it."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from trainform.errors import InputError, Problem
+from trainform.manifests.env import expanded
 from trainform.rehearsal.kubelet.fields import Sources, UnknownSourceError, value_of
 from trainform.rehearsal.workload import pod_name
-
-_REFERENCE = re.compile(r"\$(?:\$|\((?P<name>[^)]*)\))")
-
-
-def expanded(text: str, variables: Mapping[str, str]) -> str:
-    """The text with each `$(NAME)` replaced by the value, and each `$$` by one `$`. An unknown name stays as it is."""
-
-    def value(match: re.Match[str]) -> str:
-        name = match["name"]
-        return "$" if name is None else variables.get(name, match[0])
-
-    return _REFERENCE.sub(value, text)
 
 
 def container_env(sources: Sources, container: dict[str, Any]) -> dict[str, str]:

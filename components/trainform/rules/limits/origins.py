@@ -163,7 +163,7 @@ def _of_role(where: str, role: RolePlan, experiment: Experiment) -> Iterator[_Fi
         if resource.removeprefix(field) in own.resources:
             yield f"{name}.resources.{resource.removeprefix(field)}", role.resources[resource.removeprefix(field)]
     label = where.removeprefix("spec.nodeSelector.")
-    variable = where.rpartition(".env.")[2]
+    variable = where.rpartition(".env.")[2].removesuffix(".value")
     for path, holder in ((name, own), ("", experiment)):
         prefix = f"{path}." if path else ""
         if variable in holder.env:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import base64
 import dataclasses
 import json
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from typing import Any
 
 from trainform.errors import MASK, shorten
+from trainform.manifests.env import expanded, references
+from trainform.manifests.shapes import mappings
 from trainform.manifests.templates import Template
 from trainform.rules.limits.judged import Judged
 from trainform.rules.limits.rule import Finding
@@ -17,9 +19,12 @@ from trainform.spec.environment import Environment
 
 REASON = "the value looks like a secret, and would be shown in previews and kept in state"
 KEY_REASON = "the key looks like a secret, and would be shown in previews and kept in state"
+WITH_VARIABLES = "with its variables in it, {} looks like a secret, and would be shown in previews and kept in state"
+WHOLE = "keep the whole of it in a Secret, and let {} come from there"
 ELSEWHERE = "remove it; let the pods read it from a Secret"
 OTHER_NAME = "; if it is no secret, write `$(OTHER)`, a variable of another name that holds it"
 
+LONGEST_WITH_VARIABLES = 2**14  # characters; variables that hold each other can make any number of a few lines
 LONG_ENOUGH = 8  # characters of a text that no other contains by chance
 
 # What a Secret holds; its labels and annotations are as open as those of other objects.
@@ -38,7 +43,7 @@ ItemPath = Callable[[str, int, Any], str]
 @dataclasses.dataclass(frozen=True)
 class PlainSecret:
     """A secret as plain text. where: its path, without the secret. name: what the value is called. text: the text that holds it, for comparisons
-    alone: it is never shown. line: its line in a text of several, else 0."""
+    alone: it is never shown. line: its line in a text of several, else 0. shown: what is shown in its place."""
 
     where: str
     name: str
@@ -46,13 +51,14 @@ class PlainSecret:
     fix: str
     line: int = 0
     reason: str = REASON
+    shown: str = MASK
 
 
 def plain_secrets(judged: Judged, environment: Environment) -> Iterator[Finding]:
     """Texts that look like secrets: first in what the user wrote, at the user's fields; then in pods and objects what comes from elsewhere."""
     written = [*secrets_in(judged.written, _by_index)]
     yield from (_finding(secret) for secret in written)
-    in_pods = [(template, _others(secrets_in(template.body, by_name), written)) for template in judged.templates]
+    in_pods = [(template, _others(_in_pods(template), written)) for template in judged.templates]
     for template, found in in_pods:
         yield from (_finding(secret, template=template) for secret in found)
     seen = [*written, *(secret for _, found in in_pods for secret in found)]
@@ -64,7 +70,13 @@ def plain_secrets(judged: Judged, environment: Environment) -> Iterator[Finding]
 
 def _finding(secret: PlainSecret, template: Template | None = None, key: str | None = None) -> Finding:
     reason = f"{secret.reason} (line {secret.line})" if secret.line else secret.reason
-    return Finding(secret.where, MASK, reason, secret.fix, template, key)
+    return Finding(secret.where, secret.shown, reason, secret.fix, template, key)
+
+
+def _in_pods(template: Template) -> Iterator[PlainSecret]:
+    yield from secrets_in(template.body, by_name)
+    for where, container in template.named_containers():
+        yield from _in_variables(container, where)
 
 
 def _others(found: Iterable[PlainSecret], seen: Iterable[PlainSecret]) -> list[PlainSecret]:
@@ -164,6 +176,49 @@ class _Search:
             return [*self.walk(json.loads(text), path, name)]
         except (ValueError, RecursionError):
             return None
+
+
+def _in_variables(container: dict[str, Any], path: str) -> Iterator[PlainSecret]:
+    """The secrets that Kubernetes puts together: a text that is one with the values of other variables in it, of which none is one by itself."""
+    variables: dict[str, str] = {}
+    for variable in mappings(container.get("env")):
+        name, value = str(variable.get("name")), "" if variable.get("value") is None else variable["value"]
+        if variable.get("valueFrom") or not isinstance(value, str):  # nobody knows it here
+            variables.pop(name, None)
+            continue
+        whole = _with_variables(value, variables)
+        if _is_put_together(value, whole, variables):
+            where, shown = f"{path}.env.{_shown(name)}.value", _references_alone(value)
+            reason, fix = WITH_VARIABLES.format(_shown(name)), WHOLE.format(_shown(name))
+            yield PlainSecret(where, name, whole, fix, reason=reason, shown=shown)
+        variables[name] = whole
+    for field in ("command", "args"):
+        words = container.get(field)
+        for index, word in enumerate(words if isinstance(words, list) else ()):
+            whole = _with_variables(word, variables) if isinstance(word, str) else word
+            if _is_put_together(word, whole, variables):
+                fix, reason = _fix_of_words("TOKEN", whole), WITH_VARIABLES.format("a word of the command")
+                yield PlainSecret(f"{path}.{field}[{index}]", "TOKEN", whole, fix, reason=reason)
+
+
+def _with_variables(text: str, variables: Mapping[str, str]) -> str:
+    """The text as Kubernetes makes it; as it stands where that would be too long."""
+    if "$(" not in text:
+        return text
+    length = len(text) + sum(len(variables.get(name, "")) for name in references(text))
+    return expanded(text, variables) if length <= LONGEST_WITH_VARIABLES else text
+
+
+def _is_put_together(text: str, whole: str, variables: Mapping[str, str]) -> bool:
+    """True if the whole is a secret by its shape alone, and no part of it is: the name of a variable says nothing of the others in it."""
+    if whole == text or not gives_away("", whole):
+        return False
+    return not any(gives_away("", part) for part in (text, *(variables.get(name, "") for name in references(text))))
+
+
+def _references_alone(text: str) -> str:
+    """The text, if it shows nothing but names."""
+    return text if not expanded(text, dict.fromkeys(references(text), "")) else MASK
 
 
 _OF_REFERENCES = tuple(f".{field}" for field in REFERENCES)
