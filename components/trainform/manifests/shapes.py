@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from decimal import Decimal
 from typing import Any
 
@@ -24,3 +25,11 @@ def quantity(value: object) -> Decimal | None:
         return amount(str(value))
     except ValueError:
         return None
+
+
+def decoded(value: Any) -> Any:
+    """The text that the value is in base64; the value as it is given if it is none."""
+    try:
+        return base64.b64decode(value).decode()
+    except (TypeError, ValueError):
+        return value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 import pytest
@@ -61,6 +62,15 @@ def test_entries_that_containers_take_as_variables(kind: str, field: str) -> Non
     for entries in ({ALL: "none"}, {"DEVICES": "all"}, None, "text"):
         assert raw("TF-RES-7", limited(), {**body, field: entries}) == {}
     assert raw("TF-RES-7", limited(pod_security="privileged"), {**body, field: {ALL: "all"}}) == {}
+
+
+@pytest.mark.parametrize(("value", "refused"), [
+    (base64.b64encode(b"all").decode(), True), (base64.b64encode(b"0,1").decode(), True), ("all", True), (base64.b64encode(b"\xff").decode(), True),
+    *((base64.b64encode(harmless.encode()).decode(), False) for harmless in NO_DEVICES),
+])  # fmt: skip
+def test_what_a_secret_holds_in_base64_is_judged(value: str, refused: bool) -> None:
+    body = {"apiVersion": "v1", "kind": "Secret", "data": {ALL: value}}
+    assert (raw("TF-RES-7", limited(), body) != {}) is refused
 
 
 @pytest.mark.parametrize(("prefix", "refused"), [("NVIDIA_VISIBLE_", 1), ("N", 1), ("TEAM_", 0), ("", 0), (None, 0)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from trainform.manifests.shapes import mapping, mappings
+from trainform.manifests.shapes import decoded, mapping, mappings
 from trainform.manifests.templates import Template
 from trainform.rules.limits.judged import Judged
 from trainform.rules.limits.rule import Finding
@@ -23,8 +23,10 @@ VISIBLE = (
 NO_DEVICES = ("", "none", "void")
 REASON = "the variable gives the container accelerators of the node that it does not ask for, and that no limit counts"
 FIX = "remove it: a container sees the `accelerators` that it asks for"
-# Objects whose entries containers take as variables by `envFrom`, and the fields of their entries. Those of `data` of a Secret are in base64.
+# Objects whose entries containers take as variables by `envFrom`, and the fields of their entries.
 SOURCES = {"ConfigMap": ("data",), "Secret": ("data", "stringData")}
+# The field of which the entries are in base64.
+ENCODED = ("Secret", "data")
 
 
 def visible(judged: Judged, environment: Environment) -> Iterator[Finding]:
@@ -53,7 +55,8 @@ def _entries(judged: Judged) -> Iterator[Finding]:
         for key, body in judged.of_kind(kind):
             for field in fields:
                 for name, value in mapping(body.get(field)).items():
-                    if name in VISIBLE and value not in NO_DEVICES:
+                    given = decoded(value) if (kind, field) == ENCODED else value
+                    if name in VISIBLE and given not in NO_DEVICES:
                         bound = [kind, value]  # no value of a Secret is shown
                         yield Finding(f"{field}.{name}", None, f"by `envFrom`, {REASON}", FIX, key=key, bound=bound)
 

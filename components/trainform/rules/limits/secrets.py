@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import dataclasses
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
@@ -10,7 +9,7 @@ from typing import Any
 
 from trainform.errors import MASK, shorten
 from trainform.manifests.env import expanded, references
-from trainform.manifests.shapes import mappings
+from trainform.manifests.shapes import decoded, mappings
 from trainform.manifests.templates import Template
 from trainform.rules.limits.judged import Judged
 from trainform.rules.limits.rule import Finding
@@ -148,7 +147,7 @@ class _Search:
         if shown != key:
             yield PlainSecret(where, "", key, ELSEWHERE, reason=KEY_REASON)
         if key == ENCODED and isinstance(value, dict):
-            value = {file: _decoded(text) for file, text in value.items()}
+            value = {file: decoded(text) for file, text in value.items()}
         beside = mapping.get("name")
         named = (beside if isinstance(beside, str) else name) if key == "value" else key
         yield from self.walk(value, where, named)
@@ -228,14 +227,6 @@ def _in_words(words: list[str], path: str) -> Iterator[PlainSecret]:
     """The secrets among the words of a command."""
     for index, variable in secret_words(words).items():
         yield PlainSecret(f"{path}[{index}]", variable, words[index], _fix_of_words(variable, words[index]))
-
-
-def _decoded(text: Any) -> Any:
-    """The text that is given in base64; as it is given if it is none."""
-    try:
-        return base64.b64decode(text).decode()
-    except (TypeError, ValueError):
-        return text
 
 
 def _shown(key: str) -> str:
