@@ -168,6 +168,27 @@ def test_what_the_environment_itself_says_of_its_queue_may_be_repeated() -> None
     assert render_platform(where).found == ()
 
 
+@pytest.mark.parametrize(("given", "same"), [
+    ({"cpu": "1"}, {"cpu": "1000m"}), ({"cpu": "1500m"}, {"cpu": 1.5}), ({"memory": "1Gi"}, {"memory": "1024Mi"}),
+    ({"memory": "1Gi"}, {"memory": 1073741824}), ({"cpu": 4, "memory": "1Gi"}, {"memory": "1Gi", "cpu": "4000m"}),
+])  # fmt: skip
+def test_an_amount_in_another_spelling_is_the_same(given: dict[str, Any], same: dict[str, Any]) -> None:
+    where = cluster(queues={"default": {"weight": 1}, "night": {"weight": 4, "capability": given, "guarantee": given}})
+    body = {**QUEUE, "metadata": {"name": "night"}}
+    spec = {"capability": same, "guarantee": {"resource": same}}
+    assert raw("TF-QUE-2", where, {**body, "spec": spec}) == {}
+    more = {name: "2Gi" if name == "memory" else "5" for name in same}
+    spec = {"capability": more, "guarantee": {"resource": more}}
+    assert raw("TF-QUE-2", where, {**body, "spec": spec}).keys() == {"spec.capability", "spec.guarantee"}
+
+
+def test_a_name_is_no_amount() -> None:
+    where = cluster(queues={"1k": {}, "night": {"parent": "1k"}})
+    body = {**QUEUE, "metadata": {"name": "night"}}
+    assert raw("TF-QUE-2", where, {**body, "spec": {"parent": "1k"}}) == {}
+    assert raw("TF-QUE-2", where, {**body, "spec": {"parent": "1000"}}).keys() == {"spec.parent"}
+
+
 def test_the_queues_of_volcano_are_not_changed() -> None:
     for name, where in (("root", cluster()), ("default", cluster(queues={"night": {}}))):
         body = {**QUEUE, "metadata": {"name": name}, "spec": {"capability": {"cpu": 1}}}

@@ -7,7 +7,7 @@ from typing import Any
 
 from trainform import defaults
 from trainform.errors import list_names
-from trainform.manifests.shapes import mapping
+from trainform.manifests.shapes import mapping, quantity
 from trainform.rules.limits.judged import Judged, Named
 from trainform.rules.limits.rule import Finding
 from trainform.spec.environment import Environment
@@ -111,7 +111,7 @@ def _changed(
     wanted["guarantee"] = {"resource": guarantee} if guarantee else {}
     for field, given in spec.items():
         own = wanted.get(field)  # the environment says nothing of other fields
-        if _as_texts(given) != _as_texts(own):
+        if _comparable(given) != _comparable(own):
             has = "nothing" if own in (None, {}) else own
             reason = f"the queue {name} belongs to the environment {environment.name}, which has {has} here"
             yield Finding(f"spec.{field}", given, reason, "change the environment's file instead", key=key)
@@ -123,11 +123,18 @@ def _by_resource(amounts: Mapping[str, str], environment: Environment) -> dict[s
     return {kinds[key].resource if key in kinds else key: quantity for key, quantity in amounts.items()}
 
 
-def _as_texts(value: object) -> object:
-    """The value with amounts as texts, since a program may write them as numbers; None if it is empty."""
+def _comparable(value: object) -> object:
+    """The value with amounts as numbers, since a program may spell them in other ways; None if it is empty. All else is text, as names are."""
     if isinstance(value, dict):
-        return {key: _as_texts(each) for key, each in value.items()} if value else None
+        return {
+            key: _comparable(each) if isinstance(each, dict) else _amount(each) for key, each in value.items()
+        } or None
     return value if isinstance(value, bool) or value is None else str(value)
+
+
+def _amount(value: object) -> object:
+    read = quantity(value)
+    return str(value) if read is None else read
 
 
 def _number(value: object) -> int:
