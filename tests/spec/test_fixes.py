@@ -95,6 +95,8 @@ WORDS = 'write each word as an item of a list, numbers in quotes: [--epochs, "90
         (torchrun("\"--token 'hf_secret123'\""), WORDS),
         (torchrun("[--password, 99887766]"), "put it in quotes"),
         (torchrun("[--lr, '1', --password, 99887766, --epochs, '90']"), "put it in quotes"),
+        ("launcher: {command: [sshpass, -p, 99887766, ssh, host]}", "put it in quotes"),
+        ("launcher: {command: [docker, login, -u, ada, -p, 99887766]}", "put it in quotes"),
         (torchrun('[--token, "hf_secret123\\0"]'), "remove it"),
         ("roles: {worker: {replicas: --token=hf_secret123}}", "write a whole number"),
         (r'roles: {worker: {replicas: "--token\nhf_secret123"}}', "write a whole number"),
@@ -119,6 +121,7 @@ def test_a_secret_among_words_is_not_shown(text: str, fix: str | None) -> None:
         ("[--epochs, 90]", "90"),
         ("[--password, x, --epochs, 90]", "90"),
         ("[90, --password, x]", "90"),
+        ("[docker, run, -p, 8080]", "8080"),
     ],
 )
 def test_words_without_a_secret_are_shown(args: str, shown: str) -> None:

@@ -47,6 +47,7 @@ REASONS: dict[str, tuple[str, str]] = {
     "too_long": ("has more than {max_length} entries", "keep at most {max_length}"),
 }
 MOST_WORDS = 9  # more are not read to the end
+WORDS_BEFORE = 64  # of a command, up to the one that is judged
 # A text in place of a number is one in quotes if it has digits alone.
 _NUMBERS = {"int_type": "a whole number", "float_type": "a number"}
 _DIGITS = re.compile(r"[-+]?[0-9]*\.?[0-9]+")
@@ -124,7 +125,8 @@ def _problem(kind: type[BaseModel], data: Any, error: Mapping[str, Any], written
 
 
 def _is_secret_word(data: Any, path: Path) -> bool:
-    """True if the value is an item of a list that is a secret by itself or by the option before it: [--password, 123]."""
+    """True if the value is an item of a list that is a secret by itself, by the option before it, or by its place in a command: [--password, 123],
+    [sshpass, -p, 123]."""
     if not path or not isinstance(path[-1], int):
         return False
     index, items = path[-1], data
@@ -132,7 +134,8 @@ def _is_secret_word(data: Any, path: Path) -> bool:
         items = items[part]
     if not isinstance(items, list):
         return False
-    words = [item if isinstance(item, str) else shorten(item) for item in items[max(index - 1, 0) : index + 1]]
+    first = max(index + 1 - WORDS_BEFORE, 0)  # each of many mistakes in a long list is looked at by itself
+    words = [item if isinstance(item, str) else shorten(item) for item in items[first : index + 1]]
     return len(words) - 1 in secret_words(words)
 
 
