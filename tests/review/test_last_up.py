@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 
 import pytest
 
@@ -45,6 +46,26 @@ def test_an_update_that_succeeded(new: dict[str, object]) -> None:
     job = job_review(deployed(LORA), deployed(new))
     assert not failed(job)
     assert list(find(context(job))) == []
+
+
+def test_the_engine_sorts_the_keys_of_components() -> None:
+    """The record keeps the order of the file, in which a variable may refer to one before it."""
+    volume = LORA["storage"]["checkpoints"]
+    unsorted = {
+        **LORA,
+        "env": {"ROOT": "/data", "DATA": "$(ROOT)/x"},
+        "storage": {"runs": volume, "logs": {**volume, "mount": "/logs"}},
+    }
+    job = job_review(deployed(unsorted), deployed(unsorted))
+    steps = (*job.steps, *filter(None, [job.component]))
+    *parts, component = (
+        dataclasses.replace(
+            found, old=dataclasses.replace(found.old, inputs=json.loads(json.dumps(found.old.inputs, sort_keys=True)))
+        )
+        for found in steps
+        if found.old is not None
+    )
+    assert not failed(dataclasses.replace(job, component=component, steps=tuple(parts)))
 
 
 def test_a_new_job_and_one_that_goes_have_no_update_that_failed() -> None:

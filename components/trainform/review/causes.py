@@ -76,11 +76,11 @@ def causes(job: JobReview, locate: Locate = lambda path: Place(path=path)) -> Ca
     return Causes(tuple(change for change, _ in made), tuple(change for change, counts in made if counts), basis)
 
 
-def of_experiment(old: Side, new: Side) -> list[Difference]:
-    """How two sides of the experiment differ. If one side cannot be read, both are compared as they were written: only one of them would have the defaults."""
+def of_experiment(old: Side, new: Side, *, ordered: bool = True) -> list[Difference]:
+    """How two sides of the experiment differ. ordered: False where one of them has lost its order, as the inputs of components have. If one side cannot be read, both are compared as they were written: only one of them would have the defaults."""
     readable = old.model is not None and new.model is not None
     was, will = (_with_identity(old), _with_identity(new)) if readable else (old.experiment, new.experiment)
-    return differences(was, will, same=_same_time, ordered=_order_counts)
+    return differences(was, will, same=_same_time, ordered=lambda keys: ordered and _order_counts(keys))
 
 
 def _with_identity(side: Side) -> Mapping[str, Any]:

@@ -17,4 +17,4 @@ def failed(job: JobReview) -> bool:
     asked, deployed = wanted.of_components(job, old=True), wanted.before(job)
     if asked is None or deployed is None or job.before.version != job.after.version:
         return False
-    return asked.run != deployed.run or bool(of_experiment(asked, deployed))
+    return asked.run != deployed.run or bool(of_experiment(asked, deployed, ordered=False))
