@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.engine.live import Live, until
 from tests.engine.project import Project
 from tests.engine.test_policy_pack import ELSEWHERE, JOB, PACK, REGISTRY, program, with_pack
 from tests.engine.test_ssh_identity import keys, traces
@@ -15,6 +16,7 @@ from trainform.review.jobs import jobs_of
 from trainform.review.preview import CHANGED_MASK, MASKED, Preview, Step
 from trainform.review.read import STOPPING, read_preview
 from trainform.review.run import EngineRun, run_preview
+from trainform.review.steps import name_before
 
 RECORDED = ROOT / "tests" / "review" / "recorded"
 KEPT, NOT_KEPT = ({"storage": {"runs": {"size": "1Gi", "mount": "/runs", "keep": keep}}} for keep in (True, False))
@@ -35,6 +37,11 @@ def step(preview: Preview, kind: str, name: str) -> Step:
 
 def changes(preview: Preview) -> list[tuple[str, str]]:
     return sorted((step.operation, step.urn) for step in preview.steps if step.operation != "same")
+
+
+def refreshed(preview: Preview) -> dict[str, str]:
+    """What each refresh has found, by the name of the object."""
+    return {name_before(step): "gone" if step.new is None else "changed" for step in preview.refreshed}
 
 
 def record(request: pytest.FixtureRequest, texts: dict[str, str], namespace: str) -> None:
@@ -94,6 +101,36 @@ def _holds_what_the_review_needs(preview: Preview) -> None:
     assert (reviewed.before.experiment["env"], reviewed.after.experiment["env"]["NCCL_DEBUG"]) == ({}, "WARN")
     assert reviewed.component is not None
     assert reviewed.component.state.outputs["nodes"] == 2
+
+
+@pytest.mark.proof("what a refresh finds; `make test` reads a preview without one")
+def test_what_a_refresh_finds(engine: Project, live: Live, request: pytest.FixtureRequest) -> None:
+    """A claim that is gone and no longer wanted, a Service that somebody has edited, and a job that is gone."""
+    engine.environment()
+    volumes = {name: {"size": "1Gi", "mount": f"/{name}"} for name in ("runs", "logs")}
+    bert = {
+        "image": "registry.example.com/ai/pytorch-training:latest",
+        "launcher": {"torchrun": {"script": "/app/train.py"}},
+        "roles": {"worker": {"replicas": 2}},
+    }
+    engine.experiment("bert", {**bert, "storage": volumes})
+    stack = engine.stack("bert")
+    engine.up(stack)
+    job = live.only_job(engine.namespace)["metadata"]["name"]
+    live.delete("jobs", job, engine.namespace)
+    until(lambda: live.names("pods", engine.namespace) == set(), "the pods to be gone")
+    live.delete("persistentvolumeclaims", "bert-logs", engine.namespace)
+    until(lambda: live.find("persistentvolumeclaims", "bert-logs", engine.namespace) is None, "the claim to be gone")
+    edited = {"spec": {"publishNotReadyAddresses": False}}
+    path = f"{live.path('services', engine.namespace, 'bert')}?fieldManager=kubectl-edit"
+    assert live.request("PATCH", path, edited, "application/merge-patch+json").status_code == 200
+
+    engine.experiment("bert", {**bert, "storage": {"runs": volumes["runs"]}})
+    ran = run_preview(stack, engine.folder, ["--refresh"])
+    digest = engine.pulumi("preview", "--refresh", "--json", "-s", stack).succeeded()
+    record(request, {"refresh.jsonl": ran.text, "refresh.json": digest}, engine.namespace)
+    assert refreshed(read_preview(ran.text)) == {"bert": "changed", "bert-logs": "gone", job: "gone"}
+    assert refreshed(read_preview(digest)) == {"bert": "changed", job: "gone"}
 
 
 @pytest.mark.proof("results of policies; `make test` reads a preview without them")

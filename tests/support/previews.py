@@ -162,8 +162,8 @@ _NOT_NEEDED = ("managedFields", "propertyDependencies", "dependencies", "sourceP
 
 def _is_needed(event: Mapping[str, Any]) -> bool:
     is_told = event.get("diagnosticEvent", {}).get("severity") != "debug"
-    outputs_of = event.get("resOutputsEvent", {}).get("metadata", {}).get("type", TRAINING_JOB)
-    return bool(is_told and outputs_of == TRAINING_JOB)
+    outputs = event.get("resOutputsEvent", {}).get("metadata", {})
+    return bool(is_told and (outputs.get("op") == "refresh" or outputs.get("type", TRAINING_JOB) == TRAINING_JOB))
 
 
 def _needed(value: Any) -> Any:

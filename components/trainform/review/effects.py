@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from trainform.backends.workloads import value_at
 from trainform.plan.roles import claim_name
 from trainform.review import steps
-from trainform.review.causes import VERSION, because
+from trainform.review.causes import MOST_NAMED, VERSION, because
 from trainform.review.changes import field_differences
 from trainform.review.context import Context
 from trainform.review.fate import Fate, JobFate, accelerators, fate
@@ -31,6 +31,7 @@ WORDS = {
     steps.NAMESPACE: "namespace",
     steps.PRIORITY_CLASS: "priority class",
 }
+SAME, REFRESH = "same", "refresh"
 VERBS = {"create": "creates", "update": "changes", "replace": "replaces", "delete": "deletes"}
 SIZE = "spec.resources.requests.storage"
 
@@ -40,11 +41,13 @@ def effects(context: Context) -> list[Effect]:
     preview that is not whole the last one is that more may happen."""
     found = [effect for job in context.jobs for effect in _of_job(fate(context, job))]
     found += _of_objects(steps.others(context), lambda step: platform_causes(step, context), "")
+    found += _of_refresh(context)
+    found += _though_inputs_differ(context)
     happens = any(effect.kind != "keep" for effect in found)
     if context.preview.incomplete:
         unknown = Effect(kind="unknown", object=context.stack, sentence=MORE if happens else NOT_WHOLE)
         return [*found, unknown] if happens else [unknown]
-    return found if happens else [Effect(kind="none", object=context.stack, sentence=NOTHING)]
+    return found if happens else [Effect(kind="none", object=context.stack, sentence=NOTHING), *found]
 
 
 def _of_job(happens: Fate) -> Iterator[Effect]:
@@ -296,6 +299,37 @@ def no_longer_kept(step: Step) -> bool:
     if steps.fate(step) not in ("none", "update"):
         return False
     return step.old.keep and not step.new.keep
+
+
+def _of_refresh(context: Context) -> Iterator[Effect]:
+    """What a refresh alone changes, and that in the stack's state only: no other step is about the object."""
+    planned = {step.urn for step in context.preview.steps if step.operation != REFRESH}
+    for step in context.preview.refreshed:
+        if step.urn not in planned and steps.is_resource(step):
+            named = f"the {WORDS.get(steps.kind(step), steps.kind(step))} {steps.name_before(step)}"
+            sentence = (
+                f"Takes {named} out of the stack's state: the refresh has not found it in the cluster."
+                if step.new is None
+                else f"Takes into the stack's state what the refresh has found of {named}."
+            )
+            yield Effect(kind="update", object=steps.name_before(step), sentence=sentence)
+
+
+def _though_inputs_differ(context: Context) -> Iterator[Effect]:
+    """Objects of which the engine says that nothing changes, although the program gives them something else than the state has."""
+    for step in context.preview.steps:
+        if step.operation != SAME or not steps.is_resource(step) or steps.is_record(step):
+            continue
+        paths = [f"`{found.path}`" for found in field_differences(step)]
+        if paths:
+            more = f" and {len(paths) - MOST_NAMED} more" if len(paths) > MOST_NAMED else ""
+            named = f"the {WORDS.get(steps.kind(step), steps.kind(step))} {steps.name(step)}"
+            differs = f"although the program gives it another {', '.join(paths[:MOST_NAMED])}{more}"
+            yield Effect(
+                kind="keep",
+                object=steps.name(step),
+                sentence=f"Leaves {named} as it is: the engine calls it unchanged, {differs}.",
+            )
 
 
 def _not_known(step: Step) -> Effect:

@@ -12,6 +12,7 @@ from trainform.review.secret_places import same
 SEVERITIES = {"info": "info", "info#err": "info", "warning": "warning", "error": "error"}
 STREAM, DIGEST = "stream", "digest"
 OF_PACK = "|"  # between the name of a policy pack and where it is: `trainform|local|policy`
+REFRESH = "refresh"
 
 
 @dataclasses.dataclass
@@ -99,6 +100,7 @@ def _add_step(raw: Raw, data: Any, names: Mapping[str, str]) -> None:
         raw.unreadable += 1
     else:
         raw.steps.append(step)
+        raw.made.pop(step.urn, None)
         if step.new is not None:
             raw.made[step.urn] = step
 
@@ -108,12 +110,17 @@ def _pre(raw: Raw, body: Mapping[str, Any]) -> None:
 
 
 def _outputs(raw: Raw, body: Mapping[str, Any]) -> None:
-    """The outputs that a component has in the preview come after its step."""
+    """The outputs that a component has in the preview come after its step, as does what a refresh has found."""
     metadata = mapping(body.get("metadata"))
-    outputs = mapping(mapping(metadata.get("new")).get("outputs"))
-    urn = metadata.get("urn")
-    step = raw.made.get(text_of(urn)) if outputs else None
-    if step is not None and step.new is not None:
+    new = metadata.get("new")
+    step = raw.made.get(text_of(metadata.get("urn")))
+    if step is None:
+        return
+    if step.operation == REFRESH:
+        step.new = new if isinstance(new, dict) else None
+        return
+    outputs = mapping(mapping(new).get("outputs"))
+    if step.new is not None and outputs:
         step.new = {**step.new, "outputs": outputs}
 
 

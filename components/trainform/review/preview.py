@@ -94,7 +94,8 @@ class Preview:
 
     form: `stream` (engine events) or `digest`. failed: the reason if the engine ended with an error, otherwise "". not_checked: what this form
     cannot say, each as a whole sentence; `policies`, `errors` and unchanged claims are missing in a digest. masked: how many values are masked. incomplete: steps are missing, so that
-    what is not in the preview may happen all the same. packs: the names of the policy packs that ran; None where the form does not say it.
+    what is not in the preview may happen all the same. packs: the names of the policy packs that ran; None where the form does not say it. refreshed: the refreshes that have found something else than the state has: `old` is the
+    state, `new` the cluster, None for an object that is gone.
     """
 
     form: str
@@ -106,3 +107,4 @@ class Preview:
     masked: int = 0
     incomplete: bool = False
     packs: tuple[str, ...] | None = None
+    refreshed: tuple[Step, ...] = ()

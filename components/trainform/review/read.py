@@ -6,6 +6,7 @@ carry secrets in clear; they are dropped here.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import re
@@ -17,6 +18,7 @@ from trainform.errors import InputError, Problem
 from trainform.review.engine_events import (
     DIGEST,
     READERS,
+    REFRESH,
     Raw,
     RawStep,
     is_number,
@@ -41,7 +43,6 @@ REPLACEMENT = ("replace", "create-replacement", "delete-replaced")
 # Levels of policies that end a preview as failed: what they found is their result, and no failure of the engine.
 STOPPING = ("mandatory", "remediate")
 NO_REASON = "preview failed"
-REFRESH = "refresh"
 # Of an object's outputs: all else is its status, or the same as its inputs.
 IDENTITY = ("name", "namespace", "uid", "creationTimestamp")
 
@@ -50,6 +51,7 @@ DIGEST_LACKS = (
     "A digest has no operations that failed and no internal errors of the engine.",
     "A digest has no unchanged resources, so an option that is removed from one, such as that of keeping a claim, is not seen.",
 )
+DIGEST_OF_REFRESH = "A digest does not say what a refresh has found of objects of which it has no other step."
 INCOMPLETE = "The preview is incomplete: it ends before the engine's summary, so steps, findings of policies and errors may be missing."
 # What a digest does not list, but counts.
 NOT_LISTED = ("same", "read")
@@ -174,18 +176,20 @@ def _is_bare(found: Mapping[str, Any]) -> bool:
 
 
 def _preview(raw: Raw, masks: Masks) -> Preview:
+    whole = list(_collapsed(raw.steps))
     not_checked = [*(DIGEST_LACKS if raw.form == DIGEST else ()), *(() if raw.ended else (INCOMPLETE,))]
+    if raw.form == DIGEST and any(step.operation == REFRESH for step in whole):
+        not_checked.append(DIGEST_OF_REFRESH)
     if raw.unreadable:
         not_checked.append(
             f"The preview is incomplete: {_count(raw.unreadable, 'event or step', 'events or steps')} cannot be read."
         )
-    whole = list(_collapsed(raw.steps))
     missing = _missing(raw, whole)
     if missing:
         counted = ", ".join(f"{count} {masks.name(operation)}" for operation, count in missing.items())
         not_checked.append(f"The preview is incomplete: the engine counts steps that are not in it ({counted}).")
-    looked = [(step, *_looked(step, masks)) for step in whole]
-    steps = tuple(_shown_step(step, sides, places, masks) for step, sides, places in looked)
+    looked, found = ([(step, *_looked(step, masks)) for step in given] for given in (whole, _refreshed(raw.steps)))
+    steps, refreshed = (tuple(_shown_step(*each, masks) for each in given) for given in (looked, found))
     told = (_shown_message(message, masks) for message in raw.messages)
     messages = tuple(message for message in told if message.text)
     return Preview(
@@ -198,6 +202,7 @@ def _preview(raw: Raw, masks: Masks) -> Preview:
         masks.count,
         bool(missing or raw.unreadable),
         None if raw.packs is None else tuple(map(masks.name, raw.packs)),
+        refreshed,
     )
 
 
@@ -272,6 +277,25 @@ def _collapsed(steps: Iterable[RawStep]) -> Iterator[RawStep]:
         if step.parts & {"replace", "create-replacement"}:
             step.operation = "replace"
         yield step
+
+
+def _refreshed(steps: list[RawStep]) -> list[RawStep]:
+    """The refreshes that have found something else than the state has. A digest does not say what they have found, but the step after one begins
+    with it."""
+    after = {step.urn: step for step in reversed(steps) if step.operation != REFRESH and not _is_left(step)}
+    found = []
+    for step in steps:
+        if step.operation != REFRESH or step.old is None:
+            continue
+        new = after[step.urn].old if step.urn in after and same(step.old, step.new) else step.new
+        if new is None or not same(mapping(step.old.get("inputs")), mapping(new.get("inputs"))):
+            found.append(dataclasses.replace(step, new=new))
+    return found
+
+
+def _is_left(step: RawStep) -> bool:
+    """True for an object that an earlier `up` has left, which has the URN of the one in its place."""
+    return mapping(step.old).get("delete") is True
 
 
 def _looked(step: RawStep, masks: Masks) -> tuple[Sides, Places]:

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 
 from trainform.errors import shorten
 from trainform.review import last_up, steps
+from trainform.review.changes import field_differences
 from trainform.review.context import Context, JobReview
+from trainform.review.difference import shown
 from trainform.review.kinds import Kind
 from trainform.review.live import Drift
 from trainform.review.model import Category, Finding
@@ -42,6 +44,11 @@ KINDS = (DIFFERS, MISSING, FAILED)
 GONE = dataclasses.replace(
     MISSING, why="This change makes it anew, or removes it from the stack.", fix="Find out who deleted it."
 )
+REFRESHED = dataclasses.replace(
+    DIFFERS,
+    why="The refresh takes it into the stack's state, and `pulumi up` then writes what the files say.",
+    fix="Take the change into the files if it shall stay.",
+)
 CLAIM = "PersistentVolumeClaim"
 LENGTH_OF_DAY = len("2026-01-01")
 
@@ -52,25 +59,36 @@ def find(context: Context) -> Iterator[Finding]:
     for job in failed:
         title = f"The last `pulumi up` of {job.name} did not succeed: {_what_is_recorded(job)}."
         yield FAILED.finding(job.name, before=None if job.before is None else job.before.job, title=title)
+    refreshed = [step for step in context.preview.refreshed if step.is_object and not steps.is_record(step)]
+    for step in refreshed:
+        yield from _found_by_refresh(step)
     live = context.live
-    if live is None:
-        return
-    for drift in () if live.drift is None else live.drift:
+    for drift in () if live is None or live.drift is None else live.drift:
         title = (
             f"The live {drift.kind} {drift.name} differs in {drift.path}: applied was {_shown(drift.applied)}, the cluster has "
-            f"{_shown(drift.live)} ({_writer(drift, live.read_at)})."
+            f"{_shown(drift.live)} ({_writer(drift, '' if live is None else live.read_at)})."
         )
         yield DIFFERS.finding(drift.name, drift.path, drift.applied, drift.live, title=title)
     jobs = {name.rpartition("/")[2] for job in context.jobs for name in own_names(job)}
     explained = {name.rpartition("/")[2] for job in failed for name in own_names(job)}
     made_anew = {_key(step) for step in context.preview.steps if step.old is not None and steps.fate(step) != "none"}
-    for missing in live.missing:
+    not_found = [_key(step) for step in refreshed if step.new is None]
+    for missing in dict.fromkeys([*not_found, *(() if live is None else live.missing)]):
         kind, _, name = missing.partition("/")
         if name in explained:  # the old job goes before the new one is refused
             continue
-        gone = GONE if missing in made_anew else MISSING
+        gone = GONE if missing in made_anew or missing in not_found else MISSING
         gone = gone.weighing("high") if kind == CLAIM else gone
         yield gone.finding(name, before=missing, title=_gone(kind, name, is_job=name in jobs))
+
+
+def _found_by_refresh(step: Step) -> Iterator[Finding]:
+    """The fields of which the refresh has found something else than was applied, so that the other steps of the preview begin with that."""
+    name = steps.name_before(step)
+    for found in field_differences(step):
+        was, is_now = shown(found)
+        title = f"The live {steps.kind(step)} {name} differs in {found.path}: applied was {_shown(was)}, and after the refresh the stack's state has {_shown(is_now)}."
+        yield REFRESHED.finding(name, found.path, was, is_now, title=title)
 
 
 def _key(step: Step) -> str:

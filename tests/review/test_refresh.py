@@ -1,0 +1,143 @@
+"""What a refresh has found, in the report: the recorded previews are `tests/engine/test_previews.py`'s, and their steps in other company."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.support import previews
+from tests.support.leaks import UNMARKED
+from tests.support.previews import CLAIM, CONFIG_MAP, state, step_event, urn
+from tests.support.repository import ROOT
+from trainform.review.context import Context
+from trainform.review.jobs import jobs_of
+from trainform.review.live import Drift, LiveFacts
+from trainform.review.model import Report
+from trainform.review.read import DIGEST_OF_REFRESH, read_preview
+from trainform.review.report import build_report
+
+STREAM, DIGEST = (
+    (ROOT / "tests" / "review" / "recorded" / f"refresh.{suffix}").read_text() for suffix in ("jsonl", "json")
+)
+LOGS = urn(CLAIM, "bert-claim-logs")
+SMALL, LARGE = (
+    state(
+        {"metadata": {"name": "bert-logs"}, "spec": {"resources": {"requests": {"storage": size}}}}, id="ai/bert-logs"
+    )
+    for size in ("1Gi", "2Gi")
+)
+OUT = "Takes the claim bert-logs out of the stack's state: the refresh has not found it in the cluster."
+
+
+def report_of(text: str, live: LiveFacts | None = None) -> Report:
+    preview = read_preview(text)
+    return build_report(Context("bert.dev", preview, jobs_of(preview), live=live))
+
+
+def drifts(report: Report) -> list[tuple[str, str, str]]:
+    return [(found.code, found.level, found.object) for found in report.findings if found.category == "drift"]
+
+
+def sentences(report: Report) -> list[str]:
+    return [effect.sentence for effect in report.effects]
+
+
+def refresh(found: dict[str, Any] | None, old: dict[str, Any] = SMALL) -> list[previews.Data]:
+    """The step, whose states are both the one before, and what the engine says of it afterwards."""
+    outputs = step_event("refresh", LOGS, old, found)["resourcePreEvent"]
+    return [step_event("refresh", LOGS, old, old), {"resOutputsEvent": outputs}]
+
+
+def test_a_recorded_refresh() -> None:
+    """The claim has left the experiment and the cluster, the Service was edited, the job was deleted."""
+    report = report_of(STREAM)
+    (service,) = [found for found in report.findings if found.code == "TR-DRIFT-1"]
+    job = next(
+        found.object
+        for found in report.findings
+        if found.object.startswith("bert-") and found.before == f"Job/{found.object}"
+    )
+    assert drifts(report) == [
+        ("TR-DRIFT-2", "high", "bert-logs"), ("TR-DRIFT-1", "medium", "bert"), ("TR-DRIFT-2", "medium", job),
+    ]  # fmt: skip
+    assert service.title == (
+        "The live Service bert differs in spec.publishNotReadyAddresses: applied was true, and after the refresh the stack's state has nothing."
+    )
+    assert OUT in sentences(report)
+    assert not any("deletes" in said and "bert-logs" in said for said in sentences(report))
+    assert report.outcome == "findings"
+    assert {part.what for part in report.not_checked} == {"limits"}
+
+
+def test_a_recorded_digest_says_what_it_lacks() -> None:
+    report = report_of(DIGEST)
+    assert DIGEST_OF_REFRESH in {part.reason for part in report.not_checked}
+    assert [(code, level) for code, level, _ in drifts(report)] == [("TR-DRIFT-1", "medium"), ("TR-DRIFT-2", "medium")]
+    assert DIGEST_OF_REFRESH not in read_preview(previews.digest()).not_checked
+
+
+def test_a_claim_that_the_program_makes_again() -> None:
+    report = report_of(previews.stream(*refresh(None), step_event("create", LOGS, None, SMALL)))
+    assert drifts(report) == [("TR-DRIFT-2", "high", "bert-logs")]
+    assert sentences(report) == ["Creates the claim bert-logs."]
+    (finding,) = report.findings
+    assert finding.why.startswith("This change makes it anew")
+
+
+def test_a_refresh_that_finds_what_the_state_has_says_nothing() -> None:
+    gone = step_event("delete", LOGS, SMALL)
+    outputs = {"resOutputsEvent": gone["resourcePreEvent"]}
+    for events in (
+        refresh(SMALL),
+        [*refresh(SMALL), step_event("same", LOGS, SMALL, SMALL)],
+        [*refresh(SMALL), gone, outputs],
+    ):
+        assert drifts(report_of(previews.stream(*events))) == []
+    assert sentences(report_of(previews.stream(*refresh(SMALL)))) == ["Nothing changes."]
+
+
+def test_what_an_earlier_up_has_left_is_not_what_is_in_its_place() -> None:
+    left = step_event("delete", LOGS, {**LARGE, "delete": True})
+    text = previews.digest(step_event("refresh", LOGS, SMALL, SMALL), left, step_event("update", LOGS, SMALL, LARGE))
+    assert read_preview(text).refreshed == ()
+
+
+def test_a_field_that_only_the_refresh_tells() -> None:
+    report = report_of(previews.stream(*refresh(LARGE)))
+    assert drifts(report) == [("TR-DRIFT-1", "medium", "bert-logs")]
+    assert sentences(report) == ["Takes into the stack's state what the refresh has found of the claim bert-logs."]
+
+
+def test_what_the_cluster_says_too_is_one_finding() -> None:
+    """It also says who wrote the field."""
+    field = "spec.resources.requests.storage"
+    drift = Drift("PersistentVolumeClaim", "bert-logs", field, "1Gi", "2Gi", "kubectl-edit", "2026-11-23T09:02:07Z")
+    live = LiveFacts("2026-11-23T10:00:00Z", drift=(drift,))
+    (finding,) = report_of(previews.stream(*refresh(LARGE)), live).findings
+    assert "manager kubectl-edit" in finding.title
+    gone = LiveFacts("2026-11-23T10:00:00Z", missing=("PersistentVolumeClaim/bert-logs",))
+    assert drifts(report_of(previews.stream(*refresh(None)), gone)) == [("TR-DRIFT-2", "high", "bert-logs")]
+
+
+def test_a_secret_in_what_was_found_is_masked(leaked: list[tuple[str, str]]) -> None:
+    where = urn(CONFIG_MAP, "letters")
+    old, found = (
+        state({"metadata": {"name": "letters"}, "data": {"first": value}}) for value in (previews.secret("a"), UNMARKED)
+    )
+    outputs = step_event("refresh", where, old, found)["resourcePreEvent"]
+    report = report_of(previews.stream(step_event("refresh", where, old, old), {"resOutputsEvent": outputs}))
+    assert len(report.findings) == 1
+    assert leaked == []
+
+
+@pytest.mark.parametrize("form", [previews.stream, previews.digest])
+def test_an_object_that_is_left_as_it_is_although_its_inputs_differ(form: Any) -> None:
+    report = report_of(form(step_event("same", LOGS, SMALL, LARGE)))
+    assert sentences(report) == [
+        "Nothing changes.",
+        "Leaves the claim bert-logs as it is: the engine calls it unchanged, although the program gives it another `spec.resources.requests.storage`.",
+    ]
+    assert report.headline == "Nothing changes."
+    assert json.loads(report.model_dump_json())["effects"][1]["kind"] == "keep"
