@@ -206,6 +206,10 @@ def test_the_length_of_the_run(preview: str) -> None:
     ("words", "said"),
     [
         (["--fail-on", "hihg"], "did you mean high?"),
+        (["--fail-on", "data high"], "fix: write data,high"),
+        (["--fail-on", "data;high"], "fix: write data,high"),
+        (["--fail-on", ""], "a condition is empty"),
+        (["-o", "-"], "--format chooses the form"),
         (["-o", "report.pdf"], "give it one of .md, .json, .txt"),
         (["-o", "a.md", "-o", "a.md"], "name it once"),
         (["-o", "a.md", "-o", "./a.md"], "is the same file as a.md"),
@@ -231,6 +235,22 @@ def test_a_file_that_is_no_preview(text: str, tmp_path: Path) -> None:
     code, out, err = review("--preview-json", str(file))
     assert (code, out) == (2, "")
     assert "fix:" in err
+
+
+def test_a_path_that_leads_to_no_text(tmp_path: Path) -> None:
+    binary, folder, pipe = tmp_path / "binary", tmp_path / "folder", tmp_path / "pipe"
+    binary.write_bytes(b"\x7fELF\x02\x01\x01\x00\xd0\xff")
+    folder.mkdir()
+    os.mkfifo(pipe)
+    for file, reason in ((binary, "is not UTF-8"), (folder, "a directory"), (pipe, "a pipe"), ("", "a directory")):
+        code, out, err = review("--preview-json", str(file))
+        assert (code, out) == (2, "")
+        place, why, fix = err.splitlines()[1:]
+        assert place.startswith("--preview-json = ")
+        assert reason in why
+        assert (
+            fix == "  fix: give the path of a file that `pulumi preview --json` has written, or `-` for standard input"
+        )
 
 
 def test_which_stack() -> None:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from trainform.review.run import EngineRun
 
 STANDARD_INPUT = "-"
+PREVIEW = "--preview-json"
+PREVIEW_FIX = "give the path of a file that `pulumi preview --json` has written, or `-` for standard input"
 WIDTH_OF_FILES = 100
 NO_STACK = "no stack named"  # what the engine says of a stack that its backend does not have
 STYLES = {"": "", "title": "bold", "high": "bold red", "medium": "yellow", "low": "cyan"}
@@ -42,7 +44,7 @@ StackArgument = Annotated[
 PreviewOption = Annotated[
     str | None,
     typer.Option(
-        "--preview-json",
+        PREVIEW,
         metavar="FILE",
         help="Read what Pulumi has printed of a preview as JSON, in place of running it. `-`: standard input.",
         show_default=False,
@@ -258,7 +260,7 @@ def _made_elsewhere(stack: str | None, preview_json: str, begin: Begin) -> _Made
     if preview_json == STANDARD_INPUT:
         source, text = files.STANDARD_INPUT, files.read_standard_input(LARGEST)
     else:
-        source, text = preview_json, files.read_text(Path(preview_json), preview_json, LARGEST)
+        source, text = preview_json, _text_of(preview_json, LARGEST)
     preview = read_preview(text, source)
     name = _stack_of(preview, stack)
     try:
@@ -266,6 +268,17 @@ def _made_elsewhere(stack: str | None, preview_json: str, begin: Begin) -> _Made
     except TrainformError as error:
         found = without_files(error)
     return _Made(name, preview, found, begin(found))
+
+
+def _text_of(file: str, largest: int) -> str:
+    """The text of a preview's file. InputError in the words of the option: what is no text there is no file to be mended."""
+    from trainform.spec import files
+
+    try:
+        return files.read_text(Path(file), file, largest)
+    except InputError as error:
+        problems = [Problem(PREVIEW, file, problem.reason, PREVIEW_FIX) for problem in error.problems]
+        raise InputError(problems) from None
 
 
 def _stack_of(preview: Preview, stack: str | None) -> str:

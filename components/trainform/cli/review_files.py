@@ -10,7 +10,7 @@ from pathlib import Path
 
 from trainform.errors import InputError, Problem
 from trainform.project import project_root
-from trainform.terminal.output import OPTION, target_of
+from trainform.terminal.output import OPTION, STANDARD_OUTPUT, target_of
 
 ANOTHER = "give the path of another file"
 
@@ -46,6 +46,11 @@ def forms_of(files: list[str]) -> dict[str, Form]:
 
 def _problems(file: str, targets: dict[Path, str]) -> Iterator[Problem]:
     """What is wrong with the file. targets: the files before it, each by its target; this one is added."""
+    if file == STANDARD_OUTPUT:
+        yield Problem(
+            OPTION, file, "standard output has the report in any case", "leave it out; --format chooses the form"
+        )
+        return
     form = FORM_OF_SUFFIX.get(Path(file).suffix)
     if form is None:
         fix = f"give it one of {', '.join(FORM_OF_SUFFIX)}"

@@ -17,6 +17,7 @@ CLEAR, FAILED, STOPPED = 0, 1, 3
 INCOMPLETE = "incomplete"
 WORDS = (*Category, *(level.name for level in reversed(Level)), INCOMPLETE)
 COSTS = ("cost:500/h", "cost:+50/h", "cost:+20%")
+_BETWEEN = re.compile(r"[\s;|]+")  # what else people write between words
 _COST = re.compile(r"cost:(?P<rise>\+?)(?P<amount>[0-9]{1,12}(?:\.[0-9]{1,4})?)(?P<unit>/h|%)")
 
 
@@ -101,8 +102,11 @@ def _problems(word: str) -> Iterator[Problem]:
             OPTION, word, "this is no bound of a cost", f"write one as {', '.join(COSTS[:-1])} or {COSTS[-1]}"
         )
     elif found is None and word not in WORDS:
+        words = _BETWEEN.split(word)
+        if len(words) > 1:
+            yield Problem(OPTION, word, "commas stand between conditions, and nothing else", f"write {','.join(words)}")
+            return
         near = difflib.get_close_matches(word.lower(), WORDS, 1)
         known = f"known: {', '.join(WORDS)}, {', '.join(COSTS)}"
-        yield Problem(
-            OPTION, word, f"no condition is called `{shorten(word)}`", f"did you mean {near[0]}?" if near else known
-        )
+        reason = f"no condition is called `{shorten(word)}`" if word else "a condition is empty"
+        yield Problem(OPTION, word, reason, f"did you mean {near[0]}?" if near else known)
