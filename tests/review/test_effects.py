@@ -27,6 +27,7 @@ from tests.review.jobs import (
 )
 from trainform.review.context import Context
 from trainform.review.effects import effects
+from trainform.review.fate import fate
 from trainform.review.findings.restart import find as restarts
 from trainform.review.live import LiveFacts
 from trainform.review.model import Effect
@@ -360,3 +361,11 @@ def test_objects_of_other_programs_are_counted() -> None:
         "Creates 2 ConfigMaps; deletes 1 Service.",
         "Unknown change of the Service d: the engine calls it `import`.",
     ]
+
+
+def test_the_fate_of_a_job_is_worked_out_once_for_what_is_known() -> None:
+    known = change(LORA, IMAGE)
+    [job] = known.jobs
+    assert fate(known, job) is fate(known, job)
+    read = dataclasses.replace(known, live=running(name_of(LORA)))
+    assert (fate(known, job).live, fate(read, job).live) == (None, running(name_of(LORA)).jobs[0])  # type: ignore[index]

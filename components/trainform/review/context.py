@@ -1,4 +1,7 @@
-"""Everything that the report is made from, read already: the parts of the review are pure functions of it."""
+"""Everything that the report is made from, read already: the parts of the review are pure functions of it.
+
+Each is equal to itself alone (`eq=False`), so that what is worked out of it can be kept.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from trainform.review.preview import Preview, Step
 from trainform.spec.environment import Environment
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class JobReview:
     """One training job of a preview (a component `TrainingJob`, or a job object alone).
 
@@ -32,7 +35,7 @@ class JobReview:
     not_checked: tuple[str, ...] = ()
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Context:
     """preview: as read. environment: the environment's model as its file is now; None where it cannot be read. live: None where the cluster was not
     asked or did not answer. locate: the file and line of a path of the experiment, or of the environment if the path begins with

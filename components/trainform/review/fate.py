@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import functools
 from collections.abc import Mapping
 from typing import Literal
 
@@ -18,6 +19,8 @@ from trainform.spec.environment import Environment
 
 FINISHED = ("Completed", "Failed", "Terminated", "Aborted", "Succeeded")
 RUNNING = ("Running", "Restarting", "Completing")
+
+MOST_JOBS = 256  # whose fates are kept
 
 PODS = "pods of "  # before the namespace, in what could not be read
 
@@ -95,8 +98,9 @@ class Fate:
         return said
 
 
+@functools.lru_cache(MOST_JOBS)
 def fate(context: Context, job: JobReview) -> Fate:
-    """What happens to the job."""
+    """What happens to the job. Five parts of the report ask for it."""
     old, new = wanted.before(job), wanted.after(job)
     step = job.job
     before_name = job.name if step is None else steps.name(step, step.old)

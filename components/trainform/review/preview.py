@@ -93,9 +93,10 @@ class Preview:
     """A whole preview.
 
     form: `stream` (engine events) or `digest`. failed: the reason if the engine ended with an error, otherwise "". not_checked: what this form
-    cannot say, each as a whole sentence; `policies`, `errors` and unchanged claims are missing in a digest. masked: how many values are masked. incomplete: steps are missing, so that
-    what is not in the preview may happen all the same. packs: the names of the policy packs that ran; None where the form does not say it. refreshed: the refreshes that have found something else than the state has: `old` is the
-    state, `new` the cluster, None for an object that is gone.
+    cannot say, each as a whole sentence; `policies`, `errors` and unchanged claims are missing in a digest. masked: how many values are masked.
+    incomplete: steps are missing, so that what is not in the preview may happen all the same. packs: the names of the policy packs that ran; None
+    where the form does not say it. refreshed: the refreshes that have found something else than the state has: `old` is the state, `new` the
+    cluster, None for an object that is gone.
     """
 
     form: str
