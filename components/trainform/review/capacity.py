@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Literal
@@ -98,20 +99,20 @@ def _capacity(
 
 
 def _wanted(context: Context) -> Wanted | None:
-    by_queue: dict[str, tuple[Group, ...]] = {}
+    by_queue: dict[str, list[Group]] = defaultdict(list)
     every: list[Group] = []
     own: set[str] = set()
     for job in filter(places_pods, context.jobs):
         templates = templates_of(job, context.environment)
         if templates is None:
             return None
-        groups = tuple(group for template in templates if (group := group_of(template)) is not None)
+        groups = [group for template in templates if (group := group_of(template)) is not None]
         every += (group for template in templates if (group := group_of(template, every=True)) is not None)
-        queue = queue_of(job, after=True)
-        by_queue[queue] = (*by_queue.get(queue, ()), *groups)
+        by_queue[queue_of(job, after=True)] += groups
         own |= own_names(job)
     together = tuple(group for groups in by_queue.values() for group in groups)
-    return Wanted(together, tuple(every), by_queue, frozenset(own))
+    held = {queue: tuple(groups) for queue, groups in by_queue.items()}
+    return Wanted(together, tuple(every), held, frozenset(own))
 
 
 # --- the queue
@@ -120,9 +121,8 @@ def _wanted(context: Context) -> Wanted | None:
 def _queues(context: Context, wanted: Wanted) -> list[Holding]:
     shares, total = shares_of(context), all_nodes(context)
     found = []
-    for name in sorted(wanted.by_queue):
-        live = _live_queue(context.live, name)
-        most, own = most_of(name, shares, total), shares[name].capability if name in shares else {}
+    for name, most in most_of(sorted(wanted.by_queue), shares, total).items():
+        live, own = _live_queue(context.live, name), shares[name].capability if name in shares else {}
         narrowed = frozenset(resource for resource, amount in most.items() if amount != own.get(resource))
         found.append(Holding(name, most, None if live is None else _held(live, wanted.own), narrowed))
     return found

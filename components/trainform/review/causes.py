@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import itertools
+import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -21,6 +25,8 @@ ENVIRONMENT = "environment"
 RUN = "run"
 VERSION = "version"
 MOST_NAMED = 3  # fields that a sentence names before it counts
+MOST_PARTS = 4  # of a path below which changes are looked for
+_BORDER = re.compile(r"[.\[]")  # before a part of a path
 
 DURATIONS = (("ttl",), ("network", "wait"))
 """Fields with a time, which `60m` and `1h` spell."""
@@ -50,13 +56,19 @@ class Causes:
 
     def under(self, *paths: str) -> list[Change]:
         """The changes at the paths and below them."""
-        return [
-            change
-            for change in self.changes
-            if any(
-                change.place.path == path or change.place.path.startswith((f"{path}.", f"{path}[")) for path in paths
-            )
-        ]
+        found = {index for path in paths for index in self._below.get(path, ())}
+        return [self.changes[index] for index in sorted(found)]
+
+    @functools.cached_property
+    def _below(self) -> Mapping[str, Sequence[int]]:
+        """The changes at each path and below it: made once, since it is asked for each object of a job."""
+        found: dict[str, list[int]] = defaultdict(list)
+        for index, change in enumerate(self.changes):
+            path = change.place.path
+            borders = [border.start() for border in itertools.islice(_BORDER.finditer(path), MOST_PARTS)]
+            for part in {path, *(path[:border] for border in borders)}:
+                found[part].append(index)
+        return found
 
 
 def causes(job: JobReview, locate: Locate = lambda path: Place(path=path)) -> Causes:

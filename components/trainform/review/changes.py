@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from trainform.manifests.shapes import quantity
@@ -39,6 +39,8 @@ AMOUNTS = ("requests", "limits", "capability", "deserved", "resource", "minResou
 """Fields with amounts by resources, in which `"8"` and 8 are one amount."""
 VARIABLES = "env"
 
+MOST_JOBS = 100
+"""Jobs whose new names are looked for in objects of no job."""
 CONFIG_MAP = "ConfigMap"
 SOURCE = "valueFrom"
 Names = dict[str, str]
@@ -84,20 +86,27 @@ def object_changes(context: Context) -> list[ObjectChange]:
     """The objects that the engine creates, changes or deletes, in the preview's order."""
     names = _new_names(context)
     return [
-        _object_change(step, names)
+        _object_change(step, names(step))
         for step in context.preview.steps
         if steps.is_resource(step) and steps.fate(step) != "none" and not steps.is_record(step)
     ]
 
 
-def _new_names(context: Context) -> Names:
-    """The old and the new name and revision of each job that is replaced: what only follows them is no change of its own."""
+def _new_names(context: Context) -> Callable[[Step], Names]:
+    """The old and the new name and revision of each job that is replaced: what only follows them is no change of its own. An object is searched for
+    those of its own job; one of no job for those of all, if they are few."""
+    of_jobs = [(job, _new_names_of(job)) for job in context.jobs]
+    own = {step.urn: names for job, names in of_jobs for step in (*filter(None, [job.component, job.job]), *job.steps)}
+    every = {old: new for _, names in of_jobs for old, new in names.items()} if len(of_jobs) <= MOST_JOBS else {}
+    return lambda step: own.get(step.urn, every)
+
+
+def _new_names_of(job: JobReview) -> Names:
     found: Names = {}
-    for job in context.jobs:
-        if job.job is not None and job.job.old is not None and job.job.new is not None:
-            found[steps.name(job.job, job.job.old)] = steps.name(job.job, job.job.new)
-        if job.before is not None and job.after is not None:
-            found |= {job.before.job: job.after.job, job.before.revision: job.after.revision}
+    if job.job is not None and job.job.old is not None and job.job.new is not None:
+        found[steps.name(job.job, job.job.old)] = steps.name(job.job, job.job.new)
+    if job.before is not None and job.after is not None:
+        found |= {job.before.job: job.after.job, job.before.revision: job.after.revision}
     return {old: new for old, new in found.items() if old and old != new}
 
 

@@ -9,6 +9,7 @@ import dataclasses
 import datetime
 from collections.abc import Callable
 from decimal import Decimal
+from typing import Any
 
 from trainform.plan.record import Record
 from trainform.review.live import LiveFacts
@@ -49,3 +50,7 @@ class Context:
     locate: Callable[[str], Place] = lambda path: Place(path=path)
     today: datetime.date = datetime.date(1970, 1, 1)
     hours: Decimal | None = None
+    fates: dict[int, tuple[JobReview, Any]] = dataclasses.field(
+        default_factory=dict, init=False, compare=False, repr=False
+    )
+    """What `fate.fate` has found for each job: it is asked for by most parts of the report."""

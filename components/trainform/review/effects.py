@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from trainform.backends.workloads import value_at
 from trainform.plan.roles import claim_name
@@ -34,6 +34,8 @@ WORDS = {
 SAME, REFRESH = "same", "refresh"
 VERBS = {"create": "creates", "update": "changes", "replace": "replaces", "delete": "deletes"}
 SIZE = "spec.resources.requests.storage"
+KEEP = ".keep"  # the end of the path of the option that keeps a claim
+WORDS_OF_CLAIM = len(claim_said("").split(" "))
 
 
 def effects(context: Context) -> list[Effect]:
@@ -179,28 +181,35 @@ def kept_volumes(happens: Fate) -> list[tuple[str, str, Volume]]:
         return []
     old, new = happens.before.model, happens.after.model
     was, will = mounts(happens.job, old=True), mounts(happens.job, old=False)
+    both = [role for role in will if role in was]
+    seen = _by_claim(was, both), _by_claim(will, both)
+    claims = {steps.name(step): steps.fate(step) for step in steps.of_kind(happens.job.steps, steps.CLAIM)}
     return [
         (key, claim_name(new, key), volume)
         for key, volume in new.storage.items()
         if key in old.storage
         and _mounted(old, key) == _mounted(new, key)
-        and _claim_stays(happens, new, key)
-        and _seen_alike(was, will, claim_name(new, key), volume.mount)
+        and _claim_stays(claims, new, key)
+        and _seen_alike(seen, claim_said(claim_name(new, key)), volume.mount, both)
     ]
 
 
-def _seen_alike(was: Seen, will: Seen, claim: str, path: str) -> bool:
+Places = set[tuple[str, str, str]]
+"""Role, path, and what stands there."""
+
+
+def _seen_alike(seen: Iterable[Mapping[str, Places]], claim: str, path: str, roles: Sequence[str]) -> bool:
     """True if the pods of each role that stays see the claim at the same paths, and at this one, as far as the preview has pods."""
-    both = [role for role in will if role in was]
-    sides = [{(role, *at) for role in both for at in _places_of(seen[role], claim)} for seen in (was, will)]
-    return sides[0] == sides[1] and (not both or any(at == path for _, at, _ in sides[1]))
+    was, will = (side.get(claim, set()) for side in seen)
+    return was == will and (not roles or any(at == path for _, at, _ in will))
 
 
-def _places_of(paths: Mapping[str, frozenset[str]], claim: str) -> Iterator[tuple[str, str]]:
-    """Where the claim is, and as what."""
-    named = claim_said(claim)
-    for path, found in paths.items():
-        yield from ((path, said) for said in found if said == named or said.startswith(f"{named} "))
+def _by_claim(seen: Seen, roles: Iterable[str]) -> Mapping[str, Places]:
+    """Where the pods of the roles see each claim, and as what."""
+    found: dict[str, Places] = defaultdict(set)
+    for place in ((role, path, said) for role in roles for path, texts in seen[role].items() for said in texts):
+        found[" ".join(place[-1].split(" ")[:WORDS_OF_CLAIM])].add(place)
+    return found
 
 
 def _mounted(experiment: Experiment, key: str) -> tuple[object, ...]:
@@ -208,10 +217,10 @@ def _mounted(experiment: Experiment, key: str) -> tuple[object, ...]:
     return claim_name(experiment, key), volume.mount, volume.sub_path, volume.read_only, volume.roles
 
 
-def _claim_stays(happens: Fate, experiment: Experiment, key: str) -> bool:
+def _claim_stays(claims: Mapping[str, steps.Fate], experiment: Experiment, key: str) -> bool:
+    """claims: what happens to those of the job."""
     if experiment.storage[key].claim is not None:  # one that exists: this stack does not touch it
         return True
-    claims = {steps.name(step): steps.fate(step) for step in steps.of_kind(happens.job.steps, steps.CLAIM)}
     return claims.get(claim_name(experiment, key), "none") in ("none", "update")
 
 
@@ -242,14 +251,15 @@ def _of_objects(given: Iterable[Step], causes: Callable[[Step], list[Change]], o
 def _of_object(step: Step, causes: list[Change]) -> Iterator[Effect]:
     happens, name = steps.fate(step), steps.name_before(step)
     named = f"the {WORDS[steps.kind(step)]} {name}"
-    of_keep = [change for change in causes if change.place.path.endswith(".keep")]
+    of_keep = [change for change in causes if change.place.path.endswith(KEEP)]
     if no_longer_kept(step):
         sentence = f"No longer keeps {named}: the next `pulumi destroy` deletes it."
         yield Effect(kind="update", object=name, sentence=sentence, causes=of_keep)
     if happens == "unknown":
         yield _not_known(step)
     elif happens != "none":
-        reasons = [change for change in causes if change not in of_keep] if happens in ("update", "replace") else []
+        others = [change for change in causes if not change.place.path.endswith(KEEP)]
+        reasons = others if happens in ("update", "replace") else []
         sentence = " ".join(filter(None, [_sentence(step, named, happens), because(reasons)]))
         kind = "update" if leaves(step) else happens
         yield Effect(kind=kind, object=name, sentence=f"{sentence}.", causes=reasons)
@@ -282,8 +292,7 @@ def _paths(step: Step, of_job: Fate) -> tuple[str, ...]:
         return ("ssh",)
     if steps.kind(step) != steps.CLAIM:
         return ()
-    sides = [side.model for side in (of_job.before, of_job.after) if side is not None and side.model is not None]
-    keys = [key for model in sides for key in model.storage if claim_name(model, key) == steps.name(step)]
+    keys = of_job.volumes_of_claims.get(steps.name(step), ())
     return (*(f"storage.{key}" for key in dict.fromkeys(keys)), "environment.storage_classes")
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import functools
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
+from trainform.plan.roles import claim_name
 from trainform.review import steps, wanted
 from trainform.review.causes import VERSION, Causes, because, causes
 from trainform.review.context import Context, JobReview
@@ -74,7 +76,20 @@ class Fate:
     def reasons(self) -> tuple[Change, ...]:
         """The causes of what happens to the job object: of a replacement those that can make a new revision."""
         found = self.causes.visible
-        return tuple(change for change in found if change in self.causes.replacing) if self.kind == "replace" else found
+        if self.kind != "replace":
+            return found
+        replacing = {id(change) for change in self.causes.replacing}  # to compare them takes long
+        return tuple(change for change in found if id(change) in replacing)
+
+    @functools.cached_property
+    def volumes_of_claims(self) -> Mapping[str, Sequence[str]]:
+        """The volumes of the experiment, before and after, that each claim is of."""
+        found: dict[str, list[str]] = defaultdict(list)
+        models = [side.model for side in (self.before, self.after) if side is not None and side.model is not None]
+        for model in models:
+            for key in model.storage:
+                found[claim_name(model, key)].append(key)
+        return found
 
     @property
     def reason(self) -> str:

@@ -12,6 +12,8 @@ from trainform.review.effects import MORE, NOT_WHOLE, NOTHING, clause, kept_volu
 from trainform.review.fate import Fate, JobFate, fate
 from trainform.review.model import Cost, Effect, Finding
 
+MOST_NAMED = 5
+"""Claims that the headline names; of more it says how many there are."""
 OF_MANY: Mapping[JobFate, str] = {
     "replace": "replaces",
     "scale": "scales",
@@ -60,12 +62,16 @@ def _of_one(happens: Fate, effects: Sequence[Effect]) -> str:
     lost = [effect.object for effect in effects if effect.kind == "delete" and " the claim " in effect.sentence]
     kept = [(key, claim) for key, claim, volume in kept_volumes(happens) if volume.claim is None]
     if happens.kind == "replace" and kept:
-        said += "; " + ", ".join(f"{key} stay{'' if key.endswith('s') else 's'} in {claim}" for key, claim in kept)
+        stays = [f"{key} stay{'' if key.endswith('s') else 's'} in {claim}" for key, claim in kept]
+        said += f"; {_named(stays)}"
     if lost:
-        said += (
-            f"; the claim{'s' if len(lost) > 1 else ''} {', '.join(lost)} {'are' if len(lost) > 1 else 'is'} deleted"
-        )
+        said += f"; the claim{'s' if len(lost) > 1 else ''} {_named(lost)} {'are' if len(lost) > 1 else 'is'} deleted"
     return f"{said}."
+
+
+def _named(texts: Sequence[str]) -> str:
+    more = f" and {len(texts) - MOST_NAMED} more" if len(texts) > MOST_NAMED else ""
+    return f"{', '.join(texts[:MOST_NAMED])}{more}"
 
 
 def _scaled(happens: Fate) -> str:

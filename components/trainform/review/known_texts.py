@@ -15,6 +15,8 @@ from trainform.review.secret_places import LONGEST_TEXT, UNKNOWNS
 from trainform.rules.limits.secrets import LONG_ENOUGH
 
 LONG_LINE = 16  # characters of a line of a secret that no other text has by chance
+MOST_COMPARED = 1 << 28
+"""Characters of texts that are compared with secrets. More are needed only where both repeat themselves; what is left is not shown then."""
 
 _STAND_INS = frozenset({MASKED, CHANGED_MASK, *UNKNOWNS})
 
@@ -26,6 +28,7 @@ class KnownTexts:
         self._texts: set[str] = set()
         self._alike: dict[str, _Alike] | None = None
         self._seen: dict[str, str] = {}
+        self._compared = 0
 
     def __bool__(self) -> bool:
         return bool(self._texts)
@@ -51,7 +54,13 @@ class KnownTexts:
             self._alike = _by_beginning(self._texts)
         alike, parts, end = self._alike, [], 0
         for start in [at for at in range(len(text) - LONG_ENOUGH + 1) if text[at : at + LONG_ENOUGH] in alike]:
-            length = 0 if start < end else alike[text[start : start + LONG_ENOUGH]].length_at(text, start)
+            if start < end:
+                continue
+            found = alike[text[start : start + LONG_ENOUGH]]
+            self._compared += min(found.longest, len(text) - start)
+            if self._compared > MOST_COMPARED:
+                return MASKED
+            length = found.length_at(text, start)
             if length:
                 parts += [text[end:start], MASKED]
                 end = start + length

@@ -209,13 +209,15 @@ def _named(
     diffs: Iterable[str],
 ) -> set[Path]:
     """The secrets that the states do not tell, and that a difference names which nothing else explains. states: before and after."""
-    both = [path for path in before.keys() & after.keys() if is_opaque(before[path]) or is_opaque(after[path])]
-    found: set[Path] = set()
-    for parts in [_parts(diff) for diff in diffs] if both else ():
-        named = {_path(parts, state) for state in states}
-        if _at(parts, shown[0]) == _at(parts, shown[1]):
-            found |= {path for path in both for one in named if path[: len(one)] == one or one[: len(path)] == path}
-    return found
+    both = {path for path in before.keys() & after.keys() if is_opaque(before[path]) or is_opaque(after[path])}
+    named = {
+        path
+        for parts in (map(_parts, diffs) if both else ())
+        if _at(parts, shown[0]) == _at(parts, shown[1])
+        for path in {_path(parts, state) for state in states}
+    }
+    above = {path[:length] for path in named for length in range(len(path))}
+    return {path for path in both if path in above or any(path[:length] in named for length in range(len(path) + 1))}
 
 
 def _parts(text: str) -> list[str | int]:

@@ -13,7 +13,6 @@ from pydantic import ValidationError
 
 from trainform import defaults
 from trainform.backends.job_fields import named
-from trainform.backends.pods import pods_of
 from trainform.backends.queues import API_VERSION as QUEUE_API
 from trainform.backends.table import BACKENDS
 from trainform.cluster.facts import AppliedObject, AskedJob
@@ -56,7 +55,7 @@ def places_pods(job: JobReview) -> bool:
 
 
 def _numbers(state: State) -> list[tuple[str, int, int]]:
-    found = (pods.template for pods in pods_of(body_of(state)))
+    found = (pods.template for pods in state.pods)
     return [(template.role, template.replicas, template.min_available) for template in found]
 
 
@@ -67,20 +66,20 @@ def own_names(job: JobReview) -> set[str]:
     return {f"{metadata.get('namespace', '')}/{metadata.get('name', '')}" for metadata in found}
 
 
-def bodies(job: JobReview, *, after: bool) -> list[dict[str, Any]]:
+def states_of(job: JobReview, *, after: bool) -> list[State]:
     """The objects of the job, before or after."""
     steps = dict.fromkeys(step.urn for step in job.steps)
     every = [*job.steps, *([job.job] if job.job is not None and job.job.urn not in steps else [])]
     states = [step.new if after else step.old for step in every if step.is_object]
-    return [body_of(state) for state in states if state is not None]
+    return [state for state in states if state is not None]
 
 
 def queue_of(job: JobReview, *, after: bool) -> str:
     """The queue of Volcano's in which the pods wait, before or after; "" if they wait in none."""
     found = [
         name.value
-        for body in bodies(job, after=after)
-        for name in named({"": body}, [pods.template for pods in pods_of(body)], _TABLES)
+        for state in states_of(job, after=after)
+        for name in named({"": body_of(state)}, [pods.template for pods in state.pods], _TABLES)
         if name.what == "queue" and name.admission == defaults.VOLCANO
     ]
     given = [str(value) for value in found if value not in (None, "", UNKNOWN)]
@@ -89,7 +88,7 @@ def queue_of(job: JobReview, *, after: bool) -> str:
 
 def templates_of(job: JobReview, environment: Environment | None, *, after: bool = True) -> list[Template] | None:
     """The pods of the job; None if they are not known. Where several objects say together what the pods are, the record is rendered anew."""
-    found = [pods for body in bodies(job, after=after) for pods in pods_of(body)]
+    found = [pods for state in states_of(job, after=after) for pods in state.pods]
     if found and not any(pods.elsewhere or pods.job for pods in found):
         return [pods.template for pods in found]
     record = job.after if after else job.before

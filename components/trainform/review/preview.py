@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Mapping
 from typing import Any
+
+from trainform.backends.pods import pods_of
+from trainform.backends.workloads import Pods
 
 MASKED = "[secret]"
 """Stands for each secret value. Where either side of a change is secret, both sides are masked."""
@@ -29,6 +33,11 @@ class State:
     protect: bool = False
     provider: str = ""
     outputs: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    @functools.cached_property
+    def pods(self) -> tuple[Pods, ...]:
+        """The pods that the object makes: looked for once, and asked for by most parts of the report."""
+        return tuple(pods_of({**self.inputs}))
 
 
 @dataclasses.dataclass(frozen=True)

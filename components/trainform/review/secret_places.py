@@ -40,6 +40,7 @@ LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 # More than any object of Kubernetes has; what is longer or deeper is masked without being searched.
 LONGEST_TEXT = 1 << 20  # characters
 DEEPEST = 100  # mappings and lists in each other
+MOST_OTHERS = 50  # fields that one item of a list may have because others have them; with more it is masked whole
 # Files of keys, of which every line is a secret.
 _OF_SECRETS = re.compile("Secret(Patch)?$")  # types, whoever makes them
 # A manifest in a text: nobody can tell its lines apart without reading YAML.
@@ -108,6 +109,9 @@ class Places:
             for key, places in self.inner.items():
                 if places.marked and (whole or _is_index(key)):
                     together.add(places)
+            if len(together.inner) > MOST_OTHERS:  # they would be looked up for each item
+                together.whole = True
+                together.inner.clear()
         return self._any[whole]
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from typing import Any
 
 from trainform import defaults
@@ -23,17 +25,40 @@ class Share:
     guarantee: Amounts
 
 
-def most_of(name: str, shares: Mapping[str, Share], total: Amounts) -> Amounts:
-    """The most that Volcano lets a queue hold: its capability, and never what it keeps for the queues beside it, nor more than the queue above."""
-    share = shares.get(name)
-    if share is None or name == defaults.ROOT_QUEUE:  # which has all nodes
-        return {}
-    others = {queue: beside for queue, beside in shares.items() if queue != name}  # a circle of parents ends
-    most = most_of(share.parent, others, total)
-    for beside in others.values():
-        for resource, kept in beside.guarantee.items() if beside.parent == share.parent else ():
-            if resource in most or resource in total:
-                most[resource] = most.get(resource, total.get(resource, NOTHING)) - kept
+def most_of(names: Iterable[str], shares: Mapping[str, Share], total: Amounts) -> dict[str, Amounts]:
+    """The most that Volcano lets each of the queues hold: its capability, and never what it keeps for the queues beside it, nor more than the queue above."""
+    kept = _kept(shares)
+    found: dict[str, Amounts] = {}
+    for name in names:
+        line: dict[str, Share] = {}
+        at = name
+        while at in shares and at not in line and at not in found and at != defaults.ROOT_QUEUE:  # a circle ends
+            line[at] = shares[at]
+            at = shares[at].parent
+        for below, share in reversed(line.items()):
+            above = found.get(share.parent, {})  # nothing of the root, which has all nodes
+            found[below] = _most(share, above, kept.get(share.parent, {}), total)
+    return {name: found.get(name, {}) for name in names}
+
+
+def _kept(shares: Mapping[str, Share]) -> dict[str, dict[str, tuple[Decimal, int]]]:
+    """What is kept for the queues below each queue, by resource, and for how many of them."""
+    kept: dict[str, dict[str, tuple[Decimal, int]]] = defaultdict(dict)
+    for share in shares.values():
+        for resource, amount in share.guarantee.items():
+            others, count = kept[share.parent].get(resource, (NOTHING, 0))
+            kept[share.parent][resource] = others + amount, count + 1
+    return kept
+
+
+def _most(share: Share, above: Amounts, kept: Mapping[str, tuple[Decimal, int]], total: Amounts) -> Amounts:
+    """above: what the queue above holds at most. kept: for the queues below that one, this queue among them."""
+    most = dict(above)
+    for resource in kept.keys() & (above.keys() | total.keys()):
+        amount, count = kept[resource]
+        own = share.guarantee.get(resource)
+        if count > (own is not None):
+            most[resource] = most.get(resource, total.get(resource, NOTHING)) - amount + (own or NOTHING)
     for resource, capability in share.capability.items():
         most[resource] = min(most.get(resource, capability), capability)
     return {resource: max(amount, NOTHING) for resource, amount in most.items()}

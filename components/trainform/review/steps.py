@@ -39,6 +39,7 @@ CLAIM, QUEUE, SECRET, NAMESPACE, PRIORITY_CLASS = (
 )
 SECRET_VALUES = ("data", "stringData")
 PATCH = "Patch"
+NAMING = {"apiVersion", "kind"}  # fields that a program may leave out
 RECORD = {"revision", "job", "experiment", "environment"}
 """Entries of the record of what is deployed."""
 COMPONENT, ENGINE = "trainform:index:", "pulumi:"
@@ -99,7 +100,10 @@ def others(context: Context) -> tuple[Step, ...]:
 
 def templates(step: Step, state: State | None) -> tuple[Template, ...]:
     """The pods of the object on one side; none where it has a form that nobody can read."""
+    if state is None:
+        return ()
     try:
-        return tuple(pods.template for pods in pods_of(body(step, state)))
+        found = state.pods if state.inputs.keys() >= NAMING else pods_of(body(step, state))
+        return tuple(pods.template for pods in found)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError, ArithmeticError, RecursionError):
         return ()

@@ -14,6 +14,8 @@ from trainform.secret_text.shapes import REMEMBERED, has_shape, in_base64, of_sh
 
 # Characters of the shortest token that anybody issues.
 SHORTEST_TOKEN = 4
+MOST_SECRETS = 100
+"""Secrets that are masked one by one in a text: each is looked for in all of it."""
 
 _MARKS = tuple(dict.fromkeys([*(row.mark for row in names.NAMES), *shapes.MARKS, *commands.MARKS]))
 _MARK = pattern_of(_MARKS)
@@ -117,8 +119,11 @@ def secret_lines(text: str, file: str = "") -> tuple[tuple[int, str], ...]:
 
 
 def masked(text: str, mask: str) -> str:
-    """The text with the mask in the place of each secret that is known by its shape."""
-    for secret in dict.fromkeys(of_shape(text)):
+    """The text with the mask in the place of each secret that is known by its shape; the mask alone where it has more of them than anybody reads."""
+    secrets = dict.fromkeys(of_shape(text))
+    if len(secrets) > MOST_SECRETS:
+        return mask
+    for secret in secrets:
         text = text.replace(secret, mask)
     return text
 

@@ -83,9 +83,10 @@ def _any_case(pattern: str) -> re.Pattern[str]:
 
 
 # No `\s`: to it some control characters are spaces, and a password may hold them. A `/` in it should be escaped; where it is not, a port
-# or a variable before it begins a path, and the number of characters is bounded, so that a text of many addresses is read once.
+# or a variable before it begins a path, and the number of characters is bounded, so that a text of many addresses is read once. What is read is not
+# given back (`*+`): none of it could be what has to follow.
 _PASSWORD_IN_ADDRESS = re.compile(
-    r"://(?!\[)[^/ \t\r\n:@]*:(?!\$\(\w+\)@|\$[A-Z_][A-Z0-9_]*@|\$\{[A-Z_][A-Z0-9_]*\}@)([^/ \t\r\n@]+|(?![0-9]+/|\$)[^ \t\r\n@\"',]{1,256})@"
+    r"://(?!\[)[^/ \t\r\n:@]*+:(?!\$\(\w+\)@|\$[A-Z_][A-Z0-9_]*@|\$\{[A-Z_][A-Z0-9_]*\}@)([^/ \t\r\n@]++|(?![0-9]+/|\$)[^ \t\r\n@\"',]{1,256}+)@"
 )
 
 _OF_GITLAB = "pat|dt|rt|rtr|ptt|cbt|ft|ffct|soat|oas|agent|imt|wt"

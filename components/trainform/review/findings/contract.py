@@ -124,6 +124,7 @@ def _names(experiment: Experiment) -> str:
 def _mounts(happens: Fate, old: Experiment, new: Experiment, context: Context) -> Iterator[Finding]:
     """What the pods see; what the experiment says, for a role of which a side of the preview has no pods."""
     pods = mounts(happens.job, old=True), mounts(happens.job, old=False)
+    by_mount = {volume.mount: key for key, volume in reversed(new.storage.items())}
     for name in _ranked(new):
         if name not in old.roles:
             continue
@@ -132,7 +133,7 @@ def _mounts(happens: Fate, old: Experiment, new: Experiment, context: Context) -
         for path in sorted(was.keys() | will.keys()):
             before, after = (_and(side.get(path)) for side in (was, will))
             if before != after:
-                place = context.locate(_where(happens, new, name, path))
+                place = context.locate(_where(happens, by_mount, name, path))
                 yield _mount(new, name, path, before, after, place)
 
 
@@ -140,12 +141,12 @@ def _and(found: Iterable[str] | None) -> str | None:
     return None if found is None else " and ".join(sorted(found))
 
 
-def _where(happens: Fate, new: Experiment, role: str, path: str) -> str:
+def _where(happens: Fate, by_mount: Mapping[str, str], role: str, path: str) -> str:
     """The field of the experiment that says what is at the path: an override if one has changed."""
     overrides = happens.causes.under(f"roles.{role}.pod_overrides")
     if overrides:
         return overrides[0].place.path
-    key = next((key for key, volume in new.storage.items() if volume.mount == path), None)
+    key = by_mount.get(path)
     return "storage" if key is None else f"storage.{key}"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
 from trainform.backends.workloads import value_at
@@ -98,8 +98,9 @@ def find(context: Context) -> Iterator[Finding]:
         for finding in _moved(job, context):
             yield finding
             touched.setdefault(str(finding.after), _Touched(str(finding.after)))
+    own = {name for job in context.jobs for name in own_names(job)}
     for queue in sorted(touched.values(), key=lambda queue: queue.name):
-        yield from _holders(queue, context)
+        yield from _holders(queue, own, context)
 
 
 def _of_queue(name: str, step: Step, context: Context) -> Iterator[Finding]:
@@ -177,13 +178,13 @@ def _moved(job: JobReview, context: Context) -> Iterator[Finding]:
         yield MOVED.finding(job.name, "queue", before, after, title=title, place=context.locate("queue"))
 
 
-def _holders(queue: _Touched, context: Context) -> Iterator[Finding]:
+def _holders(queue: _Touched, own: Set[str], context: Context) -> Iterator[Finding]:
+    """own: the jobs of the preview."""
     live = _live(queue.name, context)
     if live is None:
         title = f"It is not known who holds something in the queue {queue.name}, since the cluster was not read."
         yield NOT_KNOWN.finding(queue.name, title=title)
         return
-    own = {name for job in context.jobs for name in own_names(job)}
     others = {
         job: amounts
         for job, amounts in live.holders.items()

@@ -4,6 +4,7 @@ here stands what this change adds, also where it is allowed."""
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -13,7 +14,7 @@ from trainform.review.context import Context, JobReview
 from trainform.review.difference import Difference, differences, without_secrets
 from trainform.review.kinds import Kind
 from trainform.review.model import Category, Finding, Place
-from trainform.review.preview import MASKED, UNKNOWN, Step
+from trainform.review.preview import MASKED, UNKNOWN, State, Step
 from trainform.review.wanted import after
 from trainform.rules.limits.images import qualified
 from trainform.rules.limits.places import Place as Spot
@@ -22,6 +23,7 @@ from trainform.rules.limits.pod_security import CONTROLS, Openings, effective
 from trainform.rules.limits.secrets import by_name, secrets_in, without_content
 from trainform.spec.environment import Environment
 from trainform.spec.names import split_registry
+from trainform.spec.roles import Role
 
 
 def _kind(number: int, level: Any, title: str, why: str, fix: str) -> Kind:
@@ -163,31 +165,51 @@ class Subject:
 
 def find(context: Context) -> Iterator[Finding]:
     """What is new in the objects that are created, changed or replaced."""
-    owners = {step.urn: job for job in context.jobs for step in (*filter(None, [job.job]), *job.steps)}
+    owners = {
+        step.urn: owner
+        for owner in map(_Owner, context.jobs)
+        for step in (*filter(None, [owner.job.job]), *owner.job.steps)
+    }
     for step in context.preview.steps:
         if step.is_object and step.new is not None and steps.fate(step) not in ("none", "delete"):
-            job = owners.get(step.urn)
-            yield from _of_subject(_subject(_with_old(step, job), job, context), context.environment)
+            owner = owners.get(step.urn)
+            yield from _of_subject(_subject(_with_old(step, owner), owner, context), context.environment)
 
 
-def _with_old(step: Step, job: JobReview | None) -> Step:
+@dataclasses.dataclass(frozen=True)
+class _Owner:
+    """A job, with what is asked for each of its objects."""
+
+    job: JobReview
+
+    @functools.cached_property
+    def roles(self) -> Mapping[str, Role]:
+        """As they will be; none where nobody knows."""
+        new = after(self.job)
+        return new.model.roles if new is not None and new.model is not None else {}
+
+    @functools.cached_property
+    def gone(self) -> Mapping[tuple[str, str], State | None]:
+        """The first deleted object of each type and name without a revision."""
+        deleted = (step for step in self.job.steps if steps.fate(step) == "delete")
+        return {_without_revision(step): step.old for step in reversed([*deleted])}
+
+
+def _with_old(step: Step, owner: _Owner | None) -> Step:
     """The step with the object that it takes the place of: where names have the revision, the old object of a job is deleted beside the new one."""
-    if step.old is not None or job is None:
+    if step.old is not None or owner is None:
         return step
-    gone = (found for found in job.steps if found.type == step.type and steps.fate(found) == "delete")
-    old = next((found.old for found in gone if _without_revision(found) == _without_revision(step)), None)
-    return dataclasses.replace(step, old=old)
+    return dataclasses.replace(step, old=owner.gone.get(_without_revision(step)))
 
 
-def _without_revision(step: Step) -> str:
-    return step.name.rpartition("-")[0]
+def _without_revision(step: Step) -> tuple[str, str]:
+    return step.type, step.name.rpartition("-")[0]
 
 
-def _subject(step: Step, job: JobReview | None, context: Context) -> Subject:
-    if job is None:
+def _subject(step: Step, owner: _Owner | None, context: Context) -> Subject:
+    if owner is None:
         return Subject(step, steps.name(step), lambda role, field: None)
-    new = after(job)
-    roles = new.model.roles if new is not None and new.model is not None else {}
+    roles = owner.roles
 
     def place(role: str, field: str) -> Place | None:
         if role not in roles:
@@ -197,7 +219,7 @@ def _subject(step: Step, job: JobReview | None, context: Context) -> Subject:
             return context.locate(f"roles.{role}.{field}" if own else field)
         return context.locate(f"roles.{role}")
 
-    return Subject(step, job.name, place)
+    return Subject(step, owner.job.name, place)
 
 
 def _of_subject(subject: Subject, environment: Environment | None) -> Iterator[Finding]:

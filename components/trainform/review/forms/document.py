@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
 
 from trainform.review.model import (
     Capacity,
@@ -16,6 +17,7 @@ from trainform.review.model import (
     EngineMessage,
     Finding,
     Money,
+    NotChecked,
     ObjectChange,
     Outcome,
     Place,
@@ -29,8 +31,11 @@ from trainform.review.preview import CHANGED_MASK, MASKED, UNKNOWN
 LONGEST, LONGEST_DESTRUCTIVE = 120, 1000
 """Characters of a value that are shown: a longer one is cut, and its length is said. What is lost for good is shown at more length."""
 LONGEST_SENTENCE = 2000
+MOST_ITEMS, MOST_ROWS = 500, 200
+"""Items of a section and rows of an item that are shown: nobody reads more. What else there is, is counted by what it does; the JSON has all of it."""
 NOT_SET = "not set"
 NONE_REACHED = "None in what the preview has reached before it failed."
+Thing = TypeVar("Thing")
 _STAND_INS = frozenset({MASKED, CHANGED_MASK, UNKNOWN})
 
 
@@ -84,14 +89,14 @@ def sections(report: Report) -> list[Section]:
     none = NONE_REACHED if report.outcome is Outcome.failed else "None."
     made = [
         Section(f"Review of {report.stack}", tuple(_summary(report))),
-        Section("What happens", _or_none(map(_effect, report.effects), "Nothing changes.")),
-        Section("Findings", _or_none(map(_finding, report.findings), none)),
+        Section("What happens", _or_none(_most(report.effects, _effect, lambda effect: effect.kind), "Nothing changes.")),
+        Section("Findings", _or_none(_most(report.findings, _finding, _weight), none)),
         Section("Cost", tuple(_cost(report.cost))),
         Section("Capacity", tuple(_capacity(report.capacity))),
         Section("Changes", _or_none(_changes(report), none)),
-        Section("In the cluster", tuple(Item(fact.sentence) for fact in report.live)),
-        Section("Waivers", tuple(map(_waiver, report.waivers))),
-        Section("Messages of the engine", tuple(map(_message, report.messages))),
+        Section("In the cluster", tuple(_most(report.live, lambda fact: Item(fact.sentence)))),
+        Section("Waivers", tuple(_most(report.waivers, _waiver, lambda use: use.state))),
+        Section("Messages of the engine", tuple(_most(report.messages, _message, lambda message: message.severity))),
         Section("Not checked", tuple(_left_out(report))),
         Section("Secrets", (Item(f"{_counted(report.masked, 'secret value')} {'is' if report.masked == 1 else 'are'} masked."),)),
     ]  # fmt: skip
@@ -114,15 +119,32 @@ def _bounded_item(item: Item) -> Item:
     return dataclasses.replace(item, text=cut(item.text, LONGEST_SENTENCE), code=cut(item.code), rows=rows)
 
 
+def _most(
+    things: Sequence[Thing], item: Callable[[Thing], Item], kind: Callable[[Thing], str] | None = None
+) -> Iterator[Item]:
+    """An item for each of the first things, and how many others there are. kind: a word by which they are counted."""
+    yield from map(item, things[:MOST_ITEMS])
+    others = things[MOST_ITEMS:]
+    if others:
+        counts = Counter([] if kind is None else map(kind, others))
+        by_kind = ", ".join(f"{count} {word}" for word, count in sorted(counts.items()))
+        yield Item(f"And {len(others)} more{f': {by_kind}' if by_kind else ''}.")
+
+
+def _most_rows(rows: Sequence[Row], each: int = 1) -> tuple[Row, ...]:
+    """The first rows, and how many fields the others are of. each: rows of a field."""
+    left_out = len(rows) // each - MOST_ROWS
+    return tuple(rows) if left_out <= 0 else (*rows[: MOST_ROWS * each], Row("", f"And {left_out} more."))
+
+
+def _weight(finding: Finding) -> str:
+    return "waived" if finding.waived else finding.level
+
+
 def levels(findings: Iterable[Finding]) -> str:
     """How many findings count, by level, the worst first: `1 high, 2 medium`; and how many are waived."""
-    found = list(findings)
-    counts = {
-        level: sum(finding.level == level and not finding.waived for finding in found)
-        for level in ("high", "medium", "low")
-    }
-    counts["waived"] = sum(finding.waived for finding in found)
-    return ", ".join(f"{count} {word}" for word, count in counts.items() if count)
+    counts = Counter(map(_weight, findings))
+    return ", ".join(f"{counts[word]} {word}" for word in ("high", "medium", "low", "waived") if counts[word])
 
 
 def shown(value: Any, longest: int = LONGEST) -> str:
@@ -159,7 +181,7 @@ def _summary(report: Report) -> Iterator[Item]:
 
 
 def _effect(effect: Effect) -> Item:
-    return Item(effect.sentence, tuple(row for cause in effect.causes for row in _cause(cause)))
+    return Item(effect.sentence, _most_rows([row for cause in effect.causes for row in _cause(cause)], each=2))
 
 
 def _cause(cause: Change) -> Iterator[Row]:
@@ -244,11 +266,17 @@ def _capacity(capacity: Capacity) -> Iterator[Item]:
 
 def _changes(report: Report) -> Iterator[Block]:
     if report.roles:
-        yield Table((("role", "pods", "ranks", "accelerators of a pod", "image"), *map(_role, report.roles)))
-    yield from (_object(change, LONGEST_DESTRUCTIVE) for change in report.objects if change.destructive)
-    others = tuple(_object(change, LONGEST) for change in report.objects if not change.destructive)
+        yield Table(
+            (("role", "pods", "ranks", "accelerators of a pod", "image"), *map(_role, report.roles[:MOST_ITEMS]))
+        )
+    if len(report.roles) > MOST_ITEMS:
+        yield Item(f"And {len(report.roles) - MOST_ITEMS} more roles.")
+    destructive = [change for change in report.objects if change.destructive]
+    yield from _most(destructive, lambda change: _object(change, LONGEST_DESTRUCTIVE), lambda change: change.operation)
+    others = [change for change in report.objects if not change.destructive]
     if others:
-        yield Fold(f"Further changes ({_counted(len(others), 'object')})", others)
+        items = _most(others, lambda change: _object(change, LONGEST), lambda change: change.operation)
+        yield Fold(f"Further changes ({_counted(len(others), 'object')})", tuple(items))
 
 
 def _role(role: RoleChange) -> tuple[str, ...]:
@@ -268,10 +296,11 @@ def _both(before: str | None, after: str | None) -> str:
 
 
 def _object(change: ObjectChange, longest: int) -> Item:
-    rows = [
+    fields = [
         Row("", f"{field.path}: {shown(field.before, longest)} → {shown(field.after, longest)}", verbatim=True)
         for field in change.fields
     ]
+    rows = [*_most_rows(fields)]
     if not change.fields_known:
         rows.append(Row("", "The preview does not say which fields differ."))
     return Item(f"{change.operation} {change.kind} {change.name}", tuple(rows))
@@ -299,15 +328,13 @@ def _message(message: EngineMessage) -> Item:
 
 
 def _left_out(report: Report) -> Iterator[Block]:
-    yield from _or_none(
-        (Item(_not_checked(part.what, part.reason)) for part in report.not_checked), "Nothing was left out."
-    )
+    yield from _or_none(_most(report.not_checked, _not_checked), "Nothing was left out.")
     if report.limits:
         yield Item(report.limits)
 
 
-def _not_checked(what: str, reason: str) -> str:
-    return f"{what}: {reason}" if what else reason
+def _not_checked(part: NotChecked) -> Item:
+    return Item(f"{part.what}: {part.reason}" if part.what else part.reason)
 
 
 def _or_none(blocks: Iterable[Block], otherwise: str) -> tuple[Block, ...]:
