@@ -364,3 +364,9 @@ while waiting:
     waiting += part.__subclasses__()
 """
     assert imported_by(script) & {"httpx2", "lightkube", "rich", "pulumi", "cryptography"} == set()
+
+
+def test_a_report_without_the_cluster_needs_no_client_and_no_colours() -> None:
+    words = ["review", "--no-cluster", "--preview-json", str(RECORDED), "--format", "markdown"]
+    script = CHECK.replace('["check", "hello", "-e", "dev"]', repr(words))
+    assert imported_by(script) & {"httpx2", "lightkube", "rich", "pulumi"} == set()

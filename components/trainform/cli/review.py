@@ -151,10 +151,10 @@ def _report(stack: str | None, preview_json: str | None, hours: Decimal | None, 
 
         def begin(files: StackFiles) -> LiveReads | None:
             """Begin to read the cluster, where it is known which one it is."""
-            from trainform.cluster.live import LiveReads
-
             if not ask_cluster or files.environment is None:
                 return None
+            from trainform.cluster.live import LiveReads
+
             where = files.environment.cluster.context, files.environment.namespace.name
             return closing.enter_context(LiveReads(*where))
 
@@ -225,8 +225,11 @@ def _files_of(stack: str, root: Path) -> StackFiles:
 
 def _import_the_rest() -> None:
     """Import what follows the preview while the engine works."""
+    import trainform.review.fail_on
     import trainform.review.forms.terminal
-    import trainform.review.report  # noqa: F401
+    import trainform.review.jobs
+    import trainform.review.report
+    import trainform.terminal.screen  # noqa: F401
 
 
 def _preview_of(run: EngineRun, stack: str) -> Preview:
@@ -314,13 +317,14 @@ def _text(report: Report, form: Form, width: int) -> str:
 
 def _show(report: Report, form: Form) -> None:
     """Print the report; in a terminal with colours."""
-    from trainform.terminal.screen import screen
+    if form is Form.TERMINAL:
+        from trainform.terminal.screen import screen
 
-    made = screen()
-    if form is not Form.TERMINAL or not made.is_terminal:
-        echo(*_text(report, form, terminal_width()).removesuffix("\n").split("\n"))
-        return
-    from trainform.review.forms.terminal import lines
+        made = screen()
+        if made.is_terminal:
+            from trainform.review.forms.terminal import lines
 
-    for line in lines(report, terminal_width()):
-        made.print(line.text, style=STYLES[line.style], soft_wrap=True)
+            for line in lines(report, terminal_width()):
+                made.print(line.text, style=STYLES[line.style], soft_wrap=True)
+            return
+    echo(*_text(report, form, terminal_width()).removesuffix("\n").split("\n"))
