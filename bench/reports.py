@@ -31,14 +31,13 @@ def measure(workplace: Workplace) -> list[Section]:
     measurements = {whole.name: lambda: run(whole)[0], probe.name: lambda: _in_process(probe)}
     series = in_turn(what, measurements, workplace.runs, workplace.progress)
     judged = tuple(judge_seconds(f"{what}: {one.name}", one.median, SECONDS) for one in series)
-    return [Section("Preview to report", series, judged=judged, notes=(f"{resources} resources.",))]
+    return [Section(f"Preview of {resources} resources to report", series, judged=judged)]
 
 
 def write_preview(file: Path, resources: int) -> int:
     """Write a preview of jobs like the recorded one, as many as make so many resources; return how many resources it has."""
-    first, *events, last, end = RECORDED.read_text().splitlines()
-    stack, *of_job = events
-    each = len({urn for event in of_job if (urn := _urn(event))})
+    first, stack, *of_job, last, end = RECORDED.read_text().splitlines()
+    each = len({_urn(event) for event in of_job} - {""})
     jobs = -(-(resources - 1) // each)
     copies = [JOB.sub(f"allreduce-{number:02}", event) for number in range(jobs) for event in of_job]
     lines = [first, stack, *copies, last, end]

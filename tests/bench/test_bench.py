@@ -15,6 +15,7 @@ from bench.by_hand import token_program, typed_program
 from bench.commands import REPOSITORY, Command, measure, run
 from bench.display import BEGIN, END, between_markers, to_markdown
 from bench.registered import left_out, objects
+from bench.reports import RESOURCES, write_preview
 from bench.rounds import in_turn
 from bench.samples import Ratio, Sample, Series, compare
 from bench.sections import Section
@@ -24,6 +25,8 @@ from tests.support.growing import ACCEPTED, grown_files
 from trainform.check import check_experiment
 from trainform.errors import TrainformError
 from trainform.progress import SILENT
+from trainform.review.jobs import jobs_of
+from trainform.review.read import read_preview
 
 
 def series(name: str, *seconds: float) -> Series:
@@ -125,6 +128,18 @@ MANIFESTS = [
     {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "sdxl-lora"}, "spec": {"clusterIP": "None"}},
     {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": "sdxl-lora-f24334"}, "spec": {}},
 ]
+
+
+def test_the_preview_of_many_resources_is_one_of_as_many_jobs(tmp_path: Path) -> None:
+    resources = write_preview(tmp_path / "preview.jsonl", RESOURCES)
+    preview = read_preview((tmp_path / "preview.jsonl").read_text())
+    assert RESOURCES <= resources == len(preview.steps) == len({step.urn for step in preview.steps})
+    jobs = jobs_of(preview)
+    assert {(job.job.operation, len(job.steps)) for job in jobs if job.job} == {
+        ("replace", (resources - 1) // len(jobs) - 1)
+    }
+    assert (preview.failed, preview.incomplete, preview.not_checked) == ("", False, ())
+    assert all(job.before and job.after and not job.not_checked for job in jobs)
 
 
 def test_programs_by_hand_are_python_and_name_every_object() -> None:
