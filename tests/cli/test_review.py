@@ -298,13 +298,19 @@ exit 1
 """
 
 
+def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
+    """A program in the place of Pulumi."""
+    path = tmp_path / "bin" / "pulumi"
+    path.parent.mkdir()
+    path.write_text(script)
+    path.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{path.parent}:/usr/bin:/bin")
+
+
 def test_the_cluster_is_read_while_the_engine_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The engine ends when the nodes have been asked for."""
-    engine, asked = tmp_path / "bin" / "pulumi", tmp_path / "asked"
-    engine.parent.mkdir()
-    engine.write_text(WAITING.format(asked=asked, events=RECORDED))
-    engine.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{engine.parent}:/usr/bin:/bin")
+    asked = tmp_path / "asked"
+    engine(tmp_path, monkeypatch, WAITING.format(asked=asked, events=RECORDED))
     objects = ApiObjects([node("node-0"), queue("default")])
 
     def answer(path: str) -> Answer:
@@ -319,6 +325,22 @@ def test_the_cluster_is_read_while_the_engine_works(tmp_path: Path, monkeypatch:
     report = Report.model_validate_json(out)
     assert {fact.object for fact in report.live} == {"default"}
     assert "cluster" not in {part.what for part in report.not_checked}
+
+
+def test_what_is_wrong_with_the_file_of_the_stack_counts_more_than_the_error_of_the_engine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine(tmp_path, monkeypatch, "#!/bin/sh\necho error: it failed >&2\nexit 255\n")
+    (tmp_path / "stacks").mkdir()
+    (tmp_path / "Pulumi.yaml").write_text("name: lab\nruntime: python\n", encoding="utf-8")
+    (tmp_path / "stacks" / "Pulumi.bert.dev.yaml").write_text(
+        "config: {trainform:experiment: bert}\n", encoding="utf-8"
+    )
+    monkeypatch.chdir(tmp_path)
+    code, out, err = review("bert.dev")
+    assert (code, out) == (2, "")
+    assert "stacks/Pulumi.bert.dev.yaml:1: config.trainform:environment" in err
+    assert "it failed" not in err
 
 
 def imported_by(script: str) -> set[str]:
