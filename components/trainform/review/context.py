@@ -34,6 +34,8 @@ class JobReview:
     after: Record | None
     steps: tuple[Step, ...]
     not_checked: tuple[str, ...] = ()
+    sides: dict[bool, Any] = dataclasses.field(default_factory=dict, init=False, compare=False, repr=False)
+    """What `wanted` has found for the old side and for the new one."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -58,12 +58,12 @@ class Side:
 
 def before(job: JobReview) -> Side | None:
     """What is deployed; None if nothing is, or nothing says what."""
-    return _side(job, job.before, old=True)
+    return _found_side(job, old=True)
 
 
 def after(job: JobReview) -> Side | None:
     """What will be deployed; None if nothing will be, or nothing says what."""
-    return _side(job, job.after, old=False)
+    return _found_side(job, old=False)
 
 
 def compared(job: JobReview) -> tuple[Side | None, Side | None]:
@@ -72,6 +72,14 @@ def compared(job: JobReview) -> tuple[Side | None, Side | None]:
         return before(job), after(job)
     old, new = of_components(job, old=True), of_components(job, old=False)
     return (before(job), after(job)) if old is None or new is None else (old, new)
+
+
+def _found_side(job: JobReview, *, old: bool) -> Side | None:
+    """The side, read once: most parts of the report ask for it."""
+    if old not in job.sides:
+        job.sides[old] = _side(job, job.before if old else job.after, old=old)
+    found: Side | None = job.sides[old]
+    return found
 
 
 def _side(job: JobReview, record: Record | None, *, old: bool) -> Side | None:
