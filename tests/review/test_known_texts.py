@@ -83,6 +83,27 @@ def test_the_forms_of_a_secret_are_known(plain: str, told: str) -> None:
     assert told not in shown(CONFIG_MAP, {}, {"a": secret(plain)}, told)
 
 
+@pytest.mark.parametrize("before", ["", "a", "ab", "abc", '{"password": "'])
+@pytest.mark.parametrize("after", ["", "z", "zy"])
+@pytest.mark.parametrize("encode", [base64.b64encode, base64.urlsafe_b64encode])
+def test_a_secret_within_base64_is_known(before: str, after: str, encode: Any) -> None:
+    plain = "Zq9?winter>otter~77"
+    encoded = encode(f"{before}{plain}{after}".encode()).decode()
+    known = KnownTexts()
+    known.add([plain])
+    for told in (encoded, encoded.rstrip("=")):
+        shown = known.without(told)
+        assert MASKED in shown
+        assert len(shown.replace(MASKED, "")) <= len(told) - len(plain) * 8 // 6 + 2
+
+
+@pytest.mark.parametrize("told", ["a\\u0026b\\u003cc winter", "a&amp;b&lt;c winter", "a%26b%3cc%20winter"])
+def test_a_secret_as_other_programs_write_it_is_known(told: str) -> None:
+    known = KnownTexts()
+    known.add(["a&b<c winter"])
+    assert known.without(f"it is {told}.") == f"it is {MASKED}."
+
+
 MANIFEST = f"apiVersion: v1\nkind: Secret\nstringData:\n  p: {PLAIN}\n"
 
 
@@ -123,6 +144,43 @@ def test_the_longest_secret_of_several_is_masked_in_a_text() -> None:
     assert known.without(f"{MASKED} winter-otter-77-and-more") == f"{MASKED} {MASKED}"
     known.add(["one more of them"])
     assert known.without("winter-otter-77: one more of them") == f"{MASKED}: {MASKED}"
+
+
+NAMED = {"metadata": {"name": "bert-settings", "namespace": "ai-namespace"}, "data": {"a": "ai-namespace is there"}}
+
+
+@pytest.mark.parametrize("told", ["ai-namespace", "bert-settings", "bert.dev", "trainform", "ConfigMap"])
+@pytest.mark.parametrize("form", [previews.stream, previews.digest])
+def test_a_secret_that_is_a_name_is_masked_in_its_own_place_alone(told: str, form: Any) -> None:
+    encoded = base64.b64encode(told.encode()).decode()
+    held = {"metadata": {"name": "bert-login"}, "stringData": {"a": told}, "data": {"b": encoded}}
+    object_ = step_event("update", urn(CONFIG_MAP, "it"), state(NAMED), state(NAMED))
+    made = read_preview(form(step_event("create", urn(SECRET, "login"), None, state(held)), object_))
+    secret_step, settings = made.steps
+    assert secret_step.new is not None
+    assert secret_step.new.inputs["stringData"] == {"a": MASKED}
+    assert secret_step.new.inputs["data"] == {"b": MASKED}
+    assert settings.new is not None
+    assert settings.new.inputs == NAMED
+    assert settings.urn == urn(CONFIG_MAP, "it")
+    assert encoded not in repr(made)
+
+
+@pytest.mark.parametrize("side", ["old", "new"])
+@pytest.mark.parametrize("key", ["name", "namespace"])
+def test_a_name_that_a_side_says_to_be_secret_is_masked_everywhere(side: str, key: str) -> None:
+    sides = {
+        "old": state({"metadata": {key: "winter-otter"}}),
+        "new": state({"metadata": {key: "winter-otter"}}),
+        side: state({"metadata": {key: secret("winter-otter")}}),
+    }
+    events = [
+        step_event("update", urn(CONFIG_MAP, "it"), sides["old"], sides["new"]),
+        step_event("create", urn(CONFIG_MAP, "other"), None, state({"data": {"a": "it is winter-otter"}})),
+        step_event("create", urn(CONFIG_MAP, "third"), None, state({"metadata": {"namespace": "winter-otter"}})),
+        previews.diagnostic("error", "winter-otter is not there"),
+    ]
+    assert "winter-otter" not in repr(read_preview(previews.stream(*events)))
 
 
 def test_the_work_of_a_text_does_not_grow_with_the_secrets() -> None:

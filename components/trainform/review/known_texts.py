@@ -6,7 +6,9 @@ import base64
 import binascii
 import bisect
 import dataclasses
+import html
 import json
+import re
 import urllib.parse
 from collections.abc import Iterable, Iterator
 
@@ -18,6 +20,10 @@ LONG_LINE = 16  # characters of a line of a secret that no other text has by cha
 MOST_COMPARED = 1 << 28
 """Characters of texts that are compared with secrets. More are needed only where both repeat themselves; what is left is not shown then."""
 
+_AS_IN_GO = str.maketrans({character: f"\\u{ord(character):04x}" for character in "<>&"})
+_FOR_ADDRESSES = str.maketrans("+/", "-_")  # the other alphabet of base64
+_ESCAPE = re.compile("%[0-9A-F]{2}")
+
 _STAND_INS = frozenset({MASKED, CHANGED_MASK, *UNKNOWNS})
 
 
@@ -26,6 +32,8 @@ class KnownTexts:
 
     def __init__(self) -> None:
         self._texts: set[str] = set()
+        self._names: set[str] = set()
+        self._secret_names: set[str] = set()
         self._alike: dict[str, _Alike] | None = None
         self._seen: dict[str, str] = {}
         self._compared = 0
@@ -41,6 +49,18 @@ class KnownTexts:
                 self._alike = None
                 self._seen.clear()
 
+    def spare(self, names: Iterable[str]) -> None:
+        """Names that everybody sees: a secret that is equal to one is masked in its own place alone, unless it is one of `never_spare`."""
+        self._names.update(names)
+        self._alike = None
+        self._seen.clear()
+
+    def never_spare(self, names: Iterable[str]) -> None:
+        """Names that are secret themselves in some place."""
+        self._secret_names.update(names)
+        self._alike = None
+        self._seen.clear()
+
     def without(self, text: str) -> str:
         """The text with the mask in the place of each secret."""
         if not self._texts or len(text) < LONG_ENOUGH:
@@ -51,7 +71,7 @@ class KnownTexts:
 
     def _masked(self, text: str) -> str:
         if self._alike is None:
-            self._alike = _by_beginning(self._texts)
+            self._alike = _by_beginning(self._texts - (self._names - self._secret_names))
         alike, parts, end = self._alike, [], 0
         for start in [at for at in range(len(text) - LONG_ENOUGH + 1) if text[at : at + LONG_ENOUGH] in alike]:
             if start < end:
@@ -109,9 +129,21 @@ def _forms(text: str) -> Iterator[str]:
         for part in (plain, *long):
             written = part.encode(errors="replace")
             yield part
-            yield from (json.dumps(part, ensure_ascii=is_ascii)[1:-1] for is_ascii in (True, False))
-            yield from (urllib.parse.quote(written, safe) for safe in ("", "/"))
-            yield base64.b64encode(written).decode()
+            for quoted in (json.dumps(part, ensure_ascii=is_ascii)[1:-1] for is_ascii in (True, False)):
+                yield from (quoted, quoted.translate(_AS_IN_GO))
+            for escaped in (urllib.parse.quote(written, safe) for safe in ("", "/")):
+                yield from (escaped, _ESCAPE.sub(lambda match: match[0].lower(), escaped))
+            yield html.escape(part)
+            yield from _in_base64(written)
+
+
+def _in_base64(written: bytes) -> Iterator[str]:
+    """The bytes in base64 in both alphabets: alone, and as far as they are the same whatever stands before and after them."""
+    yield base64.b64encode(written).decode()
+    for before, unsure in enumerate((0, 2, 3)):  # bytes, and the characters that they have a part in
+        whole = (before + len(written)) * 8 // 6
+        encoded = base64.b64encode(bytes(before) + written).decode()[unsure:whole]
+        yield from (encoded, encoded.translate(_FOR_ADDRESSES))
 
 
 def _decoded(text: str) -> str:

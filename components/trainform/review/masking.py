@@ -31,6 +31,7 @@ from trainform.review.secret_places import (
     is_opaque,
     item_key,
     marks,
+    plain_texts,
     same,
     secret_texts,
     whole_characters,
@@ -38,6 +39,9 @@ from trainform.review.secret_places import (
 from trainform.secret_text.search import gives_away, masked, masked_line
 
 LONGEST_PATH = 4096  # characters of a path in a difference
+
+NAMES = ("name", "namespace")
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")  # of an object of Kubernetes
 
 _COLOUR = re.compile(r"<\{%[^%]{0,40}%\}>")
 _PART_OF_PATH = re.compile(r'\["((?:[^"\\]|\\.)*)"\]|\[(\d+)\]|([^.\[\]]+)')
@@ -78,7 +82,7 @@ class Masks:
         self._known = KnownTexts()
         self.count = 0
 
-    def look(self, sides: Sides) -> Places:
+    def look(self, sides: Sides, urn: str) -> Places:
         """Where the secrets of a step are."""
         places = Places()
         self._search.rewrites = False
@@ -93,6 +97,9 @@ class Masks:
         places.rewrites = self._search.rewrites
         for value in (sides.old, sides.new, sides.old_outputs, sides.new_outputs) if places else ():
             self._known.add(secret_texts(value, places))
+        names, secret_names = _names(sides, urn, places)
+        self._known.spare(names)
+        self._known.never_spare(secret_names)
         return places
 
     def hide(self, sides: Sides, places: Places, diffs: Iterable[str], detail: Iterable[str] | None) -> Hidden:
@@ -133,6 +140,22 @@ class Masks:
         hiding = _Hiding(changed, self._search.keys, self._known.without)
         found = hiding.hide(value, places, ())
         return (found if isinstance(found, dict) else {}), hiding.hidden
+
+
+def _names(sides: Sides, urn: str, places: Places) -> tuple[set[str], set[str]]:
+    """What a preview cannot be read without: stack, project and kind, and the names of objects and namespaces; and those of which a side says that they are
+    secret. The engine marks what is made of a secret, so that a name without a mark is made of none, whatever else has the same text."""
+    names, secret_names = {*urn.removeprefix("urn:pulumi:").split("::")[:2], sides.type.rpartition(":")[2]}, set[str]()
+    of_metadata = places.of("metadata")
+    for inputs in (sides.old, sides.new) if sides.type.startswith("kubernetes:") else ():
+        metadata = inputs.get("metadata")
+        for key in NAMES:
+            value = metadata.get(key) if isinstance(metadata, dict) else metadata
+            if places.whole or of_metadata.whole or of_metadata.of(key):
+                secret_names.update(plain_texts(value))
+            elif isinstance(value, str) and _NAME.fullmatch(value) is not None:
+                names.add(value)
+    return names, secret_names
 
 
 @dataclasses.dataclass

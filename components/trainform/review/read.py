@@ -310,7 +310,7 @@ def _looked(step: RawStep, masks: Masks) -> tuple[Sides, Places]:
         _kept_outputs(step.type, of_old),
         _kept_outputs(step.type, of_new),
     )
-    return sides, masks.look(sides)
+    return sides, masks.look(sides, step.urn)
 
 
 def _kept_outputs(type_: str, outputs: Mapping[str, Any]) -> Mapping[str, Any]:
