@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from trainform import defaults
 from trainform.backends.endings import endless_notes
 from trainform.backends.judged import judged_job
+from trainform.backends.not_judged import not_seen
 from trainform.backends.patches import check_patches, override_paths, patched
 from trainform.backends.queues import CRDS as QUEUE_CRDS
 from trainform.backends.queues import queue_manifest
@@ -117,6 +118,7 @@ def render_job(
         *endless_notes(plan, ends_with),
         *record_notes(plan.record, plan.experiment),
         *limits.notes,
+        *not_seen(judged.templates, judged.objects.values()),
     )
     plan = dataclasses.replace(
         plan, ends_with=ends_with, notes=notes, changes={path: change.name.lower() for path, change in found.items()}

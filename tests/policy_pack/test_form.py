@@ -49,6 +49,19 @@ def test_what_is_beside_such_a_container_is_told_and_no_finding(place: str) -> N
     ]
 
 
+@pytest.mark.parametrize("patch", ['{"hostNetwork": true}', "UNKNOWN"])
+def test_a_patch_of_pods_as_text_is_told(patch: str) -> None:
+    body = workflow(container={"image": GOOD}, podSpecPatch=patch)
+    body["spec"]["podSpecPatch"] = patch
+    told = [*unseen(Resource("train", plain_with_unknown(body)))]
+    assert told[-2:] == [
+        "no rule judges the patch of pods that spec.templates.0.podSpecPatch is",
+        "no rule judges the patch of pods that spec.podSpecPatch is",
+    ]
+    body["spec"]["podSpecPatch"] = ""
+    assert len([*unseen(Resource("train", plain_with_unknown(body)))]) == 2
+
+
 def test_the_secret_of_such_a_container_is_found_once() -> None:
     body = task(image=GOOD, env=[{"name": "HF_TOKEN", "value": "hunter2-of-mine"}])
     [message] = found("TF-SEC-1", body).found

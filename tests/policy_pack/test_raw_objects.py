@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.policy_pack.raw import raw_objects
-from tests.policy_pack.test_judgement import ELSEWHERE, GOOD, REGISTRY, TODAY, found
+from tests.policy_pack.test_judgement import COMPONENT, ELSEWHERE, GOOD, REGISTRY, TODAY, found
 from tests.support.samples import environment
 from trainform.policy_pack.judgement import Brought, Resource, Verdict, unseen, verdict
 from trainform.rules.limits.table import RULES
@@ -122,9 +122,21 @@ def test_an_add_on_without_an_image_is_read(text: str) -> None:
         assert not any("cannot read" in message for message in said)
 
 
-def test_variables_from_an_object_that_another_stack_may_make_are_told() -> None:
-    container = {"name": "main", "image": GOOD, "envFrom": [{"configMapRef": {"name": "devices"}}]}
-    [told] = unseen(Resource("x", made("v1", "Pod", spec={"containers": [container]})))
-    assert "spec.containers.main.envFrom" in told
-    del container["envFrom"]
-    assert [*unseen(Resource("x", made("v1", "Pod", spec={"containers": [container]})))] == []
+KEY = {"name": "devices", "key": "visible"}
+
+
+@pytest.mark.parametrize(("parts", "where"), [
+    ({"envFrom": [{"configMapRef": {"name": "devices"}}]}, "spec.containers.main.envFrom"),
+    ({"envFrom": [{"secretRef": {"name": "devices"}}]}, "spec.containers.main.envFrom"),
+    ({"env": [{"name": "MODE", "valueFrom": {"configMapKeyRef": KEY}}]}, "spec.containers.main.env.MODE"),
+    ({"env": [{"name": "MODE", "valueFrom": {"secretKeyRef": KEY}}, {"name": "A", "value": "b"}]}, ""),
+    ({}, ""),
+])  # fmt: skip
+def test_variables_from_an_object_that_another_stack_may_make_are_told(parts: dict[str, Any], where: str) -> None:
+    container = {"name": "main", "image": GOOD, **parts}
+    body = made("v1", "Pod", spec={"containers": [container]})
+    told = [*unseen(Resource("x", body))]
+    assert [where in each and "devices" in each for each in told] == ([True] if where else [])
+    body["metadata"]["labels"] = {"app.kubernetes.io/managed-by": "trainform"}
+    ours = [*unseen(Resource("x", body, COMPONENT.format("x")))]
+    assert ours == (told if "envFrom" in parts else []), "what fields make, `check` tells"

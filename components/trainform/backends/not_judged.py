@@ -2,21 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from trainform.backends.pods import group_and_kind
 from trainform.backends.volcano.pods import JOBS
 from trainform.backends.workloads import value_at
 from trainform.manifests.shapes import mapping, mappings
+from trainform.manifests.templates import Template
 
 Told = Callable[[dict[str, Any]], Iterator[str]]
+POD_PATCH = "podSpecPatch"
+_ALL_OF = {"configMapRef": "ConfigMap", "secretRef": "Secret"}
+
+
+class Taken(NamedTuple):
+    """The place of a container's variables in its pod, and the object from which they come."""
+
+    where: str
+    kind: str
+    name: str
 
 
 def not_judged(body: dict[str, Any]) -> Iterator[str]:
     """Each as a sentence without its end; nothing for most kinds."""
     for tell in KINDS.get(group_and_kind(body), ()):
         yield from tell(body)
+    yield from _patches(body, "")
+
+
+def taken(template: Template) -> Iterator[Taken]:
+    """The objects from which the pods take variables whose values no rule sees. A single entry of a Secret is where secrets belong."""
+    for where, container in template.named_containers():
+        for source in mappings(container.get("envFrom")):
+            for field, kind in _ALL_OF.items():
+                if field in source:
+                    yield Taken(f"{where}.envFrom", kind, str(mapping(source[field]).get("name")))
+        for variable in mappings(container.get("env")):
+            reference = value_at(variable, "valueFrom.configMapKeyRef")
+            if reference is not None:
+                yield Taken(f"{where}.env.{variable.get('name')}", "ConfigMap", str(mapping(reference).get("name")))
+
+
+def not_seen(templates: Iterable[Template], objects: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """What is told of the pods of a job: the objects that they take variables from, and that are none of the job's."""
+    own = {(body.get("kind"), mapping(body.get("metadata")).get("name")) for body in objects}
+    places: dict[tuple[str, str], dict[str, None]] = {}
+    for template in templates:
+        for each in taken(template):
+            places.setdefault((each.kind, each.name), {})[f"{template.role} ({each.where})"] = None
+    for (kind, name), found in places.items():
+        if (kind, name) not in own:
+            yield f"no rule sees what the {kind} {name} holds, from which pods take variables: {', '.join(found)}"
 
 
 def _always(sentence: str) -> tuple[Told, ...]:
@@ -44,6 +81,22 @@ def _claims(spec: str) -> tuple[Told, ...]:
                 yield f"no rule judges the claim that {spec}.volumes[{index}].volumeClaim makes, which goes with the job"
 
     return (tell,)
+
+
+def _patches(value: Any, path: str) -> Iterator[str]:
+    """Patches of pods as text, in an object of any kind: Argo's Workflows have them beside each template. What a preview does not know is left out."""
+    if isinstance(value, dict):
+        inside = [(str(key), dict.get(value, key)) for key in dict.keys(value)]
+    elif isinstance(value, list):
+        inside = [(str(index), list.__getitem__(value, index)) for index in range(len(value))]
+    else:
+        return
+    for key, item in inside:
+        where = f"{path}.{key}" if path else key
+        if key == POD_PATCH and item:
+            yield f"no rule judges the patch of pods that {where} is"
+        else:
+            yield from _patches(item, where)
 
 
 _OUTSIDE = _always("no rule judges what it opens to the outside of the cluster")

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from trainform import defaults
 from trainform.backends.judged import judged_object
-from trainform.backends.not_judged import not_judged
+from trainform.backends.not_judged import not_judged, taken
 from trainform.backends.pods import described_kinds, group_and_kind, pods_of
 from trainform.backends.scopes import CLUSTER_SCOPED
 from trainform.backends.workloads import Pods, value_at
@@ -244,21 +244,25 @@ def _waivers(resource: Resource) -> Sequence[Waiver]:
 
 
 def unseen(resource: Resource) -> Iterator[str]:
-    """What no rule sees of an object of somebody else, because another object has it or no rule is made for it: a rule on amounts or images then
-    finds nothing."""
-    if resource.is_ours:
-        return
+    """What no rule sees of an object, because another object has it or no rule is made for it: a rule on amounts or images then finds nothing.
+    What trainform's own objects have from elsewhere, `check` has told, but for what only a patch can bring."""
     pods = pods_of(resource.body)
+    if not resource.is_ours:
+        yield from _elsewhere(resource, pods)
+        yield from not_judged(resource.body)
+    sources = dict.fromkeys(source for each in pods for source in taken(each.template))
+    for where, kind, name in sources:
+        if not resource.is_ours or where.endswith(".envFrom"):
+            yield f"the variables of {where} are judged only as far as this stack makes the {kind} {name}"
+
+
+def _elsewhere(resource: Resource, pods: Sequence[Pods]) -> Iterator[str]:
+    """The objects that have the rest of the pods."""
     others = dict.fromkeys(each.elsewhere for each in pods if each.elsewhere)
     if group_and_kind(resource.body) in described_kinds():
         others = {**others, "the object that it changes": None} if resource.is_patch else others
         others = others if pods or others else {"another object": None}
     yield from (f"the pods are held to no rule as far as {other} has them" for other in others)
-    yield from not_judged(resource.body)
-    for each in pods:
-        for where, container in each.template.named_containers():
-            if container.get("envFrom"):
-                yield f"the variables of {where}.envFrom are judged only as far as this stack makes what they come from"
 
 
 def environment_verdict(resource: Resource, environment: Environment) -> Verdict:
