@@ -2,7 +2,8 @@
 
 A file says what is deployed (`before`, a merge patch on the sample), what happens to it then (`between`), what the stack becomes (`after`,
 a merge patch on that) and what the review must say. `version` is another one of trainform, which deploys it. `program` is text that follows
-the stack's program, and `secrets` are texts that no form of the report may hold, beside the secrets of the stack.
+the stack's program, `environ` are variables of the review's shell, and `secrets` are texts that no form of the report may hold, beside the
+secrets of the stack.
 """
 
 from __future__ import annotations
@@ -148,6 +149,7 @@ def test_what_a_review_says(name: str, project: Project, live: Live) -> None:
         BETWEEN[action](story)
     story.change(step.get("after", {}))
 
+    project.environ |= step.get("environ", {})
     reviewed = story.review(step.get("review", "experiment"))
     report, text, expected = reviewed.report, reviewed.forms["txt"], step["expected"]
     codes = sorted({finding["code"] for finding in report["findings"]})
