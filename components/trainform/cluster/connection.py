@@ -6,6 +6,7 @@ import binascii
 import contextlib
 import os
 import re
+import threading
 from collections.abc import Iterator
 from http.client import FORBIDDEN, NOT_FOUND
 from pathlib import Path
@@ -35,6 +36,11 @@ _QUOTING = (httpx2.InvalidURL, httpx2.LocalProtocolError, UnicodeError)
 _QUOTED = re.compile(r"b?'.*'|b?\".*\"", re.DOTALL)
 
 
+# lightkube decodes a kubeconfig with msgspec, which may crash when two threads decode a type for the first time. A review of several stacks reads
+# the cluster of each at the same time.
+_DECODING = threading.Lock()
+
+
 class _NoSandboxContextError(ConfigError):
     """The sandbox's kubeconfig does not have the context."""
 
@@ -60,7 +66,8 @@ def shown_server(server: str) -> str:
 def choose_config(context: str | None) -> SingleConfig:
     """Return the configuration that kubectl and Pulumi use for a context (None: the current one). Raises `ClusterError`."""
     try:
-        kubeconfig = _kubeconfig(context)
+        with _DECODING:
+            kubeconfig = _kubeconfig(context)
         if context is not None and context not in kubeconfig.contexts:
             known = [str(name) for name in kubeconfig.contexts]
             kind = _NoSandboxContextError if defaults.SANDBOX_CONTEXT in known else ConfigError
