@@ -67,6 +67,13 @@ def test_a_shape_in_base64(title: str, text: str, monkeypatch: pytest.MonkeyPatc
     assert not gives_away("VALUE", base64.b64encode(text.encode()).decode())
 
 
+@pytest.mark.parametrize("around", ["--{}", "/run/keys/{}", "https://h.example.com/keys/{}/a", "--key-{}", "KEY={}"])
+def test_a_word_in_base64_is_a_part_of_a_path_or_an_option(around: str) -> None:
+    text = around.format(base64.b64encode(SAMPLES["GitHub token"][0].encode()).decode())
+    assert gives_away("VALUE", text)
+    assert masked(text, "[secret]") == around.format("[secret]")
+
+
 def test_a_long_text_is_decoded_within_bounds() -> None:
     """The beginning of a long word, and the first words of a text of many; all of what anybody writes."""
     token = SAMPLES["GitHub token"][0]

@@ -19,6 +19,7 @@ FEWEST_CHARACTERS, END_OF_TOKEN = 8, 20
 # writes, this many words are decoded, each up to this many characters.
 SHORTEST_WORD = 22
 _ENCODED = re.compile(rf"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{{{SHORTEST_WORD},}}={{0,2}}")
+_BETWEEN = re.compile(r"[/_-]")
 MOST_WORDS, LONGEST_WORD = 1024, 2**16
 # Texts whose answers are kept: an object has most of its texts several times, in each replica and in what the user wrote.
 REMEMBERED = 4096
@@ -215,9 +216,13 @@ def in_base64(text: str) -> tuple[tuple[str, str], ...]:
     """Each word of the text that is one with a mark in base64, and what it stands for."""
     found = []
     for word in _ENCODED.findall(text)[:MOST_WORDS]:
-        inside = _decoded(word)
-        if _MARK.search(inside.lower()) is not None:
-            found.append((word, inside))
+        parts = (
+            part for part in _BETWEEN.split(word) if SHORTEST_WORD <= len(part) < len(word)
+        )  # of a path or an option
+        for each in (word, *parts):
+            inside = _decoded(each)
+            if _MARK.search(inside.lower()) is not None:
+                found.append((each, inside))
     return tuple(found)
 
 
