@@ -28,6 +28,12 @@ TOLD = [
     ("node.k8s.io/v1", "RuntimeClass", {}, "what it lets others do"),
     ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", {}, "what it lets others do"),
     ("rbac.authorization.k8s.io/v1", "RoleBinding", {}, "what it lets others do"),
+    ("v1", "Binding", {}, "which node"),
+    ("argoproj.io/v1alpha1", "Application", {}, "made from what it names"),
+    ("argoproj.io/v1alpha1", "ApplicationSet", {}, "made from what it names"),
+    ("helm.cattle.io/v1", "HelmChart", {}, "made from what it names"),
+    ("helm.toolkit.fluxcd.io/v2", "HelmRelease", {}, "made from what it names"),
+    ("kustomize.toolkit.fluxcd.io/v1", "Kustomization", {}, "made from what it names"),
     ("batch.volcano.sh/v1alpha1", "Job", {"volumes": [{"volumeClaim": {"storageClassName": "fast"}}]}, "spec.volumes[0].volumeClaim"),
 ]  # fmt: skip
 

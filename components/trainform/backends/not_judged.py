@@ -101,6 +101,7 @@ def _patches(value: Any, path: str) -> Iterator[str]:
 
 _OUTSIDE = _always("no rule judges what it opens to the outside of the cluster")
 _OTHERS = _always("no rule judges what it lets others do, or keeps them from: the platform team decides that")
+_MADE = _always("no rule sees the objects that are made from what it names")
 _TOKENS = ("bootstrap.kubernetes.io/token", "kubernetes.io/service-account-token")
 
 
@@ -118,7 +119,18 @@ KINDS: Mapping[str, tuple[Told, ...]] = {
     "gateway.networking.k8s.io/HTTPRoute": _OUTSIDE,
     "kueue.x-k8s.io/LocalQueue": _always("no rule judges which ClusterQueue it opens to its namespace"),
     "kueue.x-k8s.io/ClusterQueue": _always("no rule judges what it takes from other queues of the cluster"),
+    "/Binding": _always("no rule judges which node it chooses for a pod"),
     "/Secret": (_token,),
+    **dict.fromkeys(
+        (
+            "argoproj.io/Application",
+            "argoproj.io/ApplicationSet",
+            "helm.cattle.io/HelmChart",
+            "helm.toolkit.fluxcd.io/HelmRelease",
+            "kustomize.toolkit.fluxcd.io/Kustomization",
+        ),
+        _MADE,
+    ),
     **dict.fromkeys(
         (
             "/Endpoints",
