@@ -114,6 +114,14 @@ def test_findings_of_the_limits() -> None:
     assert {finding.level for finding in of_code(report, "TF-RUN-1")} == {"medium"}
 
 
+def test_a_limit_shows_the_value_that_it_judges_and_no_change() -> None:
+    text = terminal.render(build_report(reviewed(), checked([])), 119)
+    [_, image] = text.split("TF-IMG-2 ")
+    shown = image.partition("    why ")[0]
+    assert '    value   "registry.example.com/' in shown
+    assert "→" not in shown
+
+
 def test_a_waiver_that_applies_takes_its_finding_out_of_the_count() -> None:
     [image] = of_code(build_report(reviewed(), checked([])), "TF-IMG-2")
     report = build_report(reviewed(), checked([waiver(image.fingerprint)]))
