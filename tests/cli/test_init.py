@@ -168,11 +168,15 @@ def test_the_project_gets_the_given_name(folder: Path) -> None:
     assert yaml.safe_load((folder / "Pulumi.yaml").read_text())["name"] == "speech.2"
 
 
+def test_the_review_of_a_change_is_offered(folder: Path) -> None:
+    assert "what a change of a file would do, before `pulumi up`:\n  trainform review hello.dev\n" in run("init")[1]
+
+
 def test_what_comes_next_fits_the_terminal(folder: Path) -> None:
     """A command a line. What is pasted behind a command of Pulumi is its input, so the shell must have read the whole chain before."""
     printed = run("init")[1].partition("next:")[2]
     assert max(len(line) for line in printed.splitlines()) <= 80
-    chain = printed[printed.index("  pulumi stack select") :].partition("\nto remove")[0].splitlines()
+    chain = printed[printed.index("  pulumi stack select") :].partition("\nwhat a change")[0].splitlines()
     assert chain == [
         "  pulumi stack select --create dev &&",
         "  pulumi up -s dev --yes &&",

@@ -78,6 +78,7 @@ def test_what_init_says_to_type_next(installed_by_a_user: Installed, folder: Pat
         "pulumi up",
         "pulumi stack select --create hello.dev",
         "pulumi up",
+        "trainform review hello.dev",
         "pulumi destroy",
         "pulumi destroy",
         "trainform sandbox down",

@@ -47,6 +47,7 @@ ON_THE_SANDBOX = (
         f"pulumi stack select --create {stack} && pulumi up -s {stack} --yes" for stack in (ENVIRONMENT, STACK)
     ),
 )
+REVIEW = (f"trainform review {STACK}",)
 REMOVE = (f"pulumi destroy -s {STACK} --yes && pulumi destroy -s {ENVIRONMENT} --yes && trainform sandbox down",)
 
 
@@ -72,6 +73,7 @@ def command(
     following = {
         "next:": (*preparation, *CHECK_AND_PLAN),
         "on the sandbox, on this machine (downloaded or built the first time):": ON_THE_SANDBOX,
+        "what a change of a file would do, before `pulumi up`:": REVIEW,
         "to remove it again:": REMOVE,
     }
     show_created_files(written, following, as_json)
