@@ -99,7 +99,8 @@ def named(name: str) -> tuple[str, tuple[NameRow, ...]]:
     if _MARK.search(spelled.lower()) is None:
         return spelled, ()
     several = _ONE_OF_SEVERAL.sub("", _ONE_OF_SEVERAL.sub("", spelled))
-    return spelled, tuple(row for row in NAMES if row.has(several))
+    lowered = several.lower()
+    return spelled, tuple(row for row in NAMES if row.mark in lowered and row.has(several))
 
 
 def _spelled(name: str) -> str:
