@@ -15,7 +15,7 @@ from tests.cluster.test_read import use
 from tests.support.api_objects import ApiObjects
 from tests.support.live_objects import GPU, NAMESPACE, group, node, pod, queue, volcano_job
 from tests.support.websites import WEB_PAGE, website
-from trainform.cluster.facts import AppliedObject, AskedJob, LiveFacts
+from trainform.cluster.facts import NO_HOLDERS, AppliedObject, AskedJob, LiveFacts, LiveRange
 from trainform.cluster.live import LiveReads
 
 JOB = "sdxl-lora-1f3a9c"
@@ -57,10 +57,10 @@ def cluster(*more: dict[str, Any]) -> ApiObjects:
 
 @pytest.fixture
 def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    def reading(answers: Any, /, seconds: float = PLENTY, **wanted: Any) -> LiveFacts:
+    def reading(answers: Any, /, seconds: float = PLENTY, *, kueue: bool = False, **wanted: Any) -> LiveFacts:
         with website(answers) as server:
             use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
-            with LiveReads(None, NAMESPACE, seconds) as reads:
+            with LiveReads(None, NAMESPACE, seconds, kueue=kueue) as reads:
                 return reads.facts(**wanted)
 
     return reading
@@ -116,17 +116,100 @@ def test_queues_with_what_is_held_in_them(read: Any) -> None:
     assert found.holders == {f"{NAMESPACE}/{JOB}": each, f"team-b/{OTHER}": each}
     assert found.reclaimable
     assert [(other.name, other.parent) for other in facts.other_queues] == [("night", "root")]
+    assert read(cluster(), queues=["night"]).other_queues[0].holders.keys() == found.holders.keys()
 
 
 def test_nodes_with_what_their_pods_ask_for(read: Any) -> None:
     daemon = pod("exporter", 0, on="node-1", accelerators=0)
     daemon["metadata"]["ownerReferences"] = [{"kind": "DaemonSet", "name": "exporter", "controller": True}]
     facts = read(cluster(node("node-9", unschedulable=True), daemon))
-    first, second = facts.nodes
+    first, second, cordoned = facts.nodes
+    assert [each.open for each in facts.nodes] == [True, True, False]
+    assert (cordoned.name, cordoned.requested, cordoned.allocatable[GPU]) == ("node-9", {}, "8")
     assert (first.name, first.requested[GPU], set(first.holders)) == ("node-0", "8", {f"{NAMESPACE}/{JOB}"})
     assert second.requested == {GPU: "8", "cpu": "16", "memory": "128Gi", "pods": "2"}
     assert set(second.holders) == {f"team-b/{OTHER}"}
     assert second.allocatable["memory"] == "1Ti"
+
+
+def test_quotas_and_limit_ranges_of_the_namespaces(read: Any) -> None:
+    def of_namespace(
+        kind: str, name: str, spec: dict[str, Any], namespace: str = NAMESPACE, **more: Any
+    ) -> dict[str, Any]:
+        metadata = {"name": name, "namespace": namespace}
+        return {"apiVersion": "v1", "kind": kind, "metadata": metadata, "spec": spec, **more}
+
+    hard, used = {f"requests.{GPU}": "32"}, {f"requests.{GPU}": "8"}
+    item = {"type": "Container", "default": {"cpu": "8"}}
+    objects = cluster(
+        of_namespace("ResourceQuota", "team", {"hard": hard}, status={"hard": hard, "used": used}),
+        of_namespace("ResourceQuota", "best-effort", {"hard": {"pods": "4"}, "scopes": ["BestEffort"]}),
+        of_namespace("ResourceQuota", "elsewhere", {"hard": hard}, "team-b"),
+        of_namespace("LimitRange", "sizes", {"limits": [item]}),
+        pod("waits-123456", 0, "Pending", on=None),
+        pod("done-123456", 0, "Succeeded"),
+    )
+    facts = read(objects)
+    scoped, team = facts.quotas[NAMESPACE]
+    assert (scoped.name, scoped.scoped, team.scoped) == ("best-effort", True, False)
+    assert (team.name, team.hard, team.used) == ("team", hard, used)
+    assert {job: amounts[GPU] for job, amounts in team.holders.items()} == {
+        f"{NAMESPACE}/{JOB}": "8",
+        f"{NAMESPACE}/waits-123456": "8",
+    }
+    assert facts.ranges == {NAMESPACE: (LiveRange(NAMESPACE, "sizes", (item,)),)}
+    assert set(facts.quotas) == {NAMESPACE}
+    objects.forbidden = frozenset({"resourcequotas", "limitranges"})
+    facts = read(objects)
+    assert (facts.quotas, facts.ranges) == ({}, {})
+    assert facts.not_read == {
+        f"{kind} of {NAMESPACE}": f"this account has no permission to list {kind} of {NAMESPACE}"
+        for kind in ("resource quotas", "limit ranges")
+    }
+    objects.forbidden = frozenset({"*/pods"})
+    assert [each.holders for each in read(objects).quotas[NAMESPACE]] == [None, None]
+
+
+def test_the_queues_of_kueue(read: Any) -> None:
+    def of_kueue(kind: str, name: str, spec: dict[str, Any], **more: Any) -> dict[str, Any]:
+        metadata = {"name": name, **more.pop("metadata", {})}
+        return {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": kind, "metadata": metadata, "spec": spec, **more}
+
+    def workload(job: str, finished: str) -> dict[str, Any]:
+        owner = {"name": job, "kind": "JobSet", "controller": True}
+        used = [{"name": name, "resourceUsage": {GPU: "8"}} for name in ("master", "worker")]
+        status = {
+            "admission": {"clusterQueue": "research", "podSetAssignments": used},
+            "conditions": [{"type": "Finished", "status": finished}],
+        }
+        metadata = {"namespace": NAMESPACE, "ownerReferences": [owner]}
+        return of_kueue("Workload", f"jobset-{job}", {"queueName": "team"}, metadata=metadata, status=status)
+
+    flavors = [
+        {"name": "fast", "resources": [{"name": GPU, "nominalQuota": 16, "borrowingLimit": "8", "lendingLimit": "4"}]},
+        {"name": "slow", "resources": [{"name": GPU, "nominalQuota": "8", "borrowingLimit": "0"}, {"name": "cpu", "nominalQuota": "0"}]},
+    ]  # fmt: skip
+    spec = {"cohortName": "all", "resourceGroups": [{"coveredResources": [GPU, "cpu"], "flavors": flavors}]}
+    objects = cluster(
+        of_kueue("LocalQueue", "team", {"clusterQueue": "research"}, metadata={"namespace": NAMESPACE}),
+        of_kueue("ClusterQueue", "research", spec),
+        of_kueue("ClusterQueue", "alone", {"cohortName": "flat"}),
+        of_kueue("Cohort", "all", {"parentName": "company"}),
+        of_kueue("Cohort", "flat", {}),
+        workload("bert-77aa01", "False"),
+        workload("mnist-0a1b2c", "True"),
+    )
+    assert read(objects).kueue is None
+    found = read(objects, kueue=True).kueue
+    alone, research = found.cluster_queues
+    assert found.local_queues == {f"{NAMESPACE}/team": "research"}
+    assert (alone.nested, alone.nominal, research.nested, research.cohort) == (False, {}, True, "all")
+    assert (research.nominal, research.borrows) == ({GPU: "24", "cpu": "0"}, {GPU: "8"})
+    assert research.lends == {GPU: "12", "cpu": "0"}
+    assert research.holders == {f"{NAMESPACE}/bert-77aa01": {GPU: "16"}}
+    objects.forbidden = frozenset({"cohorts"})
+    facts = read(objects, kueue=True)
+    assert (facts.kueue, facts.not_read) == (None, {"cohorts": "this account has no permission to list cohorts"})
 
 
 # --- objects
@@ -192,6 +275,14 @@ def test_what_this_account_may_not_read_is_said(read: Any) -> None:
     }
 
 
+def test_without_pod_groups_nobody_knows_who_is_in_a_queue(read: Any) -> None:
+    objects = cluster()
+    objects.forbidden = frozenset({"podgroups"})
+    facts = read(objects, queues=["default"])
+    assert facts.queues[0].holders == {}
+    assert facts.not_read == {NO_HOLDERS: "this account has no permission to list pod groups"}
+
+
 def test_a_cluster_without_volcano_has_no_queues(read: Any) -> None:
     def answer(path: str) -> Any:
         return (404, "text/plain", b"404 page not found\n") if "volcano" in path else cluster()(path)
@@ -204,14 +295,14 @@ def test_a_cluster_without_volcano_has_no_queues(read: Any) -> None:
 
 def test_what_is_late_is_not_waited_for(read: Any) -> None:
     objects = cluster()
-    objects.slow = {"nodes": 3.0, f"jobs/{JOB}": 3.0}
+    objects.slow = {"nodes": 6.0, f"jobs/{JOB}": 6.0}
     begin = time.monotonic()
-    facts = read(objects, seconds=1.0, jobs=[asked()], queues=["default"])
+    facts = read(objects, seconds=2.0, jobs=[asked()], queues=["default"])
     assert facts.nodes is None
     assert facts.jobs is None
-    assert facts.not_read == {"nodes": "no answer within 1 s", f"Job/{JOB}": "no answer within 1 s"}
+    assert facts.not_read == {"nodes": "no answer within 2 s", f"Job/{JOB}": "no answer within 2 s"}
     assert facts.queues
-    assert time.monotonic() - begin < 1.0 + 4.0  # the server itself ends when its answers have
+    assert time.monotonic() - begin < 2.0 + 6.0  # the server itself ends when its answers have
 
 
 def test_lists_are_read_before_it_is_known_what_to_ask_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

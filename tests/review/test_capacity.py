@@ -21,8 +21,8 @@ from tests.review.jobs_of_previews import (
     workers,
 )
 from trainform.review.capacity import NOT_RESERVED, capacity_of
-from trainform.review.context import JobReview
-from trainform.review.live import LiveQueue
+from trainform.review.context import Context, JobReview
+from trainform.review.live import NO_HOLDERS, LiveClusterQueue, LiveKueue, LiveQueue, LiveQuota, LiveRange
 from trainform.review.model import Capacity
 from trainform.review.not_considered import not_considered
 from trainform.review.report import build_report
@@ -35,7 +35,8 @@ def new_job(**parts: Any) -> JobReview:
 
 
 def judged(job: JobReview, *nodes: Any, **parts: Any) -> Capacity:
-    facts = live(nodes=nodes, queues=parts.pop("queues", ()), other_queues=parts.pop("other_queues", ()))
+    of_cluster = ("queues", "other_queues", "quotas", "ranges", "kueue", "not_read")
+    facts = live(nodes=nodes, **{name: parts.pop(name) for name in of_cluster if name in parts})
     return capacity_of(context(job, environment=CLUSTER, live=facts, **parts))
 
 
@@ -94,6 +95,31 @@ def test_what_the_replaced_job_holds_is_free() -> None:
     nodes = [live_node(f"node-{index}", {own: 8}) for index in range(4)]
     assert judged(job_review(before, after), *nodes).verdict == "now"
     assert judged(new_job(**workers(4)), *[live_node("a", {"team-b/x-1": 8}), *nodes[1:]]).verdict == "later"
+
+
+def test_what_a_job_holds_that_goes_with_the_same_preview_is_free() -> None:
+    """An experiment under a new name."""
+    old = job_review(rendered(CLUSTER, **workers(4), name="sd15-lora"), None, name="sd15-lora")
+    own = f"{NAMESPACE}/{old.before.job if old.before else ''}"
+    nodes = tuple(live_node(f"node-{index}", {own: 8}) for index in range(4))
+    made = context(old, new_job(**workers(4)), environment=CLUSTER, live=live(nodes=nodes))
+    assert capacity_of(made).verdict == "now"
+
+
+def test_a_cordoned_node_takes_no_pods_and_counts_for_what_is_kept_for_others() -> None:
+    """Volcano's shares are of all nodes: 16 are kept of 32, and the queue may hold the others."""
+    cordoned = dataclasses.replace(NODES[3], open=False)
+    queues = {"queues": (live_queue("default"),), "other_queues": (big(),)}
+    assert judged(new_job(**workers(2)), *NODES[:3], cordoned, **queues).verdict == "now"
+    assert judged(new_job(**workers(4)), *NODES[:3], cordoned).verdict == "never"
+
+
+def test_a_node_that_is_not_ready_takes_no_pods() -> None:
+    """Kubernetes taints it, and Volcano looks at the taints alone."""
+    taint = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+    lost = dataclasses.replace(NODES[3], taints=(taint,))
+    assert judged(new_job(**workers(4)), *NODES[:3], lost).verdict == "never"
+    assert judged(new_job(**workers(3)), *NODES[:3], lost).verdict == "now"
 
 
 def test_what_belongs_to_a_node_never_ends() -> None:
@@ -293,6 +319,206 @@ def test_what_the_environments_file_keeps_for_a_queue_is_no_room() -> None:
     cluster = environment(queues={"default": {}, "big": amounts})
     jobs = [job_review(None, rendered(cluster, **workers(count))) for count in (2, 4)]
     assert [capacity_of(context(job, environment=cluster)).verdict for job in jobs] == ["unknown", "never"]
+
+
+def test_what_a_queue_above_may_hold_is_shared_by_all_queues_below_it() -> None:
+    below = dataclasses.replace(live_queue("night"), parent="team")
+    beside = dataclasses.replace(live_queue("day", bert_77aa01=8), parent="team")
+    queues = {"queues": (below,), "other_queues": (live_queue("team", {GPU: "24"}), beside)}
+    capacity = judged(new_job(**workers(3), queue="night"), *NODES, **queues)
+    assert capacity.verdict == "later"
+    assert capacity.sentence.startswith("The queue team has 16 a800 left, and the gang needs 24 a800 at once: it waits")
+    assert capacity.shortages[0].holders == ["team-b/bert-77aa01: 8"]
+    assert judged(new_job(**workers(2), queue="night"), *NODES, **queues).verdict == "now"
+    capacity = judged(new_job(**workers(4), queue="night"), *NODES, **queues)
+    assert (capacity.verdict, len(capacity.shortages)) == ("never", 1)
+
+
+def test_where_nobody_knows_what_others_hold_it_is_not_known_whether_the_queue_has_room() -> None:
+    parts = {
+        "queues": (live_queue("night", {GPU: "32"}),),
+        "not_read": {NO_HOLDERS: "this account may not list pod groups"},
+    }
+    capacity = judged(new_job(**workers(4), queue="night"), *NODES, **parts)
+    assert capacity.verdict == "unknown"
+    assert capacity.sentence.startswith(
+        "It is not known whether the gang fits into what is left of the queue night: this account may not list pod groups."
+    )
+    assert judged(new_job(**workers(5), queue="night"), *NODES, **parts).verdict == "never"
+
+
+# --- quotas and limit ranges of the namespace
+
+
+def quota(hard: dict[str, str], used: dict[str, str] | None = None, **more: Any) -> dict[str, tuple[LiveQuota, ...]]:
+    return {NAMESPACE: (LiveQuota(NAMESPACE, "team", hard, {} if used is None else used, **more),)}
+
+
+def test_a_gang_larger_than_the_quota_never_fits() -> None:
+    capacity = judged(new_job(**workers(4)), *NODES, quotas=quota({f"requests.{GPU}": "24"}))
+    assert capacity.verdict == "never"
+    assert capacity.sentence.startswith(
+        f"The ResourceQuota team of the namespace {NAMESPACE} allows 24 a800, and the gang needs 32 a800 at once."
+    )
+    assert [(each.resource, each.missing) for each in capacity.shortages] == [("a800", "8")]
+
+
+@pytest.mark.parametrize(
+    ("hard", "verdict"),
+    [
+        ({f"requests.{GPU}": "32"}, "now"),
+        ({"pods": "3"}, "never"),
+        ({"count/pods": "3"}, "never"),
+        ({"count/pods": "4", "pods": "4"}, "now"),
+        ({"cpu": "64", "requests.memory": "1Ti"}, "now"),
+        ({"requests.cpu": "31"}, "never"),
+        ({"limits.cpu": "32"}, "now"),
+        ({"limits.cpu": "31"}, "never"),
+        ({"configmaps": "1"}, "now"),
+    ],
+)
+def test_the_resources_of_pods_in_a_quota(hard: dict[str, str], verdict: str) -> None:
+    amounts = {"cpu": "8", "memory": "64Gi"}
+    patch = {"spec": {"containers": {"main": {"resources": {"requests": amounts, "limits": amounts}}}}}
+    job = new_job(**workers(4, pod_overrides=patch))
+    assert judged(job, *NODES, quotas=quota(hard)).verdict == verdict
+
+
+def test_a_quota_of_which_others_hold_a_part() -> None:
+    held = {f"{NAMESPACE}/bert-77aa01": {GPU: "8", "pods": "1"}}
+    used = {f"requests.{GPU}": "8"}
+    capacity = judged(new_job(**workers(4)), *NODES, quotas=quota({f"requests.{GPU}": "32"}, used, holders=held))
+    assert capacity.verdict == "later"
+    assert capacity.sentence.startswith(
+        f"The ResourceQuota team of the namespace {NAMESPACE} has 24 a800 left, and the gang needs 32 a800 at once: it waits"
+    )
+    assert capacity.shortages[0].holders == [f"{NAMESPACE}/bert-77aa01: 8"]
+
+
+def test_what_the_replaced_job_has_of_a_quota_is_free() -> None:
+    amounts = {"cpu": "8", "memory": "64Gi"}
+    patch = {"spec": {"containers": {"main": {"resources": {"requests": amounts, "limits": amounts}}}}}
+    before = rendered(CLUSTER, **workers(4, pod_overrides=patch))
+    after = rendered(CLUSTER, **workers(4, pod_overrides=patch), env={"NCCL_DEBUG": "INFO"})
+    hard = {f"requests.{GPU}": "32", "limits.cpu": "32"}
+    own = {f"{NAMESPACE}/{before.plan.job}": {GPU: "32", "pods": "4"}}
+    assert judged(job_review(before, after), *NODES, quotas=quota(hard, hard, holders=own)).verdict == "now"
+    assert judged(job_review(None, after), *NODES, quotas=quota(hard, hard, holders={})).verdict == "later"
+    # nobody knows how much of it is the job's own
+    assert judged(job_review(before, after), *NODES, quotas=quota(hard, hard)).verdict == "now"
+
+
+def test_a_quota_refuses_containers_that_do_not_say_what_they_take() -> None:
+    capacity = judged(new_job(**workers(1)), *NODES, quotas=quota({"limits.cpu": "400", f"requests.{GPU}": "32"}))
+    assert capacity.verdict == "never"
+    assert capacity.sentence.startswith(
+        f"The ResourceQuota team of the namespace {NAMESPACE} refuses the pods of worker: the container main does not say its limits.cpu."
+    )
+    filled = limit_range({"type": "Container", "default": {"cpu": "8"}})
+    assert judged(new_job(**workers(1)), *NODES, quotas=quota({"limits.cpu": "400"}), ranges=filled).verdict == "now"
+
+
+def test_a_quota_of_some_pods_is_said_to_be_left_out() -> None:
+    made = context(new_job(**workers(4)), live=live(nodes=tuple(NODES), quotas=quota({"pods": "1"}, scoped=True)))
+    assert capacity_of(made).verdict == "now"
+    assert [*not_considered(made)] == [
+        f"The ResourceQuota team of the namespace {NAMESPACE} counts only some pods, and was not considered."
+    ]
+
+
+def limit_range(*items: dict[str, Any]) -> dict[str, tuple[LiveRange, ...]]:
+    return {NAMESPACE: (LiveRange(NAMESPACE, "sizes", items),)}
+
+
+@pytest.mark.parametrize(
+    ("item", "said"),
+    [
+        ({"type": "Container", "max": {"cpu": "4"}}, "a container at most 4 cpu, and the container main of worker has 8 cpu."),
+        ({"type": "Container", "max": {"ephemeral-storage": "1Gi"}}, "a container at most 1Gi ephemeral-storage, and the container main of worker has no limit of it."),
+        ({"type": "Container", "min": {"cpu": "16"}}, "a container no less than 16 cpu, and the container main of worker has 8 cpu."),
+        ({"type": "Pod", "max": {"cpu": "4"}}, "a pod at most 4 cpu, and a pod of worker has 8 cpu."),
+        ({"type": "Container", "max": {"cpu": "8"}, "min": {"cpu": "8"}}, ""),
+        ({"type": "Pod", "max": {"cpu": "8"}}, ""),
+        ({"type": "PersistentVolumeClaim", "max": {"storage": "1Gi"}}, ""),
+    ],
+)  # fmt: skip
+def test_pods_that_a_limit_range_refuses(item: dict[str, Any], said: str) -> None:
+    patch = {"spec": {"containers": {"main": {"resources": {"requests": {"cpu": "8"}, "limits": {"cpu": "8"}}}}}}
+    capacity = judged(new_job(**workers(1, pod_overrides=patch)), *NODES, ranges=limit_range(item))
+    if said:
+        expected = f"The LimitRange sizes of the namespace {NAMESPACE} allows {said}"
+        assert (capacity.verdict, capacity.sentence.startswith(expected)) == ("never", True), capacity.sentence
+    else:
+        assert capacity.verdict == "now"
+
+
+def test_what_a_limit_range_fills_in_needs_room() -> None:
+    filled = limit_range({"type": "Container", "defaultRequest": {"cpu": "97"}, "default": {"cpu": "97"}})
+    assert judged(new_job(**workers(1)), *NODES, ranges=filled).verdict == "never"
+    assert judged(new_job(**workers(1)), *NODES).verdict == "now"
+
+
+# --- Kueue's queues
+
+KUEUE = environment(admission="kueue", backend="jobset", queues={})
+
+
+def cluster_queue(name: str, nominal: int, cohort: str = "", held: int = 0, **more: Any) -> LiveClusterQueue:
+    holders = {"team-b/bert-77aa01": {GPU: str(held)}} if held else {}
+    amounts = {GPU: str(nominal)}
+    return LiveClusterQueue(
+        **{
+            "name": name,
+            "nominal": amounts,
+            "borrows": {},
+            "lends": amounts,
+            "cohort": cohort,
+            "holders": holders,
+            **more,
+        }
+    )
+
+
+def on_kueue(*queues: LiveClusterQueue, local: str = "team") -> Context:
+    launcher = {"torchrun": {"script": "/app/train.py"}}
+    job = job_review(None, rendered(KUEUE, **workers(4), queue="team", launcher=launcher))
+    kueue = LiveKueue({f"{NAMESPACE}/{local}": "research"}, queues)
+    return context(
+        job, environment=KUEUE, live=live(nodes=tuple(NODES), kueue=kueue, queues=(live_queue("default", {GPU: "1"}),))
+    )
+
+
+@pytest.mark.parametrize(
+    ("queues", "verdict"),
+    [
+        ([cluster_queue("research", 32)], "now"),
+        ([cluster_queue("research", 24)], "never"),
+        ([cluster_queue("research", 32, held=8)], "later"),
+        ([cluster_queue("research", 16, "all"), cluster_queue("night", 16, "all")], "now"),
+        ([cluster_queue("research", 16, "all"), cluster_queue("night", 16, "all", held=8)], "later"),
+        ([cluster_queue("research", 16, "all"), cluster_queue("night", 16, "other")], "never"),
+        ([cluster_queue("research", 16, "all", borrows={GPU: "8"}), cluster_queue("night", 16, "all")], "never"),
+        ([cluster_queue("research", 16, "all"), cluster_queue("night", 16, "all", lends={GPU: "8"})], "never"),
+        ([cluster_queue("research", 16, "all", nested=True)], "now"),
+    ],
+)
+def test_what_a_cluster_queue_of_kueue_may_hold(queues: list[LiveClusterQueue], verdict: str) -> None:
+    capacity = capacity_of(on_kueue(*queues))
+    assert capacity.verdict == verdict, capacity.sentence
+    if verdict == "later":
+        assert capacity.shortages[0].holders == ["team-b/bert-77aa01: 8"]
+
+
+def test_a_queue_of_kueue_that_nobody_knows_is_said() -> None:
+    (said,) = not_considered(on_kueue(cluster_queue("research", 32), local="other"))
+    assert said == "Kueue admits the job sdxl-lora, and its LocalQueue team leads to no ClusterQueue in the cluster."
+    (said,) = not_considered(on_kueue(cluster_queue("research", 32, "all", nested=True)))
+    assert said.startswith("The cohort all of the ClusterQueue research has quotas of its own, or a cohort above it")
+    made = on_kueue()
+    assert made.live is not None
+    (said,) = not_considered(dataclasses.replace(made, live=dataclasses.replace(made.live, kueue=None)))
+    assert said == "Kueue admits the job sdxl-lora, and what its queue team may hold was not read."
+    assert not [*not_considered(on_kueue(cluster_queue("research", 32)))]
 
 
 # --- without a cluster

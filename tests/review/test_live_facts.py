@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from tests.review.jobs import READ_AT
-from tests.review.jobs_of_previews import GPU, environment, live_queue
-from trainform.review.live import LiveFacts, LiveJob
+from tests.review.jobs_of_previews import GPU, environment, live, live_queue
+from trainform.review.live import NO_HOLDERS, LiveFacts, LiveJob
 from trainform.review.live_facts import live_facts
 
 
@@ -27,3 +29,13 @@ def test_jobs_and_queues() -> None:
 
 def test_what_was_not_read_is_not_said() -> None:
     assert said(LiveFacts(READ_AT)) == []
+
+
+def test_who_holds_what_in_a_queue() -> None:
+    facts = live(queues=(live_queue("night", bert_77aa01=8), live_queue("day")))
+    assert said(facts) == [
+        "In the queue night: team-b/bert-77aa01 holds 8 a800, 1 pods.",
+        "In the queue day no job holds anything.",
+    ]
+    unread = dataclasses.replace(facts, not_read={NO_HOLDERS: "this account has no permission to list pod groups"})
+    assert said(unread) == []

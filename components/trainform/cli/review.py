@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from trainform import defaults
 from trainform.cli import candidates
 from trainform.cli.review_files import Form, forms_of
 from trainform.errors import CommandLineError, InputError, Problem, TrainformError
@@ -156,7 +157,8 @@ def _report(stack: str | None, preview_json: str | None, hours: Decimal | None, 
             from trainform.cluster.live import LiveReads
 
             where = files.environment.cluster.context, files.environment.namespace.name
-            return closing.enter_context(LiveReads(*where))
+            kueue = files.environment.admission == defaults.KUEUE
+            return closing.enter_context(LiveReads(*where, kueue=kueue))
 
         made = _made_here(stack, begin) if preview_json is None else _made_elsewhere(stack, preview_json, begin)
         return _report_on(made, hours, ask_cluster=ask_cluster)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from decimal import ROUND_UP, Decimal
 from typing import Any
 
@@ -20,6 +20,15 @@ def amounts_of(quantities: Any) -> Amounts:
     """The amounts of quantities by resource; what is no quantity is left out."""
     read = {str(name): quantity(value) for name, value in mapping(quantities).items()}
     return {name: value for name, value in read.items() if value is not None}
+
+
+def summed(amounts: Iterable[Mapping[str, Decimal]]) -> Amounts:
+    """The amounts together, by resource."""
+    total: Amounts = {}
+    for each in amounts:
+        for name, value in each.items():
+            total[name] = total.get(name, NOTHING) + value
+    return total
 
 
 def spelled(resource: str, value: Decimal) -> str:

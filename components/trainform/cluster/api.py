@@ -24,7 +24,7 @@ from trainform.cluster.connection import (
 from trainform.cluster.impersonation import impersonate
 from trainform.errors import ClusterError
 
-MAX_CONNECTIONS = 8
+MAX_CONNECTIONS = 10
 PAGE = "250"  # objects in one response: a node with its list of images has up to 50 kB
 # Bytes after decompression: of one response, and of a whole list, which is enough for 5,000 such nodes.
 LARGEST_ANSWER = 32 << 20

@@ -44,8 +44,8 @@ class LiveQueue:
 
 @dataclasses.dataclass(frozen=True)
 class LiveNode:
-    """A node that takes pods: its labels, taints, what it offers, and what its pods ask for. holders: by job (NAMESPACE/NAME) what its pods here ask
-    for; pods of the node itself (of a DaemonSet, static ones), which never end, are in `requested` alone."""
+    """A node: its labels, taints, what it offers, and what its pods ask for. holders: by job (NAMESPACE/NAME) what its pods here ask
+    for; pods of the node itself (of a DaemonSet, static ones), which never end, are in `requested` alone. open: False for a cordoned one, which takes no pods."""
 
     name: str
     labels: Mapping[str, str]
@@ -53,6 +53,51 @@ class LiveNode:
     allocatable: Mapping[str, str]
     requested: Mapping[str, str]
     holders: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)
+    open: bool = True
+
+
+@dataclasses.dataclass(frozen=True)
+class LiveQuota:
+    """A ResourceQuota: amounts under its own names (`requests.cpu`). scoped: it counts only some pods. holders: by job what its pods in the namespace
+    ask for; None if that is not known."""
+
+    namespace: str
+    name: str
+    hard: Mapping[str, str]
+    used: Mapping[str, str]
+    scoped: bool = False
+    holders: Mapping[str, Mapping[str, str]] | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class LiveRange:
+    """A LimitRange, with its items as they are."""
+
+    namespace: str
+    name: str
+    items: tuple[Mapping[str, Any], ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class LiveClusterQueue:
+    """A ClusterQueue of Kueue's, with all its flavors together. borrows: the most that it may borrow, of the resources with such a limit. lends: what
+    others in its cohort may borrow of it. nested: its cohort has more than its queues, or one above it. holders: by job what is reserved for it."""
+
+    name: str
+    nominal: Mapping[str, str]
+    borrows: Mapping[str, str]
+    lends: Mapping[str, str]
+    cohort: str = ""
+    nested: bool = False
+    holders: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
+class LiveKueue:
+    """local_queues: NAMESPACE/NAME of each to the name of its ClusterQueue."""
+
+    local_queues: Mapping[str, str]
+    cluster_queues: tuple[LiveClusterQueue, ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,6 +114,10 @@ class Drift:
     written: str
 
 
+NO_HOLDERS = "what other jobs hold"
+"""The entry of `LiveFacts.not_read` without which nobody knows who holds what."""
+
+
 @dataclasses.dataclass(frozen=True)
 class LiveFacts:
     """read_at: when jobs and objects were read, in RFC 3339; nodes, queues and what they hold may be older, by as long as the preview took.
@@ -83,7 +132,12 @@ class LiveFacts:
     """Objects that the state has and the cluster has not: Kind/NAME."""
     not_read: Mapping[str, str] = dataclasses.field(default_factory=dict)
     other_queues: tuple[LiveQueue, ...] = ()
-    """Those that nobody asked for, without holders: what is kept for them is kept from the others."""
+    """Those that nobody asked for: what is kept for them is kept from the others."""
+    quotas: Mapping[str, tuple[LiveQuota, ...]] = dataclasses.field(default_factory=dict)
+    ranges: Mapping[str, tuple[LiveRange, ...]] = dataclasses.field(default_factory=dict)
+    """Both by namespace; of one that is not there they were not read."""
+    kueue: LiveKueue | None = None
+    """None where it was not read."""
 
 
 ENDED = frozenset({"Completed", "Failed", "Terminated", "Aborted"})

@@ -120,12 +120,10 @@ def with_pods(node: LiveNode, pods: Iterable[HeldPod]) -> LiveNode:
     return dataclasses.replace(node, requested=all_spelled(total), holders=holders)
 
 
-def free_node(body: Any) -> LiveNode | None:
-    """A node without its pods; None if no pod may be placed on it."""
+def free_node(body: Any) -> LiveNode:
+    """A node without its pods."""
     node = mapping(body)
     metadata, spec = mapping(node.get("metadata")), mapping(node.get("spec"))
-    if spec.get("unschedulable"):
-        return None
     allocatable = mapping(mapping(node.get("status")).get("allocatable"))
     return LiveNode(
         str(metadata.get("name", "")),
@@ -133,4 +131,5 @@ def free_node(body: Any) -> LiveNode | None:
         tuple({str(name): str(value) for name, value in taint.items()} for taint in mappings(spec.get("taints"))),
         {str(name): str(value) for name, value in allocatable.items()},
         {},
+        open=not spec.get("unschedulable"),
     )

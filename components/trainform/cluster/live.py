@@ -20,10 +20,22 @@ from urllib.parse import quote
 
 from trainform import defaults
 from trainform.backends.queues import API_VERSION as QUEUE_API
+from trainform.cluster import budgets
 from trainform.cluster.api import Answer, ClusterApi
 from trainform.cluster.drift import SECRETS, drift_of
-from trainform.cluster.facts import AppliedObject, AskedJob, Drift, LiveFacts, LiveJob, LiveNode, LiveQueue
+from trainform.cluster.facts import (
+    NO_HOLDERS,
+    AppliedObject,
+    AskedJob,
+    Drift,
+    LiveFacts,
+    LiveJob,
+    LiveKueue,
+    LiveNode,
+    LiveQueue,
+)
 from trainform.cluster.held import HeldPod, free_node, held_by_job, pod_reader, with_pods
+from trainform.cluster.operators import KUEUE
 from trainform.cluster.phases import phase_of
 from trainform.errors import TrainformError, without_credentials
 from trainform.manifests.shapes import mapping, mappings
@@ -32,6 +44,7 @@ from trainform.plan.record import record_name
 SECONDS = 2.0
 AT_ONCE = 6  # objects; the lists take the other connections of `api.MAX_CONNECTIONS`
 NOT_ENDED = {"fieldSelector": "status.phase!=Succeeded,status.phase!=Failed"}
+QUOTAS, RANGES = "resource quotas", "limit ranges"
 _API_VERSION = re.compile(r"(?:[a-z0-9][a-z0-9.-]*/)?v[a-z0-9]+")
 
 
@@ -59,9 +72,11 @@ class LiveReads:
     """Reads that run in threads of their own, and their results. The lists that need no preview begin at once; `facts` reads the rest. In a `with`
     block, which closes the connections."""
 
-    def __init__(self, context: str | None, namespace: str, seconds: float = SECONDS) -> None:
-        """namespace: of objects that name none. seconds: how long `facts` waits for what is not there yet."""
+    def __init__(self, context: str | None, namespace: str, seconds: float = SECONDS, *, kueue: bool = False) -> None:
+        """namespace: of objects that name none. seconds: how long `facts` waits for what is not there yet. kueue: the queues of Kueue's are wanted
+        too."""
         self._namespace = namespace
+        self.namespaces, self.kueue = [namespace], [*budgets.KUEUE_LISTS] if kueue else []
         self._seconds = seconds
         self._all: list[Future[Any]] = []
         # a request has no time of its own: `facts` ends the wait for all of them, whenever they began
@@ -70,8 +85,10 @@ class LiveReads:
         self._objects: dict[Identity, Future[Any]] = {}
         self._list("nodes", "/api/v1/nodes", free_node)
         self._list("pods", "/api/v1/pods", pod_reader(), NOT_ENDED)
-        self._list("queues", f"/apis/{QUEUE_API}/queues", _queue)
-        self._list("pod groups", f"/apis/{QUEUE_API}/podgroups", _group)
+        self._list("queues", f"/apis/{QUEUE_API}/queues", budgets.queue)
+        self._list("pod groups", f"/apis/{QUEUE_API}/podgroups", budgets.pod_group)
+        for name in self.kueue:
+            self._list(name, f"/apis/{KUEUE.api_version}/{name}", budgets.KUEUE_LISTS[name])
 
     def __enter__(self) -> Self:
         return self
@@ -88,7 +105,7 @@ class LiveReads:
         objects: Sequence[AppliedObject] = (),
     ) -> LiveFacts:
         """The facts of these jobs, of the queues with these names, of all nodes, and what differs in the objects."""
-        self._pods_of(jobs)
+        self._of_namespaces(jobs)
         self._read_objects([*objects, *(job.object for job in jobs), *_records(jobs, self._namespace)])
         concurrent.futures.wait(self._all, timeout=self._seconds)
         return _facts(self, jobs, frozenset(queues), objects)
@@ -99,12 +116,16 @@ class LiveReads:
         threading.Thread(target=_settle, args=(future, work), daemon=True).start()
         return future
 
-    def _pods_of(self, jobs: Sequence[AskedJob]) -> None:
-        """Start to read the pods of these jobs, also those that have ended."""
-        for namespace in sorted({self.namespace_of(job.object) for job in jobs}):
-            path = f"/api/v1/namespaces/{quote(namespace, safe='')}/pods"
+    def _of_namespaces(self, jobs: Sequence[AskedJob]) -> None:
+        """Start to read the pods of these jobs, also those that have ended, and what their namespaces allow."""
+        self.namespaces = sorted({self._namespace, *(self.namespace_of(job.object) for job in jobs)})
+        for namespace in self.namespaces:
+            path = f"/api/v1/namespaces/{quote(namespace, safe='')}"
             here = [job for job in jobs if self.namespace_of(job.object) == namespace]
-            self._list(f"pods of {namespace}", path, pod_reader(), _selector(here))
+            if here:
+                self._list(f"pods of {namespace}", f"{path}/pods", pod_reader(), _selector(here))
+            self._list(f"{QUOTAS} of {namespace}", f"{path}/resourcequotas", budgets.quota)
+            self._list(f"{RANGES} of {namespace}", f"{path}/limitranges", budgets.limit_range)
 
     def _list(
         self, name: str, path: str, keep: Callable[[Any], Any], parameters: Mapping[str, str] | None = None
@@ -232,31 +253,6 @@ def _selector(jobs: Sequence[AskedJob]) -> dict[str, str]:
     return {} if "" in names else {"labelSelector": f"{ours},{defaults.NAME_LABEL} in ({','.join(names)})"}
 
 
-def _queue(body: Any) -> LiveQueue:
-    spec = mapping(mapping(body).get("spec"))
-    return LiveQueue(
-        name=str(mapping(body).get("metadata", {}).get("name", "")),
-        weight=int(spec.get("weight", 1)),
-        capability=_texts(spec.get("capability")),
-        guarantee=_texts(mapping(spec.get("guarantee")).get("resource")),
-        deserved=_texts(spec.get("deserved")),
-        holders={},
-        reclaimable=spec.get("reclaimable") is not False,
-        parent=str(spec.get("parent", defaults.ROOT_QUEUE)),
-    )
-
-
-def _texts(amounts: Any) -> dict[str, str]:
-    return {str(name): str(value) for name, value in mapping(amounts).items()}
-
-
-def _group(body: Any) -> tuple[str, str]:
-    """NAMESPACE/NAME of a PodGroup, and its queue."""
-    metadata = mapping(mapping(body).get("metadata"))
-    queue = mapping(mapping(body).get("spec")).get("queue", defaults.QUEUE)
-    return f"{metadata.get('namespace')}/{metadata.get('name')}", str(queue)
-
-
 # --- facts
 
 
@@ -268,15 +264,23 @@ def _facts(
         return LiveFacts(now, not_read={"cluster": reads.unreachable})
     not_read: dict[str, str] = {}
     pods, no_pods = reads.found("pods")
+    every = _queues(reads, pods, not_read)
     facts = LiveFacts(
         now,
         _jobs(reads, jobs, not_read),
-        _queues(reads, queues, pods, not_read),
+        None if every is None else tuple(queue for queue in every if queue.name in queues),
         _nodes(reads, pods, not_read),
-        other_queues=_others(reads, queues),
+        other_queues=tuple(queue for queue in (() if every is None else every) if queue.name not in queues),
     )
     if no_pods:
-        not_read["what other jobs hold"] = no_pods
+        not_read[NO_HOLDERS] = no_pods
+    quotas = _by_namespace(reads, QUOTAS, not_read)
+    facts = dataclasses.replace(
+        facts,
+        quotas={name: tuple(budgets.with_holders(each, pods) for each in found) for name, found in quotas.items()},
+        ranges=_by_namespace(reads, RANGES, not_read),
+        kueue=_kueue(reads, not_read),
+    )
     facts = _with_drift(facts, reads, objects, not_read)
     gone = [*facts.missing, *(_shown(job.object) for job in jobs if reads.object(job.object) == (None, ""))]
     return dataclasses.replace(facts, missing=tuple(dict.fromkeys(gone)), not_read=not_read)
@@ -315,26 +319,23 @@ def _job(reads: LiveReads, job: AskedJob, body: Mapping[str, Any], not_read: dic
     return LiveJob(job.object.name, phase_of(body, counts), created, started, dict(sorted(counts.items())), record)
 
 
-def _queues(
-    reads: LiveReads, names: frozenset[str], pods: list[HeldPod] | None, not_read: dict[str, str]
-) -> tuple[LiveQueue, ...] | None:
+def _queues(reads: LiveReads, pods: list[HeldPod] | None, not_read: dict[str, str]) -> tuple[LiveQueue, ...] | None:
     queues, reason = reads.found("queues")
     if queues is None:
         not_read["queues"] = reason
         return None
-    groups, _ = reads.found("pod groups")
+    groups, no_groups = reads.found("pod groups")
+    if groups is None:  # without them nobody knows in which queue a pod is
+        not_read[NO_HOLDERS] = no_groups
     queue_of = dict([] if groups is None else groups)
     held: dict[str, list[HeldPod]] = {}
-    for pod in [] if pods is None else pods:
+    for pod in [] if pods is None or groups is None else pods:
         if pod.holds:
             held.setdefault(queue_of.get(pod.group, pod.queue), []).append(pod)
-    asked = sorted((queue for queue in queues if queue.name in names), key=lambda queue: queue.name)
-    return tuple(dataclasses.replace(queue, holders=held_by_job(held.get(queue.name, ()))) for queue in asked)
-
-
-def _others(reads: LiveReads, names: frozenset[str]) -> tuple[LiveQueue, ...]:
-    queues, _ = reads.found("queues")
-    return tuple(queue for queue in ([] if queues is None else queues) if queue.name not in names)
+    return tuple(
+        dataclasses.replace(queue, holders=held_by_job(held.get(queue.name, ())))
+        for queue in sorted(queues, key=lambda queue: queue.name)
+    )
 
 
 def _nodes(reads: LiveReads, pods: list[HeldPod] | None, not_read: dict[str, str]) -> tuple[LiveNode, ...] | None:
@@ -347,8 +348,25 @@ def _nodes(reads: LiveReads, pods: list[HeldPod] | None, not_read: dict[str, str
     for pod in pods:
         if pod.holds:
             on.setdefault(pod.node, []).append(pod)
-    open_nodes = sorted((node for node in nodes if node is not None), key=lambda node: node.name)
-    return tuple(with_pods(node, on.get(node.name, ())) for node in open_nodes)
+    return tuple(with_pods(node, on.get(node.name, ())) for node in sorted(nodes, key=lambda node: node.name))
+
+
+def _by_namespace(reads: LiveReads, kind: str, not_read: dict[str, str]) -> dict[str, tuple[Any, ...]]:
+    found: dict[str, tuple[Any, ...]] = {}
+    for namespace in reads.namespaces:
+        items, reason = reads.found(f"{kind} of {namespace}")
+        if items is None:
+            not_read[f"{kind} of {namespace}"] = reason
+        else:
+            found[namespace] = tuple(sorted(items, key=lambda each: str(each.name)))
+    return found
+
+
+def _kueue(reads: LiveReads, not_read: dict[str, str]) -> LiveKueue | None:
+    found = {name: reads.found(name) for name in reads.kueue}
+    unread = {name: reason for name, (items, reason) in found.items() if items is None}
+    not_read |= unread
+    return None if unread or not found else budgets.kueue(*(items for items, _ in found.values() if items is not None))
 
 
 def _with_drift(

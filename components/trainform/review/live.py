@@ -2,6 +2,32 @@
 
 from __future__ import annotations
 
-from trainform.cluster.facts import AppliedObject, AskedJob, Drift, LiveFacts, LiveJob, LiveNode, LiveQueue
+from trainform.cluster.facts import (
+    NO_HOLDERS,
+    AppliedObject,
+    AskedJob,
+    Drift,
+    LiveClusterQueue,
+    LiveFacts,
+    LiveJob,
+    LiveKueue,
+    LiveNode,
+    LiveQueue,
+    LiveQuota,
+    LiveRange,
+)
 
-__all__ = ["AppliedObject", "AskedJob", "Drift", "LiveFacts", "LiveJob", "LiveNode", "LiveQueue"]
+__all__ = [
+    "NO_HOLDERS",
+    "AppliedObject",
+    "AskedJob",
+    "Drift",
+    "LiveClusterQueue",
+    "LiveFacts",
+    "LiveJob",
+    "LiveKueue",
+    "LiveNode",
+    "LiveQueue",
+    "LiveQuota",
+    "LiveRange",
+]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from trainform.review.live import LiveFacts, LiveJob, LiveQueue
+from trainform.review.live import NO_HOLDERS, LiveFacts, LiveJob, LiveQueue
 from trainform.review.model import LiveFact
 from trainform.review.resource_names import resource_names
 from trainform.spec.environment import Environment
@@ -15,7 +15,7 @@ def live_facts(live: LiveFacts, environment: Environment | None) -> Iterator[Liv
     names = resource_names(environment)
     if live.jobs is not None:
         yield from (LiveFact(object=job.name, sentence=_job(job, live.read_at)) for job in live.jobs)
-    if live.queues is not None:
+    if live.queues is not None and NO_HOLDERS not in live.not_read:
         yield from (LiveFact(object=queue.name, sentence=_queue(queue, names)) for queue in live.queues)
 
 

@@ -7,16 +7,45 @@ from collections.abc import Iterator
 from trainform.manifests.shapes import mapping, mappings
 from trainform.manifests.templates import Template
 from trainform.review.context import Context, JobReview
-from trainform.review.objects import places_pods, templates_of
+from trainform.review.gang import namespace_of
+from trainform.review.live import LiveFacts
+from trainform.review.objects import local_queue_of, places_pods, templates_of
 from trainform.rules.limits.affinity import REQUIRED
 
 BETWEEN_PODS = {"podAffinity": "pod affinity", "podAntiAffinity": "pod anti-affinity"}
 
 
 def not_considered(context: Context) -> Iterator[str]:
-    """What of the pods that need room was left out of account."""
-    for job in filter(places_pods, context.jobs):
+    """What of the pods that need room was left out of account. What could not be read is said where all of that is."""
+    jobs = [job for job in context.jobs if places_pods(job)]
+    for job in jobs:
         yield from _of_pods(job, context)
+    for namespace in sorted({namespace_of(job, context, after=True) for job in jobs}):
+        yield from _of_quotas(namespace, context.live)
+    for job in jobs:
+        yield from _of_kueue(job, context)
+
+
+def _of_quotas(namespace: str, live: LiveFacts | None) -> Iterator[str]:
+    for quota in () if live is None else live.quotas.get(namespace, ()):
+        if quota.scoped:
+            yield f"The ResourceQuota {quota.name} of the namespace {namespace} counts only some pods, and was not considered."
+
+
+def _of_kueue(job: JobReview, context: Context) -> Iterator[str]:
+    local = local_queue_of(job, after=True)
+    if not local or context.live is None:
+        return
+    kueue = context.live.kueue
+    if kueue is None:
+        yield f"Kueue admits the job {job.name}, and what its queue {local} may hold was not read."
+        return
+    name = kueue.local_queues.get(f"{namespace_of(job, context, after=True)}/{local}")
+    queue = next((each for each in kueue.cluster_queues if each.name == name), None)
+    if queue is None:
+        yield f"Kueue admits the job {job.name}, and its LocalQueue {local} leads to no ClusterQueue in the cluster."
+    elif queue.nested:
+        yield f"The cohort {queue.cohort} of the ClusterQueue {name} has quotas of its own, or a cohort above it: what the queue may hold was not considered."
 
 
 def _of_pods(job: JobReview, context: Context) -> Iterator[str]:

@@ -76,14 +76,25 @@ def states_of(job: JobReview, *, after: bool) -> list[State]:
 
 def queue_of(job: JobReview, *, after: bool) -> str:
     """The queue of Volcano's in which the pods wait, before or after; "" if they wait in none."""
-    found = [
-        name.value
+    found = _queue_names(job, defaults.VOLCANO, after=after)
+    if found and not any(found):
+        return "" if local_queue_of(job, after=after) else defaults.QUEUE
+    return next(filter(None, found), "")
+
+
+def local_queue_of(job: JobReview, *, after: bool) -> str:
+    """The queue of Kueue's in which the job waits; "" if it waits in none."""
+    return next(filter(None, _queue_names(job, defaults.KUEUE, after=after)), "")
+
+
+def _queue_names(job: JobReview, admission: str, *, after: bool) -> list[str]:
+    """The names of queues in the objects; "" for one that is not said, or not known."""
+    return [
+        "" if name.value in (None, UNKNOWN) else str(name.value)
         for state in states_of(job, after=after)
         for name in named({"": body_of(state)}, [pods.template for pods in state.pods], _TABLES)
-        if name.what == "queue" and name.admission == defaults.VOLCANO
+        if name.what == "queue" and name.admission == admission
     ]
-    given = [str(value) for value in found if value not in (None, "", UNKNOWN)]
-    return given[0] if given else defaults.QUEUE if found else ""
 
 
 def templates_of(job: JobReview, environment: Environment | None, *, after: bool = True) -> list[Template] | None:

@@ -15,6 +15,8 @@ from trainform.review.context import Context
 from trainform.review.objects import queue_steps
 from trainform.spec.environment import Environment
 
+MOST_LEVELS = 16  # of queues above a queue: teams have three or four
+
 
 @dataclasses.dataclass(frozen=True)
 class Share:
@@ -64,6 +66,15 @@ def _most(share: Share, above: Amounts, kept: Mapping[str, tuple[Decimal, int]],
     return {resource: max(amount, NOTHING) for resource, amount in most.items()}
 
 
+def above(name: str, shares: Mapping[str, Share]) -> tuple[str, ...]:
+    """The queues above it, the nearest first, without the one that has all nodes. At most `MOST_LEVELS`, so that the work grows with the queues alone."""
+    found: list[str] = []
+    while name in shares and len(found) < MOST_LEVELS and shares[name].parent not in (defaults.ROOT_QUEUE, *found):
+        name = shares[name].parent
+        found.append(name)
+    return tuple(found)
+
+
 def shares_of(context: Context) -> dict[str, Share]:
     """All queues: as the preview makes them, or else as the cluster or the environment has them."""
     live = context.live
@@ -102,7 +113,7 @@ def all_nodes(context: Context) -> Amounts:
     """What all nodes offer together, or the accelerators of the environment's file; empty if nobody knows."""
     total: Amounts = {}
     if context.live is not None and context.live.nodes is not None:
-        for node in context.live.nodes:
+        for node in context.live.nodes:  # also the cordoned ones: Volcano counts them
             for name, amount in amounts_of(node.allocatable).items():
                 total[name] = total.get(name, NOTHING) + amount
     elif context.environment is not None:
