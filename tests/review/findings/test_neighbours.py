@@ -20,8 +20,8 @@ from tests.review.jobs_of_previews import (
     workers,
 )
 from trainform.review.context import Context
-from trainform.review.findings.neighbours import KINDS, NO_HOLDERS, find
-from trainform.review.live import LiveQueue
+from trainform.review.findings.neighbours import KINDS, find
+from trainform.review.live import NO_HOLDERS, LiveQueue
 from trainform.review.model import Finding
 
 CLUSTER = environment()
@@ -167,6 +167,23 @@ def test_nothing_is_reclaimed_from_a_queue_that_is_not_reclaimable() -> None:
     step = queue_step("night", {"weight": 1, "reclaimable": False}, {"weight": 4, "reclaimable": False})
     facts = live(queues=(live_queue("night", bert_77aa01=16),))
     assert list(found(context(steps=(step,), live=facts))) == ["TR-NEIGHBOURS-1"]
+
+
+@pytest.mark.parametrize(("kept", "named"), [({GPU: "16"}, False), ({GPU: "15"}, True), ({"cpu": "16"}, True)])
+def test_nothing_is_reclaimed_of_what_is_guaranteed(kept: dict[str, str], named: bool) -> None:
+    guarantee = {"guarantee": {"resource": kept}}
+    step = queue_step("night", {"weight": 4, **guarantee}, {"weight": 1, **guarantee})
+    facts = live(queues=(live_queue("night", bert_77aa01=8, vit_010203=8),))
+    assert ("TR-NEIGHBOURS-4" in found(context(steps=(step,), live=facts))) is named
+
+
+def test_who_is_in_a_queue_below_is_in_the_queue_too() -> None:
+    below = dataclasses.replace(live_queue("night-vision", bert_77aa01=16), parent="night")
+    facts = live(queues=(live_queue("night"),), other_queues=(below, live_queue("day", vit_010203=8)))
+    findings = found(context(steps=(WEIGHT,), live=facts))
+    assert findings["TR-NEIGHBOURS-4"].after == ["team-b/bert-77aa01"]
+    firm = dataclasses.replace(facts, other_queues=(dataclasses.replace(below, reclaimable=False),))
+    assert list(found(context(steps=(WEIGHT,), live=firm))) == ["TR-NEIGHBOURS-1"]
 
 
 @pytest.mark.parametrize("facts", [None, live(queues=None), live(not_read={NO_HOLDERS: "no permission"})])

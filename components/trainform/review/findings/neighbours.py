@@ -7,16 +7,17 @@ from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
 from trainform.backends.workloads import value_at
-from trainform.cluster.amounts import POD_SLOTS
+from trainform.cluster.amounts import NOTHING, POD_SLOTS, Amounts, amounts_of, summed
 from trainform.errors import list_names
 from trainform.manifests.shapes import quantity
 from trainform.review.context import Context, JobReview
 from trainform.review.kinds import Kind
-from trainform.review.live import LiveQueue
+from trainform.review.live import NO_HOLDERS
 from trainform.review.model import Category, Finding, Place
 from trainform.review.objects import body_of, metadata_of, own_names, queue_of, queue_steps
 from trainform.review.preview import Step
 from trainform.review.resource_names import resource_names
+from trainform.review.shares import Share, above, shares_of
 
 SHARE = Kind(
     "TR-NEIGHBOURS-1",
@@ -71,18 +72,17 @@ FIELDS: Mapping[str, tuple[str, Any]] = {
 TAKEN_AT_ONCE = ("guarantee", "deserved", "reclaimable")
 """The fields with which a queue takes something from the others as soon as it is there."""
 MAY_BE_RECLAIMED = "that may be reclaimed where the scheduler's `reclaim` action is on"
-NO_HOLDERS = "what other jobs hold"
-"""The entry of `LiveFacts.not_read` without which holders are not known."""
 
 
 @dataclasses.dataclass(frozen=True)
 class _Touched:
     """A queue that the change is about. reclaimable: whether others may take back what its jobs hold above its share, as the change makes it; None: as
-    the cluster has it. resources: those that it is about; None: all."""
+    the cluster has it. resources: those that it is about; None: all. kept: what nobody takes back from its jobs, as the change makes it."""
 
     name: str
     reclaimable: bool | None = None
     resources: frozenset[str] | None = None
+    kept: Amounts = dataclasses.field(default_factory=dict)
 
 
 def find(context: Context) -> Iterator[Finding]:
@@ -92,15 +92,17 @@ def find(context: Context) -> Iterator[Finding]:
         found = [*_of_queue(name, step, context)]
         if found and step.old is not None:  # nobody holds anything in a new queue
             reclaimable = value_at(body_of(step.new), "spec.reclaimable") is not False
-            touched[name] = _Touched(name, reclaimable, _resources(found))
+            kept = amounts_of(value_at(body_of(step.new), FIELDS["guarantee"][0]))
+            touched[name] = _Touched(name, reclaimable, _resources(found), kept)
         yield from found
     for job in context.jobs:
         for finding in _moved(job, context):
             yield finding
             touched.setdefault(str(finding.after), _Touched(str(finding.after)))
     own = {name for job in context.jobs for name in own_names(job)}
+    shares = shares_of(context)
     for queue in sorted(touched.values(), key=lambda queue: queue.name):
-        yield from _holders(queue, own, context)
+        yield from _holders(queue, own, context, shares)
 
 
 def _of_queue(name: str, step: Step, context: Context) -> Iterator[Finding]:
@@ -178,19 +180,20 @@ def _moved(job: JobReview, context: Context) -> Iterator[Finding]:
         yield MOVED.finding(job.name, "queue", before, after, title=title, place=context.locate("queue"))
 
 
-def _holders(queue: _Touched, own: Set[str], context: Context) -> Iterator[Finding]:
-    """own: the jobs of the preview."""
-    live = _live(queue.name, context)
-    if live is None:
+def _holders(queue: _Touched, own: Set[str], context: Context, shares: Mapping[str, Share]) -> Iterator[Finding]:
+    """own: the jobs of the preview. shares: all queues."""
+    holders = _reclaimable(queue, context, shares)
+    if holders is None:
         title = f"It is not known who holds something in the queue {queue.name}, since the cluster was not read."
         yield NOT_KNOWN.finding(queue.name, title=title)
         return
     others = {
         job: amounts
-        for job, amounts in live.holders.items()
+        for job, amounts in holders.items()
         if job not in own and (queue.resources is None or _holds(amounts, queue.resources))
     }
-    if not others or not (live.reclaimable if queue.reclaimable is None else queue.reclaimable):
+    held = summed(amounts_of(_without_slots(amounts)) for amounts in holders.values())
+    if not others or all(amount <= queue.kept.get(name, NOTHING) for name, amount in held.items()):
         return
     named = [f"{job} ({_words(_without_slots(amounts), context)})" for job, amounts in sorted(others.items())]
     verb = "1 other job holds" if len(others) == 1 else f"{len(others)} other jobs hold"
@@ -202,12 +205,19 @@ def _holds(amounts: Mapping[str, str], resources: frozenset[str]) -> bool:
     return any(quantity(amounts.get(resource)) for resource in resources)
 
 
-def _live(name: str, context: Context) -> LiveQueue | None:
+def _reclaimable(
+    touched: _Touched, context: Context, shares: Mapping[str, Share]
+) -> dict[str, Mapping[str, str]] | None:
+    """The holders in the queue and in all queues below it, from which others may take back something; None if nobody knows them."""
     live = context.live
     if live is None or live.queues is None or NO_HOLDERS in live.not_read:
         return None
-    absent = LiveQueue(name, 1, {}, {}, {}, {})  # a queue that the cluster lacks has no holders
-    return next((queue for queue in live.queues if queue.name == name), absent)
+    found: dict[str, Mapping[str, str]] = {}
+    for queue in (*live.queues, *live.other_queues):
+        changed = queue.name == touched.name and touched.reclaimable is not None
+        if touched.name in (queue.name, *above(queue.name, shares)):
+            found |= queue.holders if (touched.reclaimable if changed else queue.reclaimable) else {}
+    return found
 
 
 def _without_slots(amounts: Mapping[str, str]) -> dict[str, str]:
