@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from decimal import Decimal
 
 from trainform.cluster.amounts import NOTHING, POD_SLOTS, Amounts, amounts_of, summed
 from trainform.manifests.templates import RESOURCE_FIELDS, resource_amounts
@@ -126,12 +127,12 @@ def _taken(quota: LiveQuota, wanted: Wanted) -> Amounts | None:
     return {name: max(amount - free.get(name, NOTHING), NOTHING) for name, amount in used.items()}
 
 
-def _of_pods(given: Mapping[str, str], choose: Callable[..., object]) -> Amounts:
+def _of_pods(given: Mapping[str, str], choose: Callable[[Decimal, Decimal], Decimal]) -> Amounts:
     """Amounts under the names that pods have for their resources."""
     found: Amounts = {}
     for name, amount in amounts_of(given).items():
         resource = POD_SLOTS if name == COUNTED_PODS else name.removeprefix(REQUESTS)
-        found[resource] = amount if resource not in found else choose(found[resource], amount)  # type: ignore[assignment]
+        found[resource] = amount if resource not in found else choose(found[resource], amount)
     return found
 
 

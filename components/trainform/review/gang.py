@@ -6,7 +6,7 @@ import dataclasses
 import functools
 from collections.abc import Iterable, Iterator, Mapping
 
-from trainform.cluster.amounts import NOTHING, Amounts
+from trainform.cluster.amounts import Amounts, summed
 from trainform.cluster.facts import LiveRange
 from trainform.manifests.templates import Template
 from trainform.review.context import Context, JobReview
@@ -64,16 +64,21 @@ def wanted_of(context: Context) -> Wanted | None:
         if not places_pods(job) and not _goes(job):
             continue
         own |= own_names(job)
-        before = templates_of(job, context.environment, after=False)
-        limits = own_limits.setdefault(namespace_of(job, context, after=False), {})
-        for name, amount in limits_of(() if before is None else before, every=True).items():
-            limits[name] = limits.get(name, NOTHING) + amount
+        namespace = namespace_of(job, context, after=False)
+        own_limits[namespace] = summed((own_limits.get(namespace, {}), _limits_before(job, namespace, context)))
         if places_pods(job):
             made = _wanted_job(job, context)
             if made is None:
                 return None
             jobs.append(made)
     return Wanted(tuple(jobs), frozenset(own), own_limits)
+
+
+def _limits_before(job: JobReview, namespace: str, context: Context) -> Amounts:
+    """The limits of the pods as they are deployed; nothing where no quota counts them."""
+    quotas = () if context.live is None else context.live.quotas.get(namespace, ())
+    templates = templates_of(job, context.environment, after=False) if quotas else None
+    return limits_of(() if templates is None else templates, every=True)
 
 
 def _goes(job: JobReview) -> bool:
