@@ -14,6 +14,7 @@ SCOPES = {
     ADDONS: (
         "tests/engine/test_admission.py",
         "tests/engine/test_backends.py",
+        "tests/engine/test_capacity_of_kueue.py",
         "tests/engine/test_doctor_of_operators.py",
         "tests/engine/test_ends_of_operators.py",
         "tests/engine/test_failed_ups.py",

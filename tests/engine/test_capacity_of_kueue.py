@@ -1,0 +1,77 @@
+"""What a review says of a ClusterQueue of Kueue's, against what Kueue then does with the same job."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from tests.engine.live import Live, until
+from tests.engine.project import Project
+from tests.engine.test_capacity import GPU, PATIENCE, WAITS, pods
+from tests.engine.test_reviews import SAMPLE
+from tests.review.jobs_of_previews import context, job_review
+from trainform.cluster.live import read_live
+from trainform.manifests.merge_patch import merge_patch
+from trainform.review.capacity import capacity_of
+from trainform.review.not_considered import not_considered
+
+pytestmark = pytest.mark.proof("Kueue's own answer; `make test` has the verdicts alone")
+
+
+def queue_of_two_nodes(name: str, namespace: str) -> list[dict[str, Any]]:
+    quota = [{"name": GPU, "nominalQuota": 16}, {"name": "rdma/hca", "nominalQuota": 16}]
+    group = {"coveredResources": [GPU, "rdma/hca"], "flavors": [{"name": name, "resources": quota}]}
+    made: list[dict[str, Any]] = [
+        {"kind": "ResourceFlavor", "metadata": {"name": name}},
+        {
+            "kind": "ClusterQueue",
+            "metadata": {"name": name},
+            "spec": {"namespaceSelector": {}, "resourceGroups": [group]},
+        },
+        {"kind": "LocalQueue", "metadata": {"name": "team", "namespace": namespace}, "spec": {"clusterQueue": name}},
+    ]
+    return [{"apiVersion": "kueue.x-k8s.io/v1beta2", **body} for body in made]
+
+
+def test_kueue_does_what_the_review_says(
+    addons_project: Project, addons_live: Live, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project, live, namespace = addons_project, addons_live, addons_project.namespace
+    monkeypatch.setenv("KUBECONFIG", project.environ["KUBECONFIG"])
+    project.environment(backend="jobset", admission="kueue", limits={})
+    bodies = queue_of_two_nodes(namespace, namespace)
+    for body in bodies:
+        live.make(body)
+
+    def said(name: str, replicas: int) -> str:
+        patch = {"storage": None, "queue": "team", **pods(replicas)}
+        project.experiment(name, merge_patch(SAMPLE, patch))
+        made = project.rendered(name)
+        facts = read_live(None, namespace, seconds=PATIENCE, kueue=True)
+        assert facts.not_read == {}
+        given = context(job_review(None, made), environment=made.environment, live=facts)
+        assert [*not_considered(given)] == []
+        for manifest in made.manifests:
+            live.make(manifest.body)
+        return capacity_of(given).verdict
+
+    def suspended() -> dict[str, bool]:
+        return {
+            job["metadata"]["name"].rpartition("-")[0]: job["spec"]["suspend"]
+            for job in live.find_all("jobsets", namespace)
+        }
+
+    try:
+        assert said("large", 3) == "never"
+        assert said("fits", 2) == "now"
+        until(lambda: not suspended()["fits"], "Kueue to admit the job that fits")
+        assert said("waits", 1) == "later"
+        time.sleep(WAITS)
+        assert suspended() == {"large": True, "fits": False, "waits": True}
+    finally:
+        for job in live.find_all("jobsets", namespace):
+            live.delete("jobsets", job["metadata"]["name"], namespace)
+        for body in reversed(bodies):
+            live.remove(body)
