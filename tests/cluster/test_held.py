@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from tests.support.live_objects import GPU, NAMESPACE, pod
-from trainform.cluster.held import free_node, held_by_job, held_pod, pod_reader, with_pods
+from trainform.cluster.facts import LiveQueue
+from trainform.cluster.held import free_node, held_by_job, held_pod, pod_reader, with_holders, with_pods
 
 
 def with_labels(owner: str = "", **labels: str) -> dict[str, Any]:
@@ -53,6 +54,19 @@ def test_a_pod_that_is_being_deleted_still_holds_its_room() -> None:
     body["metadata"]["deletionTimestamp"] = "2026-11-22T14:02:00Z"
     held = held_pod(body)
     assert (held.phase, held.holds) == ("Terminating", True)
+
+
+def test_a_job_keeps_its_pods_if_all_of_them_say_so() -> None:
+    bodies = [pod(job, index) for job in ("mnist-0a1b2c", "bert-77aa01") for index in range(2)]
+    for body, value in zip(bodies, ("false", "False", "false", "true"), strict=True):
+        body["metadata"]["annotations"]["volcano.sh/preemptable"] = value
+    queue = with_holders(LiveQueue("night", 1, {}, {}, {}, {}), [held_pod(body) for body in bodies])
+    assert queue.firm == {f"{NAMESPACE}/mnist-0a1b2c"}
+    assert set(queue.holders) == {f"{NAMESPACE}/mnist-0a1b2c", f"{NAMESPACE}/bert-77aa01"}
+    labelled = pod("vit-010203", 0)
+    labelled["metadata"]["labels"]["volcano.sh/preemptable"] = "false"
+    assert held_pod(labelled).firm
+    assert not held_pod(pod("vit-010203", 0)).firm
 
 
 def test_amounts_are_summed_and_rounded_up_to_a_thousandth() -> None:

@@ -30,7 +30,8 @@ class LiveJob:
 
 @dataclasses.dataclass(frozen=True)
 class LiveQueue:
-    """A Volcano queue: what it may hold, and what is held. holders: the jobs (NAMESPACE/NAME) that hold something, with the resources of their pods."""
+    """A Volcano queue: what it may hold, and what is held. holders: the jobs (NAMESPACE/NAME) that hold something, with the resources of their pods.
+    firm: those of them that keep all of their pods, since the pods say that nobody may take them."""
 
     name: str
     weight: int
@@ -40,6 +41,7 @@ class LiveQueue:
     holders: Mapping[str, Mapping[str, str]]
     reclaimable: bool = True
     parent: str = defaults.ROOT_QUEUE
+    firm: frozenset[str] = frozenset()
 
 
 @dataclasses.dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -12,7 +12,7 @@ from trainform import defaults
 from trainform.backends.gangs import GROUP_ANNOTATION, QUEUE_ANNOTATION
 from trainform.backends.table import BACKENDS
 from trainform.cluster.amounts import NOTHING, POD_SLOTS, Amounts, all_spelled
-from trainform.cluster.facts import LiveNode
+from trainform.cluster.facts import LiveNode, LiveQueue
 from trainform.manifests.shapes import mapping, mappings
 from trainform.manifests.templates import Template
 from trainform.plan.model import job_name
@@ -23,6 +23,8 @@ JOB_LABELS = (
     "batch.kubernetes.io/job-name",
 )
 ENDED = frozenset({"Succeeded", "Failed"})
+PREEMPTABLE = "volcano.sh/preemptable"  # an annotation of pods, or else a label
+TRUE = ("true", "t", "1")  # all else counts as false
 TERMINATING = "Terminating"
 OF_NODES = frozenset({"DaemonSet", "Node"})
 """The owners of pods that belong to a node and never end."""
@@ -31,7 +33,8 @@ OF_NODES = frozenset({"DaemonSet", "Node"})
 @dataclasses.dataclass(frozen=True, slots=True)
 class HeldPod:
     """One pod. job: NAMESPACE/NAME of the job that it belongs to, or of its owner, or its own. group: its PodGroup. queue: the queue that it names
-    itself; each "" if there is none. started: when its containers began to run. of_node: it belongs to its node and never ends."""
+    itself; each "" if there is none. started: when its containers began to run. of_node: it belongs to its node and never ends.
+    firm: it says to Volcano that no other pod may take its place."""
 
     job: str
     group: str
@@ -41,6 +44,7 @@ class HeldPod:
     started: str
     of_node: bool
     asked: Amounts
+    firm: bool = False
 
     @property
     def holds(self) -> bool:
@@ -70,6 +74,7 @@ def held_pod(body: Any, known: dict[str, Amounts] | None = None) -> HeldPod:
         started=_started(status),
         of_node=owner.get("kind") in OF_NODES,
         asked=_asked(pod, {} if known is None else known),
+        firm=str(annotations.get(PREEMPTABLE, pod.labels.get(PREEMPTABLE, "true"))).lower() not in TRUE,
     )
 
 
@@ -104,6 +109,12 @@ def held_by_job(pods: Iterable[HeldPod]) -> dict[str, dict[str, str]]:
     for pod in pods:
         _add(sums.setdefault(pod.job, {}), pod)
     return {job: all_spelled(sums[job]) for job in sorted(sums)}
+
+
+def with_holders(queue: LiveQueue, pods: Sequence[HeldPod]) -> LiveQueue:
+    """The queue with what these pods, all of those in it, ask for."""
+    firm = {pod.job for pod in pods} - {pod.job for pod in pods if not pod.firm}
+    return dataclasses.replace(queue, holders=held_by_job(pods), firm=frozenset(firm))
 
 
 def _add(total: Amounts, pod: HeldPod) -> None:

@@ -34,7 +34,7 @@ from trainform.cluster.facts import (
     LiveNode,
     LiveQueue,
 )
-from trainform.cluster.held import HeldPod, free_node, held_by_job, pod_reader, with_pods
+from trainform.cluster.held import HeldPod, free_node, pod_reader, with_holders, with_pods
 from trainform.cluster.operators import KUEUE
 from trainform.cluster.phases import phase_of
 from trainform.errors import TrainformError, without_credentials
@@ -333,8 +333,7 @@ def _queues(reads: LiveReads, pods: list[HeldPod] | None, not_read: dict[str, st
         if pod.holds:
             held.setdefault(queue_of.get(pod.group, pod.queue), []).append(pod)
     return tuple(
-        dataclasses.replace(queue, holders=held_by_job(held.get(queue.name, ())))
-        for queue in sorted(queues, key=lambda queue: queue.name)
+        with_holders(queue, held.get(queue.name, ())) for queue in sorted(queues, key=lambda queue: queue.name)
     )
 
 

@@ -177,6 +177,13 @@ def test_nothing_is_reclaimed_of_what_is_guaranteed(kept: dict[str, str], named:
     assert ("TR-NEIGHBOURS-4" in found(context(steps=(step,), live=facts))) is named
 
 
+def test_pods_that_nobody_may_take_are_not_reclaimed() -> None:
+    queue = live_queue("night", bert_77aa01=8, vit_010203=8)
+    firm = dataclasses.replace(queue, firm=frozenset({"team-b/bert-77aa01"}))
+    findings = found(context(steps=(WEIGHT,), live=live(queues=(firm,))))
+    assert findings["TR-NEIGHBOURS-4"].after == ["team-b/vit-010203"]
+
+
 def test_who_is_in_a_queue_below_is_in_the_queue_too() -> None:
     below = dataclasses.replace(live_queue("night-vision", bert_77aa01=16), parent="night")
     facts = live(queues=(live_queue("night"),), other_queues=(below, live_queue("day", vit_010203=8)))

@@ -12,7 +12,7 @@ from trainform.errors import list_names
 from trainform.manifests.shapes import quantity
 from trainform.review.context import Context, JobReview
 from trainform.review.kinds import Kind
-from trainform.review.live import NO_HOLDERS
+from trainform.review.live import NO_HOLDERS, LiveQueue
 from trainform.review.model import Category, Finding, Place
 from trainform.review.objects import body_of, metadata_of, own_names, queue_of, queue_steps
 from trainform.review.preview import Step
@@ -182,17 +182,18 @@ def _moved(job: JobReview, context: Context) -> Iterator[Finding]:
 
 def _holders(queue: _Touched, own: Set[str], context: Context, shares: Mapping[str, Share]) -> Iterator[Finding]:
     """own: the jobs of the preview. shares: all queues."""
-    holders = _reclaimable(queue, context, shares)
-    if holders is None:
+    queues = _with_those_below(queue.name, context, shares)
+    if queues is None:
         title = f"It is not known who holds something in the queue {queue.name}, since the cluster was not read."
         yield NOT_KNOWN.finding(queue.name, title=title)
         return
     others = {
         job: amounts
-        for job, amounts in holders.items()
-        if job not in own and (queue.resources is None or _holds(amounts, queue.resources))
+        for each in queues
+        for job, amounts in (each.holders if _is_reclaimable(each, queue) else {}).items()
+        if job not in own | each.firm and (queue.resources is None or _holds(amounts, queue.resources))
     }
-    held = summed(amounts_of(_without_slots(amounts)) for amounts in holders.values())
+    held = summed(amounts_of(_without_slots(amounts)) for each in queues for amounts in each.holders.values())
     if not others or all(amount <= queue.kept.get(name, NOTHING) for name, amount in held.items()):
         return
     named = [f"{job} ({_words(_without_slots(amounts), context)})" for job, amounts in sorted(others.items())]
@@ -205,19 +206,16 @@ def _holds(amounts: Mapping[str, str], resources: frozenset[str]) -> bool:
     return any(quantity(amounts.get(resource)) for resource in resources)
 
 
-def _reclaimable(
-    touched: _Touched, context: Context, shares: Mapping[str, Share]
-) -> dict[str, Mapping[str, str]] | None:
-    """The holders in the queue and in all queues below it, from which others may take back something; None if nobody knows them."""
+def _with_those_below(name: str, context: Context, shares: Mapping[str, Share]) -> list[LiveQueue] | None:
+    """The queue and all queues below it, as the cluster has them; None if nobody knows who holds something in them."""
     live = context.live
     if live is None or live.queues is None or NO_HOLDERS in live.not_read:
         return None
-    found: dict[str, Mapping[str, str]] = {}
-    for queue in (*live.queues, *live.other_queues):
-        changed = queue.name == touched.name and touched.reclaimable is not None
-        if touched.name in (queue.name, *above(queue.name, shares)):
-            found |= queue.holders if (touched.reclaimable if changed else queue.reclaimable) else {}
-    return found
+    return [queue for queue in (*live.queues, *live.other_queues) if name in (queue.name, *above(queue.name, shares))]
+
+
+def _is_reclaimable(queue: LiveQueue, touched: _Touched) -> bool:
+    return queue.reclaimable if queue.name != touched.name or touched.reclaimable is None else touched.reclaimable
 
 
 def _without_slots(amounts: Mapping[str, str]) -> dict[str, str]:
