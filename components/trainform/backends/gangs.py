@@ -17,6 +17,7 @@ SCHEDULER = "volcano"
 GROUP_ANNOTATION = "scheduling.k8s.io/group-name"
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"  # Kueue's; the annotation is Volcano's
 QUEUE_ANNOTATION = "scheduling.volcano.sh/queue-name"
+PREEMPTABLE = "volcano.sh/preemptable"  # an annotation of pods, or else a label
 PODGROUP_CRDS = ("podgroups.scheduling.volcano.sh",)
 KUEUE_CRDS = ("localqueues.kueue.x-k8s.io",)
 

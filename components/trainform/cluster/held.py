@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from trainform import defaults
-from trainform.backends.gangs import GROUP_ANNOTATION, QUEUE_ANNOTATION
+from trainform.backends.gangs import GROUP_ANNOTATION, PREEMPTABLE, QUEUE_ANNOTATION
 from trainform.backends.table import BACKENDS
 from trainform.cluster.amounts import NOTHING, POD_SLOTS, Amounts, all_spelled
 from trainform.cluster.facts import LiveNode, LiveQueue
@@ -23,7 +23,6 @@ JOB_LABELS = (
     "batch.kubernetes.io/job-name",
 )
 ENDED = frozenset({"Succeeded", "Failed"})
-PREEMPTABLE = "volcano.sh/preemptable"  # an annotation of pods, or else a label
 TRUE = ("true", "t", "1")  # all else counts as false
 TERMINATING = "Terminating"
 OF_NODES = frozenset({"DaemonSet", "Node"})
