@@ -67,7 +67,10 @@ class Story:
         self.write()
 
     def deploy(self, others: Mapping[str, Any]) -> None:
-        """Apply both stacks, and a stack for each other experiment, and wait until all pods run."""
+        """Apply both stacks, and a stack for each other experiment, and wait until all pods run. No SSH key may be told from now on."""
+        plan = self.project.plan(NAME)
+        for rotation in (1, 2) if plan.ssh is not None else ():
+            self.project.secrets |= traces(keys(plan, rotation))
         self.project.up(self.stacks["environment"])
         for name, patch in others.items():
             self.project.experiment(name, merge_patch(SAMPLE, {"storage": None, **patch}))
@@ -77,10 +80,7 @@ class Story:
         self.live.running_pods(self.project.namespace, expected)
 
     def review(self, which: str) -> Reviewed:
-        """The report of one of the stacks, which tells no SSH key of its jobs either."""
-        plan = self.project.plan(NAME)
-        for rotation in (1, 2) if plan.ssh is not None else ():
-            self.project.secrets |= traces(keys(plan, rotation))
+        """The report of one of the stacks."""
         return self.project.review(self.stacks[which])
 
 
