@@ -12,7 +12,7 @@ from tests.engine.live import Live, until
 from tests.engine.project import Project
 from tests.engine.test_reviews import SAMPLE
 from tests.review.jobs_of_previews import context, job_review
-from trainform.cluster.live import read_live
+from trainform.cluster.live import LiveReads
 from trainform.manifests.merge_patch import merge_patch
 from trainform.review.capacity import capacity_of
 
@@ -87,7 +87,8 @@ def test_the_scheduler_does_what_the_review_says(
     made = project.rendered("sdxl-lora")
     try:
         prepare(live, project.namespace)
-        facts = read_live(None, project.namespace, seconds=PATIENCE)
+        with LiveReads(None, project.namespace, PATIENCE) as reads:
+            facts = reads.facts()
         assert facts.not_read == {}
         capacity = capacity_of(context(job_review(None, made), environment=made.environment, live=facts))
         assert capacity.verdict == verdict, capacity.sentence

@@ -12,7 +12,7 @@ from tests.engine.project import Project
 from tests.engine.test_capacity import GPU, PATIENCE, WAITS, pods
 from tests.engine.test_reviews import SAMPLE
 from tests.review.jobs_of_previews import context, job_review
-from trainform.cluster.live import read_live
+from trainform.cluster.live import LiveReads
 from trainform.manifests.merge_patch import merge_patch
 from trainform.review.capacity import capacity_of
 from trainform.review.not_considered import not_considered
@@ -49,7 +49,8 @@ def test_kueue_does_what_the_review_says(
         patch = {"storage": None, "queue": "team", **pods(replicas)}
         project.experiment(name, merge_patch(SAMPLE, patch))
         made = project.rendered(name)
-        facts = read_live(None, namespace, seconds=PATIENCE, kueue=True)
+        with LiveReads(None, namespace, PATIENCE, kueue=True) as reads:
+            facts = reads.facts()
         assert facts.not_read == {}
         given = context(job_review(None, made), environment=made.environment, live=facts)
         assert [*not_considered(given)] == []
