@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Sequence
 
 import rich.table
@@ -14,6 +15,7 @@ from trainform.errors import TrainformError
 BEGIN = "<!-- begin of what `make bench` writes -->"
 END = "<!-- end of what `make bench` writes -->"
 PIPED_WIDTH = 160
+LONGEST_LINE = 119  # of Markdown
 
 
 def show(machine: str, sections: Sequence[Section]) -> None:
@@ -43,12 +45,16 @@ def _rich(table: Table) -> rich.table.Table:
 
 def to_markdown(machine: str, sections: Sequence[Section]) -> str:
     """Return the report as Markdown."""
-    blocks = [machine, "### Aims", _markdown(aims(sections))]
+    blocks = [_wrapped(machine), "### Aims", _markdown(aims(sections))]
     for section in sections:
         blocks.append(f"### {section.title}")
         blocks += map(_markdown, tables(section))
-        blocks += section.notes
+        blocks += map(_wrapped, section.notes)
     return "\n\n".join(blocks)
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, LONGEST_LINE, break_long_words=False, break_on_hyphens=False)
 
 
 def _markdown(table: Table) -> str:

@@ -154,15 +154,11 @@ def _patched(plan: Plan, rendered: Iterable[Manifest]) -> list[Manifest]:
 
 
 def _rendered(plan: Plan) -> list[Manifest]:
-    backend = BACKENDS[plan.backend]
-    labels = experiment_labels(plan)
+    backend, labels = BACKENDS[plan.backend], experiment_labels(plan)
+    service, pods = plan.rendezvous.service, pod_selector(plan.experiment)
     return [
         *(claim(request, plan.namespace, labels) for request in plan.claims),
-        *(
-            [rendezvous_service(plan.rendezvous.service, plan.namespace, pod_selector(plan.experiment), labels)]
-            if plan.naming.own_service
-            else []
-        ),
+        *([rendezvous_service(service, plan.namespace, pods, labels)] if plan.naming.own_service else []),
         *(replica_service(service, plan, backend.INDEX_LABEL) for service in plan.services),
         *([] if plan.ssh is None or not plan.ssh.made else [ssh_secret(plan.ssh.secret, ssh_names(plan), labels)]),
         *([] if plan.queue.request is None else [queue_manifest(plan.queue, labels)]),

@@ -23,12 +23,15 @@ def policy_findings(preview: Preview) -> Iterator[Finding]:
     yield from (_finding(result) for result in preview.policies if result.level in LEVELS)
 
 
-def packs_of(preview: Preview) -> tuple[str, ...] | None:
-    """The names of the policy packs that ran; None if nothing says whether one did."""
-    named = {result.pack for result in preview.policies} - {""}
-    if preview.packs is None and not named:
-        return None
-    return tuple(sorted(named.union(preview.packs or ())))
+def packs_of(preview: Preview) -> tuple[str, ...]:
+    """The names of the policy packs that ran, as far as the preview says it."""
+    told = () if preview.packs is None else preview.packs
+    return tuple(sorted({*told, *(result.pack for result in preview.policies)} - {""}))
+
+
+def says_what_ran(preview: Preview) -> bool:
+    """True if the preview says whether a policy pack ran."""
+    return preview.packs is not None or bool(packs_of(preview))
 
 
 def refusal(preview: Preview) -> str:

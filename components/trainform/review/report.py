@@ -33,8 +33,8 @@ from trainform.review.model import (
     Report,
 )
 from trainform.review.not_considered import not_considered
-from trainform.review.policies import packs_of, policy_findings
-from trainform.review.preview import UNKNOWN, Message, Step
+from trainform.review.policies import packs_of, policy_findings, says_what_ran
+from trainform.review.preview import UNKNOWN, Message, Preview, Step
 from trainform.secret_text.search import masked
 
 SEVERITIES = ("info", "warning", "error")
@@ -53,6 +53,7 @@ _DETAIL = "|"  # before a line of somebody else's below an error
 NOT_KNOWN = "What would happen is not known, because the preview failed."
 MORE = "What else would happen is not known, because the preview failed."
 NOT_REACHED = "It failed, so what it has not reached is not checked."
+NO_PACK = "No policy pack ran in the preview"
 NO_FILES = "trainform could not read the stack's files"
 NO_COST = "{}, so the cost is not known."
 NO_CAPACITY = "{}, so it is not known whether the pods fit."
@@ -226,23 +227,20 @@ def _not_checked(context: Context, checked: Checked) -> Iterator[NotChecked]:
         yield from (NotChecked(what=what, reason=sentence(why)) for what, why in sorted(context.live.not_read.items()))
     yield from (NotChecked(what="capacity", reason=reason) for reason in not_considered(context))
     if checked is None or not _judged(checked):
-        if defaults.POLICY_PACK not in (packs_of(context.preview) or ()):
-            yield NotChecked(what="limits", reason=_not_judged(packs_of(context.preview)))
+        if defaults.POLICY_PACK not in packs_of(context.preview):
+            yield NotChecked(what="limits", reason=_not_judged(context.preview))
     elif any(not problem.code for problem in checked.problems):
         reason = f"The files have other problems, which `trainform check -s {context.stack}` lists."
         yield NotChecked(what="limits", reason=reason)
     yield from (_not_known(step, paths) for step in context.preview.steps if (paths := [*_unknown(_after(step))]))
 
 
-def _not_judged(packs: tuple[str, ...] | None) -> str:
+def _not_judged(preview: Preview) -> str:
     """Why nobody has checked the limits, although the files could not be read either."""
-    if packs is None:
+    if not says_what_ran(preview):
         return f"The preview does not say whether a policy pack ran, and {NO_FILES}."
-    ran = (
-        f"Only other policy packs ran in the preview ({list_names(packs)})"
-        if packs
-        else "No policy pack ran in the preview"
-    )
+    packs = packs_of(preview)
+    ran = f"Only other policy packs ran in the preview ({list_names(packs)})" if packs else NO_PACK
     return f"{ran}, and {NO_FILES}: nothing has checked the limits of the environment."
 
 
@@ -250,23 +248,14 @@ def _judges(context: Context, checked: Checked) -> str:
     """Who has checked the limits of the environment, as a sentence; empty if nobody has."""
     packs = packs_of(context.preview)
     if checked is None or not _judged(checked):
-        ours = defaults.POLICY_PACK in (packs or ())
-        return (
-            f"The limits of the environment were checked by the policy pack {defaults.POLICY_PACK} alone."
-            if ours
-            else ""
-        )
+        alone = f"The limits of the environment were checked by the policy pack {defaults.POLICY_PACK} alone."
+        return alone if defaults.POLICY_PACK in packs else ""
     said = (
         f"The limits of the environment {checked.environment} were checked by trainform itself, in the stack's files."
     )
-    if packs is None:
+    if not says_what_ran(context.preview):
         return said
-    ran = (
-        f"The policy packs that ran in the preview: {list_names(packs)}."
-        if packs
-        else "No policy pack ran in the preview."
-    )
-    return f"{said} {ran}"
+    return f"{said} The policy packs that ran in the preview: {list_names(packs)}." if packs else f"{said} {NO_PACK}."
 
 
 def _after(step: Step) -> Mapping[str, Any]:

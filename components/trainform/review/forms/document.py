@@ -323,8 +323,9 @@ def _message(message: EngineMessage) -> Item:
     """The message with each of its lines on one of its own."""
     about = f"{message.object}: " if message.object else ""
     told = [line.strip() for line in cut(message.text, LONGEST_DESTRUCTIVE).splitlines()]
-    first, *others = [line for line in told if line] or [""]
-    return Item(f"{message.severity}: {about}{first}", tuple(Row("", line, verbatim=True) for line in others))
+    shown = [line for line in told if line]
+    rows = tuple(Row("", line, verbatim=True) for line in shown[1:])
+    return Item(f"{message.severity}: {about}{''.join(shown[:1])}", rows)
 
 
 def _left_out(report: Report) -> Iterator[Block]:

@@ -126,9 +126,8 @@ def _by_resource(amounts: Mapping[str, str], environment: Environment) -> dict[s
 def _comparable(value: object) -> object:
     """The value with amounts as numbers, since a program may spell them in other ways; None if it is empty. All else is text, as names are."""
     if isinstance(value, dict):
-        return {
-            key: _comparable(each) if isinstance(each, dict) else _amount(each) for key, each in value.items()
-        } or None
+        found = {key: _comparable(each) if isinstance(each, dict) else _amount(each) for key, each in value.items()}
+        return found if found else None
     return value if isinstance(value, bool) or value is None else str(value)
 
 
