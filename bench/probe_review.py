@@ -11,13 +11,14 @@ from trainform.review.forms import markdown
 from trainform.review.jobs import jobs_of
 from trainform.review.read import read_preview
 from trainform.review.report import build_report
+from trainform.review.whole import review_of
 
 
 def main(file: Path) -> float:
     """Everything from the file on but the stack's own files, as `trainform review --preview-json` does it; return the seconds."""
     begin = time.perf_counter()
     preview = read_preview(file.read_text(), file.name)
-    markdown.render(build_report(Context("allreduce.dev", preview, jobs_of(preview))))
+    markdown.render(review_of([build_report(Context("allreduce.dev", preview, jobs_of(preview)))]))
     return time.perf_counter() - begin
 
 

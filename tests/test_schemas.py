@@ -13,10 +13,11 @@ from jsonschema import Draft202012Validator
 from pydantic import BaseModel
 
 from tests.conftest import ROOT
-from tests.review.forms.samples import EMPTY, RICH, USUAL
+from tests.review.forms.samples import EMPTY, ONE_FAILED, RICH, SEVERAL, USUAL
 from tests.support.repository import tracked
 from trainform.review.forms.as_json import SCHEMA_FILE
-from trainform.review.model import Report
+from trainform.review.model import Review
+from trainform.review.whole import review_of
 from trainform.scaffold.project import SCHEMAS
 from trainform.spec.schema import FILES, schema
 
@@ -50,9 +51,13 @@ def test_schemas_are_current(name: str, kind: type[BaseModel]) -> None:
     assert (FOLDER / name).read_text() == schema(kind), "run `trainform schema`"
 
 
-@pytest.mark.parametrize("report", [RICH, USUAL, EMPTY], ids=lambda report: report.headline[:8])
-def test_reports_are_as_their_schema_says(report: Report) -> None:
-    assert list(validator(SCHEMA_FILE).iter_errors(report.model_dump(mode="json"))) == []
+@pytest.mark.parametrize(
+    "review",
+    [*(review_of([report]) for report in (RICH, USUAL, EMPTY)), SEVERAL, ONE_FAILED],
+    ids=["rich", "usual", "empty", "several", "one-failed"],
+)
+def test_reviews_are_as_their_schema_says(review: Review) -> None:
+    assert list(validator(SCHEMA_FILE).iter_errors(review.model_dump(mode="json"))) == []
 
 
 @pytest.mark.parametrize(("path", "name"), WRITTEN, ids=lambda part: part.stem if isinstance(part, Path) else "")

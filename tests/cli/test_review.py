@@ -22,9 +22,8 @@ from tests.support.repository import ROOT
 from tests.support.unseen import unseen
 from tests.support.websites import Answer, website
 from trainform.review.forms import as_json, markdown, terminal
-from trainform.review.model import Report
+from trainform.review.model import Report, Review
 from trainform.review.preview import State
-from trainform.review.run import EngineRun
 
 STACK = "dev"  # of the preview, and an environment's own in the repository
 
@@ -60,10 +59,15 @@ def review(*words: str) -> tuple[int, str, str]:
     return run("review", "--no-cluster", *words)
 
 
-def report_of(preview: str, *words: str) -> Report:
-    code, out, err = review("--preview-json", preview, "--format", "json", *words)
+def read(*words: str) -> Review:
+    code, out, err = review("--format", "json", *words)
     assert (code, err) == (0, "")
-    return Report.model_validate_json(out)
+    return Review.model_validate_json(out)
+
+
+def report_of(preview: str, *words: str) -> Report:
+    [report] = read("--preview-json", preview, *words).stacks
+    return report
 
 
 def test_a_preview_from_a_file(preview: str) -> None:
@@ -81,30 +85,30 @@ def test_a_digest_from_standard_input(preview: str) -> None:
         [sys.executable, "-m", "trainform", "review", "--no-cluster", "--preview-json", "-", "--format", "json"],
         cwd=ROOT, input=text, capture_output=True, text=True, timeout=60, check=True,
     )  # fmt: skip
-    report = Report.model_validate_json(done.stdout)
+    [report] = Review.model_validate_json(done.stdout).stacks
     assert "preview" in {part.what for part in report.not_checked}
     assert {finding.code for finding in report_of(preview).findings} == {finding.code for finding in report.findings}
 
 
 def test_forms_on_standard_output(preview: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    report = report_of(preview)
-    assert review("--preview-json", preview)[1] == terminal.render(report, 80)
-    assert review("--preview-json", preview, "--format", "markdown")[1] == markdown.render(report)
-    assert review("--preview-json", preview, "--format", "json")[1] == as_json.render(report)
+    expected = read("--preview-json", preview)
+    assert review("--preview-json", preview)[1] == terminal.render(expected, 80)
+    assert review("--preview-json", preview, "--format", "markdown")[1] == markdown.render(expected)
+    assert review("--preview-json", preview, "--format", "json")[1] == as_json.render(expected)
 
 
 def test_several_files_at_once(preview: str, tmp_path: Path) -> None:
-    report = report_of(preview)
+    expected = read("--preview-json", preview)
     made = [tmp_path / f"report.{suffix}" for suffix in ("md", "json", "txt")]
     words = [word for file in made for word in ("-o", str(file))]
     code, out, err = review("--preview-json", preview, *words)
     assert (code, err) == (0, "")
     assert out.startswith("Review of dev\n")
     assert [file.read_text(encoding="utf-8") for file in made] == [
-        markdown.render(report),
-        as_json.render(report),
-        terminal.render(report, 100),
+        markdown.render(expected),
+        as_json.render(expected),
+        terminal.render(expected, 100),
     ]
 
 
@@ -167,32 +171,43 @@ def test_a_preview_that_failed_ends_with_1(tmp_path: Path) -> None:
     assert GITHUB_TOKEN not in out
 
 
-def test_the_headline_names_the_policy_that_stops_the_preview(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_headline_names_the_policy_that_stops_the_preview(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The engine itself says nothing but that the preview failed."""
     where = previews.urn(previews.CONFIG_MAP, "notes")
     ends = (previews.diagnostic("error", "error: preview failed\n"), previews.summary(result="failed"))
     violated = previews.policy("no-friday", "it is Friday: wait for Monday", where)
     text = previews.stream(*events(), violated, *ends, ended=False)
-    monkeypatch.setattr("trainform.review.run.run_preview", lambda *_: EngineRun(text, 255, ""))
+    (tmp_path / "events.jsonl").write_text(text, encoding="utf-8")
+    engine(tmp_path, monkeypatch, f"#!/bin/sh\ncat {tmp_path / 'events.jsonl'}\nexit 255\n")
     code, out, _ = review("hello.dev", "--format", "json")
     assert code == 1
-    assert json.loads(out)["headline"] == (
+    assert json.loads(out)["stacks"][0]["headline"] == (
         "The preview failed: the policy no-friday refuses notes: it is Friday: wait for Monday."
     )
 
 
 @pytest.mark.parametrize(
-    ("told", "fix"),
+    ("told", "headline"),
     [
-        ("error: no stack named 'hello.dev' found", "pulumi stack select --create hello.dev"),
-        ("error: getting secrets manager: incorrect passphrase", "run `pulumi preview` by hand to see why"),
+        (
+            "error: no stack named 'hello.dev' found",
+            "The preview failed: no stack named 'hello.dev' found. To mend it: pulumi stack select --create hello.dev",
+        ),
+        (
+            "error: getting secrets manager: incorrect passphrase",
+            "The preview failed: getting secrets manager: incorrect passphrase.",
+        ),
     ],
 )
-def test_an_engine_that_fails_before_it_has_a_preview(told: str, fix: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trainform.review.run.run_preview", lambda *_: EngineRun("", 6, told))
-    code, out, err = review("hello.dev", "--quiet")
-    assert (code, out) == (1, "")
-    assert err == f"trainform: `pulumi preview` ended with exit code 6\n  | {told}\n  fix: {fix}\n"
+def test_an_engine_that_fails_before_it_has_a_preview(
+    told: str, headline: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine(tmp_path, monkeypatch, f'#!/bin/sh\necho "{told}" >&2\nexit 6\n')
+    code, out, err = review("hello.dev", "--quiet", "--format", "json")
+    assert (code, err) == (1, "")
+    [report] = Review.model_validate_json(out).stacks
+    assert (report.outcome, report.headline) == ("failed", headline)
+    assert [message.text for message in report.messages] == [f"`pulumi preview` ended with exit code 6:\n{told}"]
 
 
 def test_the_length_of_the_run(preview: str) -> None:
@@ -220,6 +235,9 @@ def test_the_length_of_the_run(preview: str) -> None:
         (["-o", "a.md/"], "is the name of a directory"),
         (["--format", "html"], "is not one of terminal, markdown, json"),
         (["hello.dev"], "the preview is one of the stack dev, not of hello.dev"),
+        (["dev", "hello.dev"], "there are 1 previews and 2 stacks"),
+        (["--all", "-e", "dev"], "--all cannot be used with --preview-json"),
+        (["-e", "dev"], "-e names the environment of --all"),
     ],
 )
 def test_wrong_words(words: list[str], said: str, preview: str) -> None:
@@ -307,24 +325,30 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None
     monkeypatch.setenv("PATH", f"{path.parent}:/usr/bin:/bin")
 
 
-def test_the_cluster_is_read_while_the_engine_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The engine ends when the nodes have been asked for."""
+@pytest.mark.parametrize("stacks", [["allreduce.dev"], ["hello.dev", "allreduce.dev"]])
+def test_the_cluster_is_read_while_the_engine_works(
+    stacks: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The engine ends when the nodes have been asked for, by each of the stacks."""
     asked = tmp_path / "asked"
     engine(tmp_path, monkeypatch, WAITING.format(asked=asked, events=RECORDED))
     objects = ApiObjects([node("node-0"), queue("default")])
+    times = list[str]()
 
     def answer(path: str) -> Answer:
         if path.startswith("/api/v1/nodes"):
-            asked.touch()
+            times.append(path)
+            if len(times) == len(stacks):
+                asked.touch()
         return objects(path)
 
     with website(answer) as server:
         use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
-        code, out, err = run("review", "allreduce.dev", "--format", "json")
-    assert (code, err) == (0, "trainform: `pulumi preview -s allreduce.dev` runs\n")
-    report = Report.model_validate_json(out)
-    assert {fact.object for fact in report.live} == {"default"}
-    assert "cluster" not in {part.what for part in report.not_checked}
+        code, out, _ = run("review", *stacks, "--format", "json")
+    assert code == 0
+    for report in Review.model_validate_json(out).stacks:
+        assert {fact.object for fact in report.live} == {"default"}
+        assert "cluster" not in {part.what for part in report.not_checked}
 
 
 def test_what_is_wrong_with_the_file_of_the_stack_counts_more_than_the_error_of_the_engine(
@@ -371,7 +395,7 @@ def test_other_commands_do_not_import_the_review() -> None:
 
 def test_the_engine_does_not_wait_for_the_models() -> None:
     """What is imported before the engine starts; all else is imported while it works."""
-    early = imported_by("import trainform.cli.main, trainform.cli.review, trainform.review.run, trainform.project")
+    early = imported_by("import trainform.cli.main, trainform.cli.review, trainform.cli.review_reading")
     assert early & {"pydantic", "httpx2", "lightkube", "rich", "yaml"} == set()
 
 
@@ -392,3 +416,45 @@ def test_a_report_without_the_cluster_needs_no_client_and_no_colours() -> None:
     words = ["review", "--no-cluster", "--preview-json", str(RECORDED), "--format", "markdown"]
     script = CHECK.replace('["check", "hello", "-e", "dev"]', repr(words))
     assert imported_by(script) & {"httpx2", "lightkube", "rich", "pulumi"} == set()
+
+
+# --- several stacks
+
+
+def other(preview: str, stack: str) -> str:
+    """The same preview as one of another stack."""
+    file = Path(preview).with_name(f"{stack}.json")
+    file.write_text(Path(preview).read_text(encoding="utf-8").replace("urn:pulumi:dev::", f"urn:pulumi:{stack}::"))
+    return str(file)
+
+
+def test_several_previews_stay_in_their_order(preview: str, tmp_path: Path) -> None:
+    words = ["--preview-json", other(preview, "hello.dev"), "--preview-json", preview]
+    made = [tmp_path / f"report.{suffix}" for suffix in ("md", "json", "txt")]
+    found = read(*words, *(word for file in made for word in ("-o", str(file))))
+    assert [report.stack for report in found.stacks] == ["hello.dev", "dev"]
+    assert [report.stack for report in read(*words, "hello.dev", "dev").stacks] == ["hello.dev", "dev"]
+    assert made[0].read_text(encoding="utf-8").startswith("## Review of 2 stacks\n")
+    assert made[2].read_text(encoding="utf-8").startswith("Review of 2 stacks\n")
+    for _ in range(2):  # an earlier report is known as one
+        assert review(*words, *(word for file in made for word in ("-o", str(file))))[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("stacks", "said"),
+    [
+        (["dev", "hello.dev"], "the preview is one of the stack hello.dev, not of dev"),
+        (["hello.dev", "dev", "resnet.dev"], "there are 2 previews and 3 stacks"),
+    ],
+)
+def test_previews_of_other_stacks_than_were_named(stacks: list[str], said: str, preview: str) -> None:
+    code, out, err = review(*stacks, "--preview-json", other(preview, "hello.dev"), "--preview-json", preview)
+    assert (code, out) == (2, "")
+    assert said in err
+
+
+def test_two_previews_of_a_stack(preview: str) -> None:
+    code, out, err = review("--preview-json", preview, "--preview-json", preview)
+    assert (code, out) == (2, "")
+    assert "named more than once: dev" in err
+    assert "only one preview" in review("--preview-json", "-", "--preview-json", "-")[2]

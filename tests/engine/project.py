@@ -96,9 +96,9 @@ class Reviewed:
 
     @property
     def report(self) -> dict[str, Any]:
-        """The report; fails the test with what was shown where there is none."""
+        """The report on the first stack; fails the test with what was shown where there is none."""
         assert "json" in self.forms, self.forms["shown"]
-        found: dict[str, Any] = json.loads(self.forms["json"])
+        found: dict[str, Any] = json.loads(self.forms["json"])["stacks"][0]
         return found
 
 
@@ -201,13 +201,13 @@ class Project:
         """Run any command with the project's environment."""
         return run(words, self.folder, {**self.environ, **environ}, timeout)
 
-    def review(self, stack: str, *words: str) -> Reviewed:
-        """`trainform review` in every form. Fails the test where one of them holds a secret of this project."""
+    def review(self, *words: str) -> Reviewed:
+        """`trainform review` of what the words name, in every form. Fails the test where one of them holds a secret of this project."""
         files = {form: self.folder / f"review.{form}" for form in ("txt", "md", "json")}
         for file in files.values():
             file.unlink(missing_ok=True)
         named = [word for file in files.values() for word in ("-o", str(file))]
-        ran = self.run(sys.executable, "-m", "trainform", "review", stack, *named, *words)
+        ran = self.run(sys.executable, "-m", "trainform", "review", *named, *words)
         assert "Traceback" not in ran.output, ran.output
         forms = {form: file.read_text() for form, file in files.items() if file.exists()} | {"shown": ran.output}
         assert leaks(forms, self.secrets) == []

@@ -10,12 +10,13 @@ from tests.engine.live import Live, until
 from tests.engine.project import Project
 from tests.engine.test_policy_pack import ELSEWHERE, JOB, PACK, REGISTRY, program, with_pack
 from tests.engine.test_ssh_identity import keys, traces
+from tests.support.engine_runs import run_preview
 from tests.support.previews import cleaned
 from tests.support.repository import ROOT
 from trainform.review.jobs import jobs_of
 from trainform.review.preview import CHANGED_MASK, MASKED, Preview, Step
 from trainform.review.read import STOPPING, read_preview
-from trainform.review.run import EngineRun, run_preview
+from trainform.review.run import EngineRun
 from trainform.review.steps import name_before
 
 RECORDED = ROOT / "tests" / "review" / "recorded"

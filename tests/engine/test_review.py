@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
 
 from tests.engine.live import Live
-from tests.engine.project import Project
-from trainform.review.model import Report
+from tests.engine.project import Project, Reviewed
+from trainform.review.model import Report, Review
 
 pytestmark = pytest.mark.proof("a review of a running job")
 
@@ -16,7 +17,7 @@ ANOTHER = "another battery staple"
 IMAGE = "registry.example.com/ai/pytorch-training"
 
 
-def write(project: Project, tag: str, **parts: Any) -> None:
+def write(project: Project, tag: str, name: str = "bert", **parts: Any) -> None:
     data = {
         "image": f"{IMAGE}:{tag}",
         "launcher": {"torchrun": {"script": "/app/train.py"}},
@@ -24,20 +25,27 @@ def write(project: Project, tag: str, **parts: Any) -> None:
         "storage": {"runs": {"size": "1Gi", "mount": "/runs", "keep": True}},
         **parts,
     }
-    project.experiment("bert", data)
+    project.experiment(name, data)
 
 
-def review(project: Project, stack: str, *words: str, code: int = 0) -> str:
-    reviewed = project.review(stack, "--quiet", *words)
-    assert reviewed.code == code, reviewed.forms["shown"]
-    return reviewed.forms["shown"]
+def reviewed(project: Project, *words: str, code: int = 0) -> Reviewed:
+    found = project.review(*words)
+    assert found.code == code, found.forms["shown"]
+    return found
+
+
+def review(project: Project, *words: str, code: int = 0) -> str:
+    return reviewed(project, "--quiet", *words, code=code).forms["shown"]
 
 
 def report_of(project: Project, stack: str, *words: str, code: int = 0) -> Report:
     """The report, read from a file: warnings of the engine's language host go to standard error."""
-    reviewed = project.review(stack, *words)
-    assert reviewed.code == code, reviewed.forms["shown"]
-    return Report.model_validate(reviewed.report)
+    [report] = review_in(project, stack, *words, code=code).stacks
+    return report
+
+
+def review_in(project: Project, *words: str, code: int = 0) -> Review:
+    return Review.model_validate_json(reviewed(project, *words, code=code).forms["json"])
 
 
 def test_a_running_job_gets_another_image(project: Project, live: Live) -> None:
@@ -82,3 +90,37 @@ def test_a_wrong_passphrase_is_a_review_that_fails(project: Project, monkeypatch
     project.secrets.add(ANOTHER)
     monkeypatch.setitem(project.environ, "PULUMI_CONFIG_PASSPHRASE", ANOTHER)
     assert "incorrect passphrase" in review(project, stack, code=1)
+
+
+def test_several_stacks_make_one_review(project: Project) -> None:
+    """The environment's own stack, an experiment that changes and one that is new; then one of them fails."""
+    offered = {"queues": {"research": {"weight": 2}}}
+    project.environment(**offered)
+    write(project, "a")
+    write(project, "b", "resnet", storage={})
+    own, bert, resnet = project.stack(), project.stack("bert"), project.stack("resnet")
+    project.up(own)
+    project.up(bert)
+    project.environment(queues={"research": {"weight": 3}})
+    write(project, "c")
+
+    found = review_in(project, "--all", "-e", "dev")
+    assert [report.stack for report in found.stacks] == [own, bert, resnet]
+    assert [report.outcome for report in found.stacks if report.outcome == "failed"] == []
+    platform, changed, new = found.stacks
+    assert "TR-NEIGHBOURS-1" in {finding.code for finding in platform.findings}, platform.headline
+    assert "`image`" in changed.headline
+    assert {effect.kind for effect in new.effects} >= {"create"}
+    hourly = [Decimal(report.cost.after.amount) for report in found.stacks if report.cost.after is not None]
+    assert found.cost.after is not None
+    assert Decimal(found.cost.after.amount) == sum(hourly)
+    assert len(hourly) == 2
+
+    named = review_in(project, resnet, bert)
+    assert [report.headline for report in named.stacks] == [new.headline, changed.headline]
+
+    write(project, "c", roles={})
+    ended = reviewed(project, resnet, bert, code=1)
+    failed = Review.model_validate_json(ended.forms["json"])
+    assert [report.outcome for report in failed.stacks] == [new.outcome, "failed"]
+    assert "Review of 2 stacks\n  Outcome: failed" in ended.forms["shown"]

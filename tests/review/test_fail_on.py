@@ -9,7 +9,8 @@ import pytest
 from tests.review.forms.samples import EMPTY, RICH, USUAL, finding, usd
 from trainform.errors import InputError
 from trainform.review.fail_on import CLEAR, FAILED, STOPPED, exit_code, parse_fail_on
-from trainform.review.model import Cost, NotChecked, Outcome, Report
+from trainform.review.model import Cost, Money, NotChecked, Outcome, Report
+from trainform.review.whole import review_of
 
 
 def report(**given: Any) -> Report:
@@ -21,6 +22,7 @@ WAIVED = report(findings=[finding(category="limits", level="high", waived=True)]
 DEARER = report(cost=Cost(before=usd("400.00"), after=usd("500.01"), difference=usd("100.01"), percent="+25.0"))
 NEW = report(cost=Cost(after=usd("96.00"), difference=usd("96.00")))
 UNKNOWN = report(cost=Cost(known=False, unknown="The environment has no price for a800."))
+FAILED_ONE = RICH.model_copy(update={"outcome": Outcome.failed})
 LEFT_OUT = report(not_checked=[NotChecked(what="cluster", reason="It was not asked.")])
 
 
@@ -51,12 +53,38 @@ LEFT_OUT = report(not_checked=[NotChecked(what="cluster", reason="It was not ask
     ],
 )
 def test_conditions(words: str, given: Report, code: int) -> None:
-    assert exit_code(given, parse_fail_on(words)) == code
+    assert exit_code(review_of([given]), parse_fail_on(words)) == code
 
 
 def test_a_failed_review_ends_with_1_whatever_it_found() -> None:
     for words in ("high", "incomplete", "data"):
-        assert exit_code(RICH.model_copy(update={"outcome": Outcome.failed}), parse_fail_on(words)) == FAILED
+        assert exit_code(review_of([EMPTY, FAILED_ONE]), parse_fail_on(words)) == FAILED
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        ("high", STOPPED),
+        ("incomplete", STOPPED),
+        ("security,drift", CLEAR),
+        ("cost:597/h", CLEAR),
+        ("cost:596/h", STOPPED),
+        ("cost:+196.01/h", CLEAR),
+        ("cost:+196/h", STOPPED),
+        ("cost:+49.1%", CLEAR),
+        ("cost:+48.9%", STOPPED),
+    ],
+)
+def test_several_stacks(words: str, code: int) -> None:
+    """A finding of one of them is enough; a bound of the cost is one of the sum: 400.00 → 596.01 USD."""
+    review = review_of([DEARER, NEW, LEFT_OUT, report(findings=[finding(level="high")])])
+    assert exit_code(review, parse_fail_on(words)) == code
+
+
+def test_a_sum_that_is_not_known_is_above_every_bound() -> None:
+    euros = report(cost=Cost(after=Money(amount="1.00", currency="EUR")))
+    for other in (UNKNOWN, euros):
+        assert exit_code(review_of([NEW, other]), parse_fail_on("cost:1000000/h")) == STOPPED
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from trainform.review.known_texts import KnownTexts
 from trainform.review.preview import MASKED
 from trainform.review.read import read_preview
 from trainform.review.report import build_report
+from trainform.review.whole import review_of
 from trainform.secret_text.search import MOST_SECRETS, masked
 
 SIZES = {"secret items": 200}
@@ -32,8 +33,8 @@ TEXTS = ("text", "lines", "addresses", "logins", "pairs", "quotes", "settings", 
 def review(text: str) -> list[str]:
     """As the command does it, in each form."""
     preview = read_preview(text)
-    report = build_report(Context("bert.dev", preview, jobs_of(preview)))
-    return [form.render(report) for form in (terminal, markdown, as_json)]
+    review = review_of([build_report(Context("bert.dev", preview, jobs_of(preview)))])
+    return [form.render(review) for form in (terminal, markdown, as_json)]
 
 
 def calls(work: Callable[[str], object], text: str) -> int:

@@ -27,6 +27,7 @@ from trainform.review.model import Level, NotChecked, Outcome, Report
 from trainform.review.policies import refusal
 from trainform.review.preview import UNKNOWN, Message, PolicyResult
 from trainform.review.report import build_report
+from trainform.review.whole import review_of
 from trainform.spec import Environment
 from trainform.spec.load import Text
 
@@ -76,7 +77,7 @@ def of_code(report: Report, code: str) -> list[Any]:
 def test_the_screen_of_the_readme(golden: Golden) -> None:
     """The README shows it to the line where the changes begin: what a person reads first."""
     context = dataclasses.replace(reviewed(hours=Decimal(72)), stack="sdxl-lora.dev")
-    text = terminal.render(build_report(context, checked([], {"severity": {}})), 100)
+    text = terminal.render(review_of([build_report(context, checked([], {"severity": {}}))]), 100)
     golden(SCREEN, text)
     [shown] = blocks_of("text", README)
     assert shown.text == text.partition("\nChanges\n")[0]
@@ -115,7 +116,7 @@ def test_findings_of_the_limits() -> None:
 
 
 def test_a_limit_shows_the_value_that_it_judges_and_no_change() -> None:
-    text = terminal.render(build_report(reviewed(), checked([])), 119)
+    text = terminal.render(review_of([build_report(reviewed(), checked([]))]), 119)
     [_, image] = text.split("TF-IMG-2 ")
     shown = image.partition("    why ")[0]
     assert '    value   "registry.example.com/' in shown
@@ -127,9 +128,9 @@ def test_a_waiver_that_applies_takes_its_finding_out_of_the_count() -> None:
     report = build_report(reviewed(), checked([waiver(image.fingerprint)]))
     [waived] = of_code(report, "TF-IMG-2")
     assert waived.waived
-    assert exit_code(report, parse_fail_on("limits")) == 3  # TF-RUN-1
+    assert exit_code(review_of([report]), parse_fail_on("limits")) == 3  # TF-RUN-1
     only = checked([waiver(image.fingerprint)], {"severity": {"TF-IMG-2": "error"}})
-    assert exit_code(build_report(reviewed(), only), parse_fail_on("limits")) == 0
+    assert exit_code(review_of([build_report(reviewed(), only)]), parse_fail_on("limits")) == 0
     [use] = report.waivers
     assert (use.code, use.fingerprint, use.owner, use.until, use.state, use.why) == (
         "TF-IMG-2", image.fingerprint, "team-lead", "2026-12-31", "applies", "",
@@ -175,7 +176,7 @@ def test_every_waiver_is_listed_with_what_becomes_of_it() -> None:
         waiver("0123456789abcdef"),
         waiver(image.fingerprint, owner="somebody"),
     ]
-    shown = " ".join(terminal.render(build_report(reviewed(), checked(given)), 119).split())
+    shown = " ".join(terminal.render(review_of([build_report(reviewed(), checked(given))]), 119).split())
     for said in (
         "applies.",
         "has expired: Its last day was",
@@ -236,7 +237,7 @@ def test_outcomes() -> None:
     report = build_report(with_preview(same, failed="the program ended with an error"), quiet)
     assert report.outcome is Outcome.failed
     assert report.headline == "The preview failed: the program ended with an error."
-    assert exit_code(report, parse_fail_on("high")) == FAILED
+    assert exit_code(review_of([report]), parse_fail_on("high")) == FAILED
 
 
 @pytest.mark.parametrize(
@@ -282,7 +283,7 @@ def test_a_preview_that_failed_leaves_nothing_to_be_taken_for_an_answer() -> Non
     assert [effect.kind for effect in nothing.effects] == ["unknown"]
     assert nothing.cost.unknown == "The preview failed, so the cost is not known."
     assert nothing.capacity.verdict == report.capacity.verdict == "unknown"
-    shown = terminal.render(nothing, 80)
+    shown = terminal.render(review_of([nothing]), 80)
     assert "Nothing changes" not in shown
     assert "Nothing was left out" not in shown
     assert "  None.\n" not in shown
@@ -350,7 +351,7 @@ def test_limits_that_trainform_has_checked_itself(packs: tuple[str, ...] | None,
         report.limits
         == f"The limits of the environment dev were checked by trainform itself, in the stack's files.{said}"
     )
-    assert report.limits in " ".join(terminal.render(report, 80).split())
+    assert report.limits in " ".join(terminal.render(review_of([report]), 80).split())
     assert "limits" not in {part.what for part in report.not_checked}
 
 

@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
+from tests.support.engine_runs import run_preview
 from tests.support.leaks import HUB_TOKEN as TOKEN
 from trainform.errors import CommandLineError, ToolchainError
 from trainform.review import run
-from trainform.review.run import run_preview
+from trainform.review.run import run_previews
 
 
 @pytest.fixture
@@ -35,7 +36,7 @@ def write(path: Path, *lines: str) -> None:
 def test_the_engine_is_asked_for_its_events(program: Path, tmp_path: Path) -> None:
     write(program, 'echo "$@"; echo "$PULUMI_ENABLE_STREAMING_JSON_PREVIEW"; pwd; cat; exit 7')
     ran = run_preview("bert.dev", tmp_path, ["--refresh", "-p", "4", "--target", "x"])
-    words = "preview --json --non-interactive --color never -s bert.dev --refresh -p 4 --target x"
+    words = "preview --json --non-interactive --color never --refresh -p 4 --target x -s bert.dev"
     assert ran.text.splitlines() == [words, "true", str(tmp_path)]
     assert (ran.code, ran.errors) == (7, "")
 
@@ -105,25 +106,89 @@ def test_bytes_that_are_no_text(program: Path, tmp_path: Path) -> None:
     assert run_preview("bert.dev", tmp_path).text == "\ufffdok"
 
 
+STACK_OF_WORDS = 'while [ "$1" != -s ]; do shift; done; stack=$2'
+
+
+def test_several_run_side_by_side_and_stay_in_their_order(
+    program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first waits for the second, which must have ended."""
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    wait = "while [ $stack = bert.dev ] && [ ! -e hello.dev ]; do sleep 0.05; done"
+    write(program, STACK_OF_WORDS, wait, 'echo "of $stack"', "touch $stack")
+    shown: list[set[str]] = []
+    with run_previews(["bert.dev", "hello.dev"], tmp_path, watch=lambda running: shown.append({*running})) as runs:
+        texts = [each.result(60).text for each in runs]
+    assert texts == ["of bert.dev\n", "of hello.dev\n"]
+    assert shown[1:] == [{"bert.dev", "hello.dev"}, {"bert.dev"}, set()]
+
+
+def test_no_more_run_at_once_than_there_are_processors(
+    program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    most: list[int] = []
+    stacks = [f"bert.{name}" for name in "abcdef"]
+    for processors in (1, 64):
+        monkeypatch.setattr(os, "cpu_count", lambda count=processors: count)
+        write(program, "sleep 0.1")
+        counts: list[int] = []
+        with run_previews(stacks, tmp_path, watch=lambda running, counts=counts: counts.append(len(running))) as runs:  # type: ignore[misc]
+            assert [each.result(60).code for each in runs] == [0] * len(stacks)
+        most.append(max(counts))
+    assert most == [1, run.MOST_AT_ONCE]
+
+
+def test_one_that_fails_does_not_end_the_others(program: Path, tmp_path: Path) -> None:
+    write(program, STACK_OF_WORDS, "[ $stack != bert.dev ] || exit 255", "echo 'of the other'")
+    with run_previews(["bert.dev", "hello.dev"], tmp_path) as runs:
+        assert [(each.result(60).code, each.result(60).text) for each in runs] == [(255, ""), (0, "of the other\n")]
+
+
+def test_an_error_of_the_caller_ends_all(program: Path, tmp_path: Path) -> None:
+    write(program, "echo $$ > started", "exec sleep 600")
+
+    def fail() -> None:
+        until = time.monotonic() + 30
+        while not (tmp_path / "started").exists() and time.monotonic() < until:
+            time.sleep(0.02)
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space"), run_previews(["bert.dev"], tmp_path) as [ran]:
+        fail()
+    assert ran.result(1).code == -signal.SIGINT
+
+
 CALLER = """\
 import sys
 from pathlib import Path
-from typing import Any
-from trainform.review.run import run_preview
-run_preview("bert.dev", Path(sys.argv[1]))
+from trainform.review import run
+run.MOST_AT_ONCE = 2
+run.os.cpu_count = lambda: 2
+with run.run_previews(["bert.dev", "hello.dev", "resnet.dev"], Path(sys.argv[1])) as runs:
+    [each.result() for each in runs]
 """
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, -signal.SIGINT), (signal.SIGTERM, 128 + signal.SIGTERM)])
-def test_a_signal_is_passed_on_once(program: Path, tmp_path: Path, number: signal.Signals, code: int) -> None:
-    write(program, "trap 'echo stopped >> stopped; exit 1' INT", "echo > started", "while :; do sleep 0.05; done")
+def test_a_signal_is_passed_on_once_to_all(program: Path, tmp_path: Path, number: signal.Signals, code: int) -> None:
+    """The third stack waits for one of the others: its preview does not begin any more."""
+    write(
+        program,
+        f"{STACK_OF_WORDS}; trap 'echo stopped >> stopped.$stack; exit 1' INT",
+        "echo > started.$stack",
+        "while :; do sleep 0.05; done",
+    )
     with subprocess.Popen([sys.executable, "-c", CALLER, tmp_path], stderr=subprocess.DEVNULL) as caller:
         until = time.monotonic() + 30
-        while not (tmp_path / "started").exists() and time.monotonic() < until:
+        while len([*tmp_path.glob("started.*")]) < 2 and time.monotonic() < until:
             time.sleep(0.02)
         caller.send_signal(number)
         assert caller.wait(30) == code
-    assert (tmp_path / "stopped").read_text() == "stopped\n"
+    assert {path.name: path.read_text() for path in tmp_path.glob("stopped.*")} == {
+        "stopped.bert.dev": "stopped\n",
+        "stopped.hello.dev": "stopped\n",
+    }
+    assert not (tmp_path / "started.resnet.dev").exists()
 
 
 def test_an_engine_that_does_not_stop_is_stopped(
@@ -145,7 +210,7 @@ def test_a_signal_while_the_engine_starts_leaves_none_behind(
 
     def interrupted(*words: Any, **options: Any) -> subprocess.Popen[bytes]:
         started.append(start(*words, **options))
-        signal.raise_signal(signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGINT)  # to the process, as a terminal does
         return started[0]
 
     monkeypatch.setattr(run, "GRACE_SECONDS", 1.0)

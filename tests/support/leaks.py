@@ -23,6 +23,7 @@ def leaked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, str]]]:
     """The secrets in any form of any report that is made in this process. The test fails if it has left one."""
     from trainform.review.forms import as_json, markdown, terminal
     from trainform.review.model import Report
+    from trainform.review.whole import review_of
 
     forms = {"terminal": terminal.render, "markdown": markdown.render, "json": as_json.render}
     found: list[tuple[str, str]] = []
@@ -30,7 +31,8 @@ def leaked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, str]]]:
 
     def made(self: Report, /, **data: Any) -> None:
         make(self, **data)
-        found.extend(leaks({name: render(self) for name, render in forms.items()}, SECRETS))
+        review = review_of([self])
+        found.extend(leaks({name: render(review) for name, render in forms.items()}, SECRETS))
 
     monkeypatch.setattr(Report, "__init__", made)
     yield found

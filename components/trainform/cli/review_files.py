@@ -28,7 +28,7 @@ _LONGEST_BEGINNING = 100
 _BEGINNINGS = {
     Form.TERMINAL: re.compile(rb"Review of "),
     Form.MARKDOWN: re.compile(rb"## Review of "),
-    Form.JSON: re.compile(rb'\{\n  "version": \d+,\n  "stack": "'),
+    Form.JSON: re.compile(rb'\{\n  "version": \d+,\n  "outcome": "'),
 }
 
 

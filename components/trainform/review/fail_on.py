@@ -1,4 +1,4 @@
-"""`--fail-on`: which reports end a command with an exit code that stops a pipeline."""
+"""`--fail-on`: which reviews end a command with an exit code that stops a pipeline."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from trainform.errors import InputError, Problem, shorten
-from trainform.review.model import Category, Cost, Level, Outcome, Report
+from trainform.review.model import Category, Cost, Level, Outcome, Report, Review
 
 OPTION = "--fail-on"
 CLEAR, FAILED, STOPPED = 0, 1, 3
@@ -49,17 +49,15 @@ class FailOn:
     costs: tuple[CostBound, ...] = ()
     incomplete: bool = False
 
-    def is_met(self, report: Report) -> bool:
-        """True if the report has what it must not have. A finding that is waived does not count."""
-        return (
-            any(
-                self._counts(finding.category, Level[finding.level])
-                for finding in report.findings
-                if not finding.waived
-            )
-            or any(bound.is_passed(report.cost) for bound in self.costs)
-            or (self.incomplete and bool(report.not_checked))
-        )
+    def is_met(self, review: Review) -> bool:
+        """True if a stack has what it must not have, or if all of them together cost more than they may."""
+        return any(map(self._is_met_by, review.stacks)) or any(bound.is_passed(review.cost) for bound in self.costs)
+
+    def _is_met_by(self, report: Report) -> bool:
+        """True if the stack has what it must not have. A finding that is waived does not count."""
+        return any(
+            self._counts(finding.category, Level[finding.level]) for finding in report.findings if not finding.waived
+        ) or (self.incomplete and bool(report.not_checked))
 
     def _counts(self, category: Category, level: Level) -> bool:
         return category in self.categories or (self.level is not None and level >= self.level)
@@ -80,11 +78,11 @@ def parse_fail_on(given: str) -> FailOn:
     )
 
 
-def exit_code(report: Report, fail_on: FailOn) -> int:
-    """The exit code of a command with this report."""
-    if report.outcome is Outcome.failed:
+def exit_code(review: Review, fail_on: FailOn) -> int:
+    """The exit code of a command with this review."""
+    if review.outcome is Outcome.failed:
         return FAILED
-    return STOPPED if fail_on.is_met(report) else CLEAR
+    return STOPPED if fail_on.is_met(review) else CLEAR
 
 
 def _bound(found: re.Match[str]) -> CostBound:

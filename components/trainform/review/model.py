@@ -1,4 +1,4 @@
-"""The report of a review: what it holds, and its JSON Schema. Every form of the report is made from it, and nothing else."""
+"""The report of a review: what it holds, and its JSON Schema. Every form of a review is made from it, and nothing else."""
 
 import enum
 from typing import Literal
@@ -208,9 +208,8 @@ class EngineMessage(Part):
 
 
 class Report(Part):
-    """A whole report. An empty list of findings means: looked, none; what was not looked at stands in `not_checked`."""
+    """The report on one stack. An empty list of findings means: looked, none; what was not looked at stands in `not_checked`."""
 
-    version: int = VERSION
     stack: str
     environment: str = ""
     experiment: str = ""
@@ -230,3 +229,12 @@ class Report(Part):
     not_checked: list[NotChecked] = []
     messages: list[EngineMessage] = []
     masked: int = Field(default=0, description="How many secret values are masked; also 0 is said.")
+
+
+class Review(Part):
+    """A whole review, of one stack or of several: the same for both."""
+
+    version: int = VERSION
+    outcome: Outcome = Field(description="The worst of the outcomes of the stacks.")
+    cost: Cost = Field(description="The cost of all stacks together; of one stack, its own.")
+    stacks: list[Report] = Field(description="In the order in which they were named.")

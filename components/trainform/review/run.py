@@ -1,4 +1,4 @@
-"""Runs `pulumi preview` for its event stream. The stream carries secrets in clear: it stays in memory, and nothing of it is written anywhere."""
+"""Runs `pulumi preview` of one stack or of several for its event stream. The stream carries secrets in clear: it stays in memory, and nothing of it is written anywhere."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from pathlib import Path
 
 from trainform.errors import CommandLineError, ToolchainError
@@ -18,6 +21,7 @@ from trainform.signals import exit_on_termination, signals_delayed
 
 STREAMING = "PULUMI_ENABLE_STREAMING_JSON_PREVIEW"
 GRACE_SECONDS = 10.0
+MOST_AT_ONCE = 4
 
 # Options of the engine that show secrets, write what it knows to files, or change the form of its output. Each is a variable too.
 REFUSED = {
@@ -50,10 +54,17 @@ class EngineRun:
     errors: str
 
 
-def run_preview(stack: str, folder: Path, arguments: Sequence[str] = ()) -> EngineRun:
-    """Run `pulumi preview` of a stack in the project's folder to its end. arguments: further options of it.
+@contextlib.contextmanager
+def run_previews(
+    stacks: Sequence[str],
+    folder: Path,
+    arguments: Sequence[str] = (),
+    watch: Callable[[Sequence[str]], None] = lambda running: None,
+) -> Iterator[list[Future[EngineRun]]]:
+    """Run `pulumi preview` of the stacks in the project's folder side by side, each in a process of its own; their runs, in this order.
 
-    CommandLineError if one of these would show secrets; ToolchainError if there is no pulumi.
+    What ends the block early (Ctrl-C, an error) ends all of them. arguments: further options of the engine. watch: is called with the stacks whose
+    preview runs, whenever one begins or ends. CommandLineError if an option would show secrets; ToolchainError if there is no pulumi.
     """
     for argument in arguments:
         _check(argument)
@@ -63,12 +74,16 @@ def run_preview(stack: str, folder: Path, arguments: Sequence[str] = ()) -> Engi
             "pulumi is not on PATH",
             "`trainform doctor` shows how to install it, and the variables that its shell needs",
         )
-    words = [command, "preview", "--json", "--non-interactive", "--color", "never", "-s", stack, *arguments]
+    words = [command, "preview", "--json", "--non-interactive", "--color", "never", *arguments]
     environ = {key: value for key, value in os.environ.items() if not key.startswith(_DEBUGGING)}
     environ |= {STREAMING: "true", "PULUMI_SKIP_UPDATE_CHECK": "true"}
-    with exit_on_termination():
-        out, err, code = _run(words, folder, environ)
-    return EngineRun(out.decode(errors="replace"), code, _without_secrets(err.decode(errors="replace"), environ))
+    engines = _Engines(words, folder, environ, watch)
+    with exit_on_termination(), ThreadPoolExecutor(min(MOST_AT_ONCE, os.cpu_count() or 1)) as pool:
+        try:
+            yield [pool.submit(engines.run, stack) for stack in stacks]
+        except BaseException:
+            engines.end()
+            raise
 
 
 def _check(argument: str) -> None:
@@ -93,37 +108,70 @@ def _refused(argument: str) -> str | None:
     return None
 
 
-def _run(words: Sequence[str], folder: Path, environ: Mapping[str, str]) -> tuple[bytes, bytes, int]:
-    process: subprocess.Popen[bytes] | None = None
-    try:
-        with signals_delayed():
+class _Engines:
+    """Engines that run in threads, one for a stack. The thread that has started them ends them: signals reach no other."""
+
+    def __init__(
+        self, words: Sequence[str], folder: Path, environ: Mapping[str, str], watch: Callable[[Sequence[str]], None]
+    ) -> None:
+        self._words, self._folder, self._environ, self._watch = words, folder, environ, watch
+        self._lock = threading.Lock()
+        self._running: dict[str, subprocess.Popen[bytes]] = {}
+        self._ended = False
+
+    def run(self, stack: str) -> EngineRun:
+        """Run the preview of a stack to its end."""
+        process = self._start(stack)
+        try:
+            out, err = process.communicate()
+        finally:
+            with self._lock:
+                del self._running[stack]
+                self._watch([*self._running])
+        errors = _without_secrets(err.decode(errors="replace"), self._environ)
+        return EngineRun(out.decode(errors="replace"), process.returncode, errors)
+
+    def _start(self, stack: str) -> subprocess.Popen[bytes]:
+        with self._lock:  # none starts while all are ended
+            if self._ended:
+                raise CancelledError
             # Its own session: Ctrl-C is sent to trainform alone, which passes it on once. The engine takes a second one as an order to stop at once.
-            process = subprocess.Popen(
-                words,
-                cwd=folder,
-                env=environ,
+            self._running[stack] = subprocess.Popen(
+                [*self._words, "-s", stack],
+                cwd=self._folder,
+                env=self._environ,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 start_new_session=True,
             )
-        out, err = process.communicate()
-    except BaseException:
-        if process is not None:
-            _end(process)
-        raise
-    return out, err, process.returncode
+            self._watch([*self._running])
+            return self._running[stack]
+
+    def end(self) -> None:
+        """Ask all engines to stop, as Ctrl-C in a terminal does; then stop what is left of them. None begins afterwards."""
+        running: list[subprocess.Popen[bytes]] = []
+        with contextlib.suppress(KeyboardInterrupt, SystemExit):  # who presses Ctrl-C again does not want to wait
+            with signals_delayed(), self._lock:
+                self._ended = True
+                running += self._running.values()
+            _send(signal.SIGINT, running)
+            _wait(running)
+        _send(signal.SIGKILL, running)
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Ask the engine to stop, as Ctrl-C in a terminal does; then stop what is left of it."""
-    for number in (signal.SIGINT, signal.SIGKILL):
+def _send(number: signal.Signals, processes: Sequence[subprocess.Popen[bytes]]) -> None:
+    for process in processes:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, number)
-        with contextlib.suppress(
-            subprocess.TimeoutExpired, KeyboardInterrupt
-        ):  # who presses Ctrl-C again does not want to wait
-            process.communicate(timeout=GRACE_SECONDS)
+
+
+def _wait(processes: Sequence[subprocess.Popen[bytes]]) -> None:
+    """Wait until all have ended, at most for the time that they have together. Their threads read what they still print."""
+    until = time.monotonic() + GRACE_SECONDS
+    for process in processes:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(max(0.0, until - time.monotonic()))
 
 
 def _without_secrets(text: str, environ: Mapping[str, str]) -> str:

@@ -25,6 +25,7 @@ from trainform.review.model import (
     WaiverUse,
 )
 from trainform.review.preview import CHANGED_MASK, MASKED
+from trainform.review.whole import review_of
 
 FILE = "stacks/experiments/sdxl-lora.yaml"
 OLD = "registry.example.com/ai/diffusers-lora:2.3"
@@ -240,3 +241,36 @@ EMPTY = Report(
     cost=Cost(),
     capacity=Capacity(verdict="unchanged", sentence="Nothing asks for more.", basis="none"),
 )
+FAILED = EMPTY.model_copy(
+    update={
+        "stack": "llama-sft.prod",
+        "outcome": Outcome.failed,
+        "headline": "The preview failed: incorrect passphrase.",
+        "cost": Cost(known=False, unknown="The preview failed, so the cost is not known."),
+        "capacity": Capacity(
+            verdict="unknown",
+            sentence="The preview failed, so it is not known whether the pods fit.",
+            basis="none",
+        ),
+    }
+)
+CHEAPER = USUAL.model_copy(
+    update={
+        "stack": "resnet.prod",
+        "headline": "Scales the elastic role worker 5 → 3 in place. -24.00 USD/h.",
+        "outcome": Outcome.clean,
+        "findings": [],
+        "cost": Cost(
+            before=usd("60.00"),
+            after=usd("36.00"),
+            difference=usd("-24.00"),
+            percent="-40.0",
+            prices_of="2026-08-01",
+            price_age_days=114,
+            hours="72",
+            total=usd("2592.00"),
+        ),
+    }
+)
+SEVERAL = review_of([USUAL, EMPTY, CHEAPER])
+ONE_FAILED = review_of([RICH, FAILED])

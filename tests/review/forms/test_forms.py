@@ -13,20 +13,23 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from tests.conftest import ROOT, Golden
-from tests.review.forms.samples import EMPTY, RICH, USUAL
+from tests.review.forms.samples import EMPTY, ONE_FAILED, RICH, SEVERAL, USUAL
 from tests.support.unseen import texts, unseen
 from trainform.escaping import display_width
 from trainform.review.forms import as_json, markdown, terminal
 from trainform.review.forms.document import sections, shown
-from trainform.review.model import EngineMessage, Report
+from trainform.review.forms.overview import FITS, documents
+from trainform.review.model import Capacity, EngineMessage, Review
 from trainform.review.preview import CHANGED_MASK, MASKED, UNKNOWN
+from trainform.review.whole import review_of
 
 GOLDEN = ROOT / "tests" / "review" / "forms" / "golden"
-FORMS: dict[str, Callable[[Report], str]] = {
+FORMS: dict[str, Callable[[Review], str]] = {
     "txt": terminal.render,
     "md": markdown.render,
     "json": as_json.render,
 }
+ONE = review_of([RICH])
 TEXTS = {name: form for name, form in FORMS.items() if name != "json"}
 HOSTILE = [
     "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "[a](https://evil.example.com)", "![a](https://evil.example.com/p.png)",
@@ -37,27 +40,27 @@ HOSTILE = [
 ]  # fmt: skip
 
 
-def with_text(report: Any, text: str) -> Any:
-    """The report with this text in the place of each text from outside."""
-    if isinstance(report, dict):
-        return {key: value if key in OURS else with_text(value, text) for key, value in report.items()}
-    if isinstance(report, list):
-        return [with_text(value, text) for value in report]
-    return text if isinstance(report, str) else report
+def with_text(data: Any, text: str) -> Any:
+    """The data with this text in the place of each text from outside."""
+    if isinstance(data, dict):
+        return {key: value if key in OURS else with_text(value, text) for key, value in data.items()}
+    if isinstance(data, list):
+        return [with_text(value, text) for value in data]
+    return text if isinstance(data, str) else data
 
 
 # What has one of a few values, or a number as text.
 OURS = {"outcome", "kind", "category", "level", "verdict", "basis", "severity", "state", "amount", "percent", "hours", "prices_of"}  # fmt: skip
 
 
-def hostile(text: str, report: Report = RICH) -> Report:
-    """The report full of this text; half of a surrogate pair is written as JSON would write it. A message of the engine has as many lines
+def hostile(text: str, review: Review = ONE) -> Review:
+    """The review full of this text; half of a surrogate pair is written as JSON would write it. A message of the engine has as many lines
     as its text."""
     clean = text.encode("utf-8", "backslashreplace").decode()
-    data = with_text(report.model_dump(mode="json"), clean)
-    for message in data["messages"]:
+    data = with_text(review.model_dump(mode="json"), clean)
+    for message in (message for report in data["stacks"] for message in report["messages"]):
         message["text"] = " ".join(message["text"].splitlines())
-    return Report.model_validate(data)
+    return Review.model_validate(data)
 
 
 class Tags(HTMLParser):
@@ -92,21 +95,73 @@ def rendered(text: str) -> Tags:
     return Tags(MarkdownIt("commonmark").enable(["table", "strikethrough"]).render(text))
 
 
+GOLDENS = {
+    "rich": ONE,
+    "usual": review_of([USUAL]),
+    "empty": review_of([EMPTY]),
+    "several": SEVERAL,
+    "one-failed": ONE_FAILED,
+}
+
+
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize(("name", "report"), [("rich", RICH), ("usual", USUAL), ("empty", EMPTY)], ids=lambda part: part if isinstance(part, str) else "")  # fmt: skip
-def test_golden(name: str, report: Report, form: str, golden: Golden) -> None:
-    golden(GOLDEN / f"{name}.{form}", FORMS[form](report))
+@pytest.mark.parametrize("name", GOLDENS)
+def test_golden(name: str, form: str, golden: Golden) -> None:
+    golden(GOLDEN / f"{name}.{form}", FORMS[form](GOLDENS[name]))
 
 
 @pytest.mark.parametrize("form", FORMS.values())
-def test_the_same_report_has_the_same_bytes(form: Callable[[Report], str]) -> None:
-    again = Report.model_validate_json(RICH.model_dump_json())
-    assert form(again) == form(RICH)
+@pytest.mark.parametrize("review", [ONE, SEVERAL], ids=["one", "several"])
+def test_the_same_review_has_the_same_bytes(review: Review, form: Callable[[Review], str]) -> None:
+    again = Review.model_validate_json(review.model_dump_json())
+    assert form(again) == form(review)
 
 
-def test_json_reads_back() -> None:
-    assert Report.model_validate_json(as_json.render(RICH)) == RICH
-    assert as_json.render(RICH).isascii()
+@pytest.mark.parametrize("review", [ONE, SEVERAL], ids=["one", "several"])
+def test_json_reads_back(review: Review) -> None:
+    assert Review.model_validate_json(as_json.render(review)) == review
+    assert as_json.render(review).isascii()
+
+
+def test_several_stacks_have_a_summary_first() -> None:
+    first, *others = documents(SEVERAL)
+    assert [section.title for section in first] == ["Review of 3 stacks", "Stacks", "Cost in sum"]
+    assert others == [sections(report) for report in SEVERAL.stacks]
+    assert documents(ONE) == [sections(RICH)]
+
+
+def test_the_summary_of_several_stacks() -> None:
+    text = markdown.render(SEVERAL)
+    summary = text[: text.index("\n## Review of sdxl-lora.prod\n")]
+    assert "\nOutcome: findings (1 high, 1 medium).\n" in summary
+    rows = [line for line in summary.splitlines() if line.startswith("| ") and "---" not in line]
+    assert [row.split(" | ")[0] for row in rows] == [
+        "| stack",
+        "| sdxl-lora.prod",
+        "| hello.dev",
+        "| resnet.prod",
+    ]
+    assert "- Per hour: 156.00 USD → 132.00 USD (-24.00 USD per hour, -15.4 `%`).\n" in summary
+    assert "- In all: 9504.00 USD for 72 h.\n" in summary
+    assert "- The oldest price is of 2026-08-01, 114 days old.\n" in summary
+
+
+def test_a_stack_that_failed_hides_no_other() -> None:
+    text = terminal.render(ONE_FAILED, 119)
+    assert "  Outcome: failed (2 high, 1 medium, 1 low, 1 waived).\n" in text
+    assert "The sum is not known, because the cost of sdxl-lora.prod, llama-sft.prod is not." in text
+    assert "\n\n\nReview of sdxl-lora.prod\n" in text
+    assert "\n\n\nReview of llama-sft.prod\n" in text
+
+
+def test_a_side_of_the_cost_that_is_not_known_is_not_called_none() -> None:
+    half = USUAL.cost.model_copy(update={"after": None, "difference": None, "percent": None, "known": False})
+    text = terminal.render(review_of([USUAL.model_copy(update={"cost": half})]))
+    assert "  Per hour: 96.00 USD → not known.\n" in text
+
+
+def test_every_verdict_has_its_words() -> None:
+    assert {*FITS} == {*Capacity.model_json_schema()["properties"]["verdict"]["enum"]}
 
 
 def test_the_order_of_sections() -> None:
@@ -118,7 +173,7 @@ def test_the_order_of_sections() -> None:
 
 
 def test_what_is_not_there_is_said() -> None:
-    text = terminal.render(EMPTY)
+    text = terminal.render(review_of([EMPTY]))
     assert "Findings\n  None.\n" in text
     assert "Not checked\n  Nothing was left out.\n" in text
     assert text.endswith("  0 secret values are masked.\n")
@@ -127,25 +182,27 @@ def test_what_is_not_there_is_said() -> None:
 
 def test_a_message_of_the_engine_has_its_lines() -> None:
     told = EngineMessage(severity="error", text="1 problem:\nhello.yaml:3: image = <b>\n  why: it has no tag\n")
-    report = RICH.model_copy(update={"messages": [told]})
+    review = review_of([RICH.model_copy(update={"messages": [told]})])
     assert "\n  error: 1 problem:\n    hello.yaml:3: image = <b>\n    why: it has no tag\n" in terminal.render(
-        report, 80
+        review, 80
     )
-    assert "<b>" not in rendered(markdown.render(report)).tags
-    assert "b" not in rendered(markdown.render(report)).tags
+    assert "<b>" not in rendered(markdown.render(review)).tags
+    assert "b" not in rendered(markdown.render(review)).tags
 
 
 @pytest.mark.parametrize("width", [0, 40, 80, 100, 119, 500])
-def test_terminal_is_never_wider(width: int) -> None:
+@pytest.mark.parametrize("review", [ONE, ONE_FAILED], ids=["one", "several"])
+def test_terminal_is_never_wider(review: Review, width: int) -> None:
     columns = max(terminal.NARROWEST, min(width, terminal.WIDEST))
     for text in ["x" * 300, "a b " * 200, "東京" * 200, *HOSTILE]:
-        assert all(display_width(line) <= columns for line in terminal.render(hostile(text), width).split("\n"))
+        shown_lines = terminal.render(hostile(text, review), width).split("\n")
+        assert all(display_width(line) <= columns for line in shown_lines)
 
 
 @pytest.mark.parametrize("form", FORMS.values())
 @given(text=texts)
-def test_no_form_shows_control_characters(form: Callable[[Report], str], text: str) -> None:
-    shown_text = form(hostile(text))
+def test_no_form_shows_control_characters(form: Callable[[Review], str], text: str) -> None:
+    shown_text = form(hostile(text, ONE_FAILED))
     assert not unseen(shown_text.replace("\n", ""))
 
 
@@ -155,8 +212,7 @@ def test_no_form_shows_control_characters(form: Callable[[Report], str], text: s
     ).filter(str.strip)
 )
 def test_no_value_becomes_markup(text: str) -> None:
-    report = hostile(text)
-    expected, found = rendered(markdown.render(hostile("plain"))), rendered(markdown.render(report))
+    expected, found = (rendered(markdown.render(hostile(each, ONE_FAILED))) for each in ("plain", text))
     assert found.tags == expected.tags
     assert found.attributes == []
     outside = " ".join(found.outside)
@@ -195,13 +251,12 @@ def rendered_text(text: str) -> str:
 
 @pytest.mark.parametrize("text", ["a|b", "\\|", "`|`", "|"])
 def test_a_cell_stays_a_cell(text: str) -> None:
-    rows = [line for line in markdown.render(hostile(text)).split("\n") if line.startswith("| ")]
-    assert rows
-    assert {row.count("|") for row in rows} == {6}
+    rows = [line for line in markdown.render(hostile(text, ONE_FAILED)).split("\n") if line.startswith("| ")]
+    assert [row.count("|") for row in rows] == [7] * 4 + [6] * 5  # of the stacks, then of the roles
 
 
 def test_destructive_parts_are_not_folded() -> None:
-    text = markdown.render(RICH)
+    text = markdown.render(ONE)
     folded = text[text.index("<details>") : text.index("</details>")]
     assert "delete PersistentVolumeClaim" in text
     assert "delete PersistentVolumeClaim" not in folded
@@ -215,11 +270,11 @@ def test_values_are_shown_as_json_and_cut() -> None:
 
 
 def test_a_long_text_is_bounded() -> None:
-    report = hostile("x" * 1_000_000)
+    review = hostile("x" * 1_000_000, ONE_FAILED)
     for form in TEXTS.values():
-        assert len(form(report)) < 400_000
+        assert len(form(review)) < 500_000
 
 
 def test_styles_name_levels_and_titles() -> None:
-    found = {line.style for line in terminal.lines(RICH)}
+    found = {line.style for line in terminal.lines(ONE)}
     assert found == {"", "title", "high", "medium", "low"}

@@ -1,1 +1,1 @@
-"""The forms of a report: text for a terminal, Markdown and JSON."""
+"""The forms of a review: text for a terminal, Markdown and JSON."""

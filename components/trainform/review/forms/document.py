@@ -91,7 +91,7 @@ def sections(report: Report) -> list[Section]:
         Section(f"Review of {report.stack}", tuple(_summary(report))),
         Section("What happens", _or_none(_most(report.effects, _effect, lambda effect: effect.kind), "Nothing changes.")),
         Section("Findings", _or_none(_most(report.findings, _finding, _weight), none)),
-        Section("Cost", tuple(_cost(report.cost))),
+        Section("Cost", tuple(cost_items(report.cost))),
         Section("Capacity", tuple(_capacity(report.capacity))),
         Section("Changes", _or_none(_changes(report), none)),
         Section("In the cluster", tuple(_most(report.live, lambda fact: Item(fact.sentence)))),
@@ -100,11 +100,16 @@ def sections(report: Report) -> list[Section]:
         Section("Not checked", tuple(_left_out(report))),
         Section("Secrets", (Item(f"{_counted(report.masked, 'secret value')} {'is' if report.masked == 1 else 'are'} masked."),)),
     ]  # fmt: skip
+    return bounded(made)
+
+
+def bounded(made: Iterable[Section]) -> list[Section]:
+    """The sections that say something, without texts that nobody reads to their end."""
     return [Section(cut(part.title), tuple(map(_bounded, part.blocks))) for part in made if part.blocks]
 
 
 def _bounded(block: Block) -> Block:
-    """The block without texts that nobody reads to their end: a preview may hold names of any length."""
+    """The block with the beginnings of long texts: a preview may hold names of any length."""
     match block:
         case Table():
             return Table(tuple(tuple(cut(cell, LONGEST_SENTENCE) for cell in row) for row in block.rows))
@@ -227,25 +232,34 @@ def _values(finding: Finding) -> Iterator[Row]:
         yield _changed(finding.before, finding.after, LONGEST)
 
 
-def _cost(cost: Cost) -> Iterator[Item]:
-    is_known = cost.before is not None or cost.after is not None
+def cost_items(cost: Cost) -> Iterator[Item]:
+    """The cost in sentences."""
     if cost.unknown:
         yield Item(cost.unknown)
-    if is_known:
-        percent = "" if cost.percent is None else f", {cost.percent} %"
-        change = "" if cost.difference is None else f" ({_signed(cost.difference)} per hour{percent})"
-        yield Item(f"Per hour: {_money(cost.before)} → {_money(cost.after)}{change}.")
+    if cost.before is not None or cost.after is not None:
+        yield Item(f"Per hour: {per_hour(cost)}.")
     elif not cost.unknown:
         yield Item("Nothing here has a cost per hour.")
     if cost.total is not None:
-        yield Item(f"In all: {_money(cost.total)} for {cost.hours} h.")
+        yield Item(f"In all: {_money(cost.total)}{'' if cost.hours is None else f' for {cost.hours} h'}.")
     if cost.prices_of is not None:
         age = "" if cost.price_age_days is None else f", {_counted(cost.price_age_days, 'day')} old"
         yield Item(f"The oldest price is of {cost.prices_of}{age}.")
 
 
-def _money(money: Money | None) -> str:
-    return "none" if money is None else f"{money.amount} {money.currency}"
+def per_hour(cost: Cost) -> str:
+    """Both sides, and their difference where it is known: `96.00 USD → 128.00 USD (+32.00 USD per hour, +33.3 %)`."""
+    missing = "none" if cost.known else "not known"
+    before, after = (missing if money is None else _money(money) for money in (cost.before, cost.after))
+    if cost.before is cost.after is None:
+        return missing
+    percent = "" if cost.percent is None else f", {cost.percent} %"
+    change = "" if cost.difference is None else f" ({_signed(cost.difference)} per hour{percent})"
+    return f"{before} → {after}{change}"
+
+
+def _money(money: Money) -> str:
+    return f"{money.amount} {money.currency}"
 
 
 def _signed(money: Money) -> str:

@@ -1,4 +1,4 @@
-"""A report as Markdown of GitHub's kind, to be posted: no name and no value can become a tag, a link, a picture, a mention or a line of its own."""
+"""A review as Markdown of GitHub's kind, to be posted: no name and no value can become a tag, a link, a picture, a mention or a line of its own."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 from trainform.escaping import escaped
-from trainform.review.forms.document import Block, Fold, Item, Row, Table, sections
-from trainform.review.model import Report
+from trainform.review.forms.document import Block, Fold, Item, Row, Section, Table
+from trainform.review.forms.overview import documents
+from trainform.review.model import Review
 
 # A word as it may stand outside of a code span. Everything else goes into one, where Markdown and GitHub read nothing: `@name`, `#12`,
 # `<b>`, `[a](b)`, `https://…`, `a_b_c`, `$x$`, `:smile:`.
@@ -20,13 +21,17 @@ _BEFORE, _AFTER = "(\"'", ",.;:!?)\"'"
 _OPENING = re.compile(r"([0-9]+)([.)])(?=\s|$)|[-+=](?=\s|$|[-+=])|[-+](?=.)")
 
 
-def render(report: Report) -> str:
-    """The report as text that ends with a line feed."""
-    first, *others = sections(report)
-    blocks = [f"## {prose(first.title)}", *(prose(block.text) for block in first.blocks if isinstance(block, Item))]
+def render(review: Review) -> str:
+    """The review as text that ends with a line feed."""
+    return "\n\n".join(block for document in documents(review) for block in _document(*document)) + "\n"
+
+
+def _document(first: Section, *others: Section) -> Iterator[str]:
+    yield f"## {prose(first.title)}"
+    yield from (prose(block.text) for block in first.blocks if isinstance(block, Item))
     for section in others:
-        blocks += [f"### {prose(section.title)}", *_merged(section.blocks)]
-    return "\n\n".join(blocks) + "\n"
+        yield f"### {prose(section.title)}"
+        yield from _merged(section.blocks)
 
 
 def _merged(blocks: Sequence[Block]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""A report as text for a terminal: names and values on lines that fit, without any control character."""
+"""A review as text for a terminal: names and values on lines that fit, without any control character."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 
 from trainform.escaping import display_width, escaped, wrapped
-from trainform.review.forms.document import Block, Fold, Item, Row, Table, sections
-from trainform.review.model import Report
+from trainform.review.forms.document import Block, Fold, Item, Row, Section, Table
+from trainform.review.forms.overview import documents
+from trainform.review.model import Review
 
 WIDEST, NARROWEST = 119, 40
 USUAL = 80
@@ -18,21 +19,28 @@ LEVEL, LABEL = 10, 8
 
 @dataclasses.dataclass(frozen=True)
 class Line:
-    """A line of the report. style: what it is (`title`, `high`, `medium`, `low`), for the colours of a terminal; "" for none."""
+    """A line of the review. style: what it is (`title`, `high`, `medium`, `low`), for the colours of a terminal; "" for none."""
 
     text: str
     style: str = ""
 
 
-def render(report: Report, width: int = USUAL) -> str:
-    """The report as text that ends with a line feed. width: columns; it is brought between `NARROWEST` and `WIDEST`."""
-    return "".join(f"{line.text}\n" for line in lines(report, width))
+def render(review: Review, width: int = USUAL) -> str:
+    """The review as text that ends with a line feed. width: columns; it is brought between `NARROWEST` and `WIDEST`."""
+    return "".join(f"{line.text}\n" for line in lines(review, width))
 
 
-def lines(report: Report, width: int = USUAL) -> Iterator[Line]:
-    """The lines of the report, each with what it is."""
+def lines(review: Review, width: int = USUAL) -> Iterator[Line]:
+    """The lines of the review, each with what it is."""
     columns = max(NARROWEST, min(width, WIDEST))
-    for index, section in enumerate(sections(report)):
+    for index, document in enumerate(documents(review)):
+        if index:
+            yield from (Line(""), Line(""))
+        yield from _document(document, columns)
+
+
+def _document(sections: Sequence[Section], columns: int) -> Iterator[Line]:
+    for index, section in enumerate(sections):
         if index:
             yield Line("")
         yield from (Line(text, "title") for text in _filled(section.title, columns))

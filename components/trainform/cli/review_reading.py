@@ -1,0 +1,276 @@
+"""What `trainform review` reads: the preview of each stack, the files beside it, and the cluster. Until the engine runs nothing heavy is imported."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import datetime
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trainform import defaults
+from trainform.cli.arguments import STANDARD_INPUT
+from trainform.cli.review_stacks import PREVIEW, refuse_repeated
+from trainform.errors import CommandLineError, InputError, Problem, TrainformError
+from trainform.project import project_root
+from trainform.review.run import EngineRun, run_previews
+from trainform.terminal.lines import note
+
+if TYPE_CHECKING:
+    from trainform.cluster.live import LiveReads
+    from trainform.review.context import JobReview
+    from trainform.review.files import StackFiles
+    from trainform.review.live import LiveFacts
+    from trainform.review.model import Report, Review
+    from trainform.review.preview import Preview
+
+PREVIEW_FIX = "give the path of a file that `pulumi preview --json` has written, or `-` for standard input"
+ERROR = "error:"
+NO_STACK = "no stack named"  # what the engine says of a stack that its backend does not have
+
+
+@dataclasses.dataclass(frozen=True)
+class Read:
+    """What was read of a stack, and what is read of the cluster since its files are known; None: nothing is."""
+
+    stack: str
+    preview: Preview
+    files: StackFiles
+    reads: LiveReads | None
+
+
+Begin = Callable[["StackFiles"], "LiveReads | None"]
+
+
+@contextlib.contextmanager
+def cluster_reads(*, ask_cluster: bool) -> Iterator[Begin]:
+    """What begins to read the cluster of a stack, where it is known which one it is. The reads end with the block."""
+    with contextlib.ExitStack() as closing:
+
+        def begin(files: StackFiles) -> LiveReads | None:
+            if not ask_cluster or files.environment is None:
+                return None
+            from trainform.cluster.live import LiveReads
+
+            where = files.environment.cluster.context, files.environment.namespace.name
+            kueue = files.environment.admission == defaults.KUEUE
+            return closing.enter_context(LiveReads(*where, kueue=kueue))
+
+        yield begin
+
+
+# --- previews that are made here
+
+
+def made_here(stacks: Sequence[str], root: Path, begin: Begin) -> list[Read]:
+    """Run the previews of the stacks side by side. Beside them the files are checked, and the cluster is read as far as no preview is needed for it.
+
+    InputError with every problem of the stacks' files of config, which says more than the engine's errors about them.
+    """
+    with (
+        ThreadPoolExecutor(1) as beside,
+        _progress(stacks) as watch,
+        run_previews(stacks, root, watch=watch) as runs,
+    ):
+        checks = [beside.submit(_begun, stack, root, begin) for stack in stacks]
+        beside.submit(_import_the_rest)
+        begun = _all_of(checks)
+        return [
+            Read(stack, _preview_of(run.result(), stack), *found)
+            for stack, run, found in zip(stacks, runs, begun, strict=True)
+        ]
+
+
+def _begun(stack: str, root: Path, begin: Begin) -> tuple[StackFiles, LiveReads | None]:
+    """The files of the stack, and the reads of its cluster."""
+    files = _files_of(stack, root)
+    return files, begin(files)
+
+
+def _files_of(stack: str, root: Path) -> StackFiles:
+    from trainform.review.files import chosen_by, stack_files
+
+    return stack_files(chosen_by(stack, root), root)
+
+
+def _all_of(checks: Sequence[Future[tuple[StackFiles, LiveReads | None]]]) -> list[tuple[StackFiles, LiveReads | None]]:
+    found, problems = [], list[Problem]()
+    for check in checks:
+        try:
+            found.append(check.result())
+        except InputError as error:
+            problems += error.problems
+    if problems:
+        raise InputError(problems)
+    return found
+
+
+@contextlib.contextmanager
+def _progress(stacks: Sequence[str]) -> Iterator[Callable[[Sequence[str]], None]]:
+    """Say which previews run: of one it is said once."""
+    if len(stacks) == 1:
+        note(f"trainform: `pulumi preview -s {stacks[0]}` runs", err=True)
+        yield lambda running: None
+        return
+    from trainform.cli.progress import display
+
+    title = f"previews of {len(stacks)} stacks"
+    with display().step(title) as step:
+        yield lambda running: step.update(f"{title}: {', '.join(running)}" if running else title)
+
+
+def _import_the_rest() -> None:
+    """Import what follows the previews while the engine works."""
+    import trainform.review.fail_on
+    import trainform.review.forms.terminal
+    import trainform.review.jobs
+    import trainform.review.report
+    import trainform.review.whole
+    import trainform.terminal.screen  # noqa: F401
+
+
+def _preview_of(run: EngineRun, stack: str) -> Preview:
+    """The preview of a run of the engine; one that failed if the engine ended before it had any."""
+    from trainform.review.policies import refusal
+    from trainform.review.read import read_preview
+
+    ended = f"`pulumi preview` ended with exit code {run.code}"
+    try:
+        preview = read_preview(run.text, "pulumi preview")
+    except InputError as error:
+        lines = [line for line in run.errors.splitlines() if line.strip()]
+        return _without_steps(ended, lines or error.lines(), stack)
+    if run.code == 0 or preview.failed:
+        return preview
+    refused = refusal(preview)
+    return dataclasses.replace(preview, failed=refused if refused else ended)
+
+
+def _without_steps(ended: str, lines: Sequence[str], stack: str) -> Preview:
+    """The preview of an engine that has said nothing but these lines."""
+    from trainform.review.preview import Message, Preview
+
+    begin = next((index for index, line in enumerate(lines) if line.startswith(ERROR)), 0)
+    first, *others = lines[begin:]
+    mended = [f"fix: pulumi stack select --create {stack}"] if NO_STACK in first else []
+    return Preview(
+        form="stream",
+        steps=(),
+        messages=(Message("error", "\n".join([f"{ended}:", *lines])),),
+        failed="\n".join([first, *mended, *others]),
+        incomplete=True,
+    )
+
+
+# --- previews that were made elsewhere
+
+
+def made_elsewhere(previews: Sequence[str], stacks: Sequence[str], begin: Begin) -> list[Read]:
+    """Read previews that were made elsewhere. stacks: those that they are expected to be of, in the same order; none: any."""
+    if stacks and len(stacks) != len(previews):
+        raise CommandLineError(
+            f"there are {len(previews)} previews and {len(stacks)} stacks",
+            "name the stack of each preview in the same order, or none",
+        )
+    if previews.count(STANDARD_INPUT) > 1:
+        raise CommandLineError(
+            "only one preview can come from standard input", "give the path of a file for the others"
+        )
+    expected: Sequence[str | None] = stacks if stacks else [None] * len(previews)
+    read = [_made_elsewhere(source, stack, begin) for source, stack in zip(previews, expected, strict=True)]
+    refuse_repeated(each.stack for each in read)
+    return read
+
+
+def _made_elsewhere(given: str, stack: str | None, begin: Begin) -> Read:
+    """Read one preview. Its stack may have no files here."""
+    from trainform.review.files import without_files
+    from trainform.review.read import LARGEST, read_preview
+    from trainform.spec import files
+
+    if given == STANDARD_INPUT:
+        source, text = files.STANDARD_INPUT, files.read_standard_input(LARGEST)
+    else:
+        source, text = given, _text_of(given, LARGEST)
+    preview = read_preview(text, source)
+    name = _stack_of(preview, stack)
+    try:
+        found = _files_of(name, project_root())
+    except TrainformError as error:
+        found = without_files(error)
+    return Read(name, preview, found, begin(found))
+
+
+def _text_of(file: str, largest: int) -> str:
+    """The text of a preview's file. InputError in the words of the option: what is no text there is no file to be mended."""
+    from trainform.spec import files
+
+    try:
+        return files.read_text(Path(file), file, largest)
+    except InputError as error:
+        problems = [Problem(PREVIEW, file, problem.reason, PREVIEW_FIX) for problem in error.problems]
+        raise InputError(problems) from None
+
+
+def _stack_of(preview: Preview, stack: str | None) -> str:
+    """The stack of the preview. CommandLineError if it is not the one that was named, or if it has none and none was named."""
+    named = next((step.urn.split(":")[2] for step in preview.steps if step.urn.count(":") > 2), None)
+    if stack is None and named is None:
+        raise CommandLineError("Missing argument 'STACK'", "name the stack: the preview has no resource that says it")
+    if stack is not None and named is not None and stack.rpartition("/")[2] != named:
+        raise CommandLineError(
+            f"the preview is one of the stack {named}, not of {stack}", f"name {named}, or leave it out"
+        )
+    return named if stack is None and named is not None else str(stack)
+
+
+# --- the cluster, and the review of it all
+
+
+def review_of_read(read: Sequence[Read], hours: Decimal | None, *, ask_cluster: bool) -> Review:
+    """The review of all that was read. The cluster is waited for once for all stacks, so that it takes no longer than for one."""
+    from trainform.review.jobs import jobs_of
+    from trainform.review.whole import review_of
+
+    today = datetime.datetime.now(datetime.UTC).date()
+    jobs = [jobs_of(each.preview) for each in read]
+    with ThreadPoolExecutor(len(read)) as pool:
+        live = [*pool.map(_live, read, jobs)]
+    return review_of([
+        _report(each, found, seen, today, hours, ask_cluster=ask_cluster)
+        for each, found, seen in zip(read, jobs, live, strict=True)
+    ])  # fmt: skip
+
+
+def _live(read: Read, jobs: tuple[JobReview, ...]) -> LiveFacts | None:
+    """What the cluster says; None if it is not asked."""
+    from trainform.review.objects import asked_of
+
+    if read.reads is None:
+        return None
+    asked = asked_of(read.preview, jobs)
+    return read.reads.facts(asked.jobs, asked.queues, asked.objects)
+
+
+def _report(
+    read: Read,
+    jobs: tuple[JobReview, ...],
+    live: LiveFacts | None,
+    today: datetime.date,
+    hours: Decimal | None,
+    *,
+    ask_cluster: bool,
+) -> Report:
+    from trainform.review.context import Context
+    from trainform.review.model import NotChecked
+    from trainform.review.report import build_report
+
+    left_out = [*read.files.left_out]
+    if live is None:
+        why = "Without the environment's file nothing says which one it is." if ask_cluster else "--no-cluster is set."
+        left_out.append(NotChecked(what="cluster", reason=why))
+    context = Context(read.stack, read.preview, jobs, read.files.environment, live, read.files.locate, today, hours)
+    return build_report(context, read.files.checked, left_out)

@@ -1,0 +1,106 @@
+"""The stacks that `trainform review` takes: the named ones, or all of an environment."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from trainform.cli.arguments import ENVIRONMENT_VARIABLE
+from trainform.errors import CommandLineError, InputError, Problem, list_names
+from trainform.project import known_stacks, project_root, require_project, require_stack
+
+PREVIEW = "--preview-json"
+
+
+def refuse_wrong_words(stacks: list[str], environment: str | None, previews: list[str], *, every: bool) -> None:
+    """Raise `CommandLineError` if the words do not go together. A variable of the shell names the environment of commands that take one."""
+    from_shell = environment is not None and environment == os.environ.get(ENVIRONMENT_VARIABLE)
+    if not every and environment is not None and not from_shell:
+        raise CommandLineError("-e names the environment of --all", "add --all, or name stacks alone")
+    others = {"STACK": bool(stacks), PREVIEW: bool(previews)}
+    extra = [name for name, given in others.items() if every and given]
+    if extra:
+        raise CommandLineError(f"--all cannot be used with {', '.join(extra)}", "name stacks, or take all of them")
+    if every and environment is None:
+        fix = f"name an environment with -e or in {ENVIRONMENT_VARIABLE}"
+        raise CommandLineError("Missing option '--environment' / '-e'", fix)
+
+
+def stacks_of(stacks: Sequence[str], environment: str | None) -> tuple[list[str], Path]:
+    """The stacks, and the project's folder. environment: all of it, if no stack is named; None: the only one of the project.
+
+    InputError with every stack that the project does not have.
+    """
+    root = project_root()
+    require_project(root)
+    if stacks:
+        refuse_repeated(stacks)
+        return _named(stacks, root), root
+    return (_only(root) if environment is None else _of_environment(environment, root)), root
+
+
+def refuse_repeated(stacks: Iterable[str]) -> None:
+    """Raise `CommandLineError` if a stack is there twice: its cost would be counted twice."""
+    counts = Counter(stack.rpartition("/")[2] for stack in stacks)
+    twice = [stack for stack, count in counts.items() if count > 1]
+    if twice:
+        raise CommandLineError(f"named more than once: {list_names(twice)}", "name each stack once")
+
+
+def _named(stacks: Sequence[str], root: Path) -> list[str]:
+    problems = list[Problem]()
+    for stack in stacks:
+        try:
+            require_stack(stack, root)
+        except InputError as error:
+            problems += error.problems
+    if problems:
+        raise InputError(problems)
+    return [*stacks]
+
+
+def _only(root: Path) -> list[str]:
+    known = known_stacks(root)
+    if len(known) != 1:
+        listed = f"the project has {', '.join(known)}" if known else "`trainform new` writes one"
+        raise CommandLineError("Missing argument 'STACK'", f"name the stack: {listed}")
+    return known
+
+
+def _of_environment(environment: str, root: Path) -> list[str]:
+    """All stacks in the environment: its own first, which the others need, then the others by their names.
+
+    InputError with every problem of the project's files of config, which say where each stack is.
+    """
+    from trainform.review.files import chosen_by
+    from trainform.spec.environment import Environment
+    from trainform.spec.load import find_file
+
+    wanted = find_file(Environment, environment)[0].resolve()
+    own, others, problems = list[str](), list[str](), list[Problem]()
+    for stack in known_stacks(root):
+        try:
+            runs = chosen_by(stack, root)
+        except InputError as error:
+            problems += error.problems
+            continue
+        if _file_of(runs if isinstance(runs, str) else runs.environment, root) == wanted:
+            (own if isinstance(runs, str) else others).append(stack)
+    if problems:
+        raise InputError(problems)
+    if not own and not others:
+        raise CommandLineError(f"no stack is in the environment {environment}", "`trainform new` writes one")
+    return [*own, *others]
+
+
+def _file_of(environment: str, root: Path) -> Path | None:
+    """The file of the environment; None if there is none."""
+    from trainform.spec.environment import Environment
+    from trainform.spec.load import find_file
+
+    try:
+        return find_file(Environment, environment, root)[0].resolve()
+    except InputError:
+        return None

@@ -1,0 +1,71 @@
+"""The reports of all stacks as one review: the worst outcome, and the cost in sum."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from decimal import ROUND_HALF_UP, Decimal
+
+from trainform.errors import list_names
+from trainform.review.cost import TENTH, Side, difference_of, percent_of
+from trainform.review.model import Cost, Money, Outcome, Report, Review
+
+BY_WEIGHT = (Outcome.clean, Outcome.incomplete, Outcome.findings, Outcome.failed)
+"""Outcomes, the worst last: a finding says more than what was left out, and a preview that failed says nothing for sure."""
+
+
+def review_of(reports: Sequence[Report]) -> Review:
+    """The review of these stacks, in this order."""
+    worst = max((report.outcome for report in reports), key=BY_WEIGHT.index)
+    return Review(outcome=worst, cost=_sum(reports), stacks=list(reports))
+
+
+def _sum(reports: Sequence[Report]) -> Cost:
+    """The cost of all stacks together. What is not known of one is not known of the sum, and amounts in several currencies are not added."""
+    costs = [report.cost for report in reports]
+    if len(costs) == 1:
+        return costs[0]
+    oldest = min((cost.prices_of for cost in costs if cost.prices_of is not None), default=None)
+    age = max((cost.price_age_days for cost in costs if cost.price_age_days is not None), default=None)
+    currencies = {money.currency for cost in costs for money in (cost.before, cost.after) if money is not None}
+    if len(currencies) > 1:
+        why = f"The stacks have prices in several currencies ({list_names(sorted(currencies))}), so there is no sum."
+        return Cost(prices_of=oldest, price_age_days=age, known=False, unknown=why)
+    unknown = [report.stack for report in reports if not report.cost.known]
+    before, after = _side(costs, lambda cost: cost.before), _side(costs, lambda cost: cost.after)
+    difference = difference_of(before, after)
+    percent = percent_of(before, difference)
+    currency = next(iter(currencies), "")
+    lengths = {cost.hours for cost in costs if cost.total is not None}
+    return Cost(
+        before=_money(before.amount, currency),
+        after=_money(after.amount, currency),
+        difference=_money(difference, currency),
+        percent=None if percent is None else f"{percent.quantize(TENTH, ROUND_HALF_UP):+f}",
+        prices_of=oldest,
+        price_age_days=age,
+        hours=lengths.pop() if len(lengths) == 1 else None,
+        total=_total(costs, currency),
+        known=not unknown,
+        unknown=f"The sum is not known, because the cost of {list_names(unknown)} is not." if unknown else "",
+    )
+
+
+def _side(costs: Sequence[Cost], of: Callable[[Cost], Money | None]) -> Side:
+    """One side of all stacks. It is known where it is known of each: without an amount that is so only where all of the cost is known."""
+    amounts = [money for cost in costs if (money := of(cost)) is not None]
+    if any(of(cost) is None and not cost.known for cost in costs):
+        return Side(None, known=False)
+    return Side(sum((Decimal(money.amount) for money in amounts), Decimal(0)) if amounts else None)
+
+
+def _total(costs: Sequence[Cost], currency: str) -> Money | None:
+    """What all runs cost; None where the cost of one is not known, or how long it runs."""
+    running = [cost for cost in costs if cost.after is not None]
+    totals = [Decimal(cost.total.amount) for cost in running if cost.total is not None]
+    if not totals or len(totals) < len(running) or not all(cost.known for cost in costs):
+        return None
+    return _money(sum(totals, Decimal(0)), currency)
+
+
+def _money(amount: Decimal | None, currency: str) -> Money | None:
+    return None if amount is None else Money(amount=f"{amount:.2f}", currency=currency)

@@ -1,0 +1,116 @@
+"""`trainform review` of several stacks: a program in the place of the engine prints a recorded preview of each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import run
+from tests.cli.test_review import events
+from tests.support import previews
+from trainform.project import known_stacks
+from trainform.review.model import Review
+
+REFUSAL = "error: getting stack configuration: incorrect passphrase"
+ENGINE = """\
+#!/bin/sh
+while [ "$1" != -s ]; do shift; done
+if [ "$2" = mnist.dev ]; then echo "warning: old"; echo "{refusal}"; exit 255; fi >&2
+sed "s/urn:pulumi:dev::/urn:pulumi:$2::/g" {preview}
+"""
+
+
+@pytest.fixture(autouse=True)
+def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is called pulumi. It cannot say anything of the stack mnist.dev."""
+    preview = tmp_path / "preview.json"
+    preview.write_text(previews.stream(*events()), encoding="utf-8")
+    program = tmp_path / "pulumi"
+    program.write_text(ENGINE.format(preview=preview, refusal=REFUSAL), encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.delenv("TRAINFORM_ENVIRONMENT", raising=False)
+
+
+def review(*words: str) -> tuple[int, str, str]:
+    return run("review", "--no-cluster", *words)
+
+
+def stacks_of(*words: str, code: int = 0) -> list[str]:
+    ended, out, err = review("--format", "json", "--quiet", *words)
+    assert (ended, err) == (code, "")
+    return [report.stack for report in Review.model_validate_json(out).stacks]
+
+
+def test_stacks_stay_in_the_order_in_which_they_are_named() -> None:
+    for named in (["resnet.dev", "dev", "hello.dev"], ["hello.dev", "resnet.dev"]):
+        assert stacks_of(*named) == named
+
+
+def test_the_same_previews_give_the_same_bytes() -> None:
+    for form in ("terminal", "markdown", "json"):
+        words = ("resnet.dev", "hello.dev", "dev", "--format", form, "--quiet")
+        assert review(*words) == review(*words)
+
+
+def test_all_stacks_of_an_environment_its_own_first() -> None:
+    others = [stack for stack in known_stacks() if stack != "dev"]
+    assert stacks_of("--all", "-e", "dev", code=1) == ["dev", *others]
+    assert stacks_of("--all", "-e", "stacks/environments/dev.yaml", code=1) == ["dev", *others]
+
+
+def test_the_variable_of_the_shell_names_the_environment_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRAINFORM_ENVIRONMENT", "dev")
+    assert len(stacks_of("--all", code=1)) == len(known_stacks())
+    assert stacks_of("hello.dev") == ["hello.dev"]
+
+
+def test_a_preview_that_fails_hides_no_other() -> None:
+    code, out, _ = review("hello.dev", "mnist.dev", "--format", "json")
+    found = Review.model_validate_json(out)
+    assert (code, found.outcome, found.cost.known) == (1, "failed", False)
+    good, failed = found.stacks
+    assert (good.outcome, failed.outcome) == ("findings", "failed")
+    assert "TR-RESTART-1" in {finding.code for finding in good.findings}
+    assert failed.headline == "The preview failed: getting stack configuration: incorrect passphrase."
+    [message] = failed.messages
+    assert message.text.splitlines() == ["`pulumi preview` ended with exit code 255:", "warning: old", REFUSAL]
+
+
+def test_one_preview_that_fails_is_a_report_too(tmp_path: Path) -> None:
+    code, out, _ = review("mnist.dev", "-o", str(tmp_path / "report.md"))
+    assert code == 1
+    assert out.startswith(
+        "Review of mnist.dev\n  The preview failed: getting stack configuration: incorrect passphrase.\n"
+    )
+    assert (tmp_path / "report.md").read_text(encoding="utf-8").startswith("## Review of mnist.dev\n")
+
+
+def test_it_is_said_which_previews_run() -> None:
+    assert review("hello.dev")[2] == "trainform: `pulumi preview -s hello.dev` runs\n"
+    err = review("hello.dev", "resnet.dev")[2]
+    assert err.startswith("previews of 2 stacks …\n")
+    assert "previews of 2 stacks: done in " in err
+    assert review("hello.dev", "resnet.dev", "--quiet")[2] == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["hello.dev", "resnet.dve", "nothing"], ["did you mean resnet.dev?", "--stack = nothing"]),
+        (["hello.dev", "org/trainform/hello.dev"], ["named more than once: hello.dev"]),
+        (["--all"], ["Missing option '--environment' / '-e'"]),
+        (["--all", "-e", "dve"], ["did you mean dev?"]),
+        (
+            ["--all", "-e", "tests/environments/prod.yaml"],
+            ["no stack is in the environment tests/environments/prod.yaml"],
+        ),
+        (["--all", "-e", "dev", "hello.dev"], ["--all cannot be used with STACK"]),
+        (["hello.dev", "-e", "dev"], ["-e names the environment of --all"]),
+    ],
+)
+def test_wrong_words(words: list[str], said: list[str]) -> None:
+    code, out, err = review(*words)
+    assert (code, out) == (2, "")
+    assert [text for text in said if text not in err] == [], err

@@ -1,0 +1,105 @@
+"""Several reports as one review: the worst outcome, and the cost in sum."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.review.forms.samples import EMPTY, usd
+from trainform.review.model import Cost, Money, Outcome, Report
+from trainform.review.whole import BY_WEIGHT, review_of
+
+RUNS = Cost(
+    before=usd("96.00"),
+    after=usd("128.00"),
+    difference=usd("32.00"),
+    percent="+33.3",
+    prices_of="2026-09-01",
+    price_age_days=83,
+    hours="72",
+    total=usd("9216.00"),
+)
+BEGINS = Cost(
+    after=usd("4.05"),
+    difference=usd("4.05"),
+    prices_of="2026-03-01",
+    price_age_days=267,
+    hours="72",
+    total=usd("291.60"),
+    unknown="Nothing is deployed, so nothing costs anything now.",
+)
+NOTHING = Cost(unknown="The stack has no job, and nothing else has a price.")
+HALF = Cost(before=usd("10.00"), known=False, unknown="The cost is not known: no price of h800.")
+EUROS = Cost(before=Money(amount="1.00", currency="EUR"), after=Money(amount="1.00", currency="EUR"))
+
+
+def report(number: int, **given: Any) -> Report:
+    return EMPTY.model_copy(update={"stack": f"bert-{number}.dev", **given})
+
+
+def total(*costs: Cost) -> Cost:
+    return review_of([report(number, cost=cost) for number, cost in enumerate(costs)]).cost
+
+
+def test_stacks_stay_in_their_order() -> None:
+    reports = [report(number) for number in (3, 1, 2)]
+    assert review_of(reports).stacks == reports
+
+
+@pytest.mark.parametrize("worst", Outcome)
+def test_the_outcome_is_the_worst(worst: Outcome) -> None:
+    milder = BY_WEIGHT[: BY_WEIGHT.index(worst) + 1]
+    for outcomes in (milder, milder[::-1]):
+        assert review_of([report(0, outcome=outcome) for outcome in outcomes]).outcome is worst
+    assert {*BY_WEIGHT} == {*Outcome}
+
+
+def test_the_cost_of_one_stack_is_its_own() -> None:
+    for cost in (RUNS, BEGINS, NOTHING, HALF):
+        assert total(cost) == cost
+
+
+def test_amounts_are_added() -> None:
+    assert total(RUNS, BEGINS, NOTHING) == Cost(
+        before=usd("96.00"),
+        after=usd("132.05"),
+        difference=usd("36.05"),
+        percent="+37.6",
+        prices_of="2026-03-01",
+        price_age_days=267,
+        hours="72",
+        total=usd("9507.60"),
+    )
+
+
+def test_stacks_without_prices_have_none_in_sum() -> None:
+    assert total(NOTHING, Cost()) == Cost()
+
+
+def test_new_stacks_have_no_percentage() -> None:
+    found = total(BEGINS, BEGINS)
+    assert (found.before, found.after, found.difference, found.percent) == (None, usd("8.10"), usd("8.10"), None)
+
+
+def test_what_is_not_known_of_one_is_not_known_of_the_sum() -> None:
+    found = total(RUNS, HALF)
+    assert (found.known, found.before, found.after) == (False, usd("106.00"), None)
+    assert (found.difference, found.percent, found.total) == (None, None, None)
+    assert found.unknown == "The sum is not known, because the cost of bert-1.dev is not."
+
+
+def test_several_currencies_are_not_added() -> None:
+    found = total(RUNS, EUROS)
+    assert (found.known, found.before, found.after, found.difference, found.total) == (False, None, None, None, None)
+    assert found.unknown == "The stacks have prices in several currencies (EUR, USD), so there is no sum."
+
+
+def test_runs_of_several_lengths_have_a_total_without_one() -> None:
+    found = total(RUNS, BEGINS.model_copy(update={"hours": "2", "total": usd("8.10")}))
+    assert (found.total, found.hours) == (usd("9224.10"), None)
+
+
+def test_a_run_whose_length_is_not_known_has_no_total() -> None:
+    found = total(RUNS, BEGINS.model_copy(update={"hours": None, "total": None}))
+    assert (found.total, found.after) == (None, usd("132.05"))
