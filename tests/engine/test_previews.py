@@ -14,9 +14,10 @@ from tests.support.engine_runs import run_preview
 from tests.support.previews import cleaned
 from tests.support.repository import ROOT
 from trainform.review.jobs import jobs_of
-from trainform.review.preview import CHANGED_MASK, MASKED, Preview, Step
+from trainform.review.preview import Preview, Step
 from trainform.review.read import STOPPING, read_preview
 from trainform.review.run import EngineRun
+from trainform.review.stand_ins import CHANGED_MASK, MASKED
 from trainform.review.steps import name_before
 
 RECORDED = ROOT / "tests" / "review" / "recorded"

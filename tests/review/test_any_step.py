@@ -16,7 +16,8 @@ from trainform.review.findings import contract, data, restart, security
 from trainform.review.headline import headline
 from trainform.review.live import LiveFacts, LiveJob
 from trainform.review.model import Cost
-from trainform.review.preview import MASKED, State, Step
+from trainform.review.preview import State, Step
+from trainform.review.stand_ins import MASKED
 
 WORDS = st.sampled_from(
     ["metadata", "name", "spec", "template", "containers", "env", "value", "data", "roles", "environment", "image",

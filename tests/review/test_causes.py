@@ -20,7 +20,7 @@ from tests.support.samples import CLUSTER, JOB
 from trainform.review.causes import Causes, because, causes
 from trainform.review.context import JobReview
 from trainform.review.model import Change, Place
-from trainform.review.preview import CHANGED_MASK, MASKED
+from trainform.review.stand_ins import CHANGED_MASK, MASKED
 from trainform.spec import Experiment
 from trainform.spec.load import parse
 

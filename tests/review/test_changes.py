@@ -9,7 +9,8 @@ import pytest
 from tests.review.jobs import ELASTIC, LORA, PROVIDER, change, context, deployed, job_review, object_step, step
 from trainform.review.changes import object_changes, role_changes
 from trainform.review.model import FieldChange, ObjectChange, RoleFacts
-from trainform.review.preview import CHANGED_MASK, MASKED, State
+from trainform.review.preview import State
+from trainform.review.stand_ins import CHANGED_MASK, MASKED
 
 QUEUE = "kubernetes:scheduling.volcano.sh/v1beta1:Queue"
 

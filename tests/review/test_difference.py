@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.leaks import OTHER_HUB_TOKEN as TOKEN
 from trainform.review.difference import Difference, differences, shown, without_secrets
-from trainform.review.preview import CHANGED_MASK, MASKED
+from trainform.review.stand_ins import CHANGED_MASK, MASKED
 
 
 def found(before: Any, after: Any) -> list[tuple[str, Any, Any]]:

@@ -31,7 +31,8 @@ from trainform.review.fate import fate
 from trainform.review.findings.restart import find as restarts
 from trainform.review.live import LiveFacts
 from trainform.review.model import Effect
-from trainform.review.preview import MASKED, State
+from trainform.review.preview import State
+from trainform.review.stand_ins import MASKED
 
 QUEUE = "kubernetes:scheduling.volcano.sh/v1beta1:Queue"
 CLAIM = "kubernetes:core/v1:PersistentVolumeClaim"

@@ -16,9 +16,9 @@ from trainform.review.context import Context
 from trainform.review.forms import as_json, document, markdown, terminal
 from trainform.review.jobs import jobs_of
 from trainform.review.known_texts import KnownTexts
-from trainform.review.preview import MASKED
 from trainform.review.read import read_preview
 from trainform.review.report import build_report
+from trainform.review.stand_ins import MASKED
 from trainform.review.whole import review_of
 from trainform.secret_text.search import MOST_SECRETS, masked
 

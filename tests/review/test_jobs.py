@@ -24,8 +24,8 @@ from tests.support.previews import (
 from trainform.plan.record import Record
 from trainform.review.context import JobReview
 from trainform.review.jobs import job_kinds, jobs_of
-from trainform.review.preview import UNKNOWN
 from trainform.review.read import read_preview
+from trainform.review.stand_ins import UNKNOWN
 
 
 def record(**changes: Any) -> Record:

@@ -15,8 +15,8 @@ from tests.support.previews import CONFIG_MAP, SECRET, VOLCANO_JOB, secret, stat
 from trainform.review.difference import differences
 from trainform.review.engine_events import of_stream
 from trainform.review.known_texts import KnownTexts
-from trainform.review.preview import MASKED
 from trainform.review.read import read_preview
+from trainform.review.stand_ins import MASKED
 
 PLAIN = "Zq9-winter-otter-77"
 ENCODED = base64.b64encode(PLAIN.encode()).decode()

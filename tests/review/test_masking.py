@@ -23,8 +23,9 @@ from tests.support.previews import (
     step_event,
     urn,
 )
-from trainform.review.preview import CHANGED_MASK, MASKED, Preview, Step
+from trainform.review.preview import Preview, Step
 from trainform.review.read import read_preview
+from trainform.review.stand_ins import CHANGED_MASK, MASKED
 
 FORMS = [previews.stream, previews.digest]
 PLAIN = "wJalrXUtnFEMI/K7MDENG"

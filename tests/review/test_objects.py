@@ -7,7 +7,8 @@ import dataclasses
 from tests.review.jobs_of_previews import context, environment, job_review, queue_step, rendered, workers
 from trainform.review.context import JobReview
 from trainform.review.objects import asked_of, own_names, queue_of, templates_of
-from trainform.review.preview import MASKED, UNKNOWN, Preview, State, Step
+from trainform.review.preview import Preview, State, Step
+from trainform.review.stand_ins import MASKED, UNKNOWN
 
 CLUSTER = environment()
 

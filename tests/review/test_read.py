@@ -17,8 +17,9 @@ from tests.support.repository import ROOT
 from trainform.errors import InputError
 from trainform.review import read
 from trainform.review.jobs import jobs_of
-from trainform.review.preview import UNKNOWN, Message, PolicyResult, Preview
+from trainform.review.preview import Message, PolicyResult, Preview
 from trainform.review.read import read_preview
+from trainform.review.stand_ins import UNKNOWN
 
 JOB = urn(VOLCANO_JOB, "bert-job", TRAINING_JOB)
 CLAIM_URN = urn(CLAIM, "bert-checkpoints", TRAINING_JOB)

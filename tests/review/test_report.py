@@ -25,8 +25,9 @@ from trainform.review.fail_on import FAILED, exit_code, parse_fail_on
 from trainform.review.forms import terminal
 from trainform.review.model import Level, NotChecked, Outcome, Report
 from trainform.review.policies import refusal
-from trainform.review.preview import UNKNOWN, Message, PolicyResult
+from trainform.review.preview import Message, PolicyResult
 from trainform.review.report import build_report
+from trainform.review.stand_ins import UNKNOWN
 from trainform.review.whole import review_of
 from trainform.spec import Environment
 from trainform.spec.load import Text

@@ -12,7 +12,8 @@ from trainform.review.context import Context, JobReview
 from trainform.review.difference import Difference, Keys, differences, is_reference, shown
 from trainform.review.model import FieldChange, ObjectChange, RoleChange, RoleFacts
 from trainform.review.objects import demands_of
-from trainform.review.preview import CHANGED_MASK, MASKED, Step
+from trainform.review.preview import Step
+from trainform.review.stand_ins import CHANGED_MASK, MASKED
 from trainform.rules.limits.demands import Demand
 from trainform.spec.environment import Environment
 

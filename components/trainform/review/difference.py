@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from trainform.review.preview import CHANGED_MASK, MASKED
+from trainform.review.stand_ins import CHANGED_MASK, MASKED
 from trainform.secret_text.search import looks_secret, masked, secret_in, secret_words
 from trainform.spec.source import join_path
 

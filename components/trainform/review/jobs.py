@@ -11,8 +11,9 @@ from trainform.errors import ClusterError
 from trainform.manifests.manifest import RECORD_KEY
 from trainform.plan.record import Record, read_record
 from trainform.review.context import JobReview
-from trainform.review.preview import UNKNOWN, Preview, State, Step
+from trainform.review.preview import Preview, State, Step
 from trainform.review.read import COMPONENT
+from trainform.review.stand_ins import UNKNOWN
 
 NO_JOBS = ("CronJob", "JobTemplate", "Flow")
 RECORD_TYPE = "kubernetes:core/v1:ConfigMap"

@@ -12,8 +12,8 @@ import re
 import urllib.parse
 from collections.abc import Iterable, Iterator
 
-from trainform.review.preview import CHANGED_MASK, MASKED
 from trainform.review.secret_places import LONGEST_TEXT, UNKNOWNS
+from trainform.review.stand_ins import CHANGED_MASK, MASKED
 from trainform.rules.limits.secrets import LONG_ENOUGH
 
 LONG_LINE = 16  # characters of a line of a secret that no other text has by chance

@@ -14,7 +14,6 @@ from typing import Any
 
 from trainform.escaping import without_sequences
 from trainform.review.known_texts import KnownTexts
-from trainform.review.preview import CHANGED_MASK, MASKED, UNKNOWN
 from trainform.review.secret_places import (
     DEEPEST,
     INSIDE,
@@ -36,6 +35,7 @@ from trainform.review.secret_places import (
     secret_texts,
     whole_characters,
 )
+from trainform.review.stand_ins import CHANGED_MASK, MASKED, UNKNOWN
 from trainform.secret_text.search import gives_away, masked, masked_line
 
 LONGEST_PATH = 4096  # characters of a path in a difference

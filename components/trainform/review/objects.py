@@ -22,7 +22,8 @@ from trainform.plan.build import chosen_backend
 from trainform.plan.record import Record
 from trainform.render import render_job
 from trainform.review.context import Context, JobReview
-from trainform.review.preview import CHANGED_MASK, MASKED, UNKNOWN, Preview, State, Step
+from trainform.review.preview import Preview, State, Step
+from trainform.review.stand_ins import CHANGED_MASK, MASKED, UNKNOWN
 from trainform.rules.limits.demands import Demand, demands
 from trainform.rules.limits.judged import Judged
 from trainform.spec.environment import Environment

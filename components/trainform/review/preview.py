@@ -10,13 +10,6 @@ from typing import Any
 from trainform.backends.pods import pods_of
 from trainform.backends.workloads import Pods
 
-MASKED = "[secret]"
-"""Stands for each secret value. Where either side of a change is secret, both sides are masked."""
-CHANGED_MASK = "[secret, changed]"
-"""Stands for the new side of a secret of which the preview shows that it changes, although both sides are masked."""
-UNKNOWN = "[known after apply]"
-"""Stands for a value that the engine knows only at `up`."""
-
 
 @dataclasses.dataclass(frozen=True)
 class State:

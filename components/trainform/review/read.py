@@ -29,8 +29,9 @@ from trainform.review.engine_events import (
     text_of,
 )
 from trainform.review.masking import Masks, Sides
-from trainform.review.preview import MASKED, Message, PolicyResult, Preview, State, Step
+from trainform.review.preview import Message, PolicyResult, Preview, State, Step
 from trainform.review.secret_places import SIGNATURE, Places, same
+from trainform.review.stand_ins import MASKED
 
 STDIN = "<stdin>"
 LARGEST = 256 << 20

@@ -34,7 +34,8 @@ from trainform.review.model import (
 )
 from trainform.review.not_considered import not_considered
 from trainform.review.policies import packs_of, policy_findings, says_what_ran
-from trainform.review.preview import UNKNOWN, Message, Preview, Step
+from trainform.review.preview import Message, Preview, Step
+from trainform.review.stand_ins import UNKNOWN
 from trainform.secret_text.search import masked
 
 SEVERITIES = ("info", "warning", "error")

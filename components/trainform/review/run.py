@@ -15,7 +15,7 @@ from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from pathlib import Path
 
 from trainform.errors import CommandLineError, ToolchainError
-from trainform.review.preview import MASKED
+from trainform.review.stand_ins import MASKED
 from trainform.secret_text.search import looks_secret
 from trainform.signals import exit_on_termination, signals_delayed
 

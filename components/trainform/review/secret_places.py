@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from trainform.review.preview import CHANGED_MASK, MASKED
+from trainform.review.stand_ins import CHANGED_MASK, MASKED
 from trainform.rules.limits.secrets import REFERENCES, SECRET_CONTENT
 from trainform.secret_text.search import gives_away, looks_secret, masked_line, secret_in, secret_words
 

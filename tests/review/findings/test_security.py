@@ -13,7 +13,7 @@ from tests.support.samples import CLUSTER
 from trainform.review.context import Context
 from trainform.review.findings.security import find
 from trainform.review.model import Finding
-from trainform.review.preview import MASKED, UNKNOWN
+from trainform.review.stand_ins import MASKED, UNKNOWN
 from trainform.spec import Environment
 
 DIGEST = "@sha256:" + "0" * 64

@@ -24,7 +24,7 @@ from trainform.review.model import (
     Shortage,
     WaiverUse,
 )
-from trainform.review.preview import CHANGED_MASK, MASKED
+from trainform.review.stand_ins import CHANGED_MASK, MASKED
 from trainform.review.whole import review_of
 
 FILE = "stacks/experiments/sdxl-lora.yaml"

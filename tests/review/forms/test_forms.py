@@ -20,7 +20,7 @@ from trainform.review.forms import as_json, markdown, terminal
 from trainform.review.forms.document import sections, shown
 from trainform.review.forms.overview import FITS, documents
 from trainform.review.model import Capacity, EngineMessage, Review
-from trainform.review.preview import CHANGED_MASK, MASKED, UNKNOWN
+from trainform.review.stand_ins import CHANGED_MASK, MASKED, UNKNOWN
 from trainform.review.whole import review_of
 
 GOLDEN = ROOT / "tests" / "review" / "forms" / "golden"

@@ -14,7 +14,8 @@ from trainform.review.context import Context, JobReview
 from trainform.review.difference import Difference, differences, without_secrets
 from trainform.review.kinds import Kind
 from trainform.review.model import Category, Finding, Place
-from trainform.review.preview import MASKED, UNKNOWN, State, Step
+from trainform.review.preview import State, Step
+from trainform.review.stand_ins import MASKED, UNKNOWN
 from trainform.review.wanted import after
 from trainform.rules.limits.images import qualified
 from trainform.rules.limits.places import Place as Spot

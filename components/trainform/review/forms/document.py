@@ -26,7 +26,7 @@ from trainform.review.model import (
     RoleFacts,
     WaiverUse,
 )
-from trainform.review.preview import CHANGED_MASK, MASKED, UNKNOWN
+from trainform.review.stand_ins import CHANGED_MASK, MASKED, UNKNOWN
 
 LONGEST, LONGEST_DESTRUCTIVE = 120, 1000
 """Characters of a value that are shown: a longer one is cut, and its length is said. What is lost for good is shown at more length."""
