@@ -21,7 +21,7 @@ from tests.support.live_objects import node, queue
 from tests.support.repository import ROOT
 from tests.support.unseen import unseen
 from tests.support.websites import Answer, website
-from trainform.review.forms import as_json, markdown, terminal
+from trainform.review.forms import as_json, html, markdown, terminal
 from trainform.review.model import Report, Review
 from trainform.review.preview import State
 
@@ -95,31 +95,33 @@ def test_forms_on_standard_output(preview: str, monkeypatch: pytest.MonkeyPatch)
     expected = read("--preview-json", preview)
     assert review("--preview-json", preview)[1] == terminal.render(expected, 80)
     assert review("--preview-json", preview, "--format", "markdown")[1] == markdown.render(expected)
+    assert review("--preview-json", preview, "--format", "html")[1] == html.render(expected)
     assert review("--preview-json", preview, "--format", "json")[1] == as_json.render(expected)
 
 
 def test_several_files_at_once(preview: str, tmp_path: Path) -> None:
     expected = read("--preview-json", preview)
-    made = [tmp_path / f"report.{suffix}" for suffix in ("md", "json", "txt")]
+    made = [tmp_path / f"report.{suffix}" for suffix in ("md", "html", "json", "txt")]
     words = [word for file in made for word in ("-o", str(file))]
     code, out, err = review("--preview-json", preview, *words)
     assert (code, err) == (0, "")
     assert out.startswith("Review of dev\n")
     assert [file.read_text(encoding="utf-8") for file in made] == [
         markdown.render(expected),
+        html.render(expected),
         as_json.render(expected),
         terminal.render(expected, 100),
     ]
 
 
 def test_an_earlier_report_is_replaced(preview: str, tmp_path: Path) -> None:
-    made = [tmp_path / f"report.{suffix}" for suffix in ("md", "json", "txt")]
+    made = [tmp_path / f"report.{suffix}" for suffix in ("md", "html", "json", "txt")]
     words = [word for file in made for word in ("-o", str(file))]
     made[0].touch()
     for _ in range(3):
         assert review("--preview-json", preview, *words)[0] == 0
         assert all(file.stat().st_size for file in made)
-    made[1].write_text(made[0].read_text(encoding="utf-8"), encoding="utf-8")
+    made[2].write_text(made[0].read_text(encoding="utf-8"), encoding="utf-8")
     code, _, err = review("--preview-json", preview, *words)
     assert (code, err.count("it is not an earlier report in this form")) == (2, 1)
 
@@ -225,7 +227,7 @@ def test_the_length_of_the_run(preview: str) -> None:
         (["--fail-on", "data;high"], "fix: write data,high"),
         (["--fail-on", ""], "a condition is empty"),
         (["-o", "-"], "--format chooses the form"),
-        (["-o", "report.pdf"], "give it one of .md, .json, .txt"),
+        (["-o", "report.pdf"], "give it one of .md, .html, .json, .txt"),
         (["-o", "a.md", "-o", "a.md"], "name it once"),
         (["-o", "a.md", "-o", "./a.md"], "is the same file as a.md"),
         (["-o", "stacks/schemas/review.schema.json"], "lies among the files of the project's stacks"),
@@ -233,7 +235,7 @@ def test_the_length_of_the_run(preview: str) -> None:
         (["-o", "README.md"], "it is not an earlier report in this form"),
         (["-o", "nowhere/a.md"], "its folder does not exist"),
         (["-o", "a.md/"], "is the name of a directory"),
-        (["--format", "html"], "is not one of terminal, markdown, json"),
+        (["--format", "pdf"], "is not one of terminal, markdown, html, json"),
         (["hello.dev"], "the preview is one of the stack dev, not of hello.dev"),
         (["dev", "hello.dev"], "there are 1 previews and 2 stacks"),
         (["--all", "-e", "dev"], "--all cannot be used with --preview-json"),
@@ -430,12 +432,12 @@ def other(preview: str, stack: str) -> str:
 
 def test_several_previews_stay_in_their_order(preview: str, tmp_path: Path) -> None:
     words = ["--preview-json", other(preview, "hello.dev"), "--preview-json", preview]
-    made = [tmp_path / f"report.{suffix}" for suffix in ("md", "json", "txt")]
+    made = [tmp_path / f"report.{suffix}" for suffix in ("md", "html", "json", "txt")]
     found = read(*words, *(word for file in made for word in ("-o", str(file))))
     assert [report.stack for report in found.stacks] == ["hello.dev", "dev"]
     assert [report.stack for report in read(*words, "hello.dev", "dev").stacks] == ["hello.dev", "dev"]
     assert made[0].read_text(encoding="utf-8").startswith("## Review of 2 stacks\n")
-    assert made[2].read_text(encoding="utf-8").startswith("Review of 2 stacks\n")
+    assert made[3].read_text(encoding="utf-8").startswith("Review of 2 stacks\n")
     for _ in range(2):  # an earlier report is known as one
         assert review(*words, *(word for file in made for word in ("-o", str(file))))[0] == 0
 

@@ -89,7 +89,7 @@ def run(words: Sequence[str], folder: Path, environ: Mapping[str, str], timeout:
 
 @dataclasses.dataclass(frozen=True)
 class Reviewed:
-    """A `trainform review` that has ended. forms: `txt`, `md` and `json`, as far as there is a report, and what was `shown`."""
+    """A `trainform review` that has ended. forms: `txt`, `md`, `html` and `json`, as far as there is a report, and what was `shown`."""
 
     code: int
     forms: Mapping[str, str]
@@ -203,7 +203,7 @@ class Project:
 
     def review(self, *words: str) -> Reviewed:
         """`trainform review` of what the words name, in every form. Fails the test where one of them holds a secret of this project."""
-        files = {form: self.folder / f"review.{form}" for form in ("txt", "md", "json")}
+        files = {form: self.folder / f"review.{form}" for form in ("txt", "md", "html", "json")}
         for file in files.values():
             file.unlink(missing_ok=True)
         named = [word for file in files.values() for word in ("-o", str(file))]

@@ -11,6 +11,7 @@ from tools.docs.fields import environment_page, experiment_page
 from tools.docs.figures import layers_figure, stack_figure
 from tools.docs.launch_contract import contract_page
 from tools.docs.limits import limits_page
+from tools.docs.picture import picture_figure
 from tools.docs.review import review_page
 from tools.docs.versions import versions_page
 
@@ -25,6 +26,7 @@ GENERATED: Mapping[str, Callable[[], str]] = {
     "reference/review.md": review_page,
     "reference/versions.md": versions_page,
     "figures/layers.svg": layers_figure,
+    "figures/picture.svg": picture_figure,
     "figures/stack.svg": stack_figure,
 }
 

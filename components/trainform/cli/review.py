@@ -46,7 +46,7 @@ PreviewsOption = Annotated[
     ),
 ]
 FormOption = Annotated[
-    Form, typer.Option("--format", metavar="terminal|markdown|json", help="Form on standard output.")
+    Form, typer.Option("--format", metavar="terminal|markdown|html|json", help="Form on standard output.")
 ]
 FilesOption = Annotated[
     list[str] | None,
@@ -54,7 +54,7 @@ FilesOption = Annotated[
         "--output",
         "-o",
         metavar="FILE",
-        help="Write the report to this file as well: FILE.md, FILE.json or FILE.txt. May be repeated.",
+        help="Write the report to this file as well: FILE.md, FILE.html, FILE.json or FILE.txt. May be repeated.",
         show_default=False,
     ),
 ]
@@ -163,11 +163,12 @@ def _write(review: Review, file: str, form: Form) -> None:
 
 
 def _text(review: Review, form: Form, width: int) -> str:
-    from trainform.review.forms import as_json, markdown, terminal
+    from trainform.review.forms import as_json, html, markdown, terminal
 
     if form is Form.TERMINAL:
         return terminal.render(review, width)
-    return markdown.render(review) if form is Form.MARKDOWN else as_json.render(review)
+    renderers = {Form.MARKDOWN: markdown.render, Form.HTML: html.render, Form.JSON: as_json.render}
+    return renderers[form](review)
 
 
 def _show(review: Review, form: Form) -> None:

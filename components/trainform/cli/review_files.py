@@ -20,14 +20,18 @@ class Form(StrEnum):
 
     TERMINAL = "terminal"
     MARKDOWN = "markdown"
+    HTML = "html"
     JSON = "json"
 
 
-FORM_OF_SUFFIX = {".md": Form.MARKDOWN, ".json": Form.JSON, ".txt": Form.TERMINAL}
+FORM_OF_SUFFIX = {".md": Form.MARKDOWN, ".html": Form.HTML, ".json": Form.JSON, ".txt": Form.TERMINAL}
 _LONGEST_BEGINNING = 100
 _BEGINNINGS = {
     Form.TERMINAL: re.compile(rb"Review of "),
     Form.MARKDOWN: re.compile(rb"## Review of "),
+    Form.HTML: re.compile(
+        rb'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta name="generator" content="trainform review">'
+    ),
     Form.JSON: re.compile(rb'\{\n  "version": \d+,\n  "outcome": "'),
 }
 

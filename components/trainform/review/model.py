@@ -207,6 +207,44 @@ class EngineMessage(Part):
     object: str = ""
 
 
+class PictureFact(Part):
+    """Something that a part of the picture says of itself, before and after; null: it is not there."""
+
+    label: str
+    before: str | None = None
+    after: str | None = None
+
+
+Mark = Literal["same", "added", "removed", "changed"]
+
+
+class PictureNode(Part):
+    """A part of the picture. A role is one part, however many pods it has."""
+
+    id: str = Field(description="Unique in its picture: role/worker.")
+    kind: Literal["queue", "job", "role", "shape", "rendezvous", "claim", "secret"]
+    name: str
+    change: Mark
+    facts: list[PictureFact] = []
+
+
+class PictureEdge(Part):
+    """A line from one part of the picture to another."""
+
+    start: str
+    end: str
+    label: str = Field(default="", description="Where a claim is mounted, or what a secret is used for.")
+    change: Mark
+
+
+class Picture(Part):
+    """What a job consists of, before and after. It has names of secrets and never their values."""
+
+    job: str
+    nodes: list[PictureNode]
+    edges: list[PictureEdge]
+
+
 class Report(Part):
     """The report on one stack. An empty list of findings means: looked, none; what was not looked at stands in `not_checked`."""
 
@@ -221,6 +259,7 @@ class Report(Part):
     capacity: Capacity
     roles: list[RoleChange] = []
     objects: list[ObjectChange] = []
+    pictures: list[Picture] = []
     live: list[LiveFact] = []
     waivers: list[WaiverUse] = []
     limits: str = Field(

@@ -33,6 +33,7 @@ from trainform.review.model import (
     Report,
 )
 from trainform.review.not_considered import not_considered
+from trainform.review.picture.compare import pictures
 from trainform.review.policies import packs_of, policy_findings, says_what_ran
 from trainform.review.preview import Message, Preview, Step
 from trainform.review.stand_ins import UNKNOWN
@@ -76,6 +77,7 @@ def build_report(context: Context, checked: Checked = None, left_out: Iterable[N
         experiment=_experiment(context, checked),
         roles=list(role_changes(context)),
         objects=list(object_changes(context)),
+        pictures=pictures(context),
         live=[] if context.live is None else list(live_facts(context.live, context.environment)),
         waivers=[] if job is None else list(waiver_uses(job, context.today)),
         limits=_judges(context, checked),

@@ -17,6 +17,10 @@ from trainform.review.model import (
     NotChecked,
     ObjectChange,
     Outcome,
+    Picture,
+    PictureEdge,
+    PictureFact,
+    PictureNode,
     Place,
     Report,
     RoleChange,
@@ -84,6 +88,34 @@ KEPT = Effect(
     kind="keep",
     object="sdxl-lora-checkpoints",
     sentence="The claim sdxl-lora-checkpoints and its mount path /checkpoints are unchanged.",
+)
+PICTURE = Picture(
+    job="sdxl-lora",
+    nodes=[
+        PictureNode(id="queue/default", kind="queue", name="default", change="same"),
+        PictureNode(
+            id="job/",
+            kind="job",
+            name="sdxl-lora",
+            change="changed",
+            facts=[PictureFact(label="object", before="sdxl-lora-1f3a9c", after="sdxl-lora-7b20de")],
+        ),
+        PictureNode(
+            id="role/worker",
+            kind="role",
+            name="worker",
+            change="changed",
+            facts=[PictureFact(label="pods", before="4", after="4"), PictureFact(label="image", before=OLD, after=NEW)],
+        ),
+        PictureNode(id="claim/sdxl-lora-checkpoints", kind="claim", name="sdxl-lora-checkpoints", change="same"),
+        PictureNode(id="secret/hub", kind="secret", name="hub", change="added"),
+    ],
+    edges=[
+        PictureEdge(start="queue/default", end="job/", change="same"),
+        PictureEdge(start="job/", end="role/worker", change="same"),
+        PictureEdge(start="role/worker", end="claim/sdxl-lora-checkpoints", label="/checkpoints", change="same"),
+        PictureEdge(start="role/worker", end="secret/hub", label="variable HF_TOKEN", change="added"),
+    ],
 )
 USUAL = Report(
     stack="sdxl-lora.prod",
@@ -210,6 +242,7 @@ RICH = USUAL.model_copy(
                 operation="reconcile", kind="Widget", name="of-another-provider", destructive=False, fields_known=False
             ),
         ],
+        "pictures": [PICTURE],
         "waivers": [
             WaiverUse(
                 code="TF-COST-1",

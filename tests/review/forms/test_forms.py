@@ -16,7 +16,7 @@ from tests.conftest import ROOT, Golden
 from tests.review.forms.samples import EMPTY, ONE_FAILED, RICH, SEVERAL, USUAL
 from tests.support.unseen import texts, unseen
 from trainform.escaping import display_width
-from trainform.review.forms import as_json, markdown, terminal
+from trainform.review.forms import as_json, html, markdown, terminal
 from trainform.review.forms.document import sections, shown
 from trainform.review.forms.overview import FITS, documents
 from trainform.review.model import Capacity, EngineMessage, Review
@@ -27,6 +27,7 @@ GOLDEN = ROOT / "tests" / "review" / "forms" / "golden"
 FORMS: dict[str, Callable[[Review], str]] = {
     "txt": terminal.render,
     "md": markdown.render,
+    "html": html.render,
     "json": as_json.render,
 }
 ONE = review_of([RICH])
@@ -50,7 +51,7 @@ def with_text(data: Any, text: str) -> Any:
 
 
 # What has one of a few values, or a number as text.
-OURS = {"outcome", "kind", "category", "level", "verdict", "basis", "severity", "state", "amount", "percent", "hours", "prices_of"}  # fmt: skip
+OURS = {"id", "start", "end", "change", "outcome", "kind", "category", "level", "verdict", "basis", "severity", "state", "amount", "percent", "hours", "prices_of"}  # fmt: skip
 
 
 def hostile(text: str, review: Review = ONE) -> Review:
@@ -167,8 +168,8 @@ def test_every_verdict_has_its_words() -> None:
 def test_the_order_of_sections() -> None:
     titles = [section.title for section in sections(RICH)]
     assert titles == [
-        "Review of sdxl-lora.prod", "What happens", "Findings", "Cost", "Capacity", "Changes", "In the cluster", "Waivers",
-        "Messages of the engine", "Not checked", "Secrets",
+        "Review of sdxl-lora.prod", "What happens", "Findings", "Cost", "Capacity", "Changes", "Picture", "In the cluster",
+        "Waivers", "Messages of the engine", "Not checked", "Secrets",
     ]  # fmt: skip
 
 
@@ -214,7 +215,7 @@ def test_no_form_shows_control_characters(form: Callable[[Review], str], text: s
 def test_no_value_becomes_markup(text: str) -> None:
     expected, found = (rendered(markdown.render(hostile(each, ONE_FAILED))) for each in ("plain", text))
     assert found.tags == expected.tags
-    assert found.attributes == []
+    assert found.attributes == expected.attributes == ["class"]  # of the picture's fence
     outside = " ".join(found.outside)
     assert not re.search(r"[@<>\[\]`|$\\]|#[0-9]|://|www\.", outside)
 

@@ -20,6 +20,7 @@ from trainform.review.model import (
     NotChecked,
     ObjectChange,
     Outcome,
+    Picture,
     Place,
     Report,
     RoleChange,
@@ -73,7 +74,14 @@ class Fold:
     items: tuple[Item, ...]
 
 
-Block = Item | Table | Fold
+@dataclasses.dataclass(frozen=True)
+class Drawing:
+    """The picture of a job, for forms that can show one; a terminal cannot."""
+
+    picture: Picture
+
+
+Block = Item | Table | Fold | Drawing
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,6 +102,7 @@ def sections(report: Report) -> list[Section]:
         Section("Cost", tuple(cost_items(report.cost))),
         Section("Capacity", tuple(_capacity(report.capacity))),
         Section("Changes", _or_none(_changes(report), none)),
+        Section("Picture", tuple(map(Drawing, report.pictures))),
         Section("In the cluster", tuple(_most(report.live, lambda fact: Item(fact.sentence)))),
         Section("Waivers", tuple(_most(report.waivers, _waiver, lambda use: use.state))),
         Section("Messages of the engine", tuple(_most(report.messages, _message, lambda message: message.severity))),
@@ -117,6 +126,8 @@ def _bounded(block: Block) -> Block:
             return Fold(block.title, tuple(map(_bounded_item, block.items)))
         case Item():
             return _bounded_item(block)
+        case Drawing():
+            return block
 
 
 def _bounded_item(item: Item) -> Item:

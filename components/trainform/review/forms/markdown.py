@@ -6,10 +6,13 @@ import re
 from collections.abc import Iterator, Sequence
 
 from trainform.escaping import escaped
-from trainform.review.forms.document import Block, Fold, Item, Row, Section, Table
+from trainform.review.forms.document import Block, Drawing, Fold, Item, Row, Section, Table
 from trainform.review.forms.overview import documents
-from trainform.review.model import Review
+from trainform.review.model import Picture, Review
+from trainform.review.picture import mermaid
+from trainform.review.picture.words import described, title
 
+MOST_SENTENCES = 100  # of the picture in words: a comment has an end
 # A word as it may stand outside of a code span. Everything else goes into one, where Markdown and GitHub read nothing: `@name`, `#12`,
 # `<b>`, `[a](b)`, `https://…`, `a_b_c`, `$x$`, `:smile:`.
 _PLAIN = re.compile(r"[(\"']*[+-]?[^\W_]([^\W_]|[,.;'/%+-](?=[^\W_]))*[,.;:!?)\"'%]*|→|…|[0-9.,]+…|[-=%]")
@@ -44,9 +47,19 @@ def _merged(blocks: Sequence[Block]) -> Iterator[str]:
         if listed:
             yield "\n".join(listed)
             listed = []
-        yield _table(block) if isinstance(block, Table) else _fold(block)
+        yield _block(block)
     if listed:
         yield "\n".join(listed)
+
+
+def _block(block: Table | Fold | Drawing) -> str:
+    match block:
+        case Table():
+            return _table(block)
+        case Fold():
+            return _fold(block)
+        case Drawing():
+            return _drawing(block.picture)
 
 
 def _item(item: Item) -> str:
@@ -73,6 +86,13 @@ def _fold(fold: Fold) -> str:
     """The items behind their title. GitHub reads no Markdown in a summary: the title is one of ours, of plain words."""
     items = "\n".join(map(_item, fold.items))
     return f"<details>\n<summary>{prose(fold.title)}</summary>\n\n{items}\n\n</details>"
+
+
+def _drawing(picture: Picture) -> str:
+    """The picture behind its text, for those who do not see it, and where nothing draws it. No line of the flowchart can end the fence: none has a backtick."""
+    told = "\n".join(f"- {prose(sentence)}" for sentence in described(picture)[:MOST_SENTENCES])
+    text = f"{prose(title(picture))}:\n\n<details>\n<summary>The picture in words</summary>\n\n{told}\n\n</details>"
+    return f"{text}\n\n```mermaid\n{mermaid.render(picture)}\n```"
 
 
 def code(text: str) -> str:

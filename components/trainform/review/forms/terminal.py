@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 
 from trainform.escaping import display_width, escaped, wrapped
-from trainform.review.forms.document import Block, Fold, Item, Row, Section, Table
+from trainform.review.forms.document import Block, Drawing, Fold, Item, Row, Section, Table
 from trainform.review.forms.overview import documents
 from trainform.review.model import Review
 
@@ -40,7 +40,8 @@ def lines(review: Review, width: int = USUAL) -> Iterator[Line]:
 
 
 def _document(sections: Sequence[Section], columns: int) -> Iterator[Line]:
-    for index, section in enumerate(sections):
+    shown = [part for part in sections if not all(isinstance(block, Drawing) for block in part.blocks)]
+    for index, section in enumerate(shown):
         if index:
             yield Line("")
         yield from (Line(text, "title") for text in _filled(section.title, columns))

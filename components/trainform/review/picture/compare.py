@@ -1,0 +1,102 @@
+"""The pictures of a preview: both sides of each job put on top of each other, with what is added, removed and changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trainform.review import steps, wanted
+from trainform.review.context import Context, JobReview
+from trainform.review.model import Mark, Picture, PictureEdge, PictureFact, PictureNode
+from trainform.review.objects import queue_of, templates_of
+from trainform.review.picture.sketch import Node, Seen, Sketch, sketch
+from trainform.review.preview import Step
+from trainform.review.stand_ins import CHANGED_MASK, MASKED
+
+UNREADABLE = (AttributeError, IndexError, KeyError, TypeError, ValueError, ArithmeticError, RecursionError)
+"""What an object of another shape than it should have raises."""
+VALUE = "value"
+
+
+def pictures(context: Context) -> list[Picture]:
+    """A picture of each job whose pods the preview has."""
+    return [picture for job in context.jobs if (picture := _of_job(context, job)) is not None]
+
+
+def _of_job(context: Context, job: JobReview) -> Picture | None:
+    try:
+        before, after = (_side(context, job, after=after) for after in (False, True))
+    except UNREADABLE:
+        return None
+    if before is None and after is None:
+        return None
+    return compared(job.name, before, after, frozenset(_changed_secrets(job)))
+
+
+def _side(context: Context, job: JobReview, *, after: bool) -> Sketch | None:
+    state = None if job.job is None else job.job.new if after else job.job.old
+    templates = None if state is None else templates_of(job, context.environment, after=after)
+    if job.job is None or templates is None:
+        return None
+    side = wanted.after(job) if after else wanted.before(job)
+    seen = Seen(
+        job.name,
+        steps.body(job.job, state),
+        [steps.body(step, step.new if after else step.old) for step in job.steps if step.is_object],
+        templates,
+        queue_of(job, after=after),
+        None if side is None else side.model,
+        context.environment,
+        frozenset(_kept(job, after=after)),
+    )
+    return sketch(seen)
+
+
+def _kept(job: JobReview, *, after: bool) -> Iterator[str]:
+    for step in job.steps:
+        state = step.new if after else step.old
+        if state is not None and state.keep and steps.kind(step) == steps.CLAIM:
+            yield steps.name(step, state)
+
+
+def _changed_secrets(job: JobReview) -> Iterator[str]:
+    """The names of the Secrets whose values change, as far as the preview shows it: both sides are masked."""
+    return (steps.name(step) for step in job.steps if steps.kind(step) == steps.SECRET and _changes(step))
+
+
+def _changes(step: Step) -> bool:
+    return steps.fate(step) in ("update", "replace") and step.old is not None and step.new is not None
+
+
+def compared(
+    job: str, before: Sketch | None, after: Sketch | None, changed_secrets: frozenset[str] = frozenset()
+) -> Picture:
+    """The picture of two sides; what only one of them has is added or removed. With one side alone twice it is the picture of that side."""
+    old, new = (Sketch() if side is None else side for side in (before, after))
+    nodes = [
+        _node(key, old.nodes.get(key), new.nodes.get(key), changed_secrets)
+        for key in dict.fromkeys([*new.nodes, *old.nodes])
+    ]
+    edges = [
+        PictureEdge(start=start, end=end, label=label, change=_mark((start, end, label) in old.edges, (start, end, label) in new.edges))
+        for start, end, label in dict.fromkeys([*new.edges, *old.edges])
+    ]  # fmt: skip
+    return Picture(job=job, nodes=nodes, edges=edges)
+
+
+def _mark(before: bool, after: bool) -> Mark:
+    return "same" if before and after else "added" if after else "removed"
+
+
+def _node(key: str, before: Node | None, after: Node | None, changed_secrets: frozenset[str]) -> PictureNode:
+    some = before if after is None else after
+    assert some is not None  # noqa: S101 - the key is of one of the sides
+    old, new = ({} if side is None else side.facts for side in (before, after))
+    facts = [
+        PictureFact(label=label, before=old.get(label), after=new.get(label)) for label in dict.fromkeys([*new, *old])
+    ]
+    if some.kind == "secret" and some.name in changed_secrets:
+        facts.append(PictureFact(label=VALUE, before=MASKED, after=CHANGED_MASK))
+    mark = _mark(before is not None, after is not None)
+    if mark == "same" and any(fact.before != fact.after for fact in facts):
+        mark = "changed"
+    return PictureNode(id=key, kind=some.kind, name=some.name, change=mark, facts=facts)
