@@ -47,7 +47,7 @@ ul.rows { list-style: none; margin: .25rem 0 0; padding: 0 }
 ul.rows .label { color: var(--quiet); display: inline-block; min-width: 6rem }
 ul.rows code { background: none; padding: 0 }
 .wide { overflow-x: auto; max-width: 100% }
-table { border-collapse: collapse }
+table { border-collapse: collapse; min-width: 44rem }
 th, td { border: 1px solid var(--rule); padding: .35rem .6rem; text-align: left; vertical-align: top; min-width: 5rem }
 thead th { background: var(--box) }
 summary { cursor: pointer; padding: .25rem 0 }
