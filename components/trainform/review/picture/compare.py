@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trainform.review import steps, wanted
+from trainform.review.changes import field_differences
 from trainform.review.context import Context, JobReview
 from trainform.review.model import Mark, Picture, PictureEdge, PictureFact, PictureNode
 from trainform.review.objects import queue_of, templates_of
 from trainform.review.picture.sketch import Node, Seen, Sketch, sketch
-from trainform.review.preview import Step
 from trainform.review.stand_ins import CHANGED_MASK, MASKED
 
 UNREADABLE = (AttributeError, IndexError, KeyError, TypeError, ValueError, ArithmeticError, RecursionError)
@@ -60,11 +60,11 @@ def _kept(job: JobReview, *, after: bool) -> Iterator[str]:
 
 def _changed_secrets(job: JobReview) -> Iterator[str]:
     """The names of the Secrets whose values change, as far as the preview shows it: both sides are masked."""
-    return (steps.name(step) for step in job.steps if steps.kind(step) == steps.SECRET and _changes(step))
-
-
-def _changes(step: Step) -> bool:
-    return steps.fate(step) in ("update", "replace") and step.old is not None and step.new is not None
+    for step in job.steps:
+        if steps.kind(step) == steps.SECRET and any(
+            found.keys[0] in steps.SECRET_VALUES for found in field_differences(step)
+        ):
+            yield steps.name(step)
 
 
 def compared(
