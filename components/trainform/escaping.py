@@ -35,9 +35,13 @@ def without_sequences(text: str) -> str:
     return SEQUENCE.sub("", _CONTROL_STRING.sub("", text))
 
 
+_OWN_SIGNS = str.maketrans("→…", "--")
+"""Signs of trainform's own sentences, one column each: they alone are no reason to import what measures other letters."""
+
+
 def display_width(text: str) -> int:
     """Return the columns of a text in a terminal: East Asian letters have two, combining marks none."""
-    if text.isascii():
+    if text.translate(_OWN_SIGNS).isascii():
         return len(text)
     from rich.cells import cell_len
 

@@ -78,7 +78,7 @@ def run_previews(
     environ = {key: value for key, value in os.environ.items() if not key.startswith(_DEBUGGING)}
     environ |= {STREAMING: "true", "PULUMI_SKIP_UPDATE_CHECK": "true"}
     engines = _Engines(words, folder, environ, watch)
-    with exit_on_termination(), ThreadPoolExecutor(min(MOST_AT_ONCE, os.cpu_count() or 1)) as pool:
+    with exit_on_termination(), ThreadPoolExecutor(_at_once()) as pool:
         try:
             yield [pool.submit(engines.run, stack) for stack in stacks]
         except BaseException:
@@ -106,6 +106,12 @@ def _refused(argument: str) -> str | None:
         if letter not in _SWITCHES:
             return None
     return None
+
+
+def _at_once() -> int:
+    """Previews that run at once: no more than there are processors, and one where their number is not known."""
+    processors = os.cpu_count()
+    return 1 if processors is None else min(MOST_AT_ONCE, processors)
 
 
 class _Engines:
