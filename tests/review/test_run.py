@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from tests.support.engine_runs import run_preview
 from tests.support.leaks import HUB_TOKEN as TOKEN
 from trainform.errors import CommandLineError, ToolchainError
 from trainform.review import run
-from trainform.review.run import run_previews
+from trainform.review.run import EngineRun, previews_in
 
 
 @pytest.fixture
@@ -117,7 +118,8 @@ def test_several_run_side_by_side_and_stay_in_their_order(
     wait = "while [ $stack = bert.dev ] && [ ! -e hello.dev ]; do sleep 0.05; done"
     write(program, STACK_OF_WORDS, wait, 'echo "of $stack"', "touch $stack")
     shown: list[set[str]] = []
-    with run_previews(["bert.dev", "hello.dev"], tmp_path, watch=lambda running: shown.append({*running})) as runs:
+    with previews_in(tmp_path, watch=lambda running: shown.append({*running})) as begin:
+        runs = [begin(stack) for stack in ("bert.dev", "hello.dev")]
         texts = [each.result(60).text for each in runs]
     assert texts == ["of bert.dev\n", "of hello.dev\n"]
     assert shown[1:] == [{"bert.dev", "hello.dev"}, {"bert.dev"}, set()]
@@ -132,15 +134,16 @@ def test_no_more_run_at_once_than_there_are_processors(
         monkeypatch.setattr(os, "cpu_count", lambda count=processors: count)
         write(program, "sleep 0.1")
         counts: list[int] = []
-        with run_previews(stacks, tmp_path, watch=lambda running, counts=counts: counts.append(len(running))) as runs:  # type: ignore[misc]
-            assert [each.result(60).code for each in runs] == [0] * len(stacks)
+        with previews_in(tmp_path, watch=lambda running, counts=counts: counts.append(len(running))) as begin:  # type: ignore[misc]
+            assert [each.result(60).code for each in [begin(stack) for stack in stacks]] == [0] * len(stacks)
         most.append(max(counts))
     assert most == [1, run.MOST_AT_ONCE]
 
 
 def test_one_that_fails_does_not_end_the_others(program: Path, tmp_path: Path) -> None:
     write(program, STACK_OF_WORDS, "[ $stack != bert.dev ] || exit 255", "echo 'of the other'")
-    with run_previews(["bert.dev", "hello.dev"], tmp_path) as runs:
+    with previews_in(tmp_path) as begin:
+        runs = [begin(stack) for stack in ("bert.dev", "hello.dev")]
         assert [(each.result(60).code, each.result(60).text) for each in runs] == [(255, ""), (0, "of the other\n")]
 
 
@@ -153,18 +156,22 @@ def test_an_error_of_the_caller_ends_all(program: Path, tmp_path: Path) -> None:
             time.sleep(0.02)
         raise OSError(28, "No space left on device")
 
-    with pytest.raises(OSError, match="No space"), run_previews(["bert.dev"], tmp_path) as [ran]:
+    ran: list[Future[EngineRun]] = []
+    with pytest.raises(OSError, match="No space"), previews_in(tmp_path) as begin:
+        ran.append(begin("bert.dev"))
         fail()
-    assert ran.result(1).code == -signal.SIGINT
+    assert ran[0].result(1).code == -signal.SIGINT
 
 
 CALLER = """\
 import sys
+from concurrent.futures import Future
 from pathlib import Path
 from trainform.review import run
 run.MOST_AT_ONCE = 2
 run.os.cpu_count = lambda: 2
-with run.run_previews(["bert.dev", "hello.dev", "resnet.dev"], Path(sys.argv[1])) as runs:
+with run.previews_in(Path(sys.argv[1])) as begin:
+    runs = [begin(stack) for stack in ("bert.dev", "hello.dev", "resnet.dev")]
     [each.result() for each in runs]
 """
 

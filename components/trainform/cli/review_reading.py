@@ -16,7 +16,7 @@ from trainform.cli.arguments import STANDARD_INPUT
 from trainform.cli.review_stacks import PREVIEW, refuse_repeated
 from trainform.errors import CommandLineError, InputError, Problem, TrainformError
 from trainform.project import project_root
-from trainform.review.run import EngineRun, run_previews
+from trainform.review.run import EngineRun, previews_in
 from trainform.terminal.lines import note
 
 if TYPE_CHECKING:
@@ -73,8 +73,9 @@ def made_here(stacks: Sequence[str], root: Path, begin: Begin) -> list[Read]:
     with (
         ThreadPoolExecutor(1) as beside,
         _progress(stacks) as watch,
-        run_previews(stacks, root, watch=watch) as runs,
+        previews_in(root, watch=watch) as begin_preview,
     ):
+        runs = [begin_preview(stack) for stack in stacks]
         checks = [beside.submit(_begun, stack, root, begin) for stack in stacks]
         beside.submit(_import_the_rest)
         begun = _all_of(checks)

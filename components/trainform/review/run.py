@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import os
 import shutil
 import signal
@@ -55,16 +56,14 @@ class EngineRun:
 
 
 @contextlib.contextmanager
-def run_previews(
-    stacks: Sequence[str],
-    folder: Path,
-    arguments: Sequence[str] = (),
-    watch: Callable[[Sequence[str]], None] = lambda running: None,
-) -> Iterator[list[Future[EngineRun]]]:
-    """Run `pulumi preview` of the stacks in the project's folder side by side, each in a process of its own; their runs, in this order.
+def previews_in(
+    folder: Path, arguments: Sequence[str] = (), watch: Callable[[Sequence[str]], None] = lambda running: None
+) -> Iterator[Callable[[str], Future[EngineRun]]]:
+    """What begins `pulumi preview` of a stack in the project's folder, beside those that run, each in a process of its own.
 
-    What ends the block early (Ctrl-C, an error) ends all of them. arguments: further options of the engine. watch: is called with the stacks whose
-    preview runs, whenever one begins or ends. CommandLineError if an option would show secrets; ToolchainError if there is no pulumi.
+    What ends the block early (Ctrl-C, an error) ends all of them; none has begun when the block is entered, so that none is left behind. arguments:
+    further options of the engine. watch: is called with the stacks whose preview runs, whenever one begins or ends. CommandLineError if an option
+    would show secrets; ToolchainError if there is no pulumi.
     """
     for argument in arguments:
         _check(argument)
@@ -80,7 +79,7 @@ def run_previews(
     engines = _Engines(words, folder, environ, watch)
     with exit_on_termination(), ThreadPoolExecutor(_at_once()) as pool:
         try:
-            yield [pool.submit(engines.run, stack) for stack in stacks]
+            yield functools.partial(pool.submit, engines.run)
         except BaseException:
             engines.end()
             raise
