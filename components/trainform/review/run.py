@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import functools
 import os
 import shutil
 import signal
@@ -79,7 +78,7 @@ def previews_in(
     engines = _Engines(words, folder, environ, watch)
     with exit_on_termination(), ThreadPoolExecutor(_at_once()) as pool:
         try:
-            yield functools.partial(pool.submit, engines.run)
+            yield lambda stack: pool.submit(engines.run, stack)
         except BaseException:
             engines.end()
             raise
