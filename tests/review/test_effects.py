@@ -334,6 +334,7 @@ def test_an_environments_own_stack_speaks_in_the_words_of_its_file() -> None:
         ("kubernetes:core/v1:Namespace", None, {}, "Creates the namespace night."),
         (QUEUE, None, {}, "Creates the queue night."),
         (QUEUE, {}, None, "Deletes the queue night."),
+        (f"{QUEUE}Patch", {}, None, "Takes back what the stack sets of the queue night, which stays in the cluster."),
         ("kubernetes:apps/v1:Deployment", {"spec": 1}, {"spec": 2}, "Changes 1 Deployment."),
     ],
 )  # fmt: skip

@@ -261,7 +261,7 @@ def _of_object(step: Step, causes: list[Change]) -> Iterator[Effect]:
         others = [change for change in causes if not change.place.path.endswith(KEEP)]
         reasons = others if happens in ("update", "replace") else []
         sentence = " ".join(filter(None, [_sentence(step, named, happens), because(reasons)]))
-        kind = "update" if leaves(step) else happens
+        kind = "update" if leaves(step) or gives_up(step) else happens
         yield Effect(kind=kind, object=name, sentence=f"{sentence}.", causes=reasons)
 
 
@@ -275,6 +275,8 @@ def _sentence(step: Step, named: str, happens: steps.Fate) -> str:
         return f"Changes {named}: a secret value changed"
     if leaves(step):
         return f"Takes {named} out of the stack; it stays in the cluster with its data, since it is kept"
+    if gives_up(step):
+        return f"Takes back what the stack sets of {named}, which stays in the cluster"
     by = f" by {steps.name(step)}" if happens == "replace" and steps.name(step) != steps.name_before(step) else ""
     return f"{VERBS[happens].capitalize()} {named}{by}"
 
@@ -299,6 +301,11 @@ def _paths(step: Step, of_job: Fate) -> tuple[str, ...]:
 def leaves(step: Step) -> bool:
     """True for an object that leaves the stack and stays in the cluster."""
     return step.operation == "delete" and step.old is not None and step.old.keep
+
+
+def gives_up(step: Step) -> bool:
+    """True for some fields of an object that the stack no longer sets: deleting a `QueuePatch` leaves the queue."""
+    return step.operation == "delete" and step.is_object and step.kind != steps.kind(step)
 
 
 def no_longer_kept(step: Step) -> bool:
