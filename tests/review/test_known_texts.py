@@ -104,6 +104,13 @@ def test_a_secret_as_other_programs_write_it_is_known(told: str) -> None:
     assert known.without(f"it is {told}.") == f"it is {MASKED}."
 
 
+@pytest.mark.parametrize("secret", ["otter-77-up\n", " otter-77-up", "b3R0ZXItNzctdXAK"])
+def test_a_secret_is_known_without_the_newline_of_its_file(secret: str) -> None:
+    known = KnownTexts()
+    known.add([secret])
+    assert "otter" not in known.without("login otter-77-up.")
+
+
 MANIFEST = f"apiVersion: v1\nkind: Secret\nstringData:\n  p: {PLAIN}\n"
 
 

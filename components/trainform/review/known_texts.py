@@ -122,11 +122,12 @@ def _shorter(texts: list[str]) -> list[int]:
 
 
 def _forms(text: str) -> Iterator[str]:
-    """The text as it may stand elsewhere: also within JSON or an address, in base64 and out of it, and each of its lines."""
+    """The text as it may stand elsewhere: also within JSON or an address, in base64 and out of it, without the spaces and the newline around it, and
+    each of its lines."""
     for plain in (text, _decoded(text)):
         lines = plain.split("\n")
         long = (line.strip() for line in lines if len(line.strip()) >= LONG_LINE) if len(lines) > 1 else ()
-        for part in (plain, *long):
+        for part in dict.fromkeys((plain, plain.strip(), *long)):
             written = part.encode(errors="replace")
             yield part
             for quoted in (json.dumps(part, ensure_ascii=is_ascii)[1:-1] for is_ascii in (True, False)):
