@@ -60,3 +60,10 @@ def test_metadata_between_an_object_and_its_pods() -> None:
     body = {"kind": "JobSet", "metadata": {}, "spec": {"replicatedJobs": [job]}}
     where = f"spec.replicatedJobs.worker.template.metadata.annotations.{TOPOLOGY}"
     assert raw("TF-POD-6", limited(), body).keys() == {where}
+
+
+@pytest.mark.parametrize(
+    "key", ["devices.nri.io", "devices.nri.io/pod", "cdi-devices.nri.io/container.main", "mounts.nri.io/container.main"]
+)
+def test_devices_that_a_plugin_of_the_runtime_gives_are_refused(key: str) -> None:
+    assert found("TF-POD-6", limited(), annotations={key: "- path: /dev/sda"}).keys() == {f"annotations.{key}"}

@@ -53,6 +53,13 @@ KEYS = (
     Key("k8s.v1.cni.cncf.io/networks", _NETWORK),
     Key("v1.multus-cni.io/default-network", _NETWORK),
     Key("cdi.k8s.io/", _DEVICES),
+    Key("cdi-devices.nri.io/", _DEVICES),
+    Key("devices.nri.io", _DEVICES),
+    Key("devices.nri.io/", _DEVICES),
+    Key("devices.noderesource.dev", _DEVICES),
+    Key("devices.noderesource.dev/", _DEVICES),
+    Key("mounts.nri.io", _DEVICES),
+    Key("mounts.nri.io/", _DEVICES),
     Key("io.kubernetes.cri-o.", _DEVICES),
     Key("io.katacontainers.", _DEVICES),
 )
