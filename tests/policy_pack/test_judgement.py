@@ -511,6 +511,15 @@ def test_an_object_in_another_namespace_does_not_pass() -> None:
     assert environment_verdict(Resource("train", body), REGISTRY).not_known
 
 
+def test_an_object_of_a_list_in_another_namespace_does_not_pass() -> None:
+    item = {"metadata": {"name": "train", "namespace": "kube-system"}}
+    body = {"apiVersion": "v1", "kind": "ConfigMapList", "items": [item]}
+    [message] = environment_verdict(Resource("all", body), REGISTRY).found
+    assert "kube-system" in message
+    item["metadata"]["namespace"] = REGISTRY.namespace.name
+    assert environment_verdict(Resource("all", body), REGISTRY) == Verdict()
+
+
 def test_the_namespace_that_the_provider_writes_into_objects_of_the_cluster_is_none() -> None:
     """The environment's own stack changes a queue that is there, and the provider gives the patch its default namespace."""
     for manifest in check_platform("dev").checked().manifests:

@@ -282,13 +282,23 @@ def _wrong_environment(resource: Resource, environment: Environment) -> Iterator
             f"trainform rendered the object for the environment {name}, and this stack belongs to {environment.name}: "
             "use a stack for each environment"
         )
-    namespace = value_at(resource.body, "metadata.namespace")
-    in_cluster = group_and_kind(resource.body) in CLUSTER_SCOPED
-    if isinstance(namespace, str) and namespace != environment.namespace.name and not in_cluster:
-        yield (
-            f"the object is in the namespace {namespace}, and the environment {environment.name} has "
-            f"{environment.namespace.name}: its limits are made for the jobs there. Use that namespace, or the stack of another environment"
-        )
+    for body in _objects(resource.body):
+        namespace = value_at(body, "metadata.namespace")
+        in_cluster = group_and_kind(body) in CLUSTER_SCOPED
+        if isinstance(namespace, str) and namespace != environment.namespace.name and not in_cluster:
+            yield (
+                f"the object is in the namespace {namespace}, and the environment {environment.name} has "
+                f"{environment.namespace.name}: its limits are made for the jobs there. Use that namespace, or the stack of another environment"
+            )
+
+
+def _objects(body: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The object, and those in it if it is a list of them."""
+    yield body
+    items = value_at(body, "items")
+    for item in items if isinstance(items, list) else ():
+        if isinstance(item, dict):
+            yield from _objects(item)
 
 
 def cluster_verdict(settings: dict[str, Any], environment: Environment) -> Verdict:
