@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,6 +22,7 @@ from tests.support.live_objects import node, queue
 from tests.support.repository import ROOT
 from tests.support.unseen import unseen
 from tests.support.websites import Answer, website
+from trainform.cli import review as command_module
 from trainform.review.forms import as_json, html, markdown, terminal
 from trainform.review.model import Report, Review
 from trainform.review.preview import State
@@ -124,6 +126,23 @@ def test_an_earlier_report_is_replaced(preview: str, tmp_path: Path) -> None:
     made[2].write_text(made[0].read_text(encoding="utf-8"), encoding="utf-8")
     code, _, err = review("--preview-json", preview, *words)
     assert (code, err.count("it is not an earlier report in this form")) == (2, 1)
+
+
+def test_a_link_that_is_made_while_the_preview_runs_is_refused(
+    preview: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, other = tmp_path / "report.md", tmp_path / "notes"
+    other.write_text("mine", encoding="utf-8")
+
+    def slow(*words: Any, **options: Any) -> Any:
+        file.symlink_to(other)
+        return made(*words, **options)
+
+    made = command_module._review
+    monkeypatch.setattr(command_module, "_review", slow)
+    code, _, err = review("--preview-json", preview, "-o", str(file))
+    assert (code, other.read_text(encoding="utf-8")) == (2, "mine")
+    assert "is a link to" in err
 
 
 def test_files_are_refused_before_the_preview_and_all_at_once(tmp_path: Path) -> None:

@@ -99,6 +99,7 @@ def command(
     named, given = [] if stacks is None else stacks, [] if preview_json is None else preview_json
     refuse_wrong_words(named, environment, given, every=every)
     review = _review(named, environment if every else None, given, hours, ask_cluster=not no_cluster)
+    forms_of([*targets])  # a preview may take minutes, in which others may make a file or a link of the name
     for file, chosen in targets.items():
         _write(review, file, chosen)
     _show(review, form)
