@@ -20,9 +20,9 @@ def scaled(before: dict[str, Any], after: dict[str, Any]) -> JobReview:
 @pytest.mark.parametrize(
     ("before", "after", "level", "title"),
     [
-        (workers(2), workers(3), "high", "The stack costs +16.80 USD per hour more (+50.0 %): 33.60 USD → 50.40 USD."),
-        (workers(5), workers(6), "medium", "The stack costs +16.80 USD per hour more (+20.0 %): 84.00 USD → 100.80 USD."),
-        (workers(6), workers(7), "low", "The stack costs +16.80 USD per hour more (+16.7 %): 100.80 USD → 117.60 USD."),
+        (workers(2), workers(3), "high", "The stack costs 16.80 USD per hour more (+50.0 %): 33.60 USD → 50.40 USD."),
+        (workers(5), workers(6), "medium", "The stack costs 16.80 USD per hour more (+20.0 %): 84.00 USD → 100.80 USD."),
+        (workers(6), workers(7), "low", "The stack costs 16.80 USD per hour more (+16.7 %): 100.80 USD → 117.60 USD."),
     ],
 )  # fmt: skip
 def test_a_cost_that_rises(before: dict[str, Any], after: dict[str, Any], level: str, title: str) -> None:
@@ -37,7 +37,7 @@ def test_a_small_amount_is_low_whatever_its_percentage() -> None:
     (finding,) = find(context(scaled(workers(1), workers(2)), environment=cheap))
     assert (finding.level, finding.title) == (
         "low",
-        "The stack costs +0.80 USD per hour more (+100.0 %): 0.80 USD → 1.60 USD.",
+        "The stack costs 0.80 USD per hour more (+100.0 %): 0.80 USD → 1.60 USD.",
     )
 
 
