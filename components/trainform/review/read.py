@@ -51,6 +51,7 @@ DIGEST_LACKS = (
     "A digest has no results of policies.",
     "A digest has no operations that failed and no internal errors of the engine.",
     "A digest has no unchanged resources, so an option that is removed from one, such as that of keeping a claim, is not seen.",
+    "A digest has no unchanged components, so a last `pulumi up` that did not succeed is not seen.",
 )
 DIGEST_OF_REFRESH = "A digest does not say what a refresh has found of objects of which it has no other step."
 INCOMPLETE = "The preview is incomplete: it ends before the engine's summary, so steps, findings of policies and errors may be missing."

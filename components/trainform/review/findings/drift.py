@@ -14,7 +14,7 @@ from trainform.review.kinds import Kind
 from trainform.review.live import Drift
 from trainform.review.model import Category, Finding
 from trainform.review.objects import own_names
-from trainform.review.preview import Step
+from trainform.review.preview import Preview, Step
 
 DIFFERS = Kind(
     "TR-DRIFT-1",
@@ -50,12 +50,13 @@ REFRESHED = dataclasses.replace(
     fix="Take the change into the files if it shall stay.",
 )
 CLAIM = "PersistentVolumeClaim"
+STREAM = "stream"
 LENGTH_OF_DAY = len("2026-01-01")
 
 
 def find(context: Context) -> Iterator[Finding]:
     """Jobs whose last `up` failed, then fields that differ, then objects that are gone."""
-    failed = [job for job in context.jobs if last_up.failed(job)]
+    failed = [job for job in context.jobs if last_up.failed(job)] if _has_all_parts(context.preview) else []
     for job in failed:
         title = f"The last `pulumi up` of {job.name} did not succeed: {_what_is_recorded(job)}."
         yield FAILED.finding(job.name, before=None if job.before is None else job.before.job, title=title)
@@ -80,6 +81,11 @@ def find(context: Context) -> Iterator[Finding]:
         gone = GONE if missing in made_anew or missing in not_found else MISSING
         gone = gone.weighing("high") if kind == CLAIM else gone
         yield gone.finding(name, before=missing, title=_gone(kind, name, is_job=name in jobs))
+
+
+def _has_all_parts(preview: Preview) -> bool:
+    """False where components that do not change are missing, or may be: what was wanted cannot be put together from the rest."""
+    return preview.form == STREAM and not preview.incomplete
 
 
 def _found_by_refresh(step: Step) -> Iterator[Finding]:
