@@ -395,6 +395,14 @@ def test_a_quota_of_which_others_hold_a_part() -> None:
     assert capacity.shortages[0].holders == [f"{NAMESPACE}/bert-77aa01: 8"]
 
 
+def test_what_two_of_them_lack_in_the_same_way_is_told_once() -> None:
+    holder = f"{NAMESPACE}/bert-77aa01"
+    held = {holder: {GPU: "8", "pods": "1"}}
+    limited = quota({f"requests.{GPU}": "32"}, {f"requests.{GPU}": "8"}, holders=held)
+    capacity = judged(new_job(**workers(4)), *NODES[:3], live_node("node-3", {holder: 8}), quotas=limited)
+    assert [(each.missing, each.holders) for each in capacity.shortages] == [("8", [f"{holder}: 8"])]
+
+
 def test_what_the_replaced_job_has_of_a_quota_is_free() -> None:
     amounts = {"cpu": "8", "memory": "64Gi"}
     patch = {"spec": {"containers": {"main": {"resources": {"requests": amounts, "limits": amounts}}}}}

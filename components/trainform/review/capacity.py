@@ -54,7 +54,8 @@ def _capacity(
 ) -> Capacity:
     ranked = sorted(found, key=lambda verdict: WORST.index(verdict.word))
     if ranked:
-        shortages = [each for verdict in ranked if verdict.word == ranked[0].word for each in verdict.shortages]
+        said = [each for verdict in ranked if verdict.word == ranked[0].word for each in verdict.shortages]
+        shortages = [each for at, each in enumerate(said) if each not in said[:at]]  # queue and nodes may lack the same
         return Capacity(
             verdict=ranked[0].word, sentence=f"{ranked[0].sentence} {NOT_RESERVED}", basis=basis, shortages=shortages
         )
