@@ -231,6 +231,17 @@ def test_an_engine_that_fails_before_it_has_a_preview(
     assert [message.text for message in report.messages] == [f"`pulumi preview` ended with exit code 6:\n{told}"]
 
 
+def test_an_engine_that_fails_before_its_first_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as one whose policy pack does not start: standard error alone has the reason."""
+    text = '{"sequence":0,"timestamp":1,"policyLoadEvent":{}}\n{"sequence":1,"timestamp":1,"cancelEvent":{}}\n'
+    told = 'error: policy pack "/work/policy" failed to start: no such file or directory'
+    (tmp_path / "events.jsonl").write_text(text, encoding="utf-8")
+    engine(tmp_path, monkeypatch, f"#!/bin/sh\ncat {tmp_path / 'events.jsonl'}\necho '{told}' >&2\nexit 1\n")
+    code, out, _ = review("hello.dev", "--format", "json")
+    assert code == 1
+    assert json.loads(out)["stacks"][0]["headline"] == f"The preview failed: {told.removeprefix('error: ')}."
+
+
 def test_the_length_of_the_run(preview: str) -> None:
     assert report_of(preview, "--duration", "1h30m").cost.hours in (None, "1.5")
     code, out, err = review("--preview-json", preview, "--duration", "soon")

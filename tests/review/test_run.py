@@ -226,3 +226,9 @@ def test_a_signal_while_the_engine_starts_leaves_none_behind(
     with pytest.raises(KeyboardInterrupt):
         run_preview("bert.dev", tmp_path)
     assert started[0].returncode in (-signal.SIGINT, -signal.SIGKILL)
+
+
+def test_the_folder_of_the_shell_is_no_secret() -> None:
+    told = "error: no such file: /work/project/policy, s3cr3t-passphrase"
+    environ = {"PWD": "/work/project", "PULUMI_CONFIG_PASSPHRASE": "s3cr3t-passphrase"}
+    assert run._without_secrets(told, environ) == "error: no such file: /work/project/policy, [secret]"

@@ -136,14 +136,16 @@ def _import_the_rest() -> None:
 def _preview_of(run: EngineRun, stack: str) -> Preview:
     """The preview of a run of the engine; one that failed if the engine ended before it had any."""
     from trainform.review.policies import refusal
-    from trainform.review.read import read_preview
+    from trainform.review.read import INCOMPLETE, read_preview
 
     ended = f"`pulumi preview` ended with exit code {run.code}"
+    lines = [line for line in run.errors.splitlines() if line.strip()]
     try:
         preview = read_preview(run.text, "pulumi preview")
     except InputError as error:
-        lines = [line for line in run.errors.splitlines() if line.strip()]
         return _without_steps(ended, lines or error.lines(), stack)
+    if run.code and lines and preview.failed == INCOMPLETE:  # only standard error says why
+        return dataclasses.replace(preview, failed="\n".join(lines))
     if run.code == 0 or preview.failed:
         return preview
     refused = refusal(preview)

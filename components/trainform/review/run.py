@@ -43,6 +43,7 @@ _SHORT = {"d": "debug", "v": "verbose", "j": "json", "s": "stack"}
 _SWITCHES = "djrefQ"  # short options without a value: others may follow in the same word
 _DEBUGGING = ("PULUMI_DEBUG_", *(f"PULUMI_OPTION_{name.replace('-', '_').upper()}" for name in REFUSED))
 _SHORTEST_SECRET = 8
+_FOLDER = "PWD"  # the shell's folder, whose name looks like that of a password
 
 
 @dataclasses.dataclass(frozen=True)
@@ -182,7 +183,8 @@ def _without_secrets(text: str, environ: Mapping[str, str]) -> str:
     """The text without what looks like a secret, and without the secrets among the variables."""
     from trainform.review.masking import Masks  # with it come the models, for which the engine's start would wait
 
-    secrets = [value for name, value in environ.items() if len(value) >= _SHORTEST_SECRET and looks_secret(name, value)]
+    named = [(name, value) for name, value in environ.items() if name != _FOLDER and len(value) >= _SHORTEST_SECRET]
+    secrets = [value for name, value in named if looks_secret(name, value)]
     for secret in sorted(secrets, key=len, reverse=True):
         text = text.replace(secret, MASKED)
     return Masks().text(text)
