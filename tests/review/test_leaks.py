@@ -31,7 +31,7 @@ def test_a_secret_that_is_let_through_is_found_in_every_form(
     assert leaked == []
     monkeypatch.setattr(Masks, "_hide", lambda self, value, places, changed: (dict(value), {}))
     make_report()
-    assert leaked == [(form, UNMARKED) for form in ("terminal", "markdown", "json")]
+    assert leaked == [(form, UNMARKED) for form in ("terminal", "markdown", "html", "json")]
     leaked.clear()
 
 
