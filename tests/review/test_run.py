@@ -172,7 +172,7 @@ run.MOST_AT_ONCE = 2
 run.os.cpu_count = lambda: 2
 with run.previews_in(Path(sys.argv[1])) as begin:
     runs = [begin(stack) for stack in ("bert.dev", "hello.dev", "resnet.dev")]
-    [each.result() for each in runs]
+    [run.finished(each) for each in runs]
 """
 
 

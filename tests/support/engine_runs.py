@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from trainform.review.run import EngineRun, previews_in
+from trainform.review.run import EngineRun, finished, previews_in
 
 
 def run_preview(stack: str, folder: Path, arguments: Sequence[str] = ()) -> EngineRun:
     """Run `pulumi preview` of the stack to its end."""
     with previews_in(folder, arguments) as begin:
-        return begin(stack).result()
+        return finished(begin(stack))

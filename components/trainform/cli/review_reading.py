@@ -16,7 +16,7 @@ from trainform.cli.arguments import STANDARD_INPUT
 from trainform.cli.review_stacks import PREVIEW, refuse_repeated
 from trainform.errors import CommandLineError, InputError, Problem, TrainformError
 from trainform.project import project_root
-from trainform.review.run import EngineRun, previews_in
+from trainform.review.run import EngineRun, finished, previews_in
 from trainform.terminal.lines import note
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def made_here(stacks: Sequence[str], root: Path, begin: Begin) -> list[Read]:
         beside.submit(_import_the_rest)
         begun = _all_of(checks)
         return [
-            Read(stack, _preview_of(run.result(), stack), *found)
+            Read(stack, _preview_of(finished(run), stack), *found)
             for stack, run, found in zip(stacks, runs, begun, strict=True)
         ]
 

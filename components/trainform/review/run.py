@@ -11,7 +11,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
 from trainform.errors import CommandLineError, ToolchainError
@@ -21,6 +21,7 @@ from trainform.signals import exit_on_termination, signals_delayed
 
 STREAMING = "PULUMI_ENABLE_STREAMING_JSON_PREVIEW"
 GRACE_SECONDS = 10.0
+STEP_SECONDS = 0.2
 MOST_AT_ONCE = 4
 
 # Options of the engine that show secrets, write what it knows to files, or change the form of its output. Each is a variable too.
@@ -83,6 +84,13 @@ def previews_in(
         except BaseException:
             engines.end()
             raise
+
+
+def finished(run: Future[EngineRun]) -> EngineRun:
+    """The run, when it has ended. It waits in steps: a signal that comes in the moment in which Python begins to wait ends no wait."""
+    while not run.done():
+        wait([run], timeout=STEP_SECONDS)
+    return run.result()
 
 
 def _check(argument: str) -> None:
