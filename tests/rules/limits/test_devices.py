@@ -9,7 +9,7 @@ import pytest
 
 from tests.rules.limits.cases import by_job, by_role, found, limited, pod, raw
 from trainform.backends.table import BACKENDS
-from trainform.rules.limits.devices import NO_DEVICES, VISIBLE
+from trainform.rules.limits.devices import KNOWN, NARROWING, NO_DEVICES
 
 TOLD = "the variable gives the container accelerators of the node that it does not ask for, and that no limit counts"
 ALL = "NVIDIA_VISIBLE_DEVICES"
@@ -21,7 +21,7 @@ def setting(value: Any, name: str = ALL, kind: str = "containers") -> dict[str, 
     return {"spec": {kind: {"aside": container} if kind == "containers" else [container]}}
 
 
-@pytest.mark.parametrize("name", VISIBLE)
+@pytest.mark.parametrize("name", [*KNOWN, "ENFLAME_VISIBLE_DEVICES", "ASCEND_RT2_VISIBLE_DEVICES"])
 @pytest.mark.parametrize("kind", ["containers", "initContainers"])
 def test_variables_in_patches(name: str, kind: str) -> None:
     for judge in (by_role, by_job):
@@ -30,6 +30,13 @@ def test_variables_in_patches(name: str, kind: str) -> None:
         for value in NO_DEVICES:
             assert judge("TF-RES-7", limited(), setting(value, name, kind)) == {}
     assert by_role("TF-RES-7", limited(), setting("all", "NVIDIA_DRIVER_CAPABILITIES")) == {}
+
+
+@pytest.mark.parametrize("name", NARROWING)
+def test_a_variable_that_only_narrows_is_allowed(name: str) -> None:
+    for judge in (by_role, by_job):
+        assert judge("TF-RES-7", limited(), setting("0,1", name)) == {}
+    assert raw("TF-RES-7", limited(), {"kind": "ConfigMap", "data": {name: "0,1"}}) == {}
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -73,7 +80,9 @@ def test_what_a_secret_holds_in_base64_is_judged(value: str, refused: bool) -> N
     assert (raw("TF-RES-7", limited(), body) != {}) is refused
 
 
-@pytest.mark.parametrize(("prefix", "refused"), [("NVIDIA_VISIBLE_", 1), ("N", 1), ("TEAM_", 0), ("", 0), (None, 0)])
+@pytest.mark.parametrize(("prefix", "refused"), [
+    ("NVIDIA_VISIBLE_", 1), ("N", 1), ("ENFLAME_VISIBLE_", 1), ("CUDA_VISIBLE_", 0), ("TEAM_", 0), ("", 0), (None, 0),
+])  # fmt: skip
 def test_a_prefix_makes_no_such_variable_of_another_entry(prefix: str | None, refused: int) -> None:
     patch = {"containers": [{"name": "main", "envFrom": [{"prefix": prefix, "configMapRef": {"name": "devices"}}]}]}
     assert len(raw("TF-RES-7", limited(), {}, pod(patch))) == refused

@@ -11,15 +11,22 @@ from trainform.rules.limits.judged import Judged
 from trainform.rules.limits.rule import Finding
 from trainform.spec.environment import Environment
 
-# Variables by which the container runtimes of vendors give a container devices of the node, past the device plugin that counts them.
-VISIBLE = (
+# The end of the variables by which the container runtimes of vendors give a container devices of the node, past the device plugin that counts them:
+# whoever's runtime it is.
+ENDING = "_VISIBLE_DEVICES"
+# Those that only choose, inside a container, among the devices that it has.
+NARROWING = ("ASCEND_RT_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
+# Such variables with another end.
+OTHERS = ("NVIDIA_MIG_CONFIG_DEVICES", "NVIDIA_MIG_MONITOR_DEVICES")
+# By these alone a beginning is told that shows nothing of the end.
+KNOWN = (
     "AMD_VISIBLE_DEVICES",
     "ASCEND_VISIBLE_DEVICES",
+    "CAMBRICON_VISIBLE_DEVICES",
     "HABANA_VISIBLE_DEVICES",
     "MTHREADS_VISIBLE_DEVICES",
-    "NVIDIA_MIG_CONFIG_DEVICES",
-    "NVIDIA_MIG_MONITOR_DEVICES",
     "NVIDIA_VISIBLE_DEVICES",
+    *OTHERS,
 )
 NO_DEVICES = ("", "none", "void")
 REASON = "the variable gives the container accelerators of the node that it does not ask for, and that no limit counts"
@@ -41,7 +48,7 @@ def visible(judged: Judged, environment: Environment) -> Iterator[Finding]:
         for where, container in template.named_containers():
             for variable in mappings(container.get("env")):
                 name, value = variable.get("name"), _value(variable)
-                if name in VISIBLE and value not in NO_DEVICES:
+                if _gives(name) and value not in NO_DEVICES:
                     path = f"{where}.env.{name}"
                     found.setdefault((str(name), repr(value)), (path, value, []))[2].append([path, variable])
         for where, value, places in found.values():
@@ -57,7 +64,7 @@ def _entries(judged: Judged) -> Iterator[Finding]:
             for field in fields:
                 for name, value in mapping(body.get(field)).items():
                     given = decoded(value) if (kind, field) == ENCODED else value
-                    if name in VISIBLE and given not in NO_DEVICES:
+                    if _gives(name) and given not in NO_DEVICES:
                         bound = [kind, value]  # no value of a Secret is shown
                         yield Finding(f"{field}.{name}", None, f"by `envFrom`, {REASON}", FIX, key=key, bound=bound)
 
@@ -67,10 +74,22 @@ def _prefixes(template: Template) -> Iterator[Finding]:
     for where, container in template.named_containers():
         for index, source in enumerate(mappings(container.get("envFrom"))):
             prefix = source.get("prefix")
-            if isinstance(prefix, str) and prefix and any(name.startswith(prefix) for name in VISIBLE):
+            if isinstance(prefix, str) and _begins(prefix):
                 reason = f"an entry with the rest of the name is a variable of a vendor: {REASON}"
                 fix = "write another prefix, or none"
                 yield Finding(f"{where}.envFrom[{index}].prefix", prefix, reason, fix, template, bound=source)
+
+
+def _gives(name: object) -> bool:
+    """Whether a variable of this name gives a container devices of the node."""
+    return name in OTHERS or (isinstance(name, str) and name.endswith(ENDING) and name not in NARROWING)
+
+
+def _begins(prefix: str) -> bool:
+    """Whether it is the beginning of such a name: of a known one, or of any whose end it shows."""
+    if "_VISIBLE" in prefix:
+        return not any(name.startswith(prefix) for name in NARROWING)
+    return prefix != "" and any(name.startswith(prefix) for name in KNOWN)
 
 
 def _value(variable: dict[str, Any]) -> object:
