@@ -8,6 +8,7 @@ import pytest
 
 from tests.rules.limits.cases import by_job, by_role, found, limited, pod, raw
 from trainform.rules.limits.keys import KEYS
+from trainform.rules.limits.table import BY_CODE
 
 TOPOLOGY = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 
@@ -67,3 +68,16 @@ def test_metadata_between_an_object_and_its_pods() -> None:
 )
 def test_devices_that_a_plugin_of_the_runtime_gives_are_refused(key: str) -> None:
     assert found("TF-POD-6", limited(), annotations={key: "- path: /dev/sda"}).keys() == {f"annotations.{key}"}
+
+
+@pytest.mark.parametrize("key", [
+    "kuma.io/sidecar-injection", "kuma.io/container-patches", "consul.hashicorp.com/connect-inject", "consul.hashicorp.com/envoy-extra-args",
+    "iam.amazonaws.com/role", "gke-gcsfuse/volumes", "gke-gcsfuse/memory-limit", "ulimits.nri.containerd.io/container.main",
+    "cpu-quota.crio.io", "cpu-quota.crio.io/main", "irq-load-balancing.crio.io", "irq-load-balancing.crio.io/main",
+])  # fmt: skip
+def test_what_webhooks_agents_and_runtimes_do_at_a_key_is_refused(key: str) -> None:
+    assert found("TF-POD-6", limited(), annotations={key: "true"}).keys() == {f"annotations.{key}"}
+
+
+def test_the_rule_says_that_its_list_is_not_all() -> None:
+    assert BY_CODE["TF-POD-6"].title.endswith("others are not judged.")

@@ -34,6 +34,10 @@ _NODES = "it keeps all other pods from the nodes that it takes, and chooses them
 _CONTAINER = "a webhook adds a container to the pods, from an image that no limit sees"
 _NETWORK = "it attaches the pods to networks of the node"
 _DEVICES = "the container runtime gives the pods devices and settings of the node"
+_ROLE = "an agent of the nodes gives the pods the rights of a role in the cloud account"
+_CPU = "the container runtime changes how the pods share the CPUs of the node with others"
+# Those of CRI-O that stand alone, or with a `/` and a container after them.
+_OF_CPUS = ("cpu-c-states", "cpu-freq-governor", "cpu-load-balancing", "cpu-quota", "cpu-shared", "irq-load-balancing")
 # The first row that has a key judges it.
 KEYS = (
     Key("/exclusive-topology", _NODES),
@@ -50,6 +54,13 @@ KEYS = (
     Key("vault.hashicorp.com/", _CONTAINER),
     Key("sidecar.opentelemetry.io/inject", _CONTAINER, ("false",)),
     Key("instrumentation.opentelemetry.io/", _CONTAINER, ("false",)),
+    Key("kuma.io/sidecar-injection", _CONTAINER, ("disabled", "false")),
+    Key("kuma.io/", _CONTAINER),
+    Key("consul.hashicorp.com/connect-inject", _CONTAINER, ("false",)),
+    Key("consul.hashicorp.com/", _CONTAINER),
+    Key("gke-gcsfuse/volumes", _CONTAINER, ("false",)),
+    Key("gke-gcsfuse/", _CONTAINER),
+    Key("iam.amazonaws.com/", _ROLE),
     Key("k8s.v1.cni.cncf.io/networks", _NETWORK),
     Key("v1.multus-cni.io/default-network", _NETWORK),
     Key("cdi.k8s.io/", _DEVICES),
@@ -60,6 +71,9 @@ KEYS = (
     Key("devices.noderesource.dev/", _DEVICES),
     Key("mounts.nri.io", _DEVICES),
     Key("mounts.nri.io/", _DEVICES),
+    Key("ulimits.nri.containerd.io", _DEVICES),
+    Key("ulimits.nri.containerd.io/", _DEVICES),
+    *(Key(f"{name}.crio.io{end}", _CPU) for name in _OF_CPUS for end in ("", "/")),
     Key("io.kubernetes.cri-o.", _DEVICES),
     Key("io.katacontainers.", _DEVICES),
 )

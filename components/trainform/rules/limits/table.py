@@ -57,7 +57,7 @@ RULES: tuple[Rule, ...] = (
     Rule("TF-POD-5", "Pods leave to Kubernetes what it sets itself.", (), "error", pods.left_to_kubernetes),
     Rule(
         "TF-POD-6",
-        "No label and no annotation gives pods more than their specs show.",
+        "No label and no annotation of a list of known ones gives pods more than their specs show; others are not judged.",
         ("metadata_keys",),
         "error",
         keys.keys,
