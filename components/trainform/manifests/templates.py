@@ -99,8 +99,15 @@ def resource_amounts(holder: dict[str, Any], field: str) -> dict[str, Any]:
     return mapping(mapping(holder.get("resources")).get(field))
 
 
+def is_extended(resource: object) -> bool:
+    """Whether a device or a plugin of the nodes gives the resource: it has a domain. Kubernetes' own domain is one of them: the scheduler counts
+    such resources too, and `deviceclass.resource.kubernetes.io/NAME` claims devices."""
+    return "/" in str(resource)
+
+
 def _request(holder: dict[str, Any], resource: str) -> Decimal:
-    """The request; without one the limit, which Kubernetes then takes for it."""
-    given = (resource_amounts(holder, field).get(resource) for field in RESOURCE_FIELDS)
-    read = quantity(next((value for value in given if value is not None), None))
-    return Decimal(0) if read is None else read
+    """The request; without one the limit, which Kubernetes then takes for it. Of an extended resource, whose two must be the same, the larger."""
+    given = [resource_amounts(holder, field).get(resource) for field in RESOURCE_FIELDS]
+    counted = [value for value in given if value is not None]
+    read = [quantity(value) for value in (counted if is_extended(resource) else counted[:1])]
+    return max((each for each in read if each is not None), default=Decimal(0))

@@ -40,6 +40,35 @@ def test_resources_that_are_offered_or_the_nodes_own(resource: str) -> None:
     assert by_role("TF-RES-3", limited(), asking({resource: 1})) == {}
 
 
+def both(resource: str, request: Any, limit: Any) -> dict[str, Any]:
+    """A merge patch of pods with one more container that has both."""
+    resources = {"requests": {resource: request}, "limits": {resource: limit}}
+    return {"spec": {"containers": {"aside": {"name": "aside", "image": "python", "resources": resources}}}}
+
+
+@pytest.mark.parametrize(
+    ("request_of", "limit", "refused"), [(1, 8, True), (8, 1, True), (0, 8, True), (8, "8", False)]
+)
+def test_the_request_of_an_accelerator_is_its_limit(request_of: Any, limit: Any, refused: bool) -> None:
+    reason = (
+        f"the limit of nvidia.com/gpu is {limit}, and the API server refuses another request of an extended resource"
+    )
+    for judge in (by_role, by_job):
+        told = judge("TF-RES-3", limited(), both("nvidia.com/gpu", request_of, limit))
+        assert set(told.values()) == ({reason} if refused else set())
+    assert by_role("TF-RES-3", limited(), both("cpu", request_of, limit)) == {}
+
+
+@pytest.mark.parametrize(("request_of", "limit"), [(1, 32), (32, 1)])
+def test_the_larger_of_request_and_limit_counts(request_of: int, limit: int) -> None:
+    resources = {"requests": {"nvidia.com/gpu": request_of}, "limits": {"nvidia.com/gpu": limit}}
+    spec = {"containers": [{"name": "main", "resources": resources}]}
+    assert pod(spec).pod_request("nvidia.com/gpu") == 32
+    assert raw("TF-RES-1", limited(), {}, pod(spec)).keys() == {"accelerators.l40s"}
+    resources = {"requests": {"cpu": 2}, "limits": {"cpu": 4}}
+    assert pod({"containers": [{"resources": resources}]}).pod_request("cpu") == 2
+
+
 def test_none_of_a_resource_is_no_request() -> None:
     assert by_role("TF-RES-3", limited(), asking({"amd.com/gpu": 0})) == {}
     assert by_role("TF-RES-3", cluster(accelerators={}, rdma=None), asking({"rdma/hca": 1})) != {}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from decimal import Decimal
 from typing import Any
 
 from trainform import defaults
 from trainform.errors import list_names
 from trainform.manifests.shapes import mapping, quantity
-from trainform.manifests.templates import RESOURCE_FIELDS, Template, resource_amounts
+from trainform.manifests.templates import RESOURCE_FIELDS, Template, is_extended, resource_amounts
 from trainform.rules.limits.demands import Demand, with_demands
 from trainform.rules.limits.judged import Judged
 from trainform.rules.limits.rule import Finding, Raw
@@ -35,6 +35,7 @@ def extended(judged: Judged, environment: Environment) -> Iterator[Finding]:
                     fix = "ask for `accelerators` of the environment, or ask the platform team for limits.resources"
                     at = f"{where}.resources.{field}.{resource}"
                     yield Finding(at, asked, reason, fix, template, raw=Raw(at, RAW_OFFERED))
+        yield from _unequal(template, offered)
         yield from _claims(template, environment)
     for kind in CLAIMS:
         for key, body in judged.of_kind(kind):
@@ -92,12 +93,6 @@ def requests(judged: Judged, environment: Environment) -> Iterator[Finding]:
                 yield Finding(at, None, reason, fix, template, raw=Raw(at, "write the amount there"))
 
 
-def is_extended(resource: object) -> bool:
-    """Whether a device or a plugin of the nodes gives the resource: it has a domain. Kubernetes' own domain is one of them: the scheduler counts
-    such resources too, and `deviceclass.resource.kubernetes.io/NAME` claims devices."""
-    return "/" in str(resource)
-
-
 def _extended(holder: dict[str, Any]) -> dict[str, tuple[str, object]]:
     """The extended resources that a container or pod asks for, each with the first field that has more than none of it, and the amount."""
     found: dict[str, tuple[str, object]] = {}
@@ -106,6 +101,20 @@ def _extended(holder: dict[str, Any]) -> dict[str, tuple[str, object]]:
             if is_extended(resource) and quantity(asked) != 0:
                 found.setdefault(resource, (field, asked))
     return found
+
+
+def _unequal(template: Template, offered: Collection[str]) -> Iterator[Finding]:
+    """Resources of these with another request than limit."""
+    fix = "write the same number in `requests` and `limits`, or `limits` alone"
+    for where, holder in [("spec", template.spec), *template.named_containers()]:
+        limits = resource_amounts(holder, "limits")
+        for resource, asked in resource_amounts(holder, "requests").items():
+            limit = limits.get(resource)
+            both = {quantity(asked), quantity(limit)}
+            if resource in offered and None not in both and len(both) > 1:
+                reason = f"the limit of {resource} is {limit}, and the API server refuses another request of an extended resource"
+                at = f"{where}.resources.requests.{resource}"
+                yield Finding(at, asked, reason, fix, template, bound=[asked, limit])
 
 
 def _offered(environment: Environment) -> dict[str, None]:

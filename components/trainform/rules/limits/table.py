@@ -80,7 +80,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "TF-RES-3",
-        "Containers ask for extended resources that the environment offers, and claim no devices.",
+        "Containers ask for extended resources that the environment offers, with one number as request and limit, and claim no devices.",
         ("resources",),
         "error",
         resources.extended,
