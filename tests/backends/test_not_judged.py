@@ -29,6 +29,7 @@ TOLD = [
     ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", {}, "what it lets others do"),
     ("rbac.authorization.k8s.io/v1", "RoleBinding", {}, "what it lets others do"),
     ("v1", "Binding", {}, "which node"),
+    ("bus.volcano.sh/v1alpha1", "Command", {}, "which job or queue it ends"),
     ("argoproj.io/v1alpha1", "Application", {}, "made from what it names"),
     ("argoproj.io/v1alpha1", "ApplicationSet", {}, "made from what it names"),
     ("helm.cattle.io/v1", "HelmChart", {}, "made from what it names"),

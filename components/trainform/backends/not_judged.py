@@ -119,6 +119,7 @@ KINDS: Mapping[str, tuple[Told, ...]] = {
     "gateway.networking.k8s.io/HTTPRoute": _OUTSIDE,
     "kueue.x-k8s.io/LocalQueue": _always("no rule judges which ClusterQueue it opens to its namespace"),
     "kueue.x-k8s.io/ClusterQueue": _always("no rule judges what it takes from other queues of the cluster"),
+    "bus.volcano.sh/Command": _always("no rule judges which job or queue it ends, stops or opens"),
     "/Binding": _always("no rule judges which node it chooses for a pod"),
     "/Secret": (_token,),
     **dict.fromkeys(
