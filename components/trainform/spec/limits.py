@@ -172,7 +172,7 @@ class Limits(Model):
     max_run_time: Duration | None = Field(
         default=None,
         json_schema_extra=OnChange.NO_OBJECT,
-        description="Longest time that a pod may run (72h): pods must have an `activeDeadlineSeconds` of at most this. Empty: no limit.",
+        description="Longest time that a pod may run (72h): pods must have an `activeDeadlineSeconds` of at most this, less what their `terminationGracePeriodSeconds` is above 30. Empty: no limit.",
     )
     queues: list[QueueName] | None = Field(
         default=None,

@@ -61,6 +61,29 @@ def test_run_time(deadline: int | None, refused: bool) -> None:
     assert raw("TF-RUN-2", DAY, {}, pod({"activeDeadlineSeconds": "10"})) != {}
 
 
+@pytest.mark.parametrize(("grace", "deadline", "refused"), [
+    (30, 86_400, False), (0, 86_400, False), (None, 86_400, False), (630, 85_800, False), (630, 85_801, True), (86_400, 30, False), (86_400, 31, True),
+])  # fmt: skip
+def test_the_time_to_end_counts_as_run_time(grace: int | None, deadline: int, refused: bool) -> None:
+    patch = {"spec": {"activeDeadlineSeconds": deadline, "terminationGracePeriodSeconds": grace}}
+    for judge in (by_role, by_job):
+        assert set(judge("TF-RUN-2", DAY, patch).values()) == ({LONGER} if refused else set())
+        assert judge("TF-RUN-2", limited(), patch) == {}
+
+
+@pytest.mark.parametrize(
+    ("limits", "longest"),
+    [({}, 86_400), ({"max_run_time": "30d"}, 86_400), ({"max_run_time": "1h"}, 3600), ({"max_run_time": "10s"}, 30)],
+)
+def test_the_time_to_end_is_bounded_everywhere(limits: dict[str, str], longest: int) -> None:
+    reason = f"the pods may take longer to end than the environment dev allows ({longest} s)"
+    patch = {"spec": {"activeDeadlineSeconds": 1, "terminationGracePeriodSeconds": longest + 1}}
+    for judge in (by_role, by_job):
+        assert set(judge("TF-RUN-2", limited(**limits), patch).values()) == {reason}
+    patch = {"spec": {"activeDeadlineSeconds": 1, "terminationGracePeriodSeconds": longest}}
+    assert by_role("TF-RUN-2", limited(**limits), patch) == {}
+
+
 def test_run_time_without_a_field() -> None:
     assert found("TF-RUN-2", DAY) == {"roles.worker": LONGER}
 

@@ -11,6 +11,9 @@ from trainform.spec.environment import Environment
 from trainform.spec.quantities import seconds
 
 DEADLINE = "activeDeadlineSeconds"
+GRACE = "terminationGracePeriodSeconds"
+FREE_GRACE = 30  # what Kubernetes gives pods that say nothing: it counts for none
+LONGEST_GRACE = 86_400
 
 
 def deleted_after_end(judged: Judged, environment: Environment) -> Iterator[Finding]:
@@ -23,16 +26,29 @@ def deleted_after_end(judged: Judged, environment: Environment) -> Iterator[Find
 
 
 def run_time(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """Pods that may run longer than the environment allows."""
+    """Pods that may run longer than the environment allows, with the time that they have to end: that one is bounded everywhere."""
     limit = environment.limits.max_run_time
-    for template in judged.templates if limit is not None else ():
-        most = seconds(str(limit))
+    most = None if limit is None else seconds(str(limit))
+    for template in judged.templates:
+        longest = LONGEST_GRACE if most is None else max(FREE_GRACE, min(most, LONGEST_GRACE))
+        grace = _grace(template)
+        if grace > longest:
+            reason = f"the pods may take longer to end than the environment {environment.name} allows ({longest} s)"
+            yield Finding(f"spec.{GRACE}", grace, reason, f"write {longest} there, or less", template)
+            continue
         deadline = _deadline(template)
-        if deadline is None or deadline > most:
+        left = None if most is None else most - max(grace - FREE_GRACE, 0)
+        if left is not None and (deadline is None or deadline > left):
             reason = f"the pods may run longer than the environment {environment.name} allows ({limit})"
-            fix = f"write under `roles.{template.role}`: `pod_overrides: {{spec: {{{DEADLINE}: {most}}}}}`, or less"
-            raw = Raw(f"spec.{DEADLINE}", f"write `{DEADLINE}: {most}` there, or less")
+            fix = f"write under `roles.{template.role}`: `pod_overrides: {{spec: {{{DEADLINE}: {left}}}}}`, or less"
+            raw = Raw(f"spec.{DEADLINE}", f"write `{DEADLINE}: {left}` there, or less")
             yield Finding(raw.where, deadline, reason, fix, template, raw=raw)
+
+
+def _grace(template: Template) -> int:
+    """The seconds that the pods have to end, after their deadline too."""
+    given = template.spec.get(GRACE)
+    return given if isinstance(given, int) else FREE_GRACE
 
 
 def _deadline(template: Template) -> int | None:

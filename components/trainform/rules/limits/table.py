@@ -160,7 +160,13 @@ RULES: tuple[Rule, ...] = (
         data.new_claims,
     ),
     Rule("TF-RUN-1", "A job is deleted some time after its end.", (), "off", run.deleted_after_end, reads_names=True),
-    Rule("TF-RUN-2", "Pods end within the environment's longest time.", ("max_run_time",), "error", run.run_time),
+    Rule(
+        "TF-RUN-2",
+        "Pods end within the environment's longest time, and have no more than a day to end.",
+        ("max_run_time",),
+        "error",
+        run.run_time,
+    ),
     Rule("TF-SEC-1", "Secrets stand nowhere as plain text.", (), "error", secrets.plain_secrets, fixed=True),
 )
 
