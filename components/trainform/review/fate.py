@@ -44,7 +44,8 @@ class Fate:
     """kind: what happens to the job object. name: that of the object before, of a new one after. before, after: the two sides. live: what the cluster says
     of the object before; None if it has none, or nobody knows. not_read: why nobody knows; empty if the cluster was read. again: the job object is
     recorded as deployed or in the state, and is created. shown_age: how long the job runs ("16 h"); empty if it does not run, or that is not known.
-    environment: as its file is now, which knows the kinds of accelerators by their resources."""
+    environment: as its file is now, which knows the kinds of accelerators by their resources. cut_off: the preview ended before it said what will be
+    recorded as deployed, so that no cause may be visible although there is one."""
 
     job: JobReview
     kind: JobFate
@@ -59,6 +60,7 @@ class Fate:
     again: bool = False
     shown_age: str = ""
     environment: Environment | None = None
+    cut_off: bool = False
 
     @property
     def is_running(self) -> bool:
@@ -94,7 +96,10 @@ class Fate:
     @property
     def reason(self) -> str:
         """The causes as the end of a sentence, which also says that none is visible."""
-        return self.because if self.because else "for no visible reason"
+        unseen = (
+            "for a reason that is not known, since the preview ended first" if self.cut_off else "for no visible reason"
+        )
+        return self.because if self.because else unseen
 
     @property
     def versions(self) -> str:
@@ -142,7 +147,14 @@ def fate(context: Context, job: JobReview) -> Fate:
         again=happens == "create" and (_in_state(step) or (old is not None and old.job == after_name)),
         shown_age="" if live is None or context.live is None else age(live.started, context.live.read_at),
         environment=context.environment,
+        cut_off=_is_cut_off(context, job),
     )
+
+
+def _is_cut_off(context: Context, job: JobReview) -> bool:
+    """True if the preview failed or is not whole, and lacks the record that a component makes. Jobs of other programs have none."""
+    ended = bool(context.preview.failed) or context.preview.incomplete
+    return ended and job.component is not None and job.after is None
 
 
 def _in_state(step: Step | None) -> bool:

@@ -114,6 +114,20 @@ def test_a_replaced_job_without_record_and_components_is_unexplained() -> None:
     assert finding.title.endswith("nothing is recorded as deployed, and no component says what was wanted.")
 
 
+@pytest.mark.parametrize("ended", [{"failed": "resource registration failed"}, {"incomplete": True}])
+def test_a_preview_that_ended_before_the_record_does_not_say_that_there_is_no_cause(ended: dict[str, Any]) -> None:
+    """After an `up` that failed, the components have what was wanted on both sides."""
+    job = job_review(deployed(LORA), deployed(IMAGE))
+    alike = job_review(deployed(IMAGE), deployed(IMAGE))
+    cut = dataclasses.replace(job, component=alike.component, before=None, after=None, steps=alike.steps)
+    whole = context(cut, live=running(NAME))
+    assert found(whole) == [("TR-RESTART-1", "high"), ("TR-UNKNOWN-1", "medium")]
+    (finding,) = find(dataclasses.replace(whole, preview=dataclasses.replace(whole.preview, **ended)))
+    assert finding.title == (
+        f"The running job {NAME} is replaced for a reason that is not known, since the preview ended first."
+    )
+
+
 def test_the_fingerprint_belongs_to_the_revisions_and_not_to_the_time() -> None:
     (one,) = find(change(LORA, IMAGE, running(NAME)))
     (later,) = find(change(LORA, IMAGE, running(NAME, started="2026-11-23T01:00:00Z")))

@@ -90,7 +90,7 @@ def _replaced(happens: Fate) -> Iterator[Finding]:
     elif happens.not_read:
         title = f"The job {name} is replaced {reason}; whether it runs is not known: {happens.not_read}."
         yield _about(RESTARTED.weighing("medium"), happens, title)
-    if not happens.reasons:
+    if not happens.reasons and not happens.cut_off:
         yield _about(UNEXPLAINED, happens, _unexplained(happens))
 
 
