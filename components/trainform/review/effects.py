@@ -255,6 +255,9 @@ def _of_object(step: Step, causes: list[Change]) -> Iterator[Effect]:
     if no_longer_kept(step):
         sentence = f"No longer keeps {named}: the next `pulumi destroy` deletes it."
         yield Effect(kind="update", object=name, sentence=sentence, causes=of_keep)
+    if no_longer_protected(step):
+        sentence = f"No longer protects {named}: a later `pulumi destroy` may delete it."
+        yield Effect(kind="update", object=name, sentence=sentence)
     if happens == "unknown":
         yield _not_known(step)
     elif happens != "none":
@@ -310,11 +313,20 @@ def gives_up(step: Step) -> bool:
 
 def no_longer_kept(step: Step) -> bool:
     """True for a claim that stays, and that the next `pulumi destroy` deletes although it would have been kept until now."""
-    if steps.kind(step) != steps.CLAIM or step.old is None or step.new is None:
-        return False
-    if steps.fate(step) not in ("none", "update"):
+    if not _claim_remains(step) or step.old is None or step.new is None:
         return False
     return step.old.keep and not step.new.keep
+
+
+def no_longer_protected(step: Step) -> bool:
+    """True for a claim that stays and was never kept, and of which the engine has refused until now that it is deleted."""
+    if not _claim_remains(step) or step.old is None or step.new is None:
+        return False
+    return step.old.protect and not step.new.protect and not step.old.keep and not step.new.keep
+
+
+def _claim_remains(step: Step) -> bool:
+    return steps.kind(step) == steps.CLAIM and steps.fate(step) in ("none", "update")
 
 
 def _of_refresh(context: Context) -> Iterator[Effect]:

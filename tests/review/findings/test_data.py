@@ -8,6 +8,7 @@ import pytest
 
 from tests.review.jobs import LORA, PROVIDER, change, context, locate, object_step, step, urn
 from trainform.review.context import Context
+from trainform.review.effects import effects
 from trainform.review.findings.data import KINDS, find
 from trainform.review.live import LiveFacts, LiveQueue
 from trainform.review.model import Finding
@@ -62,6 +63,24 @@ def test_a_claim_that_is_no_longer_kept() -> None:
     assert finding.place is not None
     assert finding.place.path == "storage.checkpoints.keep"
     assert codes(change(LORA, stored(keep=False, size="4Ti"))) == ["TR-DATA-4"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "title"),
+    [
+        ({"protect": True}, {}, "The claim corpus is no longer protected: a later `pulumi destroy` may delete it."),
+        ({"protect": True, "keep": True}, {}, "The claim corpus is no longer kept: the next `pulumi destroy` deletes it."),
+        ({"protect": True}, {"keep": True}, ""),
+        ({}, {"protect": True}, ""),
+    ],
+)  # fmt: skip
+def test_a_claim_that_is_no_longer_protected(before: dict[str, Any], after: dict[str, Any], title: str) -> None:
+    """Its step is `same`, and the provider sees nothing of it."""
+    sides = [State({"metadata": {"name": "corpus"}}, provider=PROVIDER, **options) for options in (before, after)]
+    made = context(others=[step("same", "kubernetes:core/v1:PersistentVolumeClaim", "corpus", *sides)])
+    assert [(finding.code, finding.title) for finding in find(made)] == ([("TR-DATA-4", title)] if title else [])
+    told = title.replace("The claim corpus is no longer protected", "No longer protects the claim corpus")
+    assert ([effect.sentence for effect in effects(made)] == [told]) == ("protected" in title)
 
 
 def test_a_claim_that_is_kept_from_now_on_is_none() -> None:

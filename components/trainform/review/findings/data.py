@@ -9,7 +9,7 @@ from trainform.backends.workloads import value_at
 from trainform.manifests.shapes import quantity
 from trainform.review import steps
 from trainform.review.context import Context
-from trainform.review.effects import SIZE, leaves, no_longer_kept, object_causes
+from trainform.review.effects import SIZE, leaves, no_longer_kept, no_longer_protected, object_causes
 from trainform.review.fate import fate
 from trainform.review.kinds import Kind
 from trainform.review.model import Category, Change, Finding, Place
@@ -61,6 +61,11 @@ KEPT = dataclasses.replace(
     REPLACED.weighing("medium"),
     why="A claim cannot be changed in this field: the new one is empty, and the old one stays in the cluster with its data, since it is kept.",
     fix="Copy the data from the old claim if the new one shall have them.",
+)
+NOT_PROTECTED = dataclasses.replace(
+    NOT_KEPT,
+    why="Nothing happens to the data now, but the engine no longer refuses to delete the claim: a later `pulumi destroy`, or removing it, may.",
+    fix="Leave `protect` on the claim while anybody needs the data, or set `retain_on_delete`.",
 )
 KINDS = (DELETED, REPLACED, SHRUNK, NOT_KEPT, NAMESPACE_GONE)
 
@@ -114,6 +119,9 @@ def _of_claim(step: Step, causes: Sequence[Change], lost: Container[str]) -> Ite
     if no_longer_kept(step):
         title = f"The claim {name} is no longer kept: the next `pulumi destroy` deletes it."
         yield NOT_KEPT.finding(name, field="keep", before=True, after=False, title=title, place=place)
+    if no_longer_protected(step):
+        title = f"The claim {name} is no longer protected: a later `pulumi destroy` may delete it."
+        yield NOT_PROTECTED.finding(name, field="protect", before=True, after=False, title=title, place=place)
     if happens == "update":
         yield from _shrunk(step, name, place)
 
