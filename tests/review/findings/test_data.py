@@ -144,6 +144,20 @@ def test_a_kept_claim_that_is_replaced_goes_with_its_namespace_alone() -> None:
     assert "the old one is deleted with its data" in plain.why
 
 
+@pytest.mark.parametrize("spec", [{"accessModes": ["ReadWriteOnce"]}, {"accessModes": ["ReadWriteMany"]}])
+def test_a_kept_claim_whose_replacement_has_its_name_stays(spec: dict[str, Any]) -> None:
+    metadata = {"metadata": {"name": "corpus", "namespace": "ai"}}
+    old = State({**metadata, "spec": {"accessModes": ["ReadWriteOnce"]}}, keep=True, provider=PROVIDER)
+    new = State({**metadata, "spec": spec}, keep=True, provider=PROVIDER)
+    finding = only(context(others=[step("replace", CLAIM, "corpus", old, new, keys=("spec",))]))
+    refused = "" if spec == old.inputs["spec"] else "; its spec differs, so `pulumi up` will be refused here"
+    assert (finding.code, finding.level) == ("TR-DATA-2", "medium")
+    assert finding.title == (
+        f"The claim corpus stays, since it is kept and its replacement has the same name{refused}."
+    )
+    assert "no empty claim is made" in finding.why
+
+
 def test_a_kept_namespace_does_not() -> None:
     old = State({"metadata": {"name": "ai-namespace"}}, keep=True, provider=PROVIDER)
     assert codes(context(others=[step("delete", "kubernetes:core/v1:Namespace", "n", old)])) == []

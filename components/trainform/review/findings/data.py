@@ -56,6 +56,7 @@ NAMESPACE_GONE = Kind(
     "Everything in it is deleted with it: every claim with its data, and every job, also those of other stacks.",
     "Keep the namespace, and remove from the stack what is no longer needed one by one.",
 )
+IDENTITY = ("metadata.namespace", "metadata.name")
 WITH_NAMESPACE = "The old claim is kept, but its namespace is deleted with everything in it; the new claim is empty."
 KEPT = dataclasses.replace(
     REPLACED.weighing("medium"),
@@ -66,6 +67,11 @@ NOT_PROTECTED = dataclasses.replace(
     NOT_KEPT,
     why="Nothing happens to the data now, but the engine no longer refuses to delete the claim: a later `pulumi destroy`, or removing it, may.",
     fix="Leave `protect` on the claim while anybody needs the data, or set `retain_on_delete`.",
+)
+SAME_NAME = dataclasses.replace(
+    REPLACED.weighing("medium"),
+    why="A kept claim is not deleted when it is replaced, and the new one has its name: one name cannot be both, so no empty claim is made.",
+    fix="Keep the field as it is, or make a new volume with a name of its own beside the old one and copy the data.",
 )
 KINDS = (DELETED, REPLACED, SHRUNK, NOT_KEPT, NAMESPACE_GONE)
 
@@ -137,11 +143,25 @@ def _replaced(step: Step, name: str, place: Place | None, lost: Container[str]) 
             dataclasses.replace(REPLACED, why=WITH_NAMESPACE),
             f"; the old one goes with its namespace {namespace}",
         )
+    elif _is_one_object(step):
+        title = f"The claim {name} stays, since it is kept and its replacement has the same name{_refused(step)}."
+        return SAME_NAME.finding(name, field=keys, title=title, place=place)
     else:
         kind, end = KEPT, "; the old one stays in the cluster, since it is kept"
     return kind.finding(
         name, field=keys, title=f"The claim {name} is replaced by an empty one{because}{end}.", place=place
     )
+
+
+def _is_one_object(step: Step) -> bool:
+    """True if the replacement has the name and the namespace of what it replaces."""
+    was, will = ([value_at(steps.body(step, state), path) for path in IDENTITY] for state in (step.old, step.new))
+    return was == will
+
+
+def _refused(step: Step) -> str:
+    was, will = (steps.body(step, state).get("spec") for state in (step.old, step.new))
+    return "" if was == will else "; its spec differs, so `pulumi up` will be refused here"
 
 
 def _shrunk(step: Step, name: str, place: Place | None) -> Iterator[Finding]:
