@@ -158,6 +158,41 @@ def test_a_kept_claim_whose_replacement_has_its_name_stays(spec: dict[str, Any])
     assert "no empty claim is made" in finding.why
 
 
+OTHER = "urn:pulumi:dev::lab::pulumi:providers:kubernetes::other-cluster::4567"
+
+
+@pytest.mark.parametrize(
+    ("after", "options", "counts"),
+    [
+        ({"name": "corpus", "namespace": "ai"}, {}, True),
+        ({"name": "corpus", "namespace": "team-b"}, {}, False),
+        ({"name": "corpus-2", "namespace": "ai"}, {}, False),
+        ({"name": "corpus", "namespace": "ai"}, {"provider": OTHER}, False),
+        ({"name": "corpus", "namespace": "ai"}, {"keep": True}, False),
+    ],
+)
+def test_an_object_that_is_renamed_in_the_program_alone(
+    after: dict[str, Any], options: dict[str, Any], counts: bool
+) -> None:
+    old = State({"metadata": {"name": "corpus", "namespace": "ai"}}, **{"provider": PROVIDER, **options})
+    new = State({"metadata": after}, provider=PROVIDER)
+    type_ = "kubernetes:core/v1:ConfigMap"
+    made = context(others=[step("create", type_, "texts", None, new), step("delete", type_, "corpus", old)])
+    assert codes(made) == (["TR-DATA-6"] if counts else [])
+    if counts:
+        assert only(made).title == (
+            "The ConfigMap corpus is renamed in the program from corpus to texts; both are one object, which is gone afterwards."
+        )
+        assert "aliases" in only(made).fix
+
+
+def test_what_an_earlier_update_has_left_is_not_renamed() -> None:
+    sides = [State({"metadata": {"name": "corpus"}}, provider=PROVIDER) for _ in range(2)]
+    type_ = "kubernetes:core/v1:ConfigMap"
+    left = step("delete", type_, "corpus", sides[0])
+    assert codes(context(others=[step("create", type_, "corpus", None, sides[1]), left])) == []
+
+
 def test_a_kept_namespace_does_not() -> None:
     old = State({"metadata": {"name": "ai-namespace"}}, keep=True, provider=PROVIDER)
     assert codes(context(others=[step("delete", "kubernetes:core/v1:Namespace", "n", old)])) == []
@@ -170,4 +205,4 @@ def test_a_fingerprint_changes_with_the_values() -> None:
 
 
 def test_every_kind_is_found_here() -> None:
-    assert [kind.code for kind in KINDS] == [f"TR-DATA-{number}" for number in range(1, 6)]
+    assert [kind.code for kind in KINDS] == [f"TR-DATA-{number}" for number in range(1, 7)]

@@ -9,12 +9,13 @@ from trainform.backends.workloads import value_at
 from trainform.manifests.shapes import quantity
 from trainform.review import steps
 from trainform.review.context import Context
-from trainform.review.effects import SIZE, leaves, no_longer_kept, no_longer_protected, object_causes
+from trainform.review.effects import SIZE, gives_up, leaves, no_longer_kept, no_longer_protected, object_causes
 from trainform.review.fate import fate
 from trainform.review.kinds import Kind
 from trainform.review.model import Category, Change, Finding, Place
 from trainform.review.platform import platform_causes
-from trainform.review.preview import Step
+from trainform.review.preview import State, Step
+from trainform.review.stand_ins import MASKED, UNKNOWN
 
 DELETED = Kind(
     "TR-DATA-1",
@@ -57,6 +58,14 @@ NAMESPACE_GONE = Kind(
     "Keep the namespace, and remove from the stack what is no longer needed one by one.",
 )
 IDENTITY = ("metadata.namespace", "metadata.name")
+RENAMED = Kind(
+    "TR-DATA-6",
+    Category.data,
+    "high",
+    "An object is renamed in the program, and is gone afterwards.",
+    "For the engine they are two resources, in the cluster they are one object: it is made first, which finds it there, and deleted then.",
+    "Give the resource its former name as an alias (`aliases` in the options of the resource).",
+)
 WITH_NAMESPACE = "The old claim is kept, but its namespace is deleted with everything in it; the new claim is empty."
 KEPT = dataclasses.replace(
     REPLACED.weighing("medium"),
@@ -73,7 +82,7 @@ SAME_NAME = dataclasses.replace(
     why="A kept claim is not deleted when it is replaced, and the new one has its name: one name cannot be both, so no empty claim is made.",
     fix="Keep the field as it is, or make a new volume with a name of its own beside the old one and copy the data.",
 )
-KINDS = (DELETED, REPLACED, SHRUNK, NOT_KEPT, NAMESPACE_GONE)
+KINDS = (DELETED, REPLACED, SHRUNK, NOT_KEPT, NAMESPACE_GONE, RENAMED)
 
 
 def find(context: Context) -> Iterator[Finding]:
@@ -87,6 +96,28 @@ def find(context: Context) -> Iterator[Finding]:
         yield from _of_claim(step, platform_causes(step, context), lost)
     for name, step in lost.items():
         yield _namespace(name, step, context)
+    yield from _renamed(context.preview.steps)
+
+
+def _renamed(given: Sequence[Step]) -> Iterator[Finding]:
+    """Objects that one resource makes and another one loses. Kept ones stay, and so does what a patch gives back."""
+    made = {_object(step, step.new): step for step in given if step.is_object and steps.fate(step) == "create"}
+    made.pop((), None)
+    for step in given:
+        after = made.get(_object(step, step.old)) if steps.fate(step) == "delete" else None
+        if after is None or after.urn == step.urn or leaves(step) or gives_up(step):
+            continue
+        name, kind = steps.name_before(step), steps.kind(step)
+        title = f"The {kind} {name} is renamed in the program from {step.name} to {after.name}; both are one object, which is gone afterwards."
+        yield RENAMED.finding(name, field=kind, before=step.name, after=after.name, title=title)
+
+
+def _object(step: Step, state: State | None) -> tuple[str, ...]:
+    """What the object is in its cluster; empty if its name is not known."""
+    namespace, name = (value_at(steps.body(step, state), path) for path in IDENTITY)
+    if state is None or not isinstance(name, str) or name in (UNKNOWN, MASKED):
+        return ()
+    return (step.type, state.provider, str(namespace), name)
 
 
 def _namespaces_gone(context: Context) -> Iterator[Step]:
