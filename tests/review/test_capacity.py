@@ -540,6 +540,26 @@ def test_against_the_environments_file() -> None:
     assert (capacity.verdict, capacity.basis) == ("never", "environment")
 
 
+UNLISTED = "without accelerators, since the environment's file lists only nodes with them"
+
+
+@pytest.mark.parametrize(
+    ("trained", "said"),
+    [
+        ({}, f"It is not known whether there is room for 400 pods {UNLISTED}."),
+        (
+            {"accelerators": {"a800": 8}},
+            "The only pod with accelerators (8 a800) fits on the nodes of the environment's file; what is free of it now is not known, nor "
+            f"whether there is room for 400 pods {UNLISTED}. {NOT_RESERVED}",
+        ),
+    ],
+)
+def test_the_environments_file_says_nothing_of_nodes_without_accelerators(trained: dict[str, Any], said: str) -> None:
+    roles = {"reader": {"replicas": 400}, **({"worker": {"replicas": 1, **trained}} if trained else {})}
+    capacity = capacity_of(context(new_job(roles=roles), environment=CLUSTER))
+    assert (capacity.verdict, capacity.basis, capacity.sentence) == ("unknown", "environment", said)
+
+
 def test_the_environments_queue_by_kind_of_accelerator() -> None:
     assert capacity_of(context(new_job(**workers(4), queue="night"), environment=CLUSTER)).verdict == "unknown"
     assert capacity_of(context(new_job(**workers(5), queue="night"), environment=CLUSTER)).verdict == "never"

@@ -62,8 +62,9 @@ def _capacity(
     pods = names.gang(wanted.groups)
     if basis == "cluster":
         return Capacity(verdict="now", sentence=f"{pods} on the nodes now. {NOT_RESERVED}", basis=basis)
-    against = "on the nodes of the environment's file" if basis == "environment" else "into the queue"
-    sentence = f"{pods} {against}; what is free of it now is not known. {NOT_RESERVED}"
+    if basis == "environment":
+        return Capacity(verdict="unknown", sentence=_by_file(wanted, names), basis=basis)
+    sentence = f"{pods} into the queue; what is free of it now is not known. {NOT_RESERVED}"
     return Capacity(verdict="unknown", sentence=sentence, basis=basis)
 
 
@@ -186,6 +187,18 @@ def _rooms(
 
 
 # --- words
+
+
+def _by_file(wanted: Wanted, names: Names) -> str:
+    """What the environment's file says where nothing speaks against the pods: it lists the nodes with accelerators alone."""
+    listed = [group for group in wanted.groups if names.has_accelerators(group)]
+    others = sum(group.count for group in wanted.groups) - sum(group.count for group in listed)
+    rest = f"{_pods(others)} without accelerators, since the environment's file lists only nodes with them"
+    if not listed:
+        return f"It is not known whether there is room for {rest}."
+    fit = f"{names.gang(listed, ' with accelerators' if others else '')} on the nodes of the environment's file"
+    unknown = f", nor whether there is room for {rest}" if others else ""
+    return f"{fit}; what is free of it now is not known{unknown}. {NOT_RESERVED}"
 
 
 def _never(found: Impossible, names: Names, where: str) -> Verdict:

@@ -108,12 +108,16 @@ class Names:
         """`32 a800`."""
         return f"{spelled(resource, value)} {self.of(resource)}"
 
-    def gang(self, groups: Sequence[Group]) -> str:
-        """The pods and their accelerators, with the verb: `All 4 pods of the gang (32 a800) fit`."""
+    def has_accelerators(self, group: Group) -> bool:
+        """True if the pods ask for a kind of accelerator that the environment's file has."""
+        return not self._accelerators.isdisjoint(group.asked)
+
+    def gang(self, groups: Sequence[Group], which: str = "") -> str:
+        """The pods and their accelerators, with the verb: `All 4 pods of the gang (32 a800) fit`. which: what tells them from others."""
         totals, count = total_of(groups), sum(group.count for group in groups)
         held = [self.amount(name, totals[name]) for name in sorted(totals) if name in self._accelerators]
         beside = f" ({', '.join(held)})" if held else ""
-        return f"The only pod{beside} fits" if count == 1 else f"All {count} pods of the gang{beside} fit"
+        return f"The only pod{which}{beside} fits" if count == 1 else f"All {count} pods of the gang{which}{beside} fit"
 
 
 # --- sums
