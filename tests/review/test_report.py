@@ -356,6 +356,18 @@ def test_limits_that_trainform_has_checked_itself(packs: tuple[str, ...] | None,
     assert "limits" not in {part.what for part in report.not_checked}
 
 
+@pytest.mark.parametrize(
+    ("packs", "said"),
+    [((), ""), (("trainform",), "The limits of the environment were checked by the policy pack trainform alone.")],
+)
+def test_limits_are_not_called_checked_where_the_files_have_other_problems(packs: tuple[str, ...], said: str) -> None:
+    problem = Problem("queue", "nigth", "the queue does not exist in the environment", "did you mean night?")
+    report = build_report(with_preview(reviewed(), packs=packs), dataclasses.replace(checked([]), problems=(problem,)))
+    (reason,) = (part.reason for part in report.not_checked if part.what == "limits")
+    assert reason.startswith("The files have other problems")
+    assert report.limits == said
+
+
 def test_values_that_are_known_only_at_up() -> None:
     step = object_step("create", "ConfigMap", "other", None, {"data": {"host": UNKNOWN, "ports": [1, UNKNOWN]}})
     report = build_report(

@@ -187,6 +187,11 @@ def _judged(checked: Checked) -> bool:
     return checked is not None and checked.platform is not None
 
 
+def _has_other_problems(checked: CheckedJob | CheckedPlatform) -> bool:
+    """True if the files have problems that no limit has found: the limits have then judged a draft at most."""
+    return any(not problem.code for problem in checked.problems)
+
+
 def _order(finding: Finding) -> tuple[Any, ...]:
     return -Level[finding.level], finding.code, finding.object, finding.field, finding.fingerprint
 
@@ -232,7 +237,7 @@ def _not_checked(context: Context, checked: Checked) -> Iterator[NotChecked]:
     if checked is None or not _judged(checked):
         if defaults.POLICY_PACK not in packs_of(context.preview):
             yield NotChecked(what="limits", reason=_not_judged(context.preview))
-    elif any(not problem.code for problem in checked.problems):
+    elif _has_other_problems(checked):
         reason = f"The files have other problems, which `trainform check -s {context.stack}` lists."
         yield NotChecked(what="limits", reason=reason)
     yield from (_not_known(step, paths) for step in context.preview.steps if (paths := [*_unknown(_after(step))]))
@@ -250,7 +255,7 @@ def _not_judged(preview: Preview) -> str:
 def _judges(context: Context, checked: Checked) -> str:
     """Who has checked the limits of the environment, as a sentence; empty if nobody has."""
     packs = packs_of(context.preview)
-    if checked is None or not _judged(checked):
+    if checked is None or not _judged(checked) or _has_other_problems(checked):
         alone = f"The limits of the environment were checked by the policy pack {defaults.POLICY_PACK} alone."
         return alone if defaults.POLICY_PACK in packs else ""
     said = (
