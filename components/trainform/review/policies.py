@@ -14,13 +14,15 @@ from trainform.rules.limits.table import BY_CODE
 from trainform.secret_text.search import masked
 
 LEVELS = {"mandatory": "high", "advisory": "medium", "remediate": "low"}
-"""A mandatory policy stops `pulumi up`. A level that is not here, such as `disabled`, is no finding."""
+"""A mandatory policy stops `pulumi up`."""
+UNKNOWN_LEVEL = "medium"  # of a result whose level is a newer engine's word, or none
+DISABLED = "disabled"
 _FINGERPRINT = re.compile(r"finding ([0-9a-f]{16})\)$")
 
 
 def policy_findings(preview: Preview) -> Iterator[Finding]:
     """A finding for each result of a policy that counts."""
-    yield from (_finding(result) for result in preview.policies if result.level in LEVELS)
+    yield from (_finding(result) for result in preview.policies if result.level != DISABLED)
 
 
 def packs_of(preview: Preview) -> tuple[str, ...]:
@@ -51,10 +53,10 @@ def _finding(result: PolicyResult) -> Finding:
     return Finding.model_validate({
         "code": result.policy,
         "category": Category.limits,
-        "level": LEVELS[result.level],
+        "level": LEVELS.get(result.level, UNKNOWN_LEVEL),
         "object": name,
         "title": sentence(text),
-        "why": f"It is a rule of {pack} ({result.level})." if rule is None else LIMIT_SAYS.format(rule.title),
+        "why": f"It is a rule of {pack} ({result.level or 'no level'})." if rule is None else LIMIT_SAYS.format(rule.title),
         "fix": "Change what the policy names, or ask those who own the policy pack.",
         "fingerprint": fingerprint(result.policy, result.urn, "", None, text) if own is None else own[1],
     })  # fmt: skip
