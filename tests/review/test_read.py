@@ -302,6 +302,9 @@ def test_debug_messages_are_dropped() -> None:
     preview = read_preview(text)
     assert preview.messages == (Message("info", "printed by the program"),)
     assert "thirty-two" not in repr(preview)
+    (lack,) = preview.not_checked
+    assert lack.startswith("Of 1 message of the engine the severity is not known")
+    assert not preview.incomplete
 
 
 SUMMARY = {"result": "succeeded", "resources": [{"urn": JOB, "op": "create"}], "changeSummary": {"create": 1}}

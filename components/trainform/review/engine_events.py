@@ -10,6 +10,7 @@ from trainform.review.preview import Message, PolicyResult
 from trainform.review.secret_places import same
 
 SEVERITIES = {"info": "info", "info#err": "info", "warning": "warning", "error": "error"}
+DEBUG = "debug"
 STREAM, DIGEST = "stream", "digest"
 OF_PACK = "|"  # between the name of a policy pack and where it is: `trainform|local|policy`
 REFRESH = "refresh"
@@ -53,6 +54,8 @@ class Raw:
     ended: bool = False
     result: str = ""
     unreadable: int = 0
+    unknown_messages: int = 0
+    """Messages of a severity that only a newer engine has. They may be for debugging, and so tell secrets: their text is not kept."""
     counts: Mapping[str, int] = dataclasses.field(default_factory=dict)
     """How many resources the engine counts by operation."""
     packs: tuple[str, ...] | None = None
@@ -131,8 +134,12 @@ def _failed_operation(raw: Raw, body: Mapping[str, Any]) -> None:
 
 
 def _diagnostic(raw: Raw, body: Mapping[str, Any]) -> None:
-    severity = SEVERITIES.get(text_of(body.get("severity")))
-    if severity is None or body.get("ephemeral") is True:
+    given = text_of(body.get("severity"))
+    severity = SEVERITIES.get(given)
+    if given == DEBUG or body.get("ephemeral") is True:
+        return
+    if severity is None:
+        raw.unknown_messages += 1
         return
     text = text_of(body.get("message")).strip()  # a prefix only repeats the severity
     if text:

@@ -186,6 +186,9 @@ def _preview(raw: Raw, masks: Masks) -> Preview:
         not_checked.append(
             f"The preview is incomplete: {_count(raw.unreadable, 'event or step', 'events or steps')} cannot be read."
         )
+    if raw.unknown_messages:
+        of_engine = _count(raw.unknown_messages, "message", "messages")
+        not_checked.append(f"Of {of_engine} of the engine the severity is not known, so nothing of the text is shown.")
     missing = _missing(raw, whole)
     if missing:
         counted = ", ".join(f"{count} {masks.name(operation)}" for operation, count in missing.items())
