@@ -83,6 +83,32 @@ def test_the_forms_of_a_secret_are_known(plain: str, told: str) -> None:
     assert told not in shown(CONFIG_MAP, {}, {"a": secret(plain)}, told)
 
 
+@pytest.mark.parametrize(
+    "plain",
+    [
+        json.dumps({"user": "trainer", "login": [{"password": PLAIN}]}),
+        base64.b64encode(json.dumps({"password": PLAIN}).encode()).decode(),
+        f"postgres://trainer:{PLAIN}@db.example.com:5432/runs",
+        f"postgres://trainer:{PLAIN.replace('-', '%2D')}@db.example.com:5432/runs",
+        f"LOGIN={PLAIN}",
+        f"# of the team\nUSER=trainer\n  export LOGIN='{PLAIN}'\r\n",
+        json.dumps({"url": f"DATABASE=postgres://trainer:{PLAIN}@db.example.com/runs"}),
+    ],
+)
+def test_the_values_within_a_secret_are_known(plain: str) -> None:
+    kept = shown(CONFIG_MAP, {}, {"a": secret(plain)})
+    assert PLAIN not in kept
+    assert kept.count("trainer") == shown(CONFIG_MAP, {}, {}).count("trainer")
+
+
+def test_a_name_within_a_secret_is_shown() -> None:
+    held = secret(json.dumps({"namespace": "ai-namespace"}))
+    named = step_event("update", urn(CONFIG_MAP, "it"), state(NAMED), state(NAMED))
+    made = read_preview(previews.stream(named, step_event("create", OTHER, None, state({"a": held}))))
+    assert made.steps[0].new is not None
+    assert made.steps[0].new.inputs == NAMED
+
+
 @pytest.mark.parametrize("before", ["", "a", "ab", "abc", '{"password": "'])
 @pytest.mark.parametrize("after", ["", "z", "zy"])
 @pytest.mark.parametrize("encode", [base64.b64encode, base64.urlsafe_b64encode])

@@ -12,7 +12,7 @@ import re
 import urllib.parse
 from collections.abc import Iterable, Iterator
 
-from trainform.review.secret_places import LONGEST_TEXT, UNKNOWNS
+from trainform.review.secret_places import LONGEST_TEXT, UNKNOWNS, inside_text, plain_texts
 from trainform.review.stand_ins import CHANGED_MASK, MASKED
 from trainform.rules.limits.secrets import LONG_ENOUGH
 
@@ -23,6 +23,9 @@ MOST_COMPARED = 1 << 28
 _AS_IN_GO = str.maketrans({character: f"\\u{ord(character):04x}" for character in "<>&"})
 _FOR_ADDRESSES = str.maketrans("+/", "-_")  # the other alphabet of base64
 _ESCAPE = re.compile("%[0-9A-F]{2}")
+_PASSWORD = re.compile(r"://[^/?#\s:@]*:([^/?#\s@]+)@")  # in an address
+_ASSIGNMENT = re.compile(r"[ \t]*(?:export[ \t]+)?[A-Za-z_]\w*=(.+)")  # a line of a file of variables
+DEEPEST_TEXT = 3  # an address in a line of variables in JSON
 
 _STAND_INS = frozenset({MASKED, CHANGED_MASK, *UNKNOWNS})
 
@@ -43,7 +46,7 @@ class KnownTexts:
 
     def add(self, texts: Iterable[str]) -> None:
         """Add secrets. A short one would be found in other texts by chance; a text in which one of more characters could stand is not shown at all."""
-        for text in texts:
+        for text in (each for given in texts for each in (given, *_inner(given, DEEPEST_TEXT))):
             if text not in self._texts and text not in _STAND_INS and LONG_ENOUGH <= len(text) <= LONGEST_TEXT:
                 self._texts.update(form for form in _forms(text) if len(form) >= LONG_ENOUGH)
                 self._alike = None
@@ -119,6 +122,28 @@ def _shorter(texts: list[str]) -> list[int]:
         shorter.append(above[-1] if above else -1)
         above.append(index)
     return shorter
+
+
+def _inner(text: str, depth: int) -> Iterator[str]:
+    """The values in a secret that is JSON, an address with a password, or lines of variables."""
+    if depth == 0 or not LONG_ENOUGH < len(text) <= LONGEST_TEXT:
+        return
+    plain = _decoded(text)
+    for value in (*plain_texts(inside_text(plain)), *_passwords(plain), *_assigned(plain)):
+        yield value
+        yield from _inner(value, depth - 1)
+
+
+def _passwords(text: str) -> Iterator[str]:
+    for written in _PASSWORD.findall(text):
+        yield from (written, urllib.parse.unquote(written))
+
+
+def _assigned(text: str) -> Iterator[str]:
+    for line in text.split("\n"):
+        match = _ASSIGNMENT.fullmatch(line.strip())
+        if match is not None:
+            yield from (match[1], match[1].strip("'\" "))
 
 
 def _forms(text: str) -> Iterator[str]:
