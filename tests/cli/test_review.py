@@ -27,6 +27,8 @@ from trainform.review.forms import as_json, html, markdown, terminal
 from trainform.review.model import Report, Review
 from trainform.review.preview import State
 
+GOLDEN = ROOT / "tests" / "review" / "forms" / "golden"
+
 STACK = "dev"  # of the preview, and an environment's own in the repository
 
 
@@ -126,6 +128,34 @@ def test_an_earlier_report_is_replaced(preview: str, tmp_path: Path) -> None:
     made[2].write_text(made[0].read_text(encoding="utf-8"), encoding="utf-8")
     code, _, err = review("--preview-json", preview, *words)
     assert (code, err.count("it is not an earlier report in this form")) == (2, 1)
+
+
+@pytest.mark.parametrize("begins", ["Review of the quarter\n", "Review of dev\n", "Review of 2 stacks\n"])
+@pytest.mark.parametrize("ending", ["md", "txt"])
+@pytest.mark.parametrize("ends", ["", "  2 secret values are masked.\nAsk why.\n"])
+def test_notes_that_begin_as_a_report_does_are_kept(
+    begins: str, ending: str, ends: str, preview: str, tmp_path: Path
+) -> None:
+    notes = tmp_path / f"notes.{ending}"
+    text = f"{'## ' if ending == 'md' else ''}{begins}\nIt went well.\n{ends}"
+    notes.write_text(text, encoding="utf-8")
+    code, _, err = review("--preview-json", preview, "-o", str(notes))
+    assert (code, notes.read_text(encoding="utf-8")) == (2, text)
+    assert "it is not an earlier report in this form" in err
+
+
+def test_notes_of_a_quarter_are_no_report(preview: str, tmp_path: Path) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_text("Review of the quarter\n\n  2 secret values are masked.\n", encoding="utf-8")
+    assert review("--preview-json", preview, "-o", str(notes))[0] == 2
+
+
+@pytest.mark.parametrize("file", sorted(GOLDEN.glob("*.*")), ids=lambda file: file.name)
+def test_a_report_of_any_change_is_replaced(file: Path, preview: str, tmp_path: Path) -> None:
+    report = tmp_path / file.name
+    report.write_bytes(file.read_bytes())
+    assert review("--preview-json", preview, "-o", str(report))[0] == 0
+    assert report.read_bytes() != file.read_bytes()
 
 
 def test_a_link_that_is_made_while_the_preview_runs_is_refused(

@@ -25,15 +25,18 @@ class Form(StrEnum):
 
 
 FORM_OF_SUFFIX = {".md": Form.MARKDOWN, ".html": Form.HTML, ".json": Form.JSON, ".txt": Form.TERMINAL}
-_LONGEST_BEGINNING = 100
+_LONGEST_BEGINNING = 1000  # bytes; the name of a stack is in it
+_LONGEST_END = 100
 _BEGINNINGS = {
-    Form.TERMINAL: re.compile(rb"Review of "),
-    Form.MARKDOWN: re.compile(rb"## Review of "),
+    Form.TERMINAL: re.compile(rb"Review of (\S+|\d+ stacks)\n"),
+    Form.MARKDOWN: re.compile(rb"## Review of (\S+|\d+ stacks)\n"),
     Form.HTML: re.compile(
         rb'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta name="generator" content="trainform review">'
     ),
     Form.JSON: re.compile(rb'\{\n  "version": \d+,\n  "outcome": "'),
 }
+_MASKED = re.compile(rb"\n(  |- )(1 secret value is|\d+ secret values are) masked\.\n\Z")
+_ENDS = {Form.TERMINAL: _MASKED, Form.MARKDOWN: _MASKED}  # a person's notes may begin as a report does
 
 
 def forms_of(files: list[str]) -> dict[str, Form]:
@@ -96,4 +99,8 @@ def _is_report(target: Path, form: Form) -> bool:
     """True for an empty file too."""
     with target.open("rb") as stream:
         beginning = stream.read(_LONGEST_BEGINNING)
-    return not beginning or _BEGINNINGS[form].match(beginning) is not None
+        stream.seek(max(0, target.stat().st_size - _LONGEST_END))
+        end = stream.read(_LONGEST_END)
+    if not beginning:
+        return True
+    return _BEGINNINGS[form].match(beginning) is not None and (form not in _ENDS or _ENDS[form].search(end) is not None)
