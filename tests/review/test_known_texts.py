@@ -83,6 +83,31 @@ def test_the_forms_of_a_secret_are_known(plain: str, told: str) -> None:
     assert told not in shown(CONFIG_MAP, {}, {"a": secret(plain)}, told)
 
 
+@pytest.mark.parametrize("held", ["k7-q2", "4711", "k7-q2\n", base64.b64encode(b"k7-q2").decode()])
+def test_a_short_secret_is_masked_where_it_stands_alone(held: str) -> None:
+    plain = "4711" if held == "4711" else "k7-q2"
+    known = KnownTexts()
+    known.add([held])
+    assert known.without(plain) == MASKED
+    assert known.without(f"use '{plain}', or {plain}.") == f"use '{MASKED}', or {MASKED}."
+    assert known.without(f"user:{plain}@db") == f"user:{MASKED}@db"
+    for text in (f"bert-{plain}", f"{plain}x", f"a{plain}", f"{plain}.25", f"10.{plain}", f"pods/{plain}-0", "k7"):
+        assert known.without(text) == text
+    known.spare([plain])
+    assert known.without(f"it is {plain}") == f"it is {plain}"
+
+
+def test_a_short_secret_is_kept_in_no_other_place() -> None:
+    assert "k7-q2" not in shown(CONFIG_MAP, {"a": "k7-q2"}, {"a": secret()}, "k7-q2")
+
+
+@pytest.mark.parametrize("word", ["train", "dev", "a12", "on it"])
+def test_a_plain_word_that_is_a_secret_is_shown_elsewhere(word: str) -> None:
+    known = KnownTexts()
+    known.add([word])
+    assert known.without(f"it is {word}") == f"it is {word}"
+
+
 @pytest.mark.parametrize(
     "plain",
     [

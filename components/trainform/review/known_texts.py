@@ -16,6 +16,7 @@ from trainform.review.secret_places import LONGEST_TEXT, UNKNOWNS, inside_text, 
 from trainform.review.stand_ins import CHANGED_MASK, MASKED
 from trainform.rules.limits.secrets import LONG_ENOUGH
 
+SHORTEST = 4  # characters of a secret that is masked elsewhere where it stands alone
 LONG_LINE = 16  # characters of a line of a secret that no other text has by chance
 MOST_COMPARED = 1 << 28
 """Characters of texts that are compared with secrets. More are needed only where both repeat themselves; what is left is not shown then."""
@@ -25,6 +26,9 @@ _FOR_ADDRESSES = str.maketrans("+/", "-_")  # the other alphabet of base64
 _ESCAPE = re.compile("%[0-9A-F]{2}")
 _PASSWORD = re.compile(r"://[^/?#\s:@]*:([^/?#\s@]+)@")  # in an address
 _ASSIGNMENT = re.compile(r"[ \t]*(?:export[ \t]+)?[A-Za-z_]\w*=(.+)")  # a line of a file of variables
+# Of a word: a part of a name, of a path or of a number with a point is none.
+_BEGINNING = re.compile(r"(?<![\w-])(?<!\w[./])(?=\S)")
+_END = re.compile(r"(?![\w-]|[./]\w)")
 DEEPEST_TEXT = 3  # an address in a line of variables in JSON
 
 _STAND_INS = frozenset({MASKED, CHANGED_MASK, *UNKNOWNS})
@@ -35,6 +39,8 @@ class KnownTexts:
 
     def __init__(self) -> None:
         self._texts: set[str] = set()
+        self._short: set[str] = set()
+        self._alone: set[str] = set()  # the short ones without names, as `_alike` are the others
         self._names: set[str] = set()
         self._secret_names: set[str] = set()
         self._alike: dict[str, _Alike] | None = None
@@ -42,10 +48,17 @@ class KnownTexts:
         self._compared = 0
 
     def __bool__(self) -> bool:
-        return bool(self._texts)
+        return bool(self._texts or self._short)
 
     def add(self, texts: Iterable[str]) -> None:
-        """Add secrets. A short one would be found in other texts by chance; a text in which one of more characters could stand is not shown at all."""
+        """Add secrets. A short one would be found in other texts by chance, so it counts as a whole word alone, and a plain word does not; a text in
+        which one of more characters could stand is not shown at all."""
+        texts = [*texts]
+        short = {part for text in texts if len(text) <= LONGEST_TEXT for part in _parts(text) if _is_short(part)}
+        if short - self._short:
+            self._short |= short
+            self._alike = None
+            self._seen.clear()
         for text in (each for given in texts for each in (given, *_inner(given, DEEPEST_TEXT))):
             if text not in self._texts and text not in _STAND_INS and LONG_ENOUGH <= len(text) <= LONGEST_TEXT:
                 self._texts.update(form for form in _forms(text) if len(form) >= LONG_ENOUGH)
@@ -66,15 +79,30 @@ class KnownTexts:
 
     def without(self, text: str) -> str:
         """The text with the mask in the place of each secret."""
-        if not self._texts or len(text) < LONG_ENOUGH:
+        if not self or len(text) < SHORTEST:
             return text
         if text not in self._seen:
-            self._seen[text] = self._masked(text)
+            self._seen[text] = self._without_short(self._masked(text))
         return self._seen[text]
+
+    def _without_short(self, text: str) -> str:
+        short = self._alone
+        if text in short:
+            return MASKED
+        parts, end = [], 0
+        for match in _BEGINNING.finditer(text) if short else ():
+            start = match.start()
+            ends = range(start + LONG_ENOUGH - 1, start + SHORTEST - 1, -1)
+            found = next((at for at in ends if text[start:at] in short and _END.match(text, at)), None)
+            if found is not None and start >= end:
+                parts += [text[end:start], MASKED]
+                end = found
+        return "".join((*parts, text[end:]))
 
     def _masked(self, text: str) -> str:
         if self._alike is None:
-            self._alike = _by_beginning(self._texts - (self._names - self._secret_names))
+            spared = self._names - self._secret_names
+            self._alike, self._alone = _by_beginning(self._texts - spared), self._short - spared
         alike, parts, end = self._alike, [], 0
         for start in [at for at in range(len(text) - LONG_ENOUGH + 1) if text[at : at + LONG_ENOUGH] in alike]:
             if start < end:
@@ -122,6 +150,17 @@ def _shorter(texts: list[str]) -> list[int]:
         shorter.append(above[-1] if above else -1)
         above.append(index)
     return shorter
+
+
+def _parts(text: str) -> Iterator[str]:
+    """The text and what it is out of base64, without what is around it."""
+    yield from (text.strip(), _decoded(text).strip())
+
+
+def _is_short(text: str) -> bool:
+    """True for a short secret that is no plain word, which other texts have by chance."""
+    is_word = all(character.isalpha() or character.isspace() for character in text)
+    return SHORTEST <= len(text) < LONG_ENOUGH and not is_word
 
 
 def _inner(text: str, depth: int) -> Iterator[str]:
