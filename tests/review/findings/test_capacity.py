@@ -32,6 +32,17 @@ def test_pods_that_do_not_fit(replicas: int, code: str, level: str) -> None:
     assert "reservation" not in finding.title
 
 
+def test_a_job_that_is_scaled_in_place_runs_on() -> None:
+    elastic = {"torchrun": {"script": "/app/train.py", "elastic": {"min_nodes": 2, "max_nodes": 8}}}
+    before, after = (rendered(CLUSTER, **workers(count), launcher=elastic) for count in (2, 5))
+    facts = live(nodes=(*NODES, BUSY))
+    (finding,) = find(context(job_review(before, after, "update"), environment=CLUSTER, live=facts))
+    assert finding.code == "TR-CAPACITY-2"
+    assert finding.why == "The job runs on with the pods that it has; only the further ones wait."
+    (anew,) = find(wanting(4, *NODES, BUSY))
+    assert "nothing runs meanwhile" in anew.why
+
+
 def test_who_holds_the_nodes_does_not_change_the_fingerprint() -> None:
     first, second = (next(find(wanting(4, *NODES, node))) for node in (BUSY, BUSIER))
     assert first.fingerprint == second.fingerprint

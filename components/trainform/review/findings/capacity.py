@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 
 from trainform.review.capacity import NOT_RESERVED, capacity_of
 from trainform.review.context import Context
+from trainform.review.fate import fate
 from trainform.review.kinds import Kind
 from trainform.review.model import Category, Finding
 from trainform.review.objects import places_pods
@@ -28,6 +30,8 @@ LATER = Kind(
 )
 KINDS = (NEVER, LATER)
 _BY_VERDICT = {"never": NEVER, "later": LATER}
+SCALED = dataclasses.replace(LATER, why="The job runs on with the pods that it has; only the further ones wait.")
+"""Where jobs are scaled in place alone: nothing that runs ends."""
 
 
 def find(context: Context) -> Iterator[Finding]:
@@ -36,7 +40,10 @@ def find(context: Context) -> Iterator[Finding]:
     kind = _BY_VERDICT.get(capacity.verdict)
     if kind is None:
         return
-    names = ", ".join(job.name for job in context.jobs if places_pods(job))
+    jobs = [job for job in context.jobs if places_pods(job)]
+    if kind is LATER and all(fate(context, job).kind == "scale" for job in jobs):
+        kind = SCALED
+    names = ", ".join(job.name for job in jobs)
     title = capacity.sentence.removesuffix(NOT_RESERVED).strip()
     asked = {shortage.resource: shortage.asked for shortage in capacity.shortages}
     yield kind.finding(names, "roles", after=asked, title=title, place=context.locate("roles"))
