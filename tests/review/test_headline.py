@@ -12,6 +12,7 @@ from tests.review.jobs_of_previews import GPU
 from tests.support.samples import CLUSTER
 from trainform.review.context import Context
 from trainform.review.effects import effects
+from trainform.review.findings.data import find
 from trainform.review.headline import headline
 from trainform.review.kinds import Kind
 from trainform.review.model import Category, Cost, Finding, Money
@@ -136,3 +137,16 @@ def test_a_new_environment_is_told_by_its_namespace_and_its_queue() -> None:
         "Creates the namespace ai-namespace and the queue default. 1 more effect."
     )
     assert line(context(others=made[:1]), cost=Cost()) == "Creates the claim corpus."
+
+
+def test_a_namespace_that_goes_with_everything_in_it_comes_first() -> None:
+    gone = [
+        object_step("delete", kind, name, {}, None)
+        for kind, name in (("Namespace", "ai"), ("PersistentVolumeClaim", "a"))
+    ]
+    lost = "The namespace ai is deleted, and everything in it is deleted."
+    for others, rest in ((gone, " Deletes the claim a."), (gone[:1], "")):
+        made = context(others=others)
+        assert line(made, [*find(made)][-1:], Cost()) == f"{lost}{rest} 1 high finding."
+    job = dataclasses.replace(change(LORA, IMAGE), preview=made.preview)
+    assert line(job, [*find(made)], Cost()).startswith(f"{lost} Replaces the job ")

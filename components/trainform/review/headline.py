@@ -10,6 +10,7 @@ from typing import Literal
 from trainform.review.context import Context
 from trainform.review.effects import MORE, NOT_WHOLE, NOTHING, clause, kept_volumes
 from trainform.review.fate import Fate, JobFate, fate
+from trainform.review.findings.data import NAMESPACE_GONE
 from trainform.review.model import Cost, Effect, Finding
 
 MOST_NAMED = 5
@@ -25,14 +26,21 @@ OF_MANY: Mapping[JobFate, str] = {
 """What happens to several jobs, the heaviest first."""
 LEVELS: tuple[Literal["high", "medium", "low"], ...] = ("high", "medium", "low")
 CREATES = "Creates "
+OF_LOST = ("Deletes the namespace ", "Replaces the namespace ")
+"""How the effects begin that say less of a namespace than the finding that everything in it goes."""
 WEIGHT = ("stop", "delete", "replace", "unknown", "scale", "update", "create", "keep", "none")
 
 
 def headline(context: Context, effects: Sequence[Effect], findings: Sequence[Finding], cost: Cost) -> str:
     """What happens, what it costs, and how many findings there are: "Scales the elastic role worker 3 → 5 in place. +24.00 USD/h."."""
     known = [effect for effect in effects if effect.sentence != MORE]
-    happens = _what_happens(context, known)
     more = MORE if len(known) < len(effects) else ""
+    lost = [finding.title for finding in findings if finding.code == NAMESPACE_GONE.code]
+    if lost:  # told before all else, since claims and jobs go with it
+        known = [effect for effect in known if not effect.sentence.startswith(OF_LOST)]
+    happens = _what_happens(context, known)
+    if lost:
+        happens = " ".join([*lost[:MOST_NAMED], *([] if happens == NOTHING else [happens])])
     costs = "" if happens in (NOTHING, NOT_WHOLE) else _cost(cost)
     return " ".join(filter(None, [happens, more, costs, _counted(findings)]))
 
