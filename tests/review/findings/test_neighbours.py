@@ -155,6 +155,19 @@ def test_only_holders_of_what_changes_are_named(before: dict[str, Any], after: d
     assert ("TR-NEIGHBOURS-4" in findings) is named
 
 
+def test_a_lower_capability_ends_nothing_and_lets_nothing_start() -> None:
+    step = queue_step("night", {"capability": {GPU: "32", "cpu": "64"}}, {"capability": {GPU: "16", "cpu": "64"}})
+    holders = {"team-b/bert-77aa01": {GPU: "24", "cpu": "8"}, "team-b/web-1": {"cpu": "8"}}
+    facts = live(queues=(LiveQueue("night", 1, {}, {}, {}, holders, reclaimable=False),))
+    finding = found(context(steps=(step,), environment=CLUSTER, live=facts))["TR-NEIGHBOURS-4"]
+    assert finding.title == (
+        "Nothing new starts in the queue night until its jobs have given back 8 a800: team-b/bert-77aa01 (24 a800)."
+    )
+    assert "ends no pods" in finding.why
+    fits = live(queues=(live_queue("night", bert_77aa01=16),))
+    assert list(found(context(steps=(step,), live=fits))) == ["TR-NEIGHBOURS-1"]
+
+
 def test_the_job_itself_is_no_neighbour() -> None:
     job = job_review(rendered(CLUSTER, **workers(2)), rendered(CLUSTER, **workers(3)))
     own = f"{NAMESPACE}/{job.before.job}"  # type: ignore[union-attr]

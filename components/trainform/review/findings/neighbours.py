@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
 from trainform.backends.workloads import value_at
-from trainform.cluster.amounts import NOTHING, POD_SLOTS, Amounts, amounts_of, summed
+from trainform.cluster.amounts import NOTHING, POD_SLOTS, Amounts, all_spelled, amounts_of, summed
 from trainform.errors import list_names
 from trainform.manifests.shapes import quantity
 from trainform.review.context import Context, JobReview
@@ -51,6 +51,11 @@ HOLDERS = Kind(
     "What they hold above the queue's share may be reclaimed where the scheduler's `reclaim` action is on, which ends their pods.",
     "Ask their owners, or wait until they have finished.",
 )
+OVER = dataclasses.replace(
+    HOLDERS,
+    why="Volcano ends no pods for a lower `capability`; it lets no more start in the queue until its jobs hold no more than that.",
+    fix="Wait until they have finished, ask their owners, or lower it less.",
+)
 NOT_KNOWN = Kind(
     "TR-NEIGHBOURS-5",
     Category.neighbours,
@@ -77,12 +82,14 @@ MAY_BE_RECLAIMED = "that may be reclaimed where the scheduler's `reclaim` action
 @dataclasses.dataclass(frozen=True)
 class _Touched:
     """A queue that the change is about. reclaimable: whether others may take back what its jobs hold above its share, as the change makes it; None: as
-    the cluster has it. resources: those that it is about; None: all. kept: what nobody takes back from its jobs, as the change makes it."""
+    the cluster has it. resources: those that it is about; None: all. kept: what nobody takes back from its jobs, as the change makes it.
+    lowered: what its jobs may hold from now on, if that is less than before and all that changes."""
 
     name: str
     reclaimable: bool | None = None
     resources: frozenset[str] | None = None
     kept: Amounts = dataclasses.field(default_factory=dict)
+    lowered: Amounts = dataclasses.field(default_factory=dict)
 
 
 def find(context: Context) -> Iterator[Finding]:
@@ -93,7 +100,7 @@ def find(context: Context) -> Iterator[Finding]:
         if found and step.old is not None:  # nobody holds anything in a new queue
             reclaimable = value_at(body_of(step.new), "spec.reclaimable") is not False
             kept = amounts_of(value_at(body_of(step.new), FIELDS["guarantee"][0]))
-            touched[name] = _Touched(name, reclaimable, _resources(found), kept)
+            touched[name] = _Touched(name, reclaimable, _resources(found), kept, _lowered(found))
         yield from found
     for job in context.jobs:
         for finding in _moved(job, context):
@@ -130,6 +137,17 @@ def _of_new_queue(name: str, body: Mapping[str, Any], context: Context) -> Itera
         if not _equal(value, default):
             title = f"The new queue {name} has `{field}` {_words(value, context)}."
             yield SHARE.finding(name, path, None, value, title=title, place=_place(context, name, field))
+
+
+def _lowered(found: list[Finding]) -> Amounts:
+    """The capability where it alone changes, and becomes less of each resource that changes; otherwise nothing."""
+    if [finding.field for finding in found] != [FIELDS["capability"][0]]:
+        return {}
+    before, after = amounts_of(found[0].before), amounts_of(found[0].after)
+    changed = {name for name in {**before, **after} if before.get(name) != after.get(name)}
+    if any(name not in after or after[name] > before.get(name, after[name]) for name in changed):
+        return {}
+    return {name: after[name] for name in changed}
 
 
 def _resources(found: list[Finding]) -> frozenset[str] | None:
@@ -187,6 +205,9 @@ def _holders(queue: _Touched, own: Set[str], context: Context, shares: Mapping[s
         title = f"It is not known who holds something in the queue {queue.name}, since the cluster was not read."
         yield NOT_KNOWN.finding(queue.name, title=title)
         return
+    if queue.lowered:
+        yield from _over(queue, queues, own, context)
+        return
     others = {
         job: amounts
         for each in queues
@@ -200,6 +221,25 @@ def _holders(queue: _Touched, own: Set[str], context: Context, shares: Mapping[s
     verb = "1 other job holds" if len(others) == 1 else f"{len(others)} other jobs hold"
     title = f"{verb} something in the queue {queue.name} {MAY_BE_RECLAIMED}: {list_names(named)}."
     yield HOLDERS.finding(queue.name, after=sorted(others), title=title)
+
+
+def _over(queue: _Touched, queues: list[LiveQueue], own: Set[str], context: Context) -> Iterator[Finding]:
+    """What the jobs of the queue hold above what it may hold from now on."""
+    held = summed(amounts_of(amounts) for each in queues for amounts in each.holders.values())
+    over = {name: held.get(name, NOTHING) - most for name, most in queue.lowered.items()}
+    above_it = {name: amount for name, amount in over.items() if amount > NOTHING}
+    others = {
+        job: {name: amount for name, amount in amounts.items() if name in above_it}
+        for each in queues
+        for job, amounts in each.holders.items()
+        if job not in own and _holds(amounts, frozenset(above_it))
+    }
+    if not others:
+        return
+    missing = _words(all_spelled(above_it), context)
+    named = list_names([f"{job} ({_words(amounts, context)})" for job, amounts in sorted(others.items())])
+    title = f"Nothing new starts in the queue {queue.name} until its jobs have given back {missing}: {named}."
+    yield OVER.finding(queue.name, after=sorted(others), title=title)
 
 
 def _holds(amounts: Mapping[str, str], resources: frozenset[str]) -> bool:
