@@ -29,10 +29,11 @@ def test_a_running_job_is_restarted() -> None:
     assert finding.fingerprint == names, "the identity belongs to the revisions"
 
 
-def test_several_causes_are_told_by_the_names_of_the_jobs() -> None:
+def test_of_several_causes_no_values_stand_beside_the_first() -> None:
     both = {**IMAGE, "env": {"NCCL_DEBUG": "INFO"}}
     (finding,) = find(change(LORA, both, running(NAME)))
-    assert (finding.field, finding.before, finding.after) == ("", NAME, name_of(both))
+    assert (finding.field, finding.before, finding.after) == ("", None, None)
+    assert finding.fingerprint == fingerprint("TR-RESTART-1", LORA["name"], "", NAME, name_of(both))
 
 
 def test_a_job_that_changes_in_place_is_not() -> None:

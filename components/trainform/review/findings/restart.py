@@ -125,12 +125,14 @@ def _evicted(happens: Fate, role: str, before: int, after: int) -> Finding:
 
 
 def _about(kind: Kind, happens: Fate, title: str) -> Finding:
-    """A finding about the replacement of the job: another revision makes another finding. What changes is shown, if it is one field alone."""
+    """A finding about the replacement of the job: another revision makes another finding. What changes is shown if it is one field alone; beside the place
+    of the first of several the names of the jobs would be taken for its values."""
     place = next((change.place for change in happens.reasons if change.place.file), None)
     found = kind.finding(
         happens.name, before=happens.name, after=happens.next_name, title=title, place=place, identity=happens.job.name
     )
-    if len(happens.reasons) != 1:
+    if not happens.reasons:
         return found
-    (cause,) = happens.reasons
-    return found.model_copy(update={"before": cause.before, "after": cause.after})
+    cause, *others = happens.reasons
+    before, after = (None, None) if others else (cause.before, cause.after)
+    return found.model_copy(update={"before": before, "after": after})
