@@ -119,11 +119,28 @@ def test_what_the_old_revision_had_is_not_new(backend: str) -> None:
 
 
 def test_an_image_is_found_at_its_field() -> None:
-    (finding,) = find(change(LORA, {**LORA, "image": "registry.example.com/ai/pytorch-training:2.9"}, locate=locate))
+    before = {**LORA, "image": f"registry.example.com/ai/pytorch-training{DIGEST}"}
+    (finding,) = find(change(before, {**LORA, "image": "registry.example.com/ai/pytorch-training:2.9"}, locate=locate))
     assert finding.place == locate("image")
     role = {**LORA["roles"]["worker"], "image": "registry.example.com/ai/pytorch-training:2.9"}
-    (finding,) = find(change(LORA, {**LORA, "roles": {"worker": role}}, locate=locate))
+    (finding,) = find(change(before, {**before, "roles": {"worker": role}}, locate=locate))
     assert finding.place == locate("roles.worker.image")
+
+
+def test_an_image_without_a_digest_is_told_once_for_all_roles() -> None:
+    both = {
+        "roles": {**LORA["roles"], "reader": {"replicas": 2}},
+        "image": "registry.example.com/ai/pytorch-training:2.9",
+    }
+    (finding,) = (each for each in find(change(None, {**LORA, **both})) if each.code == "TR-SECURITY-7")
+    assert finding.title == f"The image of worker, reader of sdxl-lora has no digest: {both['image']}."
+
+
+def test_an_image_that_had_no_digest_before_is_not_told() -> None:
+    assert (
+        codes(body(main={"image": "registry.example.com/ai/x:1"}), body(main={"image": "registry.example.com/ai/x:2"}))
+        == []
+    )
 
 
 @pytest.mark.parametrize("value", [MASKED, UNKNOWN])

@@ -93,6 +93,7 @@ LITERAL = _kind(
 )
 KINDS = (PRIVILEGED, HOST_PATH, HOST_NETWORK, HOST_NAMESPACES, CAPABILITY, ROOT, MUTABLE, REGISTRY, LITERAL)
 
+DIGEST = "@sha256:"
 _STANDARD = Openings(False, (), ())
 _BY_NAME = {control.name: control for control in CONTROLS}
 
@@ -263,18 +264,23 @@ def _finding(found: Found, subject: Subject) -> Finding:
 
 def _images(old: Iterable[Template], new: Iterable[Template], subject: Subject) -> Iterator[Finding]:
     was = dict(_by_place(old))
+    mutable: dict[str, list[tuple[str, str]]] = {}  # the places of each image without a digest
     for (role, where), image in _by_place(new):
         before = was.get((role, where))
         if image == before or image in (MASKED, UNKNOWN):
             continue
         pods, sides = subject.pods(role), (without_secrets(before), without_secrets(image))
-        if "@sha256:" not in image:
-            title = f"The image of {pods} has no digest: {sides[1]}."
-            yield subject.finding(MUTABLE, role, where, *sides, title, "image")
+        if DIGEST not in image and (before in (None, MASKED, UNKNOWN) or DIGEST in str(before)):
+            mutable.setdefault(image, []).append((role, where))
         registry = _registry(image)
         if before not in (None, MASKED, UNKNOWN) and _registry(str(before)) != registry:
             title = f"The image of {pods} comes from {registry}, and came from {_registry(str(before))}."
             yield subject.finding(REGISTRY, role, where, *sides, title, "image")
+    for image, at in mutable.items():
+        pods = subject.pods(", ".join(dict.fromkeys(role for role, _ in at)))
+        sides = without_secrets(was.get(at[0])), without_secrets(image)
+        title = f"The image of {pods} has no digest: {sides[1]}."
+        yield subject.finding(MUTABLE, *at[0], *sides, title, "image")
 
 
 def _registry(image: str) -> str:
