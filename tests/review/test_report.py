@@ -263,6 +263,14 @@ def test_outcomes() -> None:
             " by the limit TF-IMG-2: a.yaml:9: image = x:1: no digest. To mend it: write one",
         ),
         (
+            "1 problem:\na.yaml:9: launcher = {'mpi': {}}\n  fix: write one",
+            ": a.yaml:9: launcher = {'mpi': {}}. To mend it: write one",
+        ),
+        (
+            "1 problem:\na.yaml:9: queue = nigth\n  why: the queue does not exist\n  fix: known: default, night",
+            ": a.yaml:9: queue = nigth: the queue does not exist. To mend it: write one of: default, night",
+        ),
+        (
             "error: an unhandled error occurred: program exited with non-zero exit code: 1",
             ": the program ended with an error, which the messages of the engine show.",
         ),

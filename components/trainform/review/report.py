@@ -46,6 +46,8 @@ LABELS = ("why", "fix", "rule")
 """What the lines of a problem begin with, as trainform prints it."""
 UNHANDLED = "an unhandled error occurred"
 """What the engine says of any program that ends with an error, whose own words are messages without a level."""
+KNOWN = "known: "  # before the names that may stand in place of a wrong one
+ENDS = (".", "!", "?", "…", ":")  # of a sentence, or of a part that goes on
 OR_ELSE = "; or, "  # before further ways to mend a problem
 _ERROR = re.compile(r"^(error: *)+")
 _COUNT = re.compile(  # a line of its own before the problems
@@ -138,11 +140,18 @@ def _failed(text: str) -> str:
     if told[0].startswith(UNHANDLED):
         return "The preview failed: the program ended with an error, which the messages of the engine show."
     said = _labelled(told[1:])
-    reason = ": ".join([told[0], *([said["why"]] if "why" in said else [])])
+    reason = _ended(": ".join([told[0], *([said["why"]] if "why" in said else [])]))
     by = f" by the limit {said['rule'].partition(',')[0]}" if "rule" in said else ""
     fix = said.get("fix", "").partition(OR_ELSE)[0]
-    parts = [f"The preview failed{by}: {_ended(reason)}", *([f"To mend it: {_cut(fix)}"] if fix else [])]
-    return " ".join(parts)
+    if not fix:
+        return f"The preview failed{by}: {reason}"
+    stop = "" if reason.endswith(ENDS) else "."
+    return f"The preview failed{by}: {reason}{stop} To mend it: {_cut(_as_order(fix))}"
+
+
+def _as_order(fix: str) -> str:
+    """What to do; of a list of what is known, that one of it is to be written."""
+    return f"write one of: {fix.removeprefix(KNOWN)}" if fix.startswith(KNOWN) else fix
 
 
 def _labelled(lines: Iterable[str]) -> dict[str, str]:
