@@ -127,6 +127,12 @@ def test_what_belongs_to_a_node_never_ends() -> None:
     assert judged(new_job(**workers(4)), *NODES[:3], kept).verdict == "never"
 
 
+def test_pods_are_counted_in_full_digits() -> None:
+    capacity = judged(new_job(roles={"reader": {"replicas": 4000}}), *NODES)
+    assert capacity.verdict == "never"
+    assert "need 4000 pods at once" in capacity.sentence
+
+
 def test_a_pod_larger_than_any_node_never_fits() -> None:
     small = [
         live_node("node-0", allocatable={"cpu": "96", "memory": "1Ti", GPU: "4", "pods": "110"}),

@@ -32,7 +32,9 @@ def summed(amounts: Iterable[Mapping[str, Decimal]]) -> Amounts:
 
 
 def spelled(resource: str, value: Decimal) -> str:
-    """The amount as a quantity, rounded up to a thousandth."""
+    """The amount as a quantity, rounded up to a thousandth; pods are counted in full digits."""
+    if resource == POD_SLOTS and value == value.to_integral_value():
+        return str(int(value))
     return spell(value.quantize(MILLI, ROUND_UP), binary=resource in BINARY)
 
 
