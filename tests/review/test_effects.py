@@ -61,7 +61,7 @@ def test_a_job_is_created() -> None:
     name = name_of(LORA)
     assert sentences(change(None, LORA)) == [
         f"Creates the job {name} (32 a800).",
-        "Creates the claim sdxl-lora-checkpoints.",
+        "Creates the claim sdxl-lora-checkpoints (or takes over one of this name with its data, if it was kept before).",
         "Beside the job of sdxl-lora: creates 1 ConfigMap and 1 Service.",
     ]
 

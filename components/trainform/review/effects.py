@@ -280,6 +280,8 @@ def _sentence(step: Step, named: str, happens: steps.Fate) -> str:
         return f"Takes {named} out of the stack; it stays in the cluster with its data, since it is kept"
     if gives_up(step):
         return f"Takes back what the stack sets of {named}, which stays in the cluster"
+    if happens == "create" and steps.kind(step) == steps.CLAIM and step.state.keep:
+        return f"Creates {named} (or takes over one of this name with its data, if it was kept before)"
     by = f" by {steps.name(step)}" if happens == "replace" and steps.name(step) != steps.name_before(step) else ""
     return f"{VERBS[happens].capitalize()} {named}{by}"
 
