@@ -277,6 +277,9 @@ def test_the_length_of_the_run(preview: str) -> None:
     code, out, err = review("--preview-json", preview, "--duration", "soon")
     assert (code, out) == (2, "")
     assert "--duration = soon" in err
+    code, out, err = review("--preview-json", preview, "--duration", "0h")
+    assert (code, out) == (2, "")
+    assert "--duration = 0h why: must be more than 0" in " ".join(err.split())
 
 
 @pytest.mark.parametrize(

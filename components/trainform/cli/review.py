@@ -127,7 +127,10 @@ def _hours(duration: str) -> Decimal:
     from trainform.spec.quantities import DURATION_HINT, seconds
 
     try:
-        return (Decimal(seconds(duration)) / 3600).quantize(Decimal("0.01")).normalize()
+        length = seconds(duration)
+        if not length:
+            raise InputError([Problem("--duration", duration, "must be more than 0", DURATION_HINT)])
+        return (Decimal(length) / 3600).quantize(Decimal("0.01")).normalize()
     except (ValueError, ArithmeticError):
         raise InputError([Problem("--duration", duration, "is not a duration", DURATION_HINT)]) from None
 
