@@ -282,6 +282,13 @@ def test_the_length_of_the_run(preview: str) -> None:
     assert "--duration = 0h why: must be more than 0" in " ".join(err.split())
 
 
+@pytest.mark.parametrize("option", ["-s", "--stack"])
+def test_the_stack_is_no_option(option: str) -> None:
+    code, out, err = review(option, "dev")
+    assert (code, out) == (2, "")
+    assert "name the stack without an option: `trainform review STACK`" in " ".join(err.split())
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

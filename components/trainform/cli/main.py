@@ -38,6 +38,7 @@ GROUPS = {
     },
 }
 VERBS = {verb: text for verbs in GROUPS.values() for verb, text in verbs.items()}
+STACK_OPTIONS = ("-s", "--stack")
 COMPLETING = "_TRAINFORM_COMPLETE"  # typer's protocol with the scripts that `completion` prints
 UsageError = cast(type[Exception], typer.BadParameter.__bases__[0])  # typer names only this kind of it
 
@@ -123,9 +124,16 @@ def _show_usage(error: Any, as_json: bool) -> int:
     near = _near_options(error)
     command = "trainform" if error.ctx is None else error.ctx.command_path
     fix = f"`{command} --help` shows its arguments"
+    if getattr(error, "option_name", "") in STACK_OPTIONS and _takes_stacks(error):
+        return show(CommandLineError(error.message, f"name the stack without an option: `{command} STACK`"), as_json)
     if near:
         return show(CommandLineError(error.message, f"did you mean {' or '.join(sorted(near))}? {fix}"), as_json)
     return show(CommandLineError(error.format_message(), fix), as_json)
+
+
+def _takes_stacks(error: Any) -> bool:
+    """True if the command takes stacks as arguments, where others have an option for one."""
+    return error.ctx is not None and any(parameter.name == "stacks" for parameter in error.ctx.command.params)
 
 
 def _near_options(error: Any) -> list[str]:
