@@ -23,9 +23,11 @@ from tests.support.repository import ROOT
 from tests.support.unseen import unseen
 from tests.support.websites import Answer, website
 from trainform.cli import review as command_module
+from trainform.review.files import stack_files
 from trainform.review.forms import as_json, html, markdown, terminal
 from trainform.review.model import Report, Review
 from trainform.review.preview import State
+from trainform.spec.stack import Stack
 
 GOLDEN = ROOT / "tests" / "review" / "forms" / "golden"
 
@@ -287,6 +289,19 @@ def test_the_stack_is_no_option(option: str) -> None:
     code, out, err = review(option, "dev")
     assert (code, out) == (2, "")
     assert "name the stack without an option: `trainform review STACK`" in " ".join(err.split())
+
+
+def test_the_environment_is_read_beside_an_experiment_that_is_not_yaml(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "experiment.yaml").write_text("name: [", encoding="utf-8")
+    environment = str(ROOT / "stacks" / "environments" / "dev.yaml")
+    found = stack_files(Stack(str(tmp_path / "experiment.yaml"), environment, 1), ROOT)
+    assert found.environment is not None
+    assert found.environment.name == "dev"
+    (left_out,) = found.left_out
+    assert "read: :" not in left_out.reason
+    assert "experiment.yaml: the file is not YAML" in left_out.reason
 
 
 @pytest.mark.parametrize(

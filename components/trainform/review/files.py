@@ -54,14 +54,15 @@ def stack_files(chosen: Stack | str, root: Path) -> StackFiles:
 def without_files(error: TrainformError) -> StackFiles:
     """The files of a stack that cannot be read."""
     first = error.problems[0] if isinstance(error, InputError) and error.problems else None
-    reason = error.message if first is None else f"{first.path}: {first.reason}"
+    reason = error.message if first is None else ": ".join(filter(None, [first.path or first.source, first.reason]))
     return StackFiles(left_out=(NotChecked(what=WHAT, reason=f"The files of the stack cannot be read: {reason}."),))
 
 
 def _of_experiment(chosen: Stack, root: Path) -> StackFiles:
     checked = check_experiment(chosen.experiment, chosen.environment, chosen.run, root)
     experiment, environment = checked.sources
-    model = None if checked.job is None else checked.job.environment
+    # what is wrong with the experiment alone leaves the environment, which says where the cluster is
+    model = check_environment(chosen.environment, root).model if checked.job is None else checked.job.environment
     return StackFiles(checked, model, experiment, environment, _unread(checked))
 
 
