@@ -195,6 +195,16 @@ def test_a_secret_that_a_sequence_splits_is_known() -> None:
     assert PLAIN[9:] not in repr(read_preview(previews.stream(made, event)))
 
 
+@pytest.mark.parametrize("hidden", ["\u200b", "\u2060", "\ufeff", "\u00ad", "\u034f", "\x00"])
+def test_a_secret_with_characters_that_nobody_sees_is_known(hidden: str) -> None:
+    told = f"cannot use\t{PLAIN[:9]}{hidden}{PLAIN[9:]}\nfor {hidden}it"
+    made = step_event("create", urn(SECRET, "it"), None, state({"stringData": {"p": PLAIN}}))
+    (message,) = read_preview(previews.stream(made, previews.diagnostic("error", told))).messages
+    assert message.text == f"cannot use\t{MASKED}\nfor it"
+    (message,) = read_preview(previews.stream(previews.diagnostic("error", f"an{hidden}other"))).messages
+    assert message.text == f"an{hidden}other"
+
+
 def test_the_longest_secret_of_several_is_masked_in_a_text() -> None:
     known = KnownTexts()
     known.add(["winter-otter", "winter-otter-77", "winter-otter-77-and-more", "short"])

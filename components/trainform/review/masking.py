@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from trainform.escaping import without_sequences
+from trainform.escaping import without_invisible, without_sequences
 from trainform.review.known_texts import KnownTexts
 from trainform.review.secret_places import (
     DEEPEST,
@@ -44,6 +44,7 @@ NAMES = ("name", "namespace")
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")  # of an object of Kubernetes
 
 _COLOUR = re.compile(r"<\{%[^%]{0,40}%\}>")
+_BETWEEN = re.compile(r"[^\n\t]+")  # what stands between line ends and tabs
 _PART_OF_PATH = re.compile(r'\["((?:[^"\\]|\\.)*)"\]|\[(\d+)\]|([^.\[\]]+)')
 
 Path = tuple[str, ...]
@@ -127,10 +128,17 @@ class Masks:
         if len(plain) > LONGEST_TEXT:
             self.count += 1
             return MASKED
-        shown = self._known.without(plain)
-        shown = MASKED if KEY_FILE.search(shown) else _without_secret_lines(shown)
+        shown = self._without_secrets(plain)
+        visible = _BETWEEN.sub(lambda match: without_invisible(match[0]), shown)
+        read = self._without_secrets(visible)
+        if read != visible:  # a character that nobody sees stood in a secret
+            shown = read
         self.count += shown != plain
         return shown
+
+    def _without_secrets(self, text: str) -> str:
+        shown = self._known.without(text)
+        return MASKED if KEY_FILE.search(shown) else _without_secret_lines(shown)
 
     def _hide(
         self, value: Mapping[str, Any], places: Places, changed: frozenset[Path]
