@@ -277,6 +277,17 @@ def test_an_event_with_a_value_that_cannot_be_read_is_counted(value: str) -> Non
     assert preview.not_checked == ("The preview is incomplete: 1 event or step cannot be read.",)
 
 
+@pytest.mark.parametrize("doubled", ['"op":"delete"', '"metadata":{"op":"delete"'])
+def test_an_event_with_a_key_twice_cannot_be_read(doubled: str) -> None:
+    """A reader that takes the last one would see another change than one that takes the first."""
+    text = previews.stream(step_event("delete", JOB, state({"a": 1})))
+    other = '"metadata":{}' if doubled.startswith('"metadata"') else '"op":"same"'
+    assert doubled in text
+    preview = read_preview(text.replace(doubled, f"{other},{doubled}", 1))
+    assert preview.steps == ()
+    assert preview.not_checked == ("The preview is incomplete: 1 event or step cannot be read.",)
+
+
 def test_a_digest_says_what_it_lacks() -> None:
     assert read_preview(previews.digest(*replacement("replace"))).not_checked == read.DIGEST_LACKS
 

@@ -78,7 +78,15 @@ def _finite(text: str) -> float | str:
     return number if math.isfinite(number) else text
 
 
-_DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_refuse_constant)
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object. What has a key twice was not written by the engine, and nobody can say which of the values counts."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key is there twice")
+    return found
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_without_repeats, parse_float=_finite, parse_constant=_refuse_constant)
 
 
 def read_preview(text: str, source: str = STDIN) -> Preview:
