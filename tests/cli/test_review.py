@@ -342,6 +342,19 @@ def test_a_file_that_is_no_preview(text: str, tmp_path: Path) -> None:
     assert "fix:" in err
 
 
+def test_a_preview_of_which_no_step_can_be_read_names_no_stack(tmp_path: Path) -> None:
+    file = tmp_path / "preview.jsonl"
+    steps = [{"resourcePreEvent": {"metadata": {"op": "create", "urn": "of no resource"}}} for _ in range(2)]
+    file.write_text(previews.stream(*steps), encoding="utf-8")
+    code, out, err = review("--preview-json", str(file))
+    assert (code, out) == (2, "")
+    assert "nothing says which stack the preview is of: 2 events or steps cannot be read" in err
+    code, out, _ = review("hello.dev", "--preview-json", str(file), "--no-cluster")
+    assert "2 events or steps cannot be read" in out
+    file.write_text(previews.stream(), encoding="utf-8")
+    assert "Missing argument 'STACK'" in review("--preview-json", str(file))[2]
+
+
 def test_a_path_that_leads_to_no_text(tmp_path: Path) -> None:
     binary, folder, pipe = tmp_path / "binary", tmp_path / "folder", tmp_path / "pipe"
     binary.write_bytes(b"\x7fELF\x02\x01\x01\x00\xd0\xff")

@@ -222,6 +222,9 @@ def _stack_of(preview: Preview, stack: str | None) -> str:
     """The stack of the preview. CommandLineError if it is not the one that was named, or if it has none and none was named."""
     named = next((step.urn.split(":")[2] for step in preview.steps if step.urn.count(":") > 2), None)
     if stack is None and named is None:
+        if preview.unreadable:
+            reason = f"nothing says which stack the preview is of: {preview.unreadable}"
+            raise CommandLineError(reason, "make the preview again, or name its stack to review what is left of it")
         raise CommandLineError("Missing argument 'STACK'", "name the stack: the preview has no resource that says it")
     if stack is not None and named is not None and stack.rpartition("/")[2] != named:
         raise CommandLineError(

@@ -98,7 +98,7 @@ class Preview:
     cannot say, each as a whole sentence; `policies`, `errors` and unchanged claims are missing in a digest. masked: how many values are masked.
     incomplete: steps are missing, so that what is not in the preview may happen all the same. packs: the names of the policy packs that ran; None
     where the form does not say it. refreshed: the refreshes that have found something else than the state has: `old` is the state, `new` the
-    cluster, None for an object that is gone.
+    cluster, None for an object that is gone. unreadable: how many events or steps cannot be read, in words; "" if all can.
     """
 
     form: str
@@ -111,3 +111,4 @@ class Preview:
     incomplete: bool = False
     packs: tuple[str, ...] | None = None
     refreshed: tuple[Step, ...] = ()
+    unreadable: str = ""

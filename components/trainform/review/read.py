@@ -190,10 +190,10 @@ def _preview(raw: Raw, masks: Masks) -> Preview:
     not_checked = [*(DIGEST_LACKS if raw.form == DIGEST else ()), *(() if raw.ended else (INCOMPLETE,))]
     if raw.form == DIGEST and any(step.operation == REFRESH for step in whole):
         not_checked.append(DIGEST_OF_REFRESH)
+    unreadable = ""
     if raw.unreadable:
-        not_checked.append(
-            f"The preview is incomplete: {_count(raw.unreadable, 'event or step', 'events or steps')} cannot be read."
-        )
+        unreadable = f"{_count(raw.unreadable, 'event or step', 'events or steps')} cannot be read"
+        not_checked.append(f"The preview is incomplete: {unreadable}.")
     if raw.unknown_messages:
         of_engine = _count(raw.unknown_messages, "message", "messages")
         not_checked.append(f"Of {of_engine} of the engine the severity is not known, so nothing of the text is shown.")
@@ -216,6 +216,7 @@ def _preview(raw: Raw, masks: Masks) -> Preview:
         bool(missing or raw.unreadable),
         None if raw.packs is None else tuple(map(masks.name, raw.packs)),
         refreshed,
+        unreadable,
     )
 
 
