@@ -49,7 +49,7 @@ Now try it yourself, in a copy of the project; your clone does not change:
 
   change    edit stacks/experiments/{EXPERIMENT}.yaml there: the image, say
   review    trainform plan {EXPERIMENT} -e {ENVIRONMENT}          ranks, ports, variables
-            trainform review {STACK}           what a change does to job, data, bill
+            trainform review {STACK}           what a change does
             pulumi preview -s {STACK} --diff   what changes, and how
   apply     pulumi up -s {STACK}
   destroy   pulumi destroy -s {STACK}          the claim stays

@@ -252,10 +252,10 @@ def _of_object(step: Step, causes: list[Change]) -> Iterator[Effect]:
     happens, name = steps.fate(step), steps.name_before(step)
     named = f"the {WORDS[steps.kind(step)]} {name}"
     of_keep = [change for change in causes if change.place.path.endswith(KEEP)]
-    if no_longer_kept(step):
+    if steps.no_longer_kept(step):
         sentence = f"No longer keeps {named}: the next `pulumi destroy` deletes it."
         yield Effect(kind="update", object=name, sentence=sentence, causes=of_keep)
-    if no_longer_protected(step):
+    if steps.no_longer_protected(step):
         sentence = f"No longer protects {named}: a later `pulumi destroy` may delete it."
         yield Effect(kind="update", object=name, sentence=sentence)
     if happens == "unknown":
@@ -264,7 +264,7 @@ def _of_object(step: Step, causes: list[Change]) -> Iterator[Effect]:
         others = [change for change in causes if not change.place.path.endswith(KEEP)]
         reasons = others if happens in ("update", "replace") else []
         sentence = " ".join(filter(None, [_sentence(step, named, happens), because(reasons)]))
-        kind = "update" if leaves(step) or gives_up(step) else happens
+        kind = "update" if steps.leaves(step) or steps.gives_up(step) else happens
         yield Effect(kind=kind, object=name, sentence=f"{sentence}.", causes=reasons)
 
 
@@ -276,9 +276,9 @@ def _sentence(step: Step, named: str, happens: steps.Fate) -> str:
             return f"Changes {named} from {was} to {will}"
     if steps.kind(step) == steps.SECRET and any(found.keys[0] in steps.SECRET_VALUES for found in changed):
         return f"Changes {named}: a secret value changed"
-    if leaves(step):
+    if steps.leaves(step):
         return f"Takes {named} out of the stack; it stays in the cluster with its data, since it is kept"
-    if gives_up(step):
+    if steps.gives_up(step):
         return f"Takes back what the stack sets of {named}, which stays in the cluster"
     if happens == "create" and steps.kind(step) == steps.CLAIM and step.state.keep:
         return f"Creates {named} (or takes over one of this name with its data, if it was kept before)"
@@ -301,34 +301,6 @@ def _paths(step: Step, of_job: Fate) -> tuple[str, ...]:
         return ()
     keys = of_job.volumes_of_claims.get(steps.name(step), ())
     return (*(f"storage.{key}" for key in dict.fromkeys(keys)), "environment.storage_classes")
-
-
-def leaves(step: Step) -> bool:
-    """True for an object that leaves the stack and stays in the cluster."""
-    return step.operation == "delete" and step.old is not None and step.old.keep
-
-
-def gives_up(step: Step) -> bool:
-    """True for some fields of an object that the stack no longer sets: deleting a `QueuePatch` leaves the queue."""
-    return step.operation == "delete" and step.is_object and step.kind != steps.kind(step)
-
-
-def no_longer_kept(step: Step) -> bool:
-    """True for a claim that stays, and that the next `pulumi destroy` deletes although it would have been kept until now."""
-    if not _claim_remains(step) or step.old is None or step.new is None:
-        return False
-    return step.old.keep and not step.new.keep
-
-
-def no_longer_protected(step: Step) -> bool:
-    """True for a claim that stays and was never kept, and of which the engine has refused until now that it is deleted."""
-    if not _claim_remains(step) or step.old is None or step.new is None:
-        return False
-    return step.old.protect and not step.new.protect and not step.old.keep and not step.new.keep
-
-
-def _claim_remains(step: Step) -> bool:
-    return steps.kind(step) == steps.CLAIM and steps.fate(step) in ("none", "update")
 
 
 def _of_refresh(context: Context) -> Iterator[Effect]:

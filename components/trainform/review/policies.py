@@ -50,13 +50,14 @@ def _finding(result: PolicyResult) -> Finding:
     rule = BY_CODE.get(result.policy)
     own = _FINGERPRINT.search(text) if rule is not None else None
     pack = f"the policy pack {result.pack}" if result.pack else "a policy pack"
+    level = result.level if result.level else "no level"
     return Finding.model_validate({
         "code": result.policy,
         "category": Category.limits,
         "level": LEVELS.get(result.level, UNKNOWN_LEVEL),
         "object": name,
         "title": sentence(text),
-        "why": f"It is a rule of {pack} ({result.level or 'no level'})." if rule is None else LIMIT_SAYS.format(rule.title),
+        "why": f"It is a rule of {pack} ({level})." if rule is None else LIMIT_SAYS.format(rule.title),
         "fix": "Change what the policy names, or ask those who own the policy pack.",
         "fingerprint": fingerprint(result.policy, result.urn, "", None, text) if own is None else own[1],
     })  # fmt: skip

@@ -171,6 +171,7 @@ class _Engines:
             _send(signal.SIGINT, running)
             _wait(running)
         _send(signal.SIGKILL, running)
+        _wait(running)
 
 
 def _send(number: signal.Signals, processes: Sequence[subprocess.Popen[bytes]]) -> None:

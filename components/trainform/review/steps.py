@@ -107,3 +107,31 @@ def templates(step: Step, state: State | None) -> tuple[Template, ...]:
         return tuple(pods.template for pods in found)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError, ArithmeticError, RecursionError):
         return ()
+
+
+def leaves(step: Step) -> bool:
+    """True for an object that leaves the stack and stays in the cluster."""
+    return step.operation == "delete" and step.old is not None and step.old.keep
+
+
+def gives_up(step: Step) -> bool:
+    """True for some fields of an object that the stack no longer sets: deleting a `QueuePatch` leaves the queue."""
+    return step.operation == "delete" and step.is_object and step.kind != kind(step)
+
+
+def no_longer_kept(step: Step) -> bool:
+    """True for a claim that stays, and that the next `pulumi destroy` deletes although it would have been kept until now."""
+    if not _claim_remains(step) or step.old is None or step.new is None:
+        return False
+    return step.old.keep and not step.new.keep
+
+
+def no_longer_protected(step: Step) -> bool:
+    """True for a claim that stays and was never kept, and of which the engine has refused until now that it is deleted."""
+    if not _claim_remains(step) or step.old is None or step.new is None:
+        return False
+    return step.old.protect and not step.new.protect and not step.old.keep and not step.new.keep
+
+
+def _claim_remains(step: Step) -> bool:
+    return kind(step) == CLAIM and fate(step) in ("none", "update")

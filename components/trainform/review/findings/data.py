@@ -9,7 +9,7 @@ from trainform.backends.workloads import value_at
 from trainform.manifests.shapes import quantity
 from trainform.review import steps
 from trainform.review.context import Context
-from trainform.review.effects import SIZE, gives_up, leaves, no_longer_kept, no_longer_protected, object_causes
+from trainform.review.effects import SIZE, object_causes
 from trainform.review.fate import fate
 from trainform.review.kinds import Kind
 from trainform.review.model import Category, Change, Finding, Place
@@ -105,7 +105,7 @@ def _renamed(given: Sequence[Step]) -> Iterator[Finding]:
     made.pop((), None)
     for step in given:
         after = made.get(_object(step, step.old)) if steps.fate(step) == "delete" else None
-        if after is None or after.urn == step.urn or leaves(step) or gives_up(step):
+        if after is None or after.urn == step.urn or steps.leaves(step) or steps.gives_up(step):
             continue
         name, kind = steps.name_before(step), steps.kind(step)
         title = f"The {kind} {name} is renamed in the program from {step.name} to {after.name}; both are one object, which is gone afterwards."
@@ -149,14 +149,14 @@ def _of_claim(step: Step, causes: Sequence[Change], lost: Container[str]) -> Ite
     """lost: the namespaces that go with everything in them."""
     happens, name = steps.fate(step), steps.name_before(step)
     place = None if not causes else causes[0].place
-    if happens == "delete" and not leaves(step):
+    if happens == "delete" and not steps.leaves(step):
         yield DELETED.finding(name, title=f"The claim {name} is deleted, and its data unless its volume is retained.")
     if happens == "replace":
         yield _replaced(step, name, place, lost)
-    if no_longer_kept(step):
+    if steps.no_longer_kept(step):
         title = f"The claim {name} is no longer kept: the next `pulumi destroy` deletes it."
         yield NOT_KEPT.finding(name, field="keep", before=True, after=False, title=title, place=place)
-    if no_longer_protected(step):
+    if steps.no_longer_protected(step):
         title = f"The claim {name} is no longer protected: a later `pulumi destroy` may delete it."
         yield NOT_PROTECTED.finding(name, field="protect", before=True, after=False, title=title, place=place)
     if happens == "update":

@@ -53,7 +53,7 @@ HOLDERS = Kind(
 )
 OVER = dataclasses.replace(
     HOLDERS,
-    why="Volcano ends no pods for a lower `capability`; it lets no more start in the queue until its jobs hold no more than that.",
+    why="A lower `capability` ends no pods; no more start in the queue until its jobs hold no more than that.",
     fix="Wait until they have finished, ask their owners, or lower it less.",
 )
 NOT_KNOWN = Kind(
