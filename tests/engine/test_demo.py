@@ -75,7 +75,7 @@ def pasted(clone: Clone, demo: str) -> str:
     first = [line for line in lines if line.startswith(("cd ", "source "))]
     parts = [part for line in lines for part in re.split(r" {2,}", line)]
     commands = [part for part in parts if re.match(r"(trainform|pulumi) ", part)]
-    assert len(commands) == 5, commands
+    assert len(commands) == 6, commands
     asked = [re.sub(r"^pulumi (up|destroy)", r"pulumi \1 --yes", command) for command in commands]
     return run(["bash", "-c", "\n".join(["set -e", *first, *asked])], clone.folder.parent, clone.environ).succeeded()
 
