@@ -146,6 +146,10 @@ class Live:
 
         return until(running, f"{count} running pods in {namespace}")
 
+    def wait_for_free_nodes(self) -> None:
+        """Return once no pod is left: namespaces of earlier tests are deleted, but their pods need a moment to end."""
+        until(lambda: not self.find_all("pods"), "the pods of earlier tests to be gone")
+
 
 def _collection(body: dict[str, Any]) -> str:
     """The REST path of the objects of this kind, in the body's namespace."""

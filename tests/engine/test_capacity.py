@@ -85,6 +85,7 @@ def test_the_scheduler_does_what_the_review_says(
     project.environment(limits={"severity": {"TF-RES-6": "off"}})
     project.experiment("sdxl-lora", merge_patch(SAMPLE, {"storage": None, **patch}))
     made = project.rendered("sdxl-lora")
+    live.wait_for_free_nodes()
     try:
         prepare(live, project.namespace)
         with LiveReads(None, project.namespace, PATIENCE) as reads:

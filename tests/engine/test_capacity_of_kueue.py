@@ -41,6 +41,7 @@ def test_kueue_does_what_the_review_says(
     project, live, namespace = addons_project, addons_live, addons_project.namespace
     monkeypatch.setenv("KUBECONFIG", project.environ["KUBECONFIG"])
     project.environment(backend="jobset", admission="kueue", limits={})
+    live.wait_for_free_nodes()
     bodies = queue_of_two_nodes(namespace, namespace)
     for body in bodies:
         live.make(body)
