@@ -6,7 +6,7 @@ import dataclasses
 import re
 from collections.abc import Iterator, Sequence
 
-from trainform.secret_text.marks import pattern_of
+from trainform.secret_text.patterns import Pattern, pattern_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,7 +19,7 @@ class CommandRow:
 
     title: str
     programs: frozenset[str]
-    pattern: re.Pattern[str]
+    pattern: Pattern
     verb: str = ""
 
     def takes(self, before: set[str]) -> bool:
@@ -28,7 +28,7 @@ class CommandRow:
 
 
 def _row(title: str, programs: str, pattern: str, verb: str = "") -> CommandRow:
-    return CommandRow(title, frozenset(programs.split()), re.compile(pattern), verb)
+    return CommandRow(title, frozenset(programs.split()), Pattern(pattern), verb)
 
 
 _CONTAINERS = "docker podman nerdctl buildah skopeo helm oras crane singularity apptainer az"
@@ -75,7 +75,7 @@ def passwords(words: Sequence[str]) -> Iterator[tuple[int, str]]:
         if word.startswith("-") and before:
             following = words[index + 1] if index + 1 < len(words) else ""
             for row in COMMANDS:
-                if row.takes(before) and (match := row.pattern.match(f"{word} {following}")) is not None:
+                if row.takes(before) and (match := row.pattern.compiled.match(f"{word} {following}")) is not None:
                     yield index + (match.start("secret") > len(word)), match["secret"]
         name = "" if "://" in word else word.rpartition("/")[2]
         if name in _PROGRAMS and name not in before:

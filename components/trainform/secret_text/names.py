@@ -7,7 +7,7 @@ import functools
 import re
 
 from trainform.escaping import without_invisible
-from trainform.secret_text.marks import pattern_of
+from trainform.secret_text.patterns import Pattern, any_case, pattern_of
 
 # Characters at the end of a name that say what it is the name of; a name has no bound of its own.
 LONGEST_NAME = 256
@@ -23,21 +23,21 @@ class NameRow:
 
     title: str
     mark: str
-    pattern: re.Pattern[str]
-    but: re.Pattern[str] | None = None
+    pattern: Pattern
+    but: Pattern | None = None
     chosen: bool = False
 
     def has(self, spelled: str) -> bool:
         """True if the name is one of the row. spelled: by `named`."""
-        return self.pattern.search(spelled) is not None and (self.but is None or self.but.search(spelled) is None)
+        return _in(self.pattern, spelled) and (self.but is None or not _in(self.but, spelled))
 
 
-def _any_case(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
+def _in(pattern: Pattern, spelled: str) -> bool:
+    return pattern.compiled.search(spelled) is not None
 
 
-def _ending(words: str) -> re.Pattern[str]:
-    return _any_case(rf"(^|_)({words})$")
+def _ending(words: str) -> Pattern:
+    return any_case(rf"(^|_)({words})$")
 
 
 # Tokens of a tokenizer: --pad-token, --src_token of a translation, and --placeholder_token or --instance_token of a fine-tuned image model.
@@ -61,7 +61,7 @@ _SERVICES = (
 _CLOUDS = "VOLC|VOLCENGINE|TOS|BCE|BAIDU|BOS|ALIYUN|ALIBABA|OSS|TENCENT|COS|HUAWEI|HUAWEICLOUD|OBS|QINIU|S3|AWS|MINIO"
 
 NAMES: tuple[NameRow, ...] = (
-    NameRow("password", "passw", _any_case("PASSWO?R?DS?$"), chosen=True),
+    NameRow("password", "passw", any_case("PASSWO?R?DS?$"), chosen=True),
     NameRow("pass", "pass", _ending(r"\w+_PASS"), _PASS_OF_A_PROGRAM, chosen=True),
     NameRow("pwd", "pwd", _ending("PWD"), chosen=True),
     NameRow("passphrase", "pass", _ending("PASS(PHRASE|CODE)"), chosen=True),

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from trainform.secret_text import commands, names, shapes
-from trainform.secret_text.marks import pattern_of
 from trainform.secret_text.names import NameRow, named
+from trainform.secret_text.patterns import pattern_of
 from trainform.secret_text.shapes import REMEMBERED, has_shape, in_base64, of_shape
 
 # Characters of the shortest token that anybody issues.

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 
-from trainform.secret_text.marks import pattern_of
+from trainform.secret_text.patterns import Pattern, any_case, pattern_of
 
 # Different characters at the end of a token, behind its prefix: `hf_xxxxxxxx…` stands for one in a text.
 FEWEST_CHARACTERS, END_OF_TOKEN = 8, 20
@@ -63,30 +63,26 @@ class ShapeRow:
 
     title: str
     marks: tuple[str, ...]
-    pattern: re.Pattern[str]
+    pattern: Pattern
     is_secret: Callable[[str], bool] = _varied
-    under: re.Pattern[str] | None = None
+    under: Pattern | None = None
 
     def matches(self, text: str, spelled: str) -> Iterator[str]:
         """Each secret of this shape in the text. spelled: the name, by `names.named`."""
-        if self.under is not None and self.under.search(spelled) is None:
+        if self.under is not None and self.under.compiled.search(spelled) is None:
             return
-        yield from (match[0] for match in self.pattern.finditer(text) if self.is_secret(match[0]))
+        yield from (match[0] for match in self.pattern.compiled.finditer(text) if self.is_secret(match[0]))
 
 
-def _token(prefix: str, rest: str) -> re.Pattern[str]:
+def _token(prefix: str, rest: str) -> Pattern:
     """A token that no letter or digit comes before or after."""
-    return re.compile(rf"(?<![A-Za-z0-9])(?:{prefix})(?:{rest})(?![A-Za-z0-9])")
-
-
-def _any_case(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
+    return Pattern(rf"(?<![A-Za-z0-9])(?:{prefix})(?:{rest})(?![A-Za-z0-9])")
 
 
 # No `\s`: to it some control characters are spaces, and a password may hold them. A `/` in it should be escaped; where it is not, a port
 # or a variable before it begins a path, and the number of characters is bounded, so that a text of many addresses is read once. What is read is not
 # given back (`*+`): none of it could be what has to follow.
-_PASSWORD_IN_ADDRESS = re.compile(
+_PASSWORD_IN_ADDRESS = Pattern(
     r"://(?!\[)[^/ \t\r\n:@]*+:(?!\$\(\w+\)@|\$[A-Z_][A-Z0-9_]*@|\$\{[A-Z_][A-Z0-9_]*\}@)([^/ \t\r\n@]++|(?![0-9]+/|\$)[^ \t\r\n@\"',]{1,256}+)@"
 )
 
@@ -95,12 +91,12 @@ _UUID = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
 SHAPES: tuple[ShapeRow, ...] = (
     ShapeRow("password in an address", ("://",), _PASSWORD_IN_ADDRESS, _always),
-    ShapeRow("token in an address", ("://",), re.compile(r"://(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{20,}@")),
+    ShapeRow("token in an address", ("://",), Pattern(r"://(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{20,}@")),
     ShapeRow("secret in a query", ("token=", "key=", "password=", "passwd=", "secret="),
-             _any_case(r"[?&](access_token|private_token|auth_token|token|api_?key|password|passwd|(client_)?secret)=[^&\s#$<{\"'*\[]{8,}"), _always),
-    ShapeRow("private key", ("private key",), re.compile("-----BEGIN [A-Z ]*PRIVATE KEY( BLOCK)?-----"), _always),
-    ShapeRow("body of an OpenSSH private key", ("b3blbnnzac1rzxktdje",), re.compile("b3BlbnNzaC1rZXktdjE[A-Za-z0-9+/]{8,}")),
-    ShapeRow("PuTTY private key", ("putty-user-key-file-",), re.compile(r"PuTTY-User-Key-File-[0-9]: "), _always),
+             any_case(r"[?&](access_token|private_token|auth_token|token|api_?key|password|passwd|(client_)?secret)=[^&\s#$<{\"'*\[]{8,}"), _always),
+    ShapeRow("private key", ("private key",), Pattern("-----BEGIN [A-Z ]*PRIVATE KEY( BLOCK)?-----"), _always),
+    ShapeRow("body of an OpenSSH private key", ("b3blbnnzac1rzxktdje",), Pattern("b3BlbnNzaC1rZXktdjE[A-Za-z0-9+/]{8,}")),
+    ShapeRow("PuTTY private key", ("putty-user-key-file-",), Pattern(r"PuTTY-User-Key-File-[0-9]: "), _always),
     ShapeRow("age identity", ("age-secret-key-1",), _token("AGE-SECRET-KEY-1", "[0-9A-Z]{58}")),
     ShapeRow("Hugging Face token", ("hf_",), _token("hf_", "[A-Za-z0-9]{30,}")),
     ShapeRow("Hugging Face organization token", ("api_org_",), _token("api_org_", "[A-Za-z0-9]{30,}")),
@@ -139,12 +135,12 @@ SHAPES: tuple[ShapeRow, ...] = (
     ShapeRow("Replicate token", ("r8_",), _token("r8_", "[A-Za-z0-9]{37}")),
     ShapeRow("Slack token", ("xox",), _token("xox[abeprs]-", "[A-Za-z0-9-]{20,}")),
     ShapeRow("Slack token of an app", ("xapp-",), _token("xapp-", "[0-9]-[A-Za-z0-9-]{20,}")),
-    ShapeRow("Slack webhook", ("hooks.slack.com/",), re.compile(r"hooks\.slack\.com/(services|workflows)/[A-Za-z0-9]+/[A-Za-z0-9]+/[A-Za-z0-9]{16,}")),
-    ShapeRow("webhook of a chat", ("/webhook", "/hook/", "/send?key="), re.compile(
+    ShapeRow("Slack webhook", ("hooks.slack.com/",), Pattern(r"hooks\.slack\.com/(services|workflows)/[A-Za-z0-9]+/[A-Za-z0-9]+/[A-Za-z0-9]{16,}")),
+    ShapeRow("webhook of a chat", ("/webhook", "/hook/", "/send?key="), Pattern(
         r"discord(app)?\.com/api/webhooks/[0-9]+/[A-Za-z0-9_-]{40,}|webhook\.office\.com/webhookb2/[^\s/]+/IncomingWebhook/[0-9a-f]{32}"
         rf"|/open-apis/bot/v2/hook/{_UUID}|/webhook/send\?key={_UUID}"
     )),
-    ShapeRow("Telegram token", (":aa",), re.compile(r"(?<![A-Za-z0-9:])(bot)?[0-9]{8,10}:AA[A-Za-z0-9_-]{33}(?![A-Za-z0-9])")),
+    ShapeRow("Telegram token", (":aa",), Pattern(r"(?<![A-Za-z0-9:])(bot)?[0-9]{8,10}:AA[A-Za-z0-9_-]{33}(?![A-Za-z0-9])")),
     ShapeRow("AWS key id", ("akia", "asia", "abia", "acca"), _token("AKIA|ASIA|ABIA|ACCA", "[A-Z2-7]{16}")),
     ShapeRow("AWS session token", ("iqojb3jpz2lu", "fwogzxivyxdz"), _token("IQoJb3JpZ2lu|FwoGZXIvYXdz", "[A-Za-z0-9+/]{60,}={0,2}")),
     ShapeRow("AWS Bedrock key", ("absk", "bedrock-api-key-"), _token("ABSK|bedrock-api-key-", "[A-Za-z0-9+/]{80,}={0,2}")),
@@ -153,32 +149,32 @@ SHAPES: tuple[ShapeRow, ...] = (
     ShapeRow("Google client secret", ("gocspx-",), _token("GOCSPX-", "[A-Za-z0-9_-]{28}")),
     ShapeRow("Google refresh token", ("1//0",), _token("1//0", "[A-Za-z0-9_-]{40,}")),
     ShapeRow("Google HMAC key", ("goog1e", "googz"), _token("GOOG(1E|Z)?", "[A-Z0-9]{56,}")),
-    ShapeRow("Azure client secret", ("q~",), re.compile(r"(?<![A-Za-z0-9_.~-])[A-Za-z0-9_.~-]{3}[0-9]Q~[A-Za-z0-9_.~-]{31,34}(?![A-Za-z0-9_~-])")),
-    ShapeRow("Azure key", ("azdo", "jqqj99", "+ast", "+acr"), re.compile(
+    ShapeRow("Azure client secret", ("q~",), Pattern(r"(?<![A-Za-z0-9_.~-])[A-Za-z0-9_.~-]{3}[0-9]Q~[A-Za-z0-9_.~-]{31,34}(?![A-Za-z0-9_~-])")),
+    ShapeRow("Azure key", ("azdo", "jqqj99", "+ast", "+acr"), Pattern(
         r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{40,80}(AZDO[A-Za-z0-9]{4}|JQQJ99[A-Za-z0-9]{20,30}|\+(ASt|ACR)[A-Za-z0-9+/]{6,10})={0,2}(?![A-Za-z0-9])"
     )),
     ShapeRow("Alibaba Cloud key id", ("ltai",), _token("LTAI", "[A-Za-z0-9]{12,26}")),
     ShapeRow("Volcengine key id", ("aklt",), _token("AKLT", "[A-Za-z0-9_-]{30,}={0,2}")),
     ShapeRow("Tencent Cloud key id", ("akid",), _token("AKID", "[A-Za-z0-9]{32}")),
-    ShapeRow("JSON web token", ("eyj", "eya", "ewo"), re.compile(r"(?<![A-Za-z0-9_-])e[yw][A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]{16,}"), _is_jwt),
-    ShapeRow("bearer token", ("bearer",), _any_case(r"\bBearer\s+(?=[^\s]*[0-9])[A-Za-z0-9._~+/-]{20,}=*")),
-    ShapeRow("basic login", ("basic",), _any_case(r"\bBasic\s+[A-Za-z0-9+/]{8,}={0,2}"), _is_login),
-    ShapeRow("login of a registry", ('"auth"',), re.compile(r'"auth"\s*:\s*"[A-Za-z0-9+/]{8,}={0,2}"'), _is_login),
-    ShapeRow("login in .netrc", ("machine",), re.compile(r"\bmachine\s+\S+\s+login\s+\S+\s+password\s+[^\s$<*\[]\S{3,}"), _always),
+    ShapeRow("JSON web token", ("eyj", "eya", "ewo"), Pattern(r"(?<![A-Za-z0-9_-])e[yw][A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]{16,}"), _is_jwt),
+    ShapeRow("bearer token", ("bearer",), any_case(r"\bBearer\s+(?=[^\s]*[0-9])[A-Za-z0-9._~+/-]{20,}=*")),
+    ShapeRow("basic login", ("basic",), any_case(r"\bBasic\s+[A-Za-z0-9+/]{8,}={0,2}"), _is_login),
+    ShapeRow("login of a registry", ('"auth"',), Pattern(r'"auth"\s*:\s*"[A-Za-z0-9+/]{8,}={0,2}"'), _is_login),
+    ShapeRow("login in .netrc", ("machine",), Pattern(r"\bmachine\s+\S+\s+login\s+\S+\s+password\s+[^\s$<*\[]\S{3,}"), _always),
     ShapeRow("npm token", ("npm_",), _token("npm_", "[A-Za-z0-9]{36}")),
     ShapeRow("PyPI token", ("pypi-ag",), _token("pypi-Ag", "[A-Za-z0-9_-]{50,}")),
     ShapeRow("Docker token", ("dckr_",), _token("dckr_(pat|oat)_", "[A-Za-z0-9_-]{27,}")),
     ShapeRow("Weights & Biases key", ("wandb",), _token("", "[0-9a-f]{40}"),
-             under=_any_case("WANDB(?!.*(COMMIT|SHA|HASH|REVISION|GIT|RUN|TAG|ARTIFACT|DIGEST|GROUP|NAME))")),
+             under=any_case("WANDB(?!.*(COMMIT|SHA|HASH|REVISION|GIT|RUN|TAG|ARTIFACT|DIGEST|GROUP|NAME))")),
     ShapeRow("Weights & Biases key of version 1", ("wandb_v1_",), _token("wandb_v1_", "[A-Za-z0-9_]{40,}")),
     ShapeRow("Baidu Cloud key", ("bce-v3/",), _token("bce-v3/", "[A-Za-z0-9-]{10,}/[0-9a-f]{40}")),
     ShapeRow("Baidu Cloud key id", ("altak",), _token("(?<!bce-v3/)ALTAK-?", "[A-Za-z0-9]{21}")),
-    ShapeRow("Weights & Biases login", ("wandb login",), re.compile(r"\bwandb login\s+(-[a-z-]+\s+)*[0-9a-f]{40}\b")),
-    ShapeRow("connection string", ("accountkey=", "sharedaccesskey=", "password=", "pwd="), _any_case(
+    ShapeRow("Weights & Biases login", ("wandb login",), Pattern(r"\bwandb login\s+(-[a-z-]+\s+)*[0-9a-f]{40}\b")),
+    ShapeRow("connection string", ("accountkey=", "sharedaccesskey=", "password=", "pwd="), any_case(
         r"((?<=;)(AccountKey|SharedAccessKey|Password|Pwd)=[^;\s$%<{*\[/.`][^;\s]{3,}|\b(AccountKey|SharedAccessKey|Password|Pwd)=[^;\s$%<{*\[/.`][^;\s]{3,256};)"
     ), _always),
-    ShapeRow("Azure shared access signature", ("sig=",), re.compile(r"[?&]sig=[A-Za-z0-9%+/]{30,}")),
-    ShapeRow("signed URL", ("-signature=",), _any_case(r"X-(Amz|Goog)-Signature=[0-9a-f]{64,}")),
+    ShapeRow("Azure shared access signature", ("sig=",), Pattern(r"[?&]sig=[A-Za-z0-9%+/]{30,}")),
+    ShapeRow("signed URL", ("-signature=",), any_case(r"X-(Amz|Goog)-Signature=[0-9a-f]{64,}")),
     ShapeRow("Stripe key", ("k_live_", "k_test_"), _token("[sr]k_(live|test)_", "[A-Za-z0-9]{24,}")),
     ShapeRow("SendGrid key", ("sg.",), _token(r"SG\.", r"[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}")),
     ShapeRow("Databricks token", ("dapi",), _token("dapi", "[0-9a-f]{32}(-[0-9])?")),

@@ -1,9 +1,30 @@
-"""One pattern for many marks: most texts hold none of them, and are not searched any further."""
+"""Patterns of the tables, and one for all marks: most texts hold no mark, and are not searched any further."""
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import re
 from collections.abc import Iterable
+
+
+@dataclasses.dataclass(frozen=True)
+class Pattern:
+    """A pattern of a row. It is compiled when a text is searched for it: most commands see no text with a mark of the row, and to compile all rows would
+    take longer than to check an experiment."""
+
+    text: str
+    flags: re.RegexFlag = re.NOFLAG
+
+    @functools.cached_property
+    def compiled(self) -> re.Pattern[str]:
+        """The pattern for searches."""
+        return re.compile(self.text, self.flags)
+
+
+def any_case(text: str) -> Pattern:
+    """A pattern for letters of either case."""
+    return Pattern(text, re.IGNORECASE)
 
 
 def pattern_of(marks: Iterable[str]) -> re.Pattern[str]:
