@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +11,8 @@ import typer
 from trainform.cli import candidates
 from trainform.cli.arguments import WHICH_ENVIRONMENT, environment_option
 from trainform.cli.review_files import Form, forms_of
-from trainform.cli.review_stacks import PREVIEW, refuse_wrong_words, stacks_of
+from trainform.cli.review_posting import Comments, Forge, posting_of
+from trainform.cli.review_stacks import PREVIEW, STORED, refuse_beside_report, refuse_wrong_words, stacks_of
 from trainform.errors import InputError, Problem
 from trainform.terminal.lines import echo, terminal_width
 
@@ -45,6 +47,15 @@ PreviewsOption = Annotated[
         show_default=False,
     ),
 ]
+StoredOption = Annotated[
+    str | None,
+    typer.Option(
+        STORED,
+        metavar="FILE",
+        help="Read a report that `-o FILE.json` has written, in place of making one. `-`: standard input.",
+        show_default=False,
+    ),
+]
 FormOption = Annotated[
     Form, typer.Option("--format", metavar="terminal|markdown|html|json", help="Form on standard output.")
 ]
@@ -72,6 +83,34 @@ DurationOption = Annotated[
     str | None,
     typer.Option("--duration", metavar="TIME", help="Length of the run, for its cost: 72h.", show_default=False),
 ]
+PostOption = Annotated[
+    Forge | None,
+    typer.Option(
+        "--post",
+        metavar="github",
+        help="Post the report on the pull request of this run as well, with the token in GITHUB_TOKEN. A comment that is "
+        "there is updated.",
+        show_default=False,
+    ),
+]
+CommentsOption = Annotated[
+    Comments | None,
+    typer.Option(
+        "--comments",
+        metavar="one|each",
+        help="With --post: one comment for all stacks, or one for each. Default: one.",
+        show_default=False,
+    ),
+]
+DetailsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--details",
+        metavar="URL",
+        help="With --post: where the whole report is, for the link in the comment. Default: the page of the run.",
+        show_default=False,
+    ),
+]
 ClusterOption = Annotated[bool, typer.Option("--no-cluster", help="Ask the cluster nothing.")]
 
 
@@ -80,29 +119,44 @@ def command(
     every: AllOption = False,
     environment: EnvironmentOption = None,
     preview_json: PreviewsOption = None,
+    review_json: StoredOption = None,
     form: FormOption = Form.TERMINAL,
     files: FilesOption = None,
     fail_on: FailOption = None,
     duration: DurationOption = None,
     no_cluster: ClusterOption = False,
+    post: PostOption = None,
+    comments: CommentsOption = None,
+    details: DetailsOption = None,
 ) -> None:
     """Say what a change does to the run, the data, the bill and the queue.
 
     It runs `pulumi preview` and reads the cluster beside it, for at most 2 seconds more; nothing is changed. Several
     stacks make one report: a summary, their cost in sum, and what is to be said of each. Secrets are masked, those in a
-    program's own messages as far as they are known. Exit code: 0, 1 if a preview fails, 2 for wrong arguments, or 3 if a
-    condition of --fail-on is met: by one of the stacks, or by the cost of all.
+    program's own messages as far as they are known. Exit code: 0, 1 if a preview or --post fails, 2 for wrong arguments,
+    or 3 if a condition of --fail-on is met: by one of the stacks, or by the cost of all.
     """
     conditions = None if fail_on is None else _conditions(fail_on)
     hours = None if duration is None else _hours(duration)
     targets = forms_of([] if files is None else files)
     named, given = [] if stacks is None else stacks, [] if preview_json is None else preview_json
     refuse_wrong_words(named, environment, given, every=every)
-    review = _review(named, environment if every else None, given, hours, ask_cluster=not no_cluster)
+    making = {"STACK": bool(named), "--all": every, PREVIEW: bool(given), "--duration": hours is not None}
+    if review_json is not None:
+        refuse_beside_report(making)
+    posting = posting_of(post, comments, details)  # who waits ten minutes for previews wants to know before
+    if review_json is not None:
+        review = _written_before(review_json)
+    else:
+        hidden = frozenset[str]() if posting is None else posting.hidden
+        wanted = Wanted(named, environment if every else None, given, hidden)
+        review = _review(wanted, hours, ask_cluster=not no_cluster)
     forms_of([*targets])  # a preview may take minutes, in which others may make a file or a link of the name
     for file, chosen in targets.items():
         _write(review, file, chosen)
     _show(review, form)
+    if posting is not None:
+        posting.post(review)
     code = _exit_code(review, conditions)
     if code:
         raise typer.Exit(code)
@@ -138,21 +192,35 @@ def _hours(duration: str) -> Decimal:
 # --- reading
 
 
-def _review(
-    stacks: list[str], environment: str | None, previews: list[str], hours: Decimal | None, *, ask_cluster: bool
-) -> Review:
+@dataclasses.dataclass(frozen=True)
+class Wanted:
+    """What is reviewed: stacks, all of an environment, or previews that were made elsewhere. hidden: variables that no preview gets."""
+
+    stacks: list[str]
+    environment: str | None
+    previews: list[str]
+    hidden: frozenset[str]
+
+
+def _written_before(file: str) -> Review:
+    from trainform.cli.review_reading import written_before
+
+    return written_before(file)
+
+
+def _review(wanted: Wanted, hours: Decimal | None, *, ask_cluster: bool) -> Review:
     from trainform.cli.review_reading import cluster_reads, review_of_read
 
     with cluster_reads(ask_cluster=ask_cluster) as begin:
-        return review_of_read(_read(stacks, environment, previews, begin), hours, ask_cluster=ask_cluster)
+        return review_of_read(_read(wanted, begin), hours, ask_cluster=ask_cluster)
 
 
-def _read(stacks: list[str], environment: str | None, previews: list[str], begin: Begin) -> list[Read]:
+def _read(wanted: Wanted, begin: Begin) -> list[Read]:
     from trainform.cli.review_reading import made_elsewhere, made_here
 
-    if previews:
-        return made_elsewhere(previews, stacks, begin)
-    return made_here(*stacks_of(stacks, environment), begin)
+    if wanted.previews:
+        return made_elsewhere(wanted.previews, wanted.stacks, begin)
+    return made_here(*stacks_of(wanted.stacks, wanted.environment), begin, wanted.hidden)
 
 
 # --- writing

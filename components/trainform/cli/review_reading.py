@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import datetime
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from decimal import Decimal
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from trainform import defaults
 from trainform.cli.arguments import STANDARD_INPUT
-from trainform.cli.review_stacks import PREVIEW, refuse_repeated
+from trainform.cli.review_stacks import PREVIEW, STORED, refuse_repeated
 from trainform.errors import CommandLineError, InputError, Problem, TrainformError
 from trainform.project import project_root
 from trainform.review.run import EngineRun, finished, previews_in
@@ -65,15 +65,15 @@ def cluster_reads(*, ask_cluster: bool) -> Iterator[Begin]:
 # --- previews that are made here
 
 
-def made_here(stacks: Sequence[str], root: Path, begin: Begin) -> list[Read]:
+def made_here(stacks: Sequence[str], root: Path, begin: Begin, hidden: Collection[str] = ()) -> list[Read]:
     """Run the previews of the stacks side by side. Beside them the files are checked, and the cluster is read as far as no preview is needed for it.
 
-    InputError with every problem of the stacks' files of config, which says more than the engine's errors about them.
+    hidden: variables that no program of a preview gets. InputError with every problem of the stacks' files of config, which says more than the engine's errors about them.
     """
     with (
         ThreadPoolExecutor(1) as beside,
         _progress(stacks) as watch,
-        previews_in(root, watch=watch) as begin_preview,
+        previews_in(root, watch=watch, hidden=hidden) as begin_preview,
     ):
         runs = [begin_preview(stack) for stack in stacks]
         checks = [beside.submit(_begun, stack, root, begin) for stack in stacks]
@@ -192,12 +192,8 @@ def _made_elsewhere(given: str, stack: str | None, begin: Begin) -> Read:
     """Read one preview. Its stack may have no files here."""
     from trainform.review.files import without_files
     from trainform.review.read import LARGEST, read_preview
-    from trainform.spec import files
 
-    if given == STANDARD_INPUT:
-        source, text = files.STANDARD_INPUT, files.read_standard_input(LARGEST)
-    else:
-        source, text = given, _text_of(given, LARGEST)
+    source, text = _text_of(given, LARGEST, PREVIEW, PREVIEW_FIX)
     preview = read_preview(text, source)
     name = _stack_of(preview, stack)
     try:
@@ -207,15 +203,25 @@ def _made_elsewhere(given: str, stack: str | None, begin: Begin) -> Read:
     return Read(name, preview, found, begin(found))
 
 
-def _text_of(file: str, largest: int) -> str:
-    """The text of a preview's file. InputError in the words of the option: what is no text there is no file to be mended."""
+def _text_of(file: str, largest: int, option: str, fix: str) -> tuple[str, str]:
+    """The name of what is read, and its text. InputError in the words of the option: what is no text there is no file to be mended."""
     from trainform.spec import files
 
+    if file == STANDARD_INPUT:
+        return files.STANDARD_INPUT, files.read_standard_input(largest)
     try:
-        return files.read_text(Path(file), file, largest)
+        return file, files.read_text(Path(file), file, largest)
     except InputError as error:
-        problems = [Problem(PREVIEW, file, problem.reason, PREVIEW_FIX) for problem in error.problems]
-        raise InputError(problems) from None
+        raise InputError([Problem(option, file, problem.reason, fix) for problem in error.problems]) from None
+
+
+def written_before(given: str) -> Review:
+    """The report that an earlier review has written as JSON."""
+    from trainform.review.read import LARGEST
+    from trainform.review.stored import FIX, read_review
+
+    source, text = _text_of(given, LARGEST, STORED, f"{FIX}, or `-` for standard input")
+    return read_review(text, STORED, source)
 
 
 def _stack_of(preview: Preview, stack: str | None) -> str:
@@ -248,7 +254,13 @@ def review_of_read(read: Sequence[Read], hours: Decimal | None, *, ask_cluster: 
     return review_of([
         _report(each, found, seen, today, hours, ask_cluster=ask_cluster)
         for each, found, seen in zip(read, jobs, live, strict=True)
-    ])  # fmt: skip
+    ], _project(read))  # fmt: skip
+
+
+def _project(read: Sequence[Read]) -> str:
+    """The name of the project, as the previews have it; empty if none of them has a resource."""
+    urns = (step.urn.split("::") for each in read for step in each.preview.steps)
+    return next((parts[1] for parts in urns if len(parts) > 1), "")
 
 
 def _live(read: Read, jobs: tuple[JobReview, ...]) -> LiveFacts | None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from trainform.cli.arguments import ENVIRONMENT_VARIABLE
 from trainform.errors import CommandLineError, InputError, Problem, list_names
 from trainform.project import known_stacks, project_root, require_project, require_stack
 
-PREVIEW = "--preview-json"
+PREVIEW, STORED = "--preview-json", "--review-json"
 
 
 def refuse_wrong_words(stacks: list[str], environment: str | None, previews: list[str], *, every: bool) -> None:
@@ -26,6 +26,14 @@ def refuse_wrong_words(stacks: list[str], environment: str | None, previews: lis
     if every and environment is None:
         fix = f"name an environment with -e or in {ENVIRONMENT_VARIABLE}"
         raise CommandLineError("Missing option '--environment' / '-e'", fix)
+
+
+def refuse_beside_report(given: Mapping[str, bool]) -> None:
+    """Raise `CommandLineError` if a word is given that is about making a report, where one is read. given: the words, and whether each is there."""
+    extra = [name for name, there in given.items() if there]
+    if extra:
+        fix = "leave it out: the report is made already"
+        raise CommandLineError(f"{STORED} cannot be used with {', '.join(extra)}", fix)
 
 
 def stacks_of(stacks: Sequence[str], environment: str | None) -> tuple[list[str], Path]:

@@ -109,7 +109,7 @@ class Finding(Part):
 class Money(Part):
     """An amount for an hour, or in all."""
 
-    amount: str = Field(description="Decimal number with two places.")
+    amount: str = Field(pattern=r"^[+-]?[0-9]+\.[0-9]{2}$", description="Decimal number with two places.")
     currency: str
 
 
@@ -120,7 +120,9 @@ class Cost(Part):
     after: Money | None = None
     difference: Money | None = None
     percent: str | None = Field(
-        default=None, description="Of the cost before: +20.0; null: the cost before is 0 or unknown."
+        default=None,
+        pattern=r"^[+-]?[0-9]+\.[0-9]$",
+        description="Of the cost before: +20.0; null: the cost before is 0 or unknown.",
     )
     prices_of: str | None = Field(default=None, description="Day of the oldest price: 2026-01-01.")
     price_age_days: int | None = None
@@ -275,5 +277,6 @@ class Review(Part):
 
     version: int = VERSION
     outcome: Outcome = Field(description="The worst of the outcomes of the stacks.")
+    project: str = Field(default="", description="Name of the project in Pulumi.yaml; empty: unknown.")
     cost: Cost = Field(description="The cost of all stacks together; of one stack, its own.")
     stacks: list[Report] = Field(description="In the order in which they were named.")

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
@@ -58,12 +58,16 @@ class EngineRun:
 
 @contextlib.contextmanager
 def previews_in(
-    folder: Path, arguments: Sequence[str] = (), watch: Callable[[Sequence[str]], None] = lambda running: None
+    folder: Path,
+    arguments: Sequence[str] = (),
+    watch: Callable[[Sequence[str]], None] = lambda running: None,
+    hidden: Collection[str] = (),
 ) -> Iterator[Callable[[str], Future[EngineRun]]]:
     """What begins `pulumi preview` of a stack in the project's folder, beside those that run, each in a process of its own.
 
     What ends the block early (Ctrl-C, an error) ends all of them; none has begun when the block is entered, so that none is left behind. arguments:
-    further options of the engine. watch: is called with the stacks whose preview runs, whenever one begins or ends. CommandLineError if an option
+    further options of the engine. watch: is called with the stacks whose preview runs, whenever one begins or ends. hidden: variables that the engine and
+    its program do not get. CommandLineError if an option
     would show secrets; ToolchainError if there is no pulumi.
     """
     for argument in arguments:
@@ -75,7 +79,7 @@ def previews_in(
             "`trainform doctor` shows how to install it, and the variables that its shell needs",
         )
     words = [command, "preview", "--json", "--non-interactive", "--color", "never", *arguments]
-    environ = {key: value for key, value in os.environ.items() if not key.startswith(_DEBUGGING)}
+    environ = {key: value for key, value in os.environ.items() if not key.startswith(_DEBUGGING) and key not in hidden}
     environ |= {STREAMING: "true", "PULUMI_SKIP_UPDATE_CHECK": "true"}
     engines = _Engines(words, folder, environ, watch)
     with exit_on_termination(), ThreadPoolExecutor(_at_once()) as pool:

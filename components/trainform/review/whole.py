@@ -13,10 +13,10 @@ BY_WEIGHT = (Outcome.clean, Outcome.incomplete, Outcome.findings, Outcome.failed
 """Outcomes, the worst last: a finding says more than what was left out, and a preview that failed says nothing for sure."""
 
 
-def review_of(reports: Sequence[Report]) -> Review:
-    """The review of these stacks, in this order."""
+def review_of(reports: Sequence[Report], project: str = "") -> Review:
+    """The review of these stacks of the project, in this order."""
     worst = max((report.outcome for report in reports), key=BY_WEIGHT.index)
-    return Review(outcome=worst, cost=_sum(reports), stacks=list(reports))
+    return Review(project=project, outcome=worst, cost=_sum(reports), stacks=list(reports))
 
 
 def _sum(reports: Sequence[Report]) -> Cost:

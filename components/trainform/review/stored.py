@@ -1,0 +1,44 @@
+"""Reads a report that was written as JSON before. It may come from a job that ran somebody else's program, so that nothing in it is believed."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pydantic import ValidationError
+
+from trainform.errors import InputError, Problem
+from trainform.review.forms import as_json
+from trainform.review.model import VERSION, Review
+from trainform.spec.explain import explain
+
+FIX = "give a file that `trainform review -o FILE.json` has written"
+MOST_PROBLEMS = 20
+
+
+def read_review(text: str, option: str, source: str) -> Review:
+    """The review in the text. InputError with what is wrong with it. option, source: where it comes from, for messages."""
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        raise InputError([Problem(option, source, "this is not the JSON of a report", FIX)]) from None
+    version = data.get("version") if isinstance(data, dict) else None
+    if type(version) is int and version != VERSION:
+        reason = f"this report has version {version}, and this trainform reads version {VERSION}"
+        raise InputError([Problem(option, source, reason, "write and read the report with the same trainform")])
+    try:
+        review = Review.model_validate_json(text, strict=True)
+        as_json.render(review)  # 1e999 is read as a number, and is none in JSON
+    except ValidationError as error:
+        raise InputError(_problems(data, error, source)) from None
+    except (ValueError, RecursionError):
+        raise InputError([Problem(option, source, "the report has a number that JSON does not have", FIX)]) from None
+    return review
+
+
+def _problems(data: Any, error: ValidationError, source: str) -> list[Problem]:
+    """The first problems, each with its path in the file; a file that is no report at all has thousands."""
+    if not isinstance(data, dict) or any(detail["type"] == "json_invalid" for detail in error.errors()):
+        return [Problem("", None, "this is not the JSON of a report", FIX, source)]
+    found = explain(Review, data, error)[:MOST_PROBLEMS]
+    return [Problem(each.path, each.value, each.reason, FIX, source) for each in found]
