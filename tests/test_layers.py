@@ -77,6 +77,8 @@ BESIDE = {
         "backends",
         "check",
     },
+    # a review as comments on a pull request; nothing needs it but the command line
+    "github": {"errors", "defaults", "spec", "review"},
     "sandbox": {"errors", "defaults", "project", "spec", "progress", "locking", "toolchain"},
     # what the other rooms need of this machine and of the cluster; nothing needs it but the command line
     "doctor": {"errors", "defaults", "project", "spec", "backends", "cluster", "rehearsal", "toolchain", "sandbox"},

@@ -59,7 +59,7 @@ def _block(block: Table | Fold | Drawing) -> str:
         case Fold():
             return _fold(block)
         case Drawing():
-            return _drawing(block.picture)
+            return drawing(block.picture)
 
 
 def _item(item: Item) -> str:
@@ -73,11 +73,11 @@ def _row(row: Row) -> str:
 
 
 def _table(table: Table) -> str:
-    names, *others = (f"| {' | '.join(map(_cell, row))} |" for row in table.rows)
+    names, *others = (f"| {' | '.join(map(cell, row))} |" for row in table.rows)
     return "\n".join([names, f"|{' --- |' * len(table.rows[0])}", *others])
 
 
-def _cell(text: str) -> str:
+def cell(text: str) -> str:
     """A cell: what separates cells does so in code spans too, and parsers differ in how it is escaped there."""
     return prose(text.replace("|", r"\x7c"))
 
@@ -88,7 +88,7 @@ def _fold(fold: Fold) -> str:
     return f"<details>\n<summary>{prose(fold.title)}</summary>\n\n{items}\n\n</details>"
 
 
-def _drawing(picture: Picture) -> str:
+def drawing(picture: Picture) -> str:
     """The picture behind its text, for those who do not see it, and where nothing draws it. No line of the flowchart can end the fence: none has a backtick."""
     told = "\n".join(f"- {prose(sentence)}" for sentence in described(picture)[:MOST_SENTENCES])
     text = f"{prose(title(picture))}:\n\n<details>\n<summary>The picture in words</summary>\n\n{told}\n\n</details>"
