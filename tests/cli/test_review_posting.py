@@ -109,7 +109,9 @@ def test_a_file_that_is_no_report(text: str, report: str) -> None:
 
 
 def test_a_number_that_json_does_not_have(report: str) -> None:
-    text = Path(report).read_text().replace('"after": "registry.example.com/ai/diffusers-lora:2.4"', '"after": 1e999', 1)
+    text = (
+        Path(report).read_text().replace('"after": "registry.example.com/ai/diffusers-lora:2.4"', '"after": 1e999', 1)
+    )
     Path(report).write_text(text)
     code, _, err = run("review", "--review-json", report)
     assert code == 2

@@ -23,6 +23,7 @@ Made = TypeVar("Made")
 _LONGEST_WAIT = 30.0  # seconds between two attempts, where the server does not say when to come again
 _JITTER = 1.0
 _LIMIT_WAIT = 60.0
+_BETWEEN_WRITES = 1.0
 _MOST_REDIRECTS = 5
 _LONGEST_MESSAGE = 300
 _LIMITS = (403, 429)
@@ -69,6 +70,7 @@ class Api:
     def __init__(self, target: Target, clock: Clock) -> None:
         self._target, self._clock = target, clock
         self._until = clock.now() + clock.patience
+        self._free = clock.now()
         self._client = httpx2.Client(
             headers={
                 "Accept": "application/vnd.github+json",
@@ -77,6 +79,7 @@ class Api:
                 "X-GitHub-Api-Version": "2022-11-28",
             },
             timeout=httpx2.Timeout(defaults.REQUEST_SECONDS),
+            verify=target.api.startswith("https:"),  # reading the certificates takes a moment
             trust_env=not is_loopback(target.api),  # a proxy would read what has no https
         )
 
@@ -90,10 +93,22 @@ class Api:
         return self.again(lambda: self.once("GET", url))
 
     def patch(self, url: str, data: Mapping[str, Any]) -> httpx2.Response:
-        return self.again(lambda: self.once("PATCH", url, data))
+        return self.again(lambda: self.write("PATCH", url, data))
 
     def delete(self, url: str) -> httpx2.Response:
-        return self.again(lambda: self.once("DELETE", url))
+        return self.again(lambda: self.write("DELETE", url))
+
+    def post(self, url: str, data: Mapping[str, Any]) -> httpx2.Response:
+        """One request that makes something: whoever repeats it looks first whether it was done."""
+        return self.write("POST", url, data)
+
+    def write(self, method: str, url: str, data: Mapping[str, Any] | None = None) -> httpx2.Response:
+        """One request that changes something. GitHub asks for a second between two of them."""
+        self._clock.sleep(max(0.0, self._free - self._clock.now()))
+        try:
+            return self.once(method, url, data)
+        finally:
+            self._free = self._clock.now() + _BETWEEN_WRITES
 
     def again(self, attempt: Callable[[], Made]) -> Made:
         """What the attempt gives, once it succeeds; its last error when there is no time left."""

@@ -111,9 +111,7 @@ def _settled(posting: _Posting) -> Iterator[str]:
         elif wanted.quiet:
             yield f"nothing changes in {_about(wanted.marker)}, and there is no comment that says otherwise: none is made"
         else:
-            posting.api.once(
-                "POST", f"{_issue(posting.target)}/{posting.target.pull.number}/comments", {"body": wanted.body}
-            )
+            posting.api.post(f"{_issue(posting.target)}/{posting.target.pull.number}/comments", {"body": wanted.body})
             made = True
             yield f"the comment on {_about(wanted.marker)} is made"
     yield from _out_of_date(posting, found)

@@ -153,7 +153,7 @@ def _pull_request(name: str, path: str) -> PullRequest:
         reason = "the event is not that of one pull request"
         raise _refused(name, path, reason, "run it on `pull_request` or `pull_request_target`, or without --post")
     number, commit = pulls[0].get("number"), _part(pulls[0], "head").get("sha")
-    if isinstance(number, int) and number > 0 and isinstance(commit, str) and _COMMIT.fullmatch(commit) is not None:
+    if type(number) is int and number > 0 and isinstance(commit, str) and _COMMIT.fullmatch(commit) is not None:
         return PullRequest(number, commit)
     raise _refused(name, path, "the event does not have the number and the head of its pull request", _ONLY_THERE)
 

@@ -87,7 +87,7 @@ def _parts(review: Review) -> Iterator[Part]:
 def _order(report: Report) -> tuple[int, ...]:
     """The place of a stack's report among the others: the heaviest first."""
     counts = Counter(finding.level for finding in report.findings if not finding.waived)
-    return -counts["high"], -counts["medium"], _WEIGHT.index(report.outcome)
+    return -counts["high"], -counts["medium"], _WEIGHT.index(report.outcome), not report.objects
 
 
 def _weighs(report: Report) -> bool:

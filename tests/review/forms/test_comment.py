@@ -1,0 +1,173 @@
+"""A comment is within its length, whole as Markdown and HTML, and has first what weighs most."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from tests.review.forms.samples import CHEAPER, EMPTY, FAILED, RICH, USUAL
+from trainform import defaults
+from trainform.review.forms import comment
+from trainform.review.forms.comment import SECTIONS, size
+from trainform.review.forms.overview import documents
+from trainform.review.model import Category, Finding, ObjectChange, Report, Review
+from trainform.review.whole import review_of
+
+PAGE = "https://github.com/ml/training/actions/runs/100"
+COMMIT = "4f1c0d2e9b7a6583c1d0e2f3a4b5c6d7e8f90123"
+LIMIT = defaults.LONGEST_COMMENT
+HOSTILE = [
+    "@ml-team", "#12", "fixes #1", "ml/training#3", "GH-12", COMMIT, "<!-- x", "-->", "</details>", "<details>", "```", "~~~", "`", "|", "<img src=x>",
+    "https://evil.example.com", "www.evil.example.com", "[a](b)", "$x$", "---", "## h", "\n", "\r\n", "\u202e", "изделие", "模型", "🚀", "a" * 3000,
+]  # fmt: skip
+texts = st.lists(st.one_of(st.sampled_from(HOSTILE), st.text(max_size=20)), max_size=6).map(" ".join)
+SAMPLES = [USUAL, EMPTY, RICH, CHEAPER, FAILED]
+
+
+def render(*reports: Report, limit: int = LIMIT) -> str:
+    return comment.render(review_of(reports, "training"), PAGE, COMMIT, limit)
+
+
+def finding(level: str, number: int, text: str) -> Finding:
+    return Finding.model_validate(
+        {
+            "code": f"TR-DATA-{number}", "category": Category.data, "level": level, "object": text, "field": text, "before": text, "after": None,
+            "title": f"{level} finding {number} {text}", "why": text, "fix": text, "fingerprint": f"{number:016x}",
+        }
+    )  # fmt: skip
+
+
+@st.composite
+def reviews(draw: st.DrawFn) -> Review:
+    """Up to 200 stacks whose names and values are drawn from the same few texts."""
+    words = draw(st.lists(texts, min_size=3, max_size=3))
+    made = []
+    for number in range(draw(st.sampled_from([1, 2, 7, 60, 200]))):
+        sample = draw(st.sampled_from(SAMPLES)) if number < 7 else SAMPLES[number % 5]
+        found = [finding(level, index, words[index % 3]) for index, level in enumerate(["low", "high", "medium"])]
+        changed = [
+            ObjectChange(operation="delete", kind="Job", name=words[0], destructive=True),
+            ObjectChange(operation="update", kind="Job", name=words[1], destructive=False),
+        ]
+        more = {
+            "stack": f"{words[2]}-{number}",
+            "headline": words[number % 3],
+            "findings": [*sample.findings, *found],
+            "objects": changed,
+        }
+        made.append(sample.model_copy(update=more if number % 3 else {"stack": f"{words[2]}-{number}"}))
+    return review_of(made, words[0])
+
+
+MARKDOWN = MarkdownIt("commonmark").enable("table")
+TAGS = re.compile(r"(<details>\n<summary>[^<>&]*</summary>|</details>)\n?")
+
+
+def told_of(text: str) -> str:
+    """The text outside of code as a parser reads it. AssertionError if a value has become markup, or if a fold is not closed."""
+    depth, told, titles = 0, [], []
+    for token in MARKDOWN.parse(text):
+        if token.type == "html_block":
+            assert TAGS.fullmatch(token.content), token.content
+            depth += 1 if token.content.startswith("<details>") else -1
+            assert depth >= 0
+        elif token.type == "fence":
+            assert token.info == "mermaid"
+        else:
+            assert token.type != "code_block"
+        titles += [token.tag] * (token.type == "heading_open")
+        for child in (token.children or []) if token.type == "inline" else []:
+            assert child.type in ("text", "code_inline", "strong_open", "strong_close", "link_open", "link_close"), (
+                child
+            )
+            assert child.type != "link_open" or child.attrs == {"href": PAGE}
+            told.append(child.content if child.type == "text" else " ")
+    assert depth == 0
+    assert set(titles) <= {"h2", "h3"}
+    return "\n".join(told)
+
+
+@given(reviews(), st.sampled_from([LIMIT, 20_000, 4_000]))
+@settings(max_examples=25, deadline=None)
+def test_any_review_is_a_whole_comment_within_the_limit(review: Review, limit: int) -> None:
+    text = comment.render(review, PAGE, COMMIT, limit)
+    assert size(text) <= limit
+    assert len(text.encode("utf-16-le")) // 2 <= limit
+    told_of(text)
+    assert text.endswith(f"[The whole report]({PAGE}) · commit `{COMMIT}`\n")
+
+
+@given(texts)
+@settings(max_examples=200, deadline=None)
+def test_no_value_mentions_links_or_closes_anything(text: str) -> None:
+    sample = RICH.model_copy(update={"stack": text, "headline": text, "findings": [finding("high", 1, text)]})
+    made = render(sample, USUAL)
+    assert not re.search(r"@\w|#[0-9]|GH-[0-9]|://|www\.|\b[0-9a-f]{7,64}\b", told_of(made))
+
+
+def test_what_fits_is_whole() -> None:
+    text = render(RICH, FAILED, CHEAPER, EMPTY)
+    assert "Left out" not in text
+    for sample in (RICH, FAILED, CHEAPER, EMPTY):
+        assert f"## Review of {sample.stack}\n" in text
+    for found in RICH.findings:
+        assert f"`{found.fingerprint}`" in text
+
+
+def test_the_heaviest_stack_comes_first_and_what_destroys_is_not_folded() -> None:
+    text = render(EMPTY, CHEAPER, USUAL, RICH)
+    places = [text.index(f"## Review of {name}\n") for name in (RICH.stack, CHEAPER.stack, EMPTY.stack)]
+    assert places == sorted(places)
+    folds = re.findall(r"<details>.*?</details>", text, re.DOTALL)
+    assert [fold for fold in folds if "delete PersistentVolumeClaim" in fold or "**HIGH**" in fold] == []
+    assert "<summary>The report on this stack</summary>" in text[text.index(f"## Review of {EMPTY.stack}\n") :]
+
+
+@pytest.mark.parametrize("limit", [LIMIT, 30_000, 10_000])
+def test_findings_of_all_stacks_by_their_weight(limit: int) -> None:
+    """Every high finding is there before any of medium level, and every one of these before any low one."""
+    reports = [
+        CHEAPER.model_copy(
+            update={
+                "stack": f"mnist-{number}.dev",
+                "findings": [finding(level, number, "") for level in ("low", "medium", "high")],
+            }
+        )
+        for number in range(200)
+    ]
+    text = render(*reports, limit=limit)
+    counts = [len(re.findall(rf"^- \*\*{level}\*\*", text, re.MULTILINE)) for level in ("HIGH", "MEDIUM", "LOW")]
+    assert counts[0] > 10
+    assert counts[1] == 0 or counts[0] == 200
+    assert counts[2] == 0 or counts[1] == 200
+    for level, count in zip(("high", "medium", "low"), counts, strict=True):
+        told = re.search(rf"([0-9]+) {level} findings", text[text.index("Left out") :])
+        assert count + (int(told[1]) if told else 0) == 200
+
+
+def test_what_is_left_out_is_counted_and_named() -> None:
+    objects = [
+        ObjectChange(operation="update", kind="ConfigMap", name=f"settings-{n}" * 20, destructive=False)
+        for n in range(499)
+    ]
+    text = render(RICH.model_copy(update={"objects": objects}), limit=20_000)
+    shown = len(re.findall(r"^- update ConfigMap", text, re.MULTILINE))
+    [told] = re.findall(r"\*\*Left out, because a comment has an end:\*\* (.*)\.\n", text)
+    assert f"{499 - shown} further changes" in told
+    assert shown > 0
+    for word in ("`0aa1bb2cc3dd4ee5`", "**HIGH**", "**MEDIUM**", "**LOW**"):
+        assert word in text
+
+
+def test_every_section_of_a_report_has_its_rank() -> None:
+    titles = {section.title for document in documents(review_of([RICH, FAILED])) for section in document[1:]}
+    assert titles == set(SECTIONS)
+
+
+def test_size_is_the_strictest() -> None:
+    assert size("🚀\n") == 6  # bytes, and a line end of two
+    assert size("abc") == 3
