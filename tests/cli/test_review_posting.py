@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import stat
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -50,6 +52,21 @@ def test_a_stored_report_is_shown_in_every_form(report: str, tmp_path: Path) -> 
     code, out, _ = run("review", "--review-json", report, "--format", "markdown", "-o", str(tmp_path / "again.json"))
     assert (code, out) == (0, markdown.render(expected))
     assert (tmp_path / "again.json").read_text(encoding="utf-8") == as_json.render(expected)
+
+
+def test_a_stored_report_from_standard_input(report: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "trainform", "review", "--review-json", "-", "--format", "json"],
+        input=Path(report).read_text(), capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    assert done.stdout == Path(report).read_text()
+
+
+def test_a_stored_report_is_not_written_over(report: str, tmp_path: Path) -> None:
+    before = Path(report).read_text()
+    code, _, err = run("review", "--review-json", report, "-o", report)
+    assert (code, Path(report).read_text()) == (2, before)
+    assert "would be overwritten" in err
 
 
 def test_conditions_hold_for_a_stored_report(report: str, tmp_path: Path) -> None:

@@ -230,6 +230,7 @@ def test_of_two_comments_the_newest_is_kept(api: GithubApi) -> None:
     api.comment(ACTIONS, marked(run=93))
     api.comment(ACTIONS, marked(run=91))
     newest = api.of()[1]
+    api.fail("DELETE", "/comments/", Failure(404, "Not Found", done=True))
     put(api, review(USUAL))
     assert api.of() == [newest]
 
@@ -424,6 +425,21 @@ def test_a_redirect_on_the_same_server_is_followed(api: GithubApi) -> None:
     put(api, review(RICH), dataclasses.replace(goal, run=101))
     assert len(api.of()) == 1
     assert "TR-DATA-1" in api.of()[0].body
+
+
+def test_a_redirect_that_would_lose_the_comment(api: GithubApi) -> None:
+    """Of a 301 a client makes a GET, which succeeds and makes no comment."""
+    goal = target(api)
+
+    def moved(request: Request) -> None:
+        if request.method == "POST" and "/comments" in request.path:
+            api.redirect = (f"/repos/{goal.repository}", f"/repos/{goal.repository}-renamed")
+            api.repository, api.redirects_with = f"{goal.repository}-renamed", 301
+
+    api.before = moved
+    with pytest.raises(PostError, match=r"GitHub refuses the request .301"):
+        put(api, review(USUAL), goal)
+    assert api.of() == []
 
 
 def test_a_redirect_to_another_server_does_not_get_the_token(api: GithubApi) -> None:

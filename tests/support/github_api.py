@@ -107,6 +107,7 @@ class GithubApi:
         self.failures: list[tuple[str, str, Failure]] = []
         self.before: Callable[[Request], None] = lambda request: None
         self.redirect: tuple[str, str] | None = None
+        self.redirects_with = 307
         self.graphql = True
         self._next = 900
         self._lock = threading.RLock()
@@ -246,7 +247,7 @@ class GithubApi:
     def _answer(self, request: Request) -> _Answer:
         if self.redirect is not None and request.path.startswith(f"{self.redirect[0]}/"):
             place = self.redirect[1] + request.path.removeprefix(self.redirect[0])
-            return _Answer(307, {"message": "Temporary Redirect", "url": place}, (("Location", place),))
+            return _Answer(self.redirects_with, {"message": "Moved", "url": place}, (("Location", place),))
         right = self.tokens.get(request.token)
         if right is None:
             return _Answer(401, {"message": "Bad credentials"})

@@ -130,6 +130,8 @@ class Api:
                 if response.next_request is None:
                     break
                 self._own(response.next_request.url)
+                if response.next_request.method != method:  # 301 makes a GET of a POST, which does nothing
+                    break
                 response = self._client.send(response.next_request)
         except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
             raise AgainError(self._text(f"GitHub cannot be reached: {error}")) from None

@@ -17,6 +17,8 @@ from trainform.review.forms.overview import documents
 from trainform.review.model import Outcome, Report, Review
 
 LONGEST_CELL = 300
+MOST_DETAILS = 30
+"""Rows of an item that are shown: a change of thousands of fields leaves room for others."""
 # Ranks, the heaviest first. What a preview of hundreds of stacks has of one rank may fill the comment: then nothing of the next one is in it.
 HIGH, STACKS, ABOUT, DESTRUCTIVE, EFFECTS, MEDIUM, VERDICTS, LOW, OTHERS, PICTURE = range(10)
 LEVELS = {"high": HIGH, "medium": MEDIUM, "low": LOW}
@@ -144,7 +146,10 @@ def _item(item: Item, rank: float, name: str) -> Part:
         name = "waived findings" if waived else f"{item.level} findings"
     level = f"**{item.level.upper()}** " if item.level else ""
     mark = f"{code(item.code)} " if item.code else ""
-    rows = tuple(_row(row, rank + _ROWS) for row in item.rows)
+    shown = [*item.rows[:MOST_DETAILS]]
+    if len(item.rows) > MOST_DETAILS:
+        shown.append(Row("", f"And {len(item.rows) - MOST_DETAILS} more."))
+    rows = tuple(_row(row, rank + _ROWS) for row in shown)
     return Part(f"- {level}{mark}{prose(item.text)}\n", rows, rank=rank, name=name)
 
 
