@@ -225,6 +225,19 @@ def test_a_run_of_an_older_commit_does_nothing(api: GithubApi) -> None:
     assert [request.method for request in api.requests[count:]] == ["GET"]
 
 
+def test_a_commit_that_comes_while_a_limit_is_waited_for(api: GithubApi) -> None:
+    api.fail("POST", "/comments", secondary_limit(120))
+    time = Time()
+
+    def moved(seconds: float) -> None:
+        api.heads[7] = OTHER_HEAD
+
+    clock = dataclasses.replace(time.clock, sleep=moved)
+    said = post(review(USUAL), target(api), each=False, whole=False, clock=clock)
+    assert said[0].startswith("nothing is posted: this run is of the commit 4f1c0d2e9b7a")
+    assert api.of() == []
+
+
 def test_of_two_comments_the_newest_is_kept(api: GithubApi) -> None:
     api.comment(ACTIONS, marked(run=92))
     api.comment(ACTIONS, marked(run=93))
@@ -408,8 +421,8 @@ def test_an_answer_that_repeats_the_token(api: GithubApi) -> None:
 
 
 def test_the_token_is_not_in_a_comment(api: GithubApi) -> None:
-    told = USUAL.model_copy(update={"headline": f"Replaces {TOKEN}."})
-    put(api, review(told))
+    told = USUAL.model_copy(update={"headline": f"Replaces {TOKEN}.", "stack": TOKEN})
+    assert TOKEN not in put(api, review(told, project=TOKEN))[0]
     assert TOKEN not in api.of()[0].body
     assert TOKEN not in repr(target(api))
 

@@ -18,6 +18,7 @@ from trainform.review.model import Outcome, Report, Review
 from trainform.review.whole import review_of
 
 _GONE = (404, 410)
+_SHORT = 12  # digits of a commit in a message
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,43 +53,43 @@ def post(review: Review, target: Target, *, each: bool, whole: bool, clock: Cloc
     used = Clock() if clock is None else clock
     now = datetime.datetime.fromtimestamp(used.today(), datetime.UTC).strftime(TIME)
     run = Run(target.run, target.attempt, now)
-    with Api(target, used) as api:
+    wanted = [*_wanted(review, target, run, each=each)]
+
+    def attempt() -> list[str]:
+        """The head is looked at each time: it may have moved while a limit was waited for."""
         head = head_of(api, target)
         if head != target.pull.commit:
-            return [
-                f"nothing is posted: this run is of the commit {target.pull.commit[:12]}, and the pull request is at {head[:12]}"
-            ]
-        wanted = [*_wanted(review, target, run, each=each)]
+            return [_moved(target, head)]
         author = author_of(api, target)
-        posting = _Posting(api, target, author, run, wanted, review.project, whole and each)
-        return api.again(lambda: [*_settled(posting)])
+        return [*_settled(_Posting(api, target, author, run, wanted, review.project, whole and each))]
+
+    with Api(target, used) as api:
+        return api.again(attempt)
+
+
+def _moved(target: Target, head: str) -> str:
+    commit = target.pull.commit[:_SHORT]
+    return f"nothing is posted: this run is of the commit {commit}, and the pull request is at {head[:_SHORT]}"
 
 
 # --- what is wanted
 
 
 def _wanted(review: Review, target: Target, run: Run, *, each: bool) -> Iterator[Wanted]:
-    if not each:
-        yield _one(
-            review,
-            target,
-            Marker(project_scope(review.project), review.project, _names(review), target.pull.commit, run),
-        )
-        return
-    for report in review.stacks:
-        single = review_of([report])
-        scope = scope_of(review.project, report.stack)
-        yield _one(single, target, Marker(scope, review.project, _names(single), target.pull.commit, run))
+    """The comments: one with all stacks, or one for each, which is about its stack alone."""
+    if each:
+        for report in review.stacks:
+            yield _one(review_of([report], review.project), scope_of(review.project, report.stack), target, run)
+    else:
+        yield _one(review, project_scope(review.project), target, run)
 
 
-def _one(review: Review, target: Target, marker: Marker) -> Wanted:
+def _one(review: Review, scope: str, target: Target, run: Run) -> Wanted:
+    stacks = tuple(target.without_token(report.stack) for report in review.stacks)
+    marker = Marker(scope, target.without_token(review.project), stacks, target.pull.commit, run)
     room = defaults.LONGEST_COMMENT - form.size(f"{marker.render()}\n")
     text = form.render(review, target.page, target.pull.commit, room)
     return Wanted(marker, target.without_token(text), all(map(_says_nothing, review.stacks)))
-
-
-def _names(review: Review) -> tuple[str, ...]:
-    return tuple(report.stack for report in review.stacks)
 
 
 def _says_nothing(report: Report) -> bool:
