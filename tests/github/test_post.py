@@ -21,6 +21,7 @@ from tests.support.github_api import (
     secondary_limit,
 )
 from trainform import defaults
+from trainform.github import comments
 from trainform.github.api import Clock, PostError
 from trainform.github.marker import Marker, Run, project_scope, read_marker, scope_of
 from trainform.github.post import post
@@ -463,16 +464,28 @@ def test_a_redirect_to_another_server_does_not_get_the_token(api: GithubApi) -> 
         assert other.requests == []
 
 
-def test_a_next_page_on_another_server_is_not_asked(api: GithubApi, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_next_page_on_another_server_is_not_asked(api: GithubApi) -> None:
     with GithubApi() as other:
-        for number in range(101):
-            api.comment("ana", f"remark {number}")
-        monkeypatch.setattr(GithubApi, "url", property(lambda self: other_url))
-        other_url = f"http://127.0.0.1:{other._server.server_port}"  # type: ignore[union-attr]
-        goal = dataclasses.replace(target(api), api=f"http://127.0.0.1:{api._server.server_port}")  # type: ignore[union-attr]
+        api.links = f'<{other.url}/repos/ml/training/issues/7/comments?page=2>; rel="next"'
         with pytest.raises(PostError, match="which must not get the token"):
-            put(api, review(USUAL), goal)
+            put(api, review(USUAL))
         assert other.requests == []
+
+
+@pytest.mark.parametrize(
+    "page", ["http://[::1", "http://127.0.0.1:port/", "https://", "file:///etc/passwd", "//x", "\u00e4://"]
+)
+def test_a_next_page_that_is_no_address(page: str, api: GithubApi) -> None:
+    api.links = f'<{page}>; rel="next"'
+    with pytest.raises(PostError):
+        put(api, review(USUAL))
+
+
+def test_pages_that_never_end(api: GithubApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(comments, "MOST_PAGES", 5)
+    api.links = f'<{api.url}/repos/ml/training/issues/7/comments?page=2>; rel="next"'
+    with pytest.raises(PostError, match="more than 5 pages of comments"):
+        put(api, review(USUAL))
 
 
 # --- length

@@ -96,7 +96,8 @@ class _Answer:
 
 
 class GithubApi:
-    """The server. `failures`: what becomes of the next requests whose method and path match, in this order; a failure is used up once."""
+    """The server. `failures`: what becomes of the next requests whose method and path match, in this order; a failure is used up once.
+    `redirect`: where paths that begin so are sent on to. `links`: the header `Link` of every page, in place of the true one."""
 
     def __init__(self, repository: str = "ml/training", prefix: str = "") -> None:
         self.repository, self.prefix = repository, prefix
@@ -109,6 +110,7 @@ class GithubApi:
         self.redirect: tuple[str, str] | None = None
         self.redirects_with = 307
         self.graphql = True
+        self.links: str | None = None
         self._next = 900
         self._lock = threading.RLock()
         self._server: ThreadingHTTPServer | None = None
@@ -294,6 +296,7 @@ class GithubApi:
         links |= {"prev": page - 1, "first": 1} if page > 1 else {}
         told = ", ".join(f'<{base}?per_page={count}&page={number}>; rel="{name}"' for name, number in links.items())
         shown = [self._shown(comment) for comment in all_of_it[(page - 1) * count : page * count]]
+        told = told if self.links is None else self.links
         return _Answer(200, shown, (("Link", told),) if told else ())
 
     def _shown(self, comment: Comment) -> dict[str, Any]:

@@ -122,9 +122,9 @@ class Api:
 
     def once(self, method: str, url: str, data: Mapping[str, Any] | None = None) -> httpx2.Response:
         """One request. url: a path below the API's address, or an address of the same server. AgainError if it may succeed later; PostError if not."""
-        full = httpx2.URL(url if "://" in url else f"{self._target.api}{url}")
-        request = self._client.build_request(method, self._own(full), json=data)
         try:
+            full = httpx2.URL(url if "://" in url else f"{self._target.api}{url}")
+            request = self._client.build_request(method, self._own(full), json=data)
             response = self._client.send(request)
             for _ in range(_MOST_REDIRECTS):
                 if response.next_request is None:
@@ -137,6 +137,8 @@ class Api:
             raise AgainError(self._text(f"GitHub cannot be reached: {error}")) from None
         except httpx2.TimeoutException:
             raise AgainError(f"GitHub did not answer within {defaults.REQUEST_SECONDS} seconds") from None
+        except httpx2.InvalidURL:
+            raise PostError("GitHub sends the request on to what is no address", "check GITHUB_API_URL") from None
         except httpx2.HTTPError as error:
             raise AgainError(self._text(f"the connection to GitHub failed: {error}")) from None
         if not response.is_success:

@@ -109,7 +109,7 @@ class Finding(Part):
 class Money(Part):
     """An amount for an hour, or in all."""
 
-    amount: str = Field(pattern=r"^[+-]?[0-9]+\.[0-9]{2}$", description="Decimal number with two places.")
+    amount: str = Field(pattern=r"^[+-]?[0-9]+(\.[0-9]+)?$", description="Decimal number with two places.")
     currency: str
 
 
@@ -121,7 +121,7 @@ class Cost(Part):
     difference: Money | None = None
     percent: str | None = Field(
         default=None,
-        pattern=r"^[+-]?[0-9]+\.[0-9]$",
+        pattern=r"^[+-]?[0-9]+(\.[0-9]+)?$",
         description="Of the cost before: +20.0; null: the cost before is 0 or unknown.",
     )
     prices_of: str | None = Field(default=None, description="Day of the oldest price: 2026-01-01.")
