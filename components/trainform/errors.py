@@ -108,9 +108,9 @@ def shorten(value: object) -> str:
     return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 1] + "…"
 
 
-def list_names(names: Collection[str]) -> str:
-    """The names as they stand in a message: the first `MOST_NAMES`, so that as many problems as there are names stay readable."""
-    shown, left = ", ".join(itertools.islice(names, MOST_NAMES)), len(names) - MOST_NAMES
+def list_names(names: Collection[str], most: int = MOST_NAMES) -> str:
+    """The names as they stand in a message: the first ones, so that as many problems as there are names stay readable."""
+    shown, left = ", ".join(itertools.islice(names, most)), len(names) - most
     return shown if left <= 0 else f"{shown} and {left} more"
 
 

@@ -108,6 +108,11 @@ def test_it_is_said_which_previews_run() -> None:
         ),
         (["--all", "-e", "dev", "hello.dev"], ["--all cannot be used with STACK"]),
         (["hello.dev", "-e", "dev"], ["-e names the environment of --all"]),
+        (["--changed-since", "main", "hello.dev"], ["--changed-since cannot be used with STACK", "leave out"]),
+        (["--changed-since", "main", "--all", "-e", "dev"], ["--changed-since cannot be used with --all"]),
+        (["--changed-since", "main", "-e", "dev"], ["-e names the environment of --all"]),
+        (["--changed-since", "main", "--preview-json", "-"], ["--changed-since cannot be used with --preview-json"]),
+        (["--changed-since", "-x"], ["--changed-since = -x", "is no name of a commit"]),
     ],
 )
 def test_wrong_words(words: list[str], said: list[str]) -> None:

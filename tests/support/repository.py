@@ -65,7 +65,13 @@ def committed_copy(folder: Path) -> None:
 
 
 def commit_all(folder: Path) -> None:
-    """Make a folder a git repository with one commit of all that is in it."""
+    """Commit all that is in a folder, which becomes a git repository if it is none."""
+    for words in (["init", "--initial-branch", "main"], ["add", "--all"], ["commit", "--message", "everything"]):
+        git(folder, *words)
+
+
+def git(folder: Path, *words: str) -> str:
+    """Run git with an author; the text that it prints."""
     author = ["-c", "user.name=tests", "-c", "user.email=tests@example.com"]
-    for words in (["init"], ["add", "--all"], [*author, "commit", "--message", "everything"]):
-        subprocess.run(["git", *words], cwd=folder, capture_output=True, check=True)
+    ran = subprocess.run(["git", *author, *words], cwd=folder, capture_output=True, text=True, check=True)
+    return ran.stdout.strip()

@@ -12,14 +12,22 @@ from trainform.cli import candidates
 from trainform.cli.arguments import WHICH_ENVIRONMENT, environment_option
 from trainform.cli.review_files import Form, forms_of
 from trainform.cli.review_posting import Comments, Forge, posting_of
-from trainform.cli.review_stacks import PREVIEW, STORED, refuse_beside_report, refuse_wrong_words, stacks_of
+from trainform.cli.review_stacks import (
+    CHANGED_SINCE,
+    PREVIEW,
+    STORED,
+    refuse_beside_report,
+    refuse_wrong_words,
+    selection_since,
+    stacks_of,
+)
 from trainform.errors import InputError, Problem
 from trainform.terminal.lines import echo, terminal_width
 
 if TYPE_CHECKING:
     from trainform.cli.review_reading import Begin, Read
     from trainform.review.fail_on import FailOn
-    from trainform.review.model import Review
+    from trainform.review.model import Review, Selection
 
 WIDTH_OF_FILES = 100
 STYLES = {"": "", "title": "bold", "high": "bold red", "medium": "yellow", "low": "cyan"}
@@ -37,6 +45,16 @@ AllOption = Annotated[
     bool, typer.Option("--all", help="Take all stacks of the environment that -e names, its own stack first.")
 ]
 EnvironmentOption = Annotated[str | None, environment_option(f"{WHICH_ENVIRONMENT} For --all.")]
+ChangedOption = Annotated[
+    str | None,
+    typer.Option(
+        CHANGED_SINCE,
+        metavar="REF",
+        help="Take all stacks that a change of files touches: from the commit where the current branch left REF, a branch, tag or commit, to the "
+        "files as they are now.",
+        show_default=False,
+    ),
+]
 PreviewsOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -118,6 +136,7 @@ def command(
     stacks: StackArguments = None,
     every: AllOption = False,
     environment: EnvironmentOption = None,
+    changed_since: ChangedOption = None,
     preview_json: PreviewsOption = None,
     review_json: StoredOption = None,
     form: FormOption = Form.TERMINAL,
@@ -140,8 +159,14 @@ def command(
     hours = None if duration is None else _hours(duration)
     targets = forms_of([] if files is None else files)
     named, given = [] if stacks is None else stacks, [] if preview_json is None else preview_json
-    refuse_wrong_words(named, environment, given, every=every)
-    making = {"STACK": bool(named), "--all": every, PREVIEW: bool(given), "--duration": hours is not None}
+    refuse_wrong_words(named, environment, given, changed_since, every=every)
+    making = {
+        "STACK": bool(named),
+        "--all": every,
+        CHANGED_SINCE: changed_since is not None,
+        PREVIEW: bool(given),
+        "--duration": hours is not None,
+    }
     if review_json is not None:
         refuse_beside_report(making)
     posting = posting_of(post, comments, details)  # who waits ten minutes for previews wants to know before
@@ -149,7 +174,7 @@ def command(
         review = _written_before(review_json)
     else:
         hidden = frozenset[str]() if posting is None else posting.hidden
-        wanted = Wanted(named, environment if every else None, given, hidden)
+        wanted = Wanted(named, environment if every else None, given, changed_since, hidden)
         review = _review(wanted, hours, ask_cluster=not no_cluster)
     forms_of([*targets])  # a preview may take minutes, in which others may make a file or a link of the name
     for file, chosen in targets.items():
@@ -194,11 +219,13 @@ def _hours(duration: str) -> Decimal:
 
 @dataclasses.dataclass(frozen=True)
 class Wanted:
-    """What is reviewed: stacks, all of an environment, or previews that were made elsewhere. hidden: variables that no preview gets."""
+    """What is reviewed: stacks, all of an environment, previews that were made elsewhere, or what changed since a commit. hidden: variables that no
+    preview gets."""
 
     stacks: list[str]
     environment: str | None
     previews: list[str]
+    since: str | None
     hidden: frozenset[str]
 
 
@@ -211,8 +238,10 @@ def _written_before(file: str) -> Review:
 def _review(wanted: Wanted, hours: Decimal | None, *, ask_cluster: bool) -> Review:
     from trainform.cli.review_reading import cluster_reads, review_of_read
 
+    selection = None if wanted.since is None else selection_since(wanted.since)
     with cluster_reads(ask_cluster=ask_cluster) as begin:
-        return review_of_read(_read(wanted, begin), hours, ask_cluster=ask_cluster)
+        read = _read(wanted, begin) if selection is None else _read_selected(wanted, selection, begin)
+        return review_of_read(read, selection, hours, ask_cluster=ask_cluster)
 
 
 def _read(wanted: Wanted, begin: Begin) -> list[Read]:
@@ -221,6 +250,10 @@ def _read(wanted: Wanted, begin: Begin) -> list[Read]:
     if wanted.previews:
         return made_elsewhere(wanted.previews, wanted.stacks, begin)
     return made_here(*stacks_of(wanted.stacks, wanted.environment), begin, wanted.hidden)
+
+
+def _read_selected(wanted: Wanted, selection: Selection, begin: Begin) -> list[Read]:
+    return _read(dataclasses.replace(wanted, stacks=[*selection.touched]), begin) if selection.touched else []
 
 
 # --- writing

@@ -26,17 +26,19 @@ class Form(StrEnum):
 
 FORM_OF_SUFFIX = {".md": Form.MARKDOWN, ".html": Form.HTML, ".json": Form.JSON, ".txt": Form.TERMINAL}
 _LONGEST_BEGINNING = 1000  # bytes; the name of a stack is in it
-_LONGEST_END = 100
+_LONGEST_END = 120
 _BEGINNINGS = {
-    Form.TERMINAL: re.compile(rb"Review of (\S+|\d+ stacks)\n"),
-    Form.MARKDOWN: re.compile(rb"## Review of (\S+|\d+ stacks)\n"),
+    Form.TERMINAL: re.compile(rb"Review of (\S+|\d+ stacks?)\n"),
+    Form.MARKDOWN: re.compile(rb"## Review of (\S+|\d+ stacks?)\n"),
     Form.HTML: re.compile(
         rb'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta name="generator" content="trainform review">'
     ),
     Form.JSON: re.compile(rb'\{\n  "version": \d+,\n  "outcome": "'),
 }
-_MASKED = re.compile(rb"\n(  |- )(1 secret value is|\d+ secret values are) masked\.\n\Z")
-_ENDS = {Form.TERMINAL: _MASKED, Form.MARKDOWN: _MASKED}  # a person's notes may begin as a report does
+_END = re.compile(
+    rb"\n(  |- )((1 secret value is|\d+ secret values are) masked|The change began at the commit `?[0-9a-f]+`?)\.\n\Z"
+)
+_ENDS = {Form.TERMINAL: _END, Form.MARKDOWN: _END}  # a person's notes may begin as a report does
 
 
 def forms_of(files: list[str]) -> dict[str, Form]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from trainform.review.context import JobReview
     from trainform.review.files import StackFiles
     from trainform.review.live import LiveFacts
-    from trainform.review.model import Report, Review
+    from trainform.review.model import Report, Review, Selection
     from trainform.review.preview import Preview
 
 PREVIEW_FIX = "give the path of a file that `pulumi preview --json` has written, or `-` for standard input"
@@ -242,19 +242,22 @@ def _stack_of(preview: Preview, stack: str | None) -> str:
 # --- the cluster, and the review of it all
 
 
-def review_of_read(read: Sequence[Read], hours: Decimal | None, *, ask_cluster: bool) -> Review:
+def review_of_read(
+    read: Sequence[Read], selection: Selection | None, hours: Decimal | None, *, ask_cluster: bool
+) -> Review:
     """The review of all that was read. The cluster is waited for once for all stacks, so that it takes no longer than for one."""
     from trainform.review.jobs import jobs_of
     from trainform.review.whole import review_of
 
     today = datetime.datetime.now(datetime.UTC).date()
     jobs = [jobs_of(each.preview) for each in read]
-    with ThreadPoolExecutor(len(read)) as pool:
+    with ThreadPoolExecutor(max(len(read), 1)) as pool:
         live = [*pool.map(_live, read, jobs)]
-    return review_of([
+    reports = [
         _report(each, found, seen, today, hours, ask_cluster=ask_cluster)
         for each, found, seen in zip(read, jobs, live, strict=True)
-    ], _project(read))  # fmt: skip
+    ]
+    return review_of(reports, _project(read), selection)
 
 
 def _project(read: Sequence[Read]) -> str:

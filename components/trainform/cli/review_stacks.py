@@ -1,4 +1,4 @@
-"""The stacks that `trainform review` takes: the named ones, or all of an environment."""
+"""The stacks that `trainform review` takes: the named ones, all of an environment, or those that a change touches."""
 
 from __future__ import annotations
 
@@ -6,23 +6,32 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from trainform.cli.arguments import ENVIRONMENT_VARIABLE
 from trainform.errors import CommandLineError, InputError, Problem, list_names
 from trainform.project import known_stacks, project_root, require_project, require_stack
 
+if TYPE_CHECKING:
+    from trainform.review.model import Selection
+    from trainform.spec.stack import Stack
+
 PREVIEW, STORED = "--preview-json", "--review-json"
+CHANGED_SINCE = "--changed-since"
 
 
-def refuse_wrong_words(stacks: list[str], environment: str | None, previews: list[str], *, every: bool) -> None:
+def refuse_wrong_words(
+    stacks: list[str], environment: str | None, previews: list[str], since: str | None, *, every: bool
+) -> None:
     """Raise `CommandLineError` if the words do not go together. A variable of the shell names the environment of commands that take one."""
     from_shell = environment is not None and environment == os.environ.get(ENVIRONMENT_VARIABLE)
     if not every and environment is not None and not from_shell:
         raise CommandLineError("-e names the environment of --all", "add --all, or name stacks alone")
-    others = {"STACK": bool(stacks), PREVIEW: bool(previews)}
-    extra = [name for name, given in others.items() if every and given]
-    if extra:
-        raise CommandLineError(f"--all cannot be used with {', '.join(extra)}", "name stacks, or take all of them")
+    given = {CHANGED_SINCE: since is not None, "--all": every, "STACK": bool(stacks), PREVIEW: bool(previews)}
+    chosen = [name for name, is_given in given.items() if is_given]
+    if chosen[:1] in ([CHANGED_SINCE], ["--all"]) and len(chosen) > 1:
+        fix = "name stacks, or take all of them" if every else f"leave out {CHANGED_SINCE}, or all of the others"
+        raise CommandLineError(f"{chosen[0]} cannot be used with {', '.join(chosen[1:])}", fix)
     if every and environment is None:
         fix = f"name an environment with -e or in {ENVIRONMENT_VARIABLE}"
         raise CommandLineError("Missing option '--environment' / '-e'", fix)
@@ -47,6 +56,35 @@ def stacks_of(stacks: Sequence[str], environment: str | None) -> tuple[list[str]
         refuse_repeated(stacks)
         return _named(stacks, root), root
     return (_only(root) if environment is None else _of_environment(environment, root)), root
+
+
+def selection_since(since: str) -> Selection:
+    """The stacks that the change of files since its beginning touches: those of environments first, which the others need, then by their names.
+
+    InputError if git does not say what has changed, or with every problem of the files of config, which say what each stack reads.
+    """
+    from trainform.review.changed_files import changed_files
+    from trainform.review.files import files_read
+    from trainform.review.model import Selection
+    from trainform.review.touched import removed, touched
+
+    root = project_root()
+    require_project(root)
+    changed = changed_files(root, since)
+    chosen = _chosen(root)
+    stacks = sorted(chosen, key=lambda stack: (not isinstance(chosen[stack], str), stack))
+    found = touched(changed.paths, {stack: files_read(stack, chosen[stack], root) for stack in stacks})
+    return Selection(
+        since=_text(since),
+        base=changed.base,
+        touched={stack: [*map(_text, files)] for stack, files in found.items()},
+        removed=removed(changed.paths, stacks),
+    )
+
+
+def _text(name: str) -> str:
+    """The name of a file as text: bytes that are none become escapes."""
+    return os.fsencode(name).decode(errors="backslashreplace")
 
 
 def refuse_repeated(stacks: Iterable[str]) -> None:
@@ -82,25 +120,32 @@ def _of_environment(environment: str, root: Path) -> list[str]:
 
     InputError with every problem of the project's files of config, which say where each stack is.
     """
-    from trainform.review.files import chosen_by
     from trainform.spec.environment import Environment
     from trainform.spec.load import find_file
 
     wanted = find_file(Environment, environment)[0].resolve()
-    own, others, problems = list[str](), list[str](), list[Problem]()
-    for stack in known_stacks(root):
-        try:
-            runs = chosen_by(stack, root)
-        except InputError as error:
-            problems += error.problems
-            continue
+    own, others = list[str](), list[str]()
+    for stack, runs in _chosen(root).items():
         if _file_of(runs if isinstance(runs, str) else runs.environment, root) == wanted:
             (own if isinstance(runs, str) else others).append(stack)
-    if problems:
-        raise InputError(problems)
     if not own and not others:
         raise CommandLineError(f"no stack is in the environment {environment}", "`trainform new` writes one")
     return [*own, *others]
+
+
+def _chosen(root: Path) -> dict[str, Stack | str]:
+    """What each stack of the project runs, as `chosen_by` says it. InputError with every problem of their files of config."""
+    from trainform.review.files import chosen_by
+
+    chosen, problems = dict[str, "Stack | str"](), list[Problem]()
+    for stack in known_stacks(root):
+        try:
+            chosen[stack] = chosen_by(stack, root)
+        except InputError as error:
+            problems += error.problems
+    if problems:
+        raise InputError(problems)
+    return chosen
 
 
 def _file_of(environment: str, root: Path) -> Path | None:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from pathlib import Path
 
 from trainform.check import CheckedJob, check_environment, check_experiment
 from trainform.check_platform import CheckedPlatform, check_platform
 from trainform.errors import InputError, Problem, TrainformError
+from trainform.project import stack_path
 from trainform.review.limits import OF_ENVIRONMENT
 from trainform.review.model import NotChecked, Place
 from trainform.spec.environment import Environment
+from trainform.spec.experiment import Experiment
+from trainform.spec.load import load_experiment, written_path
 from trainform.spec.source import NOWHERE, Source
 from trainform.spec.stack import OwnStackError, Stack, load_stack
 
@@ -41,6 +45,29 @@ def chosen_by(stack: str, root: Path) -> Stack | str:
         return load_stack(stack, root)
     except OwnStackError as error:
         return error.environment
+
+
+def files_read(stack: str, chosen: Stack | str, root: Path) -> set[str]:
+    """The files from which the stack follows, from the project's folder on: those that are named, whether they are there or not, and those to which links lead."""
+    environment = chosen if isinstance(chosen, str) else chosen.environment
+    named = [stack_path(stack), written_path(Environment, environment)]
+    if not isinstance(chosen, str):
+        named += [written_path(Experiment, chosen.experiment), *_read_by(chosen.experiment, root)]
+    return {
+        os.path.relpath(path, start)
+        for name in named
+        for path, start in ((root / name, root), ((root / name).resolve(), root.resolve()))
+    }
+
+
+def _read_by(experiment: str, root: Path) -> list[str]:
+    """What an experiment reads beside its own file. Of one that cannot be read nothing is known."""
+    try:
+        model = load_experiment(experiment, root).model
+    except TrainformError:
+        return []
+    runtime = None if model is None else model.runtime
+    return [] if runtime is None or runtime.file is None else [runtime.file]
 
 
 def stack_files(chosen: Stack | str, root: Path) -> StackFiles:

@@ -272,6 +272,18 @@ class Report(Part):
     masked: int = Field(default=0, description="How many secret values are masked; also 0 is said.")
 
 
+class Selection(Part):
+    """The stacks that a change of files touches, in place of named ones (`--changed-since`). Paths count from the project's folder."""
+
+    since: str = Field(description="What was given: origin/main.")
+    base: str = Field(description="The commit from which the change began: the merge base of `since` and HEAD.")
+    touched: dict[str, list[str]] = Field(description="The files that touch each of the stacks that are reviewed.")
+    removed: list[str] = Field(
+        default=[],
+        description="Stacks whose file of config is gone: they are not previewed, and their resources stay.",
+    )
+
+
 class Review(Part):
     """A whole review, of one stack or of several: the same for both."""
 
@@ -280,3 +292,4 @@ class Review(Part):
     project: str = Field(default="", description="Name of the project in Pulumi.yaml; empty: unknown.")
     cost: Cost = Field(description="The cost of all stacks together; of one stack, its own.")
     stacks: list[Report] = Field(description="In the order in which they were named.")
+    selection: Selection | None = Field(default=None, description="null: the stacks were named.")

@@ -7,16 +7,16 @@ from decimal import ROUND_HALF_UP, Decimal
 
 from trainform.errors import list_names
 from trainform.review.cost import TENTH, Side, difference_of, percent_of
-from trainform.review.model import Cost, Money, Outcome, Report, Review
+from trainform.review.model import Cost, Money, Outcome, Report, Review, Selection
 
 BY_WEIGHT = (Outcome.clean, Outcome.incomplete, Outcome.findings, Outcome.failed)
 """Outcomes, the worst last: a finding says more than what was left out, and a preview that failed says nothing for sure."""
 
 
-def review_of(reports: Sequence[Report], project: str = "") -> Review:
-    """The review of these stacks of the project, in this order."""
-    worst = max((report.outcome for report in reports), key=BY_WEIGHT.index)
-    return Review(project=project, outcome=worst, cost=_sum(reports), stacks=list(reports))
+def review_of(reports: Sequence[Report], project: str = "", selection: Selection | None = None) -> Review:
+    """The review of these stacks of the project, in this order. selection: why it is these; None: they were named."""
+    worst = max((report.outcome for report in reports), key=BY_WEIGHT.index, default=Outcome.clean)
+    return Review(project=project, outcome=worst, cost=_sum(reports), stacks=list(reports), selection=selection)
 
 
 def _sum(reports: Sequence[Report]) -> Cost:

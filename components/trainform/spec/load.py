@@ -78,13 +78,13 @@ def find_file(kind: type[BaseModel], name_or_path: str, root: Path | None = None
     `root` is the project's folder, from which a relative path counts too; None: paths count from the current folder.
     """
     word, folder_name, command = FOLDERS[kind]
+    written = written_path(kind, name_or_path)
     if _is_path(name_or_path):
-        return (Path() if root is None else root) / name_or_path, name_or_path
+        return (Path() if root is None else root) / written, written
     root = project_root() if root is None else root
-    path = root / "stacks" / folder_name / f"{name_or_path}.yaml"
     known = known_names(folder_name, root)
     if name_or_path in known:
-        return path, f"stacks/{folder_name}/{path.name}"
+        return root / written, written
     if not known:
         require_project(root)
     near = difflib.get_close_matches(name_or_path, known, 1)
@@ -98,6 +98,11 @@ def find_file(kind: type[BaseModel], name_or_path: str, root: Path | None = None
         else f"run `{command.format(name=shlex.quote(shorten(name_or_path)))}`"
     )
     raise InputError([Problem(word, name_or_path, f"no file of stacks/{folder_name}/ has this name", offer)])
+
+
+def written_path(kind: type[BaseModel], name_or_path: str) -> str:
+    """The path of the file as messages have it, whether it is there or not; that of a name counts from the project's folder."""
+    return name_or_path if _is_path(name_or_path) else f"stacks/{FOLDERS[kind][1]}/{name_or_path}.yaml"
 
 
 def load(kind: type[ModelT], given: Given, root: Path | None = None) -> Loaded[ModelT]:

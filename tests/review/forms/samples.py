@@ -25,6 +25,7 @@ from trainform.review.model import (
     Report,
     RoleChange,
     RoleFacts,
+    Selection,
     Shortage,
     WaiverUse,
 )
@@ -307,3 +308,18 @@ CHEAPER = USUAL.model_copy(
 )
 SEVERAL = review_of([USUAL, EMPTY, CHEAPER])
 ONE_FAILED = review_of([RICH, FAILED])
+BASE = "6f1c0de5b7a24c9e8d3f52a1b0c4e7f9d8a61b35"
+SELECTED = review_of(
+    [USUAL, CHEAPER],
+    Selection(
+        since="origin/main",
+        base=BASE,
+        touched={
+            "sdxl-lora.prod": ["stacks/Pulumi.sdxl-lora.prod.yaml", FILE],
+            "resnet.prod": [f"components/vision/part_{number}.py" for number in range(7)],
+        },
+        removed=["bert.prod"],
+    ),
+)
+NONE_TOUCHED = review_of([], Selection(since="origin/main", base=BASE, touched={}))
+ONE_TOUCHED = review_of([EMPTY], Selection(since="v1.2", base=BASE, touched={"hello.dev": ["requirements.txt"]}))

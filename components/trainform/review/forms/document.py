@@ -107,7 +107,7 @@ def sections(report: Report) -> list[Section]:
         Section("Waivers", tuple(_most(report.waivers, _waiver, lambda use: use.state))),
         Section("Messages of the engine", tuple(_most(report.messages, _message, lambda message: message.severity))),
         Section("Not checked", tuple(_left_out(report))),
-        Section("Secrets", (Item(f"{_counted(report.masked, 'secret value')} {'is' if report.masked == 1 else 'are'} masked."),)),
+        Section("Secrets", (Item(f"{counted(report.masked, 'secret value')} {'is' if report.masked == 1 else 'are'} masked."),)),
     ]  # fmt: skip
     return bounded(made)
 
@@ -254,7 +254,7 @@ def cost_items(cost: Cost) -> Iterator[Item]:
     if cost.total is not None:
         yield Item(f"In all: {_money(cost.total)}{'' if cost.hours is None else f' for {cost.hours} h'}.")
     if cost.prices_of is not None:
-        age = "" if cost.price_age_days is None else f", {_counted(cost.price_age_days, 'day')} old"
+        age = "" if cost.price_age_days is None else f", {counted(cost.price_age_days, 'day')} old"
         yield Item(f"The oldest price is of {cost.prices_of}{age}.")
 
 
@@ -301,7 +301,7 @@ def _changes(report: Report) -> Iterator[Block]:
     others = [change for change in report.objects if not change.destructive]
     if others:
         items = _most(others, lambda change: _object(change, LONGEST), lambda change: change.operation)
-        yield Fold(f"Further changes ({_counted(len(others), 'object')})", tuple(items))
+        yield Fold(f"Further changes ({counted(len(others), 'object')})", tuple(items))
 
 
 def _role(role: RoleChange) -> tuple[str, ...]:
@@ -368,5 +368,6 @@ def _or_none(blocks: Iterable[Block], otherwise: str) -> tuple[Block, ...]:
     return found if found else (Item(otherwise),)
 
 
-def _counted(number: int, noun: str) -> str:
+def counted(number: int, noun: str) -> str:
+    """The number with its noun: `1 stack`, `0 stacks`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
-from trainform.review.forms.document import Item, Section, Table, bounded, cost_items, levels, per_hour, sections
-from trainform.review.model import Report, Review
+from collections.abc import Iterator
+
+from trainform.errors import list_names
+from trainform.review.forms.document import (
+    Block,
+    Item,
+    Section,
+    Table,
+    bounded,
+    cost_items,
+    counted,
+    levels,
+    per_hour,
+    sections,
+)
+from trainform.review.model import Report, Review, Selection
 
 COLUMNS = ("stack", "what happens", "outcome", "findings", "cost per hour", "capacity")
+MOST_FILES = 5
+"""Files that are named for a stack; the JSON has all of them."""
 FITS = {
     "now": "fits now",
     "later": "fits when others finish",
@@ -18,17 +34,40 @@ FITS = {
 def documents(review: Review) -> list[list[Section]]:
     """The documents in the order in which they are read; the first section of each has its title."""
     each = [sections(report) for report in review.stacks]
-    return each if len(each) == 1 else [_summary(review), *each]
+    return each if len(each) == 1 and review.selection is None else [_summary(review), *each]
 
 
 def _summary(review: Review) -> list[Section]:
+    chosen = review.selection
     found = levels(finding for report in review.stacks for finding in report.findings)
     outcome = Item(f"Outcome: {review.outcome.value}{f' ({found})' if found else ''}.")
-    return bounded([
-        Section(f"Review of {len(review.stacks)} stacks", (outcome,)),
-        Section("Stacks", (Table((COLUMNS, *map(_row, review.stacks))),)),
-        Section("Cost in sum", tuple(cost_items(review.cost))),
-    ])  # fmt: skip
+    first = [*_nothing(review), outcome]
+    made = [Section(f"Review of {counted(len(review.stacks), 'stack')}", tuple(first))]
+    if review.stacks:
+        made.append(Section("Stacks", (Table((COLUMNS, *map(_row, review.stacks))),)))
+    if chosen is not None:
+        made.append(Section(f"Touched since {chosen.since}", tuple(_touched(chosen))))
+    if len(review.stacks) > 1:
+        made.append(Section("Cost in sum", tuple(cost_items(review.cost))))
+    return bounded(made)
+
+
+def _nothing(review: Review) -> list[Item]:
+    """What a review of no stack says."""
+    if review.stacks or review.selection is None:
+        return []
+    return [Item(f"No stack is touched by what changed since {review.selection.since}.")]
+
+
+def _touched(chosen: Selection) -> Iterator[Block]:
+    """Which files touch which stack, and which stacks are gone."""
+    if chosen.touched:
+        rows = ((stack, list_names(files, MOST_FILES)) for stack, files in chosen.touched.items())
+        yield Table((("stack", "changed files"), *rows))
+    for stack in chosen.removed:
+        gone = f"The file of config of the stack {stack} is gone, so there is no preview of it"
+        yield Item(f"{gone}: its resources stay in the cluster until `pulumi destroy -s {stack}`.")
+    yield Item(f"The change began at the commit {chosen.base}.")
 
 
 def _row(report: Report) -> tuple[str, ...]:

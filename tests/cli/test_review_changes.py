@@ -1,0 +1,208 @@
+"""`trainform review --changed-since`: a project in a repository of git, and a program in the place of the engine."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import run
+from tests.cli.test_review import events
+from tests.support import previews
+from tests.support.repository import commit_all, git
+from trainform.review.model import Review, Selection
+from trainform.scaffold.experiment import stack_text
+from trainform.scaffold.project import DEV, HELLO, project_files
+
+ENGINE = """\
+#!/bin/sh
+while [ "$1" != -s ]; do shift; done
+sed "s/urn:pulumi:dev::/urn:pulumi:$2::/g" {preview}
+"""
+RUNTIME = "apiVersion: v1\nkind: ClusterTrainingRuntime\n"
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project as `trainform init` writes it, with a second environment and a second experiment, on a branch of its own. It is the current folder."""
+    programs = tmp_path / "programs"
+    write(programs, "preview.json", previews.stream(*events()))
+    write(programs, "pulumi", ENGINE.format(preview=programs / "preview.json"))
+    (programs / "pulumi").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
+    monkeypatch.delenv("TRAINFORM_ENVIRONMENT", raising=False)
+    folder = tmp_path / "project"
+    for name, text in project_files("vision", ".venv", "trainform==0.1.0", "4.25.0").items():
+        write(folder, name, text)
+    write(folder, "README.md", "# Vision\n")
+    write(folder, "stacks/environments/prod.yaml", DEV.replace("name: dev", "name: prod"))
+    write(folder, "stacks/experiments/mnist.yaml", HELLO.format(registry="").replace("name: hello", "name: mnist"))
+    for stack, words in {"prod": ["prod"], "mnist.dev": ["dev", "mnist"], "hello.prod": ["prod", "hello"]}.items():
+        write(folder, f"stacks/Pulumi.{stack}.yaml", stack_text(*words))
+    commit_all(folder)
+    git(folder, "switch", "--create", "faster")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def write(folder: Path, name: str, text: str) -> None:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def review(*words: str, code: int = 0) -> Review:
+    ended, out, err = run("review", "--no-cluster", "--quiet", "--format", "json", "--changed-since", "main", *words)
+    assert (ended, err) == (code, "")
+    return Review.model_validate_json(out)
+
+
+def selection() -> Selection:
+    made = review()
+    assert made.selection is not None
+    assert [report.stack for report in made.stacks] == [*made.selection.touched]
+    return made.selection
+
+
+def edit(folder: Path, name: str) -> None:
+    with (folder / name).open("a", encoding="utf-8") as file:
+        file.write("# edited\n")
+
+
+def test_nothing_that_touches_a_stack(project: Path) -> None:
+    edit(project, "README.md")
+    made = review("--fail-on", "low,incomplete,cost:0/h")
+    assert (made.stacks, made.outcome, made.cost.known) == ([], "clean", True)
+    assert made.selection == Selection(since="main", base=git(project, "rev-parse", "main"), touched={})
+    code, out, err = run("review", "--changed-since", "main")
+    assert (code, err) == (0, "")
+    assert out.startswith("Review of 0 stacks\n  No stack is touched by what changed since main.\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "stacks"),
+    [
+        ("stacks/Pulumi.hello.prod.yaml", ["hello.prod"]),
+        ("stacks/experiments/hello.yaml", ["hello.dev", "hello.prod"]),
+        ("stacks/environments/prod.yaml", ["prod", "hello.prod"]),
+        ("requirements.txt", ["dev", "prod", "hello.dev", "hello.prod", "mnist.dev"]),
+        ("stacks/__main__.py", ["dev", "prod", "hello.dev", "hello.prod", "mnist.dev"]),
+    ],
+)
+def test_stacks_that_a_file_touches_those_of_environments_first(project: Path, name: str, stacks: list[str]) -> None:
+    edit(project, name)
+    assert selection().touched == {stack: [name] for stack in stacks}
+
+
+def test_the_report_says_which_files_touch_which_stack(project: Path, tmp_path: Path) -> None:
+    edit(project, "stacks/experiments/mnist.yaml")
+    edit(project, "stacks/Pulumi.mnist.dev.yaml")
+    words = [word for name in ("a.md", "a.html", "a.txt") for word in ("-o", str(tmp_path / name))]
+    made = review(*words)
+    files = ["stacks/Pulumi.mnist.dev.yaml", "stacks/experiments/mnist.yaml"]
+    assert made.selection is not None
+    assert made.selection.touched == {"mnist.dev": files}
+    for name in ("a.md", "a.html", "a.txt"):
+        text = " ".join((tmp_path / name).read_text(encoding="utf-8").split())
+        assert "Touched since main" in text
+        assert ", ".join(files) in text
+
+
+def test_a_secret_that_changes_touches_its_stack(project: Path) -> None:
+    name = "stacks/Pulumi.mnist.dev.yaml"
+    write(project, name, stack_text("dev", "mnist") + "  vision:token:\n    secure: v1:Zm9v\n")
+    assert selection().touched == {"mnist.dev": [name]}
+
+
+def test_a_new_stack_and_one_that_is_gone(project: Path) -> None:
+    git(project, "mv", "stacks/Pulumi.mnist.dev.yaml", "stacks/Pulumi.mnist.prod.yaml")
+    write(project, "stacks/Pulumi.mnist.prod.yaml", stack_text("prod", "mnist"))
+    found = selection()
+    assert found.touched == {"mnist.prod": ["stacks/Pulumi.mnist.prod.yaml"]}
+    assert found.removed == ["mnist.dev"]
+    out = " ".join(run("review", "--no-cluster", "--changed-since", "main")[1].split())
+    gone = "The file of config of the stack mnist.dev is gone, so there is no preview of it"
+    assert f"{gone}: its resources stay in the cluster until `pulumi destroy -s mnist.dev`." in out
+
+
+def test_only_a_stack_that_is_gone(project: Path) -> None:
+    (project / "stacks" / "Pulumi.mnist.dev.yaml").unlink()
+    made = review()
+    assert made.stacks == []
+    assert made.selection is not None
+    assert made.selection.removed == ["mnist.dev"]
+
+
+@pytest.mark.parametrize("text", ["name: [", "nothing: here\n", "\x00", None])
+def test_an_experiment_that_is_broken_or_gone_touches_its_stacks(project: Path, text: str | None) -> None:
+    path = project / "stacks" / "experiments" / "mnist.yaml"
+    if text is None:
+        path.unlink()
+    else:
+        path.write_text(text, encoding="utf-8")
+    assert selection().touched == {"mnist.dev": ["stacks/experiments/mnist.yaml"]}
+
+
+def test_the_file_of_a_runtime(project: Path) -> None:
+    """An experiment reads it beside its own file."""
+    for name in ("mnist", "hello"):
+        with (project / "stacks" / "experiments" / f"{name}.yaml").open("a", encoding="utf-8") as file:
+            file.write(f"runtime: {{name: torch, file: ./runtimes/{name}.yaml}}\n")
+        write(project, f"runtimes/{name}.yaml", RUNTIME)
+    commit_all(project)
+    git(project, "branch", "--force", "main")
+    edit(project, "runtimes/mnist.yaml")
+    assert selection().touched == {"mnist.dev": ["runtimes/mnist.yaml"]}
+
+
+def test_files_elsewhere_by_path_and_by_link(project: Path) -> None:
+    (project / "stacks/environments/dev.yaml").rename(project.parent / "dev.yaml")
+    git(project.parent, "init", "--initial-branch", "main")
+    (project / "stacks" / "environments" / "dev.yaml").symlink_to("../../../dev.yaml")
+    (project / ".git").rename(project.parent / "former")
+    write(project, "stacks/Pulumi.hello.prod.yaml", stack_text("../prod.yaml", "hello"))
+    (project / "stacks/environments/prod.yaml").rename(project.parent / "prod.yaml")
+    write(project.parent, ".gitignore", "former\nprograms\n")
+    (project / "stacks" / "Pulumi.prod.yaml").unlink()
+    commit_all(project.parent)
+    edit(project.parent, "dev.yaml")
+    assert selection().touched == {stack: ["../dev.yaml"] for stack in ("dev", "hello.dev", "mnist.dev")}
+    git(project.parent, "checkout", "--", ".")
+    edit(project.parent, "prod.yaml")
+    assert selection().touched == {"hello.prod": ["../prod.yaml"]}
+
+
+def test_a_name_that_is_no_text(project: Path) -> None:
+    write(project, os.fsdecode(b"components/\xff\n.py"), "")
+    assert {*selection().touched["mnist.dev"]} == {"components/\\xff\n.py"}
+
+
+def test_from_a_folder_of_the_project(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    edit(project, "stacks/experiments/mnist.yaml")
+    monkeypatch.chdir(project / "stacks" / "experiments")
+    assert selection().touched == {"mnist.dev": ["stacks/experiments/mnist.yaml"]}
+
+
+def test_every_file_of_config_that_is_wrong_is_told(project: Path) -> None:
+    for stack in ("mnist.dev", "hello.dev"):
+        write(project, f"stacks/Pulumi.{stack}.yaml", "config: {}\n")
+    code, out, err = run("review", "--changed-since", "main")
+    assert (code, out) == (2, "")
+    assert "trainform: 2 problems:" in err
+    for stack in ("mnist.dev", "hello.dev"):
+        assert f"stacks/Pulumi.{stack}.yaml" in err
+
+
+def test_a_folder_that_is_no_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, _, err = run("review", "--changed-since", "main")
+    assert code == 2
+    assert "there is no project here" in err
+
+
+def test_git_tells_why_not(project: Path) -> None:
+    code, out, err = run("review", "--changed-since", "mian")
+    assert (code, out) == (2, "")
+    assert "--changed-since = mian" in err
+    assert "did you mean main?" in err
