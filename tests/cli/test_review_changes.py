@@ -127,11 +127,15 @@ def test_a_new_stack_and_one_that_is_gone(project: Path) -> None:
 
 
 def test_only_a_stack_that_is_gone(project: Path) -> None:
-    (project / "stacks" / "Pulumi.mnist.dev.yaml").unlink()
+    name = os.fsdecode(b"stacks/Pulumi.mnist-\xff.dev.yaml")
+    git(project, "mv", "stacks/Pulumi.mnist.dev.yaml", name)
+    commit_all(project)
+    git(project, "branch", "--force", "main")
+    (project / name).unlink()
     made = review()
     assert made.stacks == []
     assert made.selection is not None
-    assert made.selection.removed == ["mnist.dev"]
+    assert made.selection.removed == ["mnist-\\xff.dev"]
 
 
 @pytest.mark.parametrize("text", ["name: [", "nothing: here\n", "\x00", None])
@@ -206,3 +210,26 @@ def test_git_tells_why_not(project: Path) -> None:
     assert (code, out) == (2, "")
     assert "--changed-since = mian" in err
     assert "did you mean main?" in err
+
+
+@pytest.mark.parametrize("words", [["--changed-since", "main"], ["--all", "-e", "dev"], ["dev", "hello.dev"]])
+def test_the_environments_own_stack_says_who_uses_what_changes(project: Path, words: list[str]) -> None:
+    for name in ("mnist", "hello"):
+        with (project / "stacks" / "experiments" / f"{name}.yaml").open("a", encoding="utf-8") as file:
+            file.write("queue: research\n")
+    write(project, "stacks/experiments/mnist.yaml", "name: [")
+    write(project, "stacks/environments/dev.yaml", f"{DEV}queues: {{research: {{weight: 2}}}}\n")
+    old, new = (previews.state({"metadata": {"name": "research"}, "spec": {"weight": weight}}) for weight in (4, 2))
+    where = previews.urn("kubernetes:scheduling.volcano.sh/v1beta1:Queue", "dev-research", "trainform:index:Platform")
+    changed = previews.step_event("update", where, old, new, {"spec.weight": "update"})
+    write(project.parent / "programs", "preview.json", previews.stream(changed))
+    _, out, _ = run("review", "--no-cluster", "--quiet", "--format", "json", *words)
+    reports = {report.stack: report for report in Review.model_validate_json(out).stacks}
+    [found] = reports["dev"].dependents
+    assert found.sentence == "Queue research: hello (hello.dev) uses it."
+    assert found.stacks == {"hello.dev": "hello"}
+    [unread] = [part.reason for part in reports["dev"].not_checked if part.what == "experiments"]
+    assert "whether the experiment of the stack mnist.dev uses what changes, since it cannot be read: " in unread
+    assert reports["hello.dev"].dependents == []
+    shown = " ".join(run("review", "--no-cluster", *words)[1].split())
+    assert "Who uses what changes Queue research: hello (hello.dev) uses it." in shown

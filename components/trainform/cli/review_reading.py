@@ -92,7 +92,8 @@ def _begun(stack: str, root: Path, begin: Begin) -> tuple[StackFiles, LiveReads 
 
 
 def _files_of(stack: str, root: Path) -> StackFiles:
-    from trainform.review.files import chosen_by, stack_files
+    from trainform.review.files import stack_files
+    from trainform.review.stack_choice import chosen_by
 
     return stack_files(chosen_by(stack, root), root)
 
@@ -293,5 +294,6 @@ def _report(
     if live is None:
         why = "Without the environment's file nothing says which one it is." if ask_cluster else "--no-cluster is set."
         left_out.append(NotChecked(what="cluster", reason=why))
-    context = Context(read.stack, read.preview, jobs, read.files.environment, live, read.files.locate, today, hours)
-    return build_report(context, read.files.checked, left_out)
+    files = read.files
+    context = Context(read.stack, read.preview, jobs, files.environment, live, files.locate, today, hours, files.users)
+    return build_report(context, files.checked, left_out)

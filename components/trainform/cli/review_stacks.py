@@ -64,8 +64,8 @@ def selection_since(since: str) -> Selection:
     InputError if git does not say what has changed, or with every problem of the files of config, which say what each stack reads.
     """
     from trainform.review.changed_files import changed_files
-    from trainform.review.files import files_read
     from trainform.review.model import Selection
+    from trainform.review.stack_choice import files_read
     from trainform.review.touched import removed, touched
 
     root = project_root()
@@ -78,7 +78,7 @@ def selection_since(since: str) -> Selection:
         since=_text(since),
         base=changed.base,
         touched={stack: [*map(_text, files)] for stack, files in found.items()},
-        removed=removed(changed.paths, stacks),
+        removed=[*map(_text, removed(changed.paths, stacks))],
     )
 
 
@@ -120,13 +120,14 @@ def _of_environment(environment: str, root: Path) -> list[str]:
 
     InputError with every problem of the project's files of config, which say where each stack is.
     """
+    from trainform.review.stack_choice import environment_file
     from trainform.spec.environment import Environment
     from trainform.spec.load import find_file
 
     wanted = find_file(Environment, environment)[0].resolve()
     own, others = list[str](), list[str]()
     for stack, runs in _chosen(root).items():
-        if _file_of(runs if isinstance(runs, str) else runs.environment, root) == wanted:
+        if environment_file(runs if isinstance(runs, str) else runs.environment, root) == wanted:
             (own if isinstance(runs, str) else others).append(stack)
     if not own and not others:
         raise CommandLineError(f"no stack is in the environment {environment}", "`trainform new` writes one")
@@ -135,7 +136,7 @@ def _of_environment(environment: str, root: Path) -> list[str]:
 
 def _chosen(root: Path) -> dict[str, Stack | str]:
     """What each stack of the project runs, as `chosen_by` says it. InputError with every problem of their files of config."""
-    from trainform.review.files import chosen_by
+    from trainform.review.stack_choice import chosen_by
 
     chosen, problems = dict[str, "Stack | str"](), list[Problem]()
     for stack in known_stacks(root):
@@ -146,14 +147,3 @@ def _chosen(root: Path) -> dict[str, Stack | str]:
     if problems:
         raise InputError(problems)
     return chosen
-
-
-def _file_of(environment: str, root: Path) -> Path | None:
-    """The file of the environment; None if there is none."""
-    from trainform.spec.environment import Environment
-    from trainform.spec.load import find_file
-
-    try:
-        return find_file(Environment, environment, root)[0].resolve()
-    except InputError:
-        return None

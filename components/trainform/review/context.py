@@ -38,11 +38,27 @@ class JobReview:
     """What `wanted` has found for the old side and for the new one."""
 
 
+Use = tuple[str, str]
+"""The kind and the name of an object that a job needs of its environment."""
+
+
+@dataclasses.dataclass(frozen=True)
+class User:
+    """An experiment in the environment whose own stack is reviewed. uses: what it needs of the environment. unread: why nobody knows that; empty: it
+    is known."""
+
+    stack: str
+    experiment: str
+    uses: frozenset[Use] = frozenset()
+    unread: str = ""
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Context:
     """preview: as read. environment: the environment's model as its file is now; None where it cannot be read. live: None where the cluster was not
     asked or did not answer. locate: the file and line of a path of the experiment, or of the environment if the path begins with
-    `environment.`. today: the day for ages of prices. hours: the run's length from `--duration`; None: the experiment's, or unknown."""
+    `environment.`. today: the day for ages of prices. hours: the run's length from `--duration`; None: the experiment's, or unknown.
+    users: the experiments of the environment whose own stack it is; None for another stack."""
 
     stack: str
     preview: Preview
@@ -52,6 +68,7 @@ class Context:
     locate: Callable[[str], Place] = lambda path: Place(path=path)
     today: datetime.date = datetime.date(1970, 1, 1)
     hours: Decimal | None = None
+    users: tuple[User, ...] | None = None
     fates: dict[int, tuple[JobReview, Any]] = dataclasses.field(
         default_factory=dict, init=False, compare=False, repr=False
     )

@@ -71,6 +71,15 @@ class Effect(Part):
     causes: list[Change] = []
 
 
+class Dependents(Part):
+    """An object of an environment's own stack that changes or goes, and the experiments of the project that use it."""
+
+    kind: str = Field(description="Queue, PersistentVolumeClaim, Namespace or PriorityClass.")
+    object: str
+    stacks: dict[str, str] = Field(description="The experiment of each stack that uses it; empty: none does.")
+    sentence: str
+
+
 class WaiverUse(Part):
     """A waiver of the experiment, and what becomes of it."""
 
@@ -256,6 +265,9 @@ class Report(Part):
     outcome: Outcome
     headline: str
     effects: list[Effect] = []
+    dependents: list[Dependents] = Field(
+        default=[], description="Of an environment's own stack: who uses what changes or goes."
+    )
     findings: list[Finding] = []
     cost: Cost
     capacity: Capacity

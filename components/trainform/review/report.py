@@ -15,6 +15,7 @@ from trainform.review.capacity import capacity_of
 from trainform.review.changes import object_changes, role_changes
 from trainform.review.context import Context
 from trainform.review.cost import cost_of
+from trainform.review.dependents import dependents, not_read
 from trainform.review.effects import effects
 from trainform.review.findings.table import FINDERS
 from trainform.review.headline import headline
@@ -77,6 +78,7 @@ def build_report(context: Context, checked: Checked = None, left_out: Iterable[N
         stack=context.stack,
         environment=_environment(context, checked),
         experiment=_experiment(context, checked),
+        dependents=dependents(context),
         roles=list(role_changes(context)),
         objects=list(object_changes(context)),
         pictures=pictures(context),
@@ -242,6 +244,7 @@ def _not_checked(context: Context, checked: Checked) -> Iterator[NotChecked]:
     yield from (NotChecked(what=job.name, reason=text) for job in context.jobs for text in job.not_checked)
     if context.live is not None:
         yield from (NotChecked(what=what, reason=sentence(why)) for what, why in sorted(context.live.not_read.items()))
+    yield from not_read(context)
     yield from (NotChecked(what="capacity", reason=reason) for reason in not_considered(context))
     if checked is None or not _judged(checked):
         if defaults.POLICY_PACK not in packs_of(context.preview):

@@ -8,6 +8,7 @@ from trainform.review.model import (
     Capacity,
     Change,
     Cost,
+    Dependents,
     Effect,
     EngineMessage,
     FieldChange,
@@ -304,6 +305,27 @@ CHEAPER = USUAL.model_copy(
             hours="72",
             total=usd("2592.00"),
         ),
+    }
+)
+SHARED = EMPTY.model_copy(
+    update={
+        "stack": "prod",
+        "environment": "prod",
+        "headline": "Changes the queue research because `environment.queues.research.weight` changes.",
+        "dependents": [
+            Dependents(
+                kind="Queue",
+                object="research",
+                stacks={"resnet.prod": "resnet", "sdxl-lora.prod": "sdxl-lora"},
+                sentence="Queue research: resnet (resnet.prod), sdxl-lora (sdxl-lora.prod) use it.",
+            ),
+            Dependents(
+                kind="PersistentVolumeClaim",
+                object="datasets",
+                stacks={},
+                sentence="Claim datasets: no experiment of the project uses it.",
+            ),
+        ],
     }
 )
 SEVERAL = review_of([USUAL, EMPTY, CHEAPER])

@@ -13,7 +13,17 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from tests.conftest import ROOT, Golden
-from tests.review.forms.samples import EMPTY, NONE_TOUCHED, ONE_FAILED, ONE_TOUCHED, RICH, SELECTED, SEVERAL, USUAL
+from tests.review.forms.samples import (
+    EMPTY,
+    NONE_TOUCHED,
+    ONE_FAILED,
+    ONE_TOUCHED,
+    RICH,
+    SELECTED,
+    SEVERAL,
+    SHARED,
+    USUAL,
+)
 from tests.support.unseen import texts, unseen
 from trainform.escaping import display_width
 from trainform.review.forms import as_json, html, markdown, terminal
@@ -102,6 +112,7 @@ GOLDENS = {
     "empty": review_of([EMPTY]),
     "several": SEVERAL,
     "one-failed": ONE_FAILED,
+    "shared": review_of([SHARED]),
     "selected": SELECTED,
     "one-touched": ONE_TOUCHED,
     "none-touched": NONE_TOUCHED,
@@ -195,7 +206,9 @@ def test_a_message_of_the_engine_has_its_lines() -> None:
 
 
 @pytest.mark.parametrize("width", [0, 40, 80, 100, 119, 500])
-@pytest.mark.parametrize("review", [ONE, ONE_FAILED, SELECTED], ids=["one", "several", "selected"])
+@pytest.mark.parametrize(
+    "review", [ONE, ONE_FAILED, SELECTED, review_of([SHARED])], ids=["one", "several", "selected", "shared"]
+)
 def test_terminal_is_never_wider(review: Review, width: int) -> None:
     columns = max(terminal.NARROWEST, min(width, terminal.WIDEST))
     for text in ["x" * 300, "a b " * 200, "東京" * 200, *HOSTILE]:

@@ -98,6 +98,7 @@ def sections(report: Report) -> list[Section]:
     made = [
         Section(f"Review of {report.stack}", tuple(_summary(report))),
         Section("What happens", _or_none(_most(report.effects, _effect, lambda effect: effect.kind), "Nothing changes.")),
+        Section("Who uses what changes", tuple(_most(report.dependents, lambda users: Item(users.sentence)))),
         Section("Findings", _or_none(_most(report.findings, _finding, _weight), none)),
         Section("Cost", tuple(cost_items(report.cost))),
         Section("Capacity", tuple(_capacity(report.capacity))),

@@ -1,0 +1,58 @@
+"""What a stack runs, and the files from which it follows."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from trainform.errors import InputError, TrainformError
+from trainform.project import stack_path
+from trainform.spec.environment import Environment
+from trainform.spec.experiment import Experiment
+from trainform.spec.load import find_file, load_experiment, written_path
+from trainform.spec.stack import OwnStackError, Stack, load_stack
+
+
+def chosen_by(stack: str, root: Path) -> Stack | str:
+    """What the stack runs; the name of the environment if it is an environment's own. InputError if the stack's file is wrong."""
+    try:
+        return load_stack(stack, root)
+    except OwnStackError as error:
+        return error.environment
+
+
+def files_read(stack: str, chosen: Stack | str, root: Path) -> set[str]:
+    """The files from which the stack follows, from the project's folder on: those that are named, whether they are there or not, and those to which links lead."""
+    environment = chosen if isinstance(chosen, str) else chosen.environment
+    named = [stack_path(stack), written_path(Environment, environment)]
+    if not isinstance(chosen, str):
+        named += [written_path(Experiment, chosen.experiment), *_read_by(chosen.experiment, root)]
+    return {
+        os.path.relpath(path, start)
+        for name in named
+        for path, start in ((root / name, root), ((root / name).resolve(), root.resolve()))
+    }
+
+
+def _read_by(experiment: str, root: Path) -> list[str]:
+    """What an experiment reads beside its own file. Of one that cannot be read nothing is known."""
+    try:
+        model = load_experiment(experiment, root).model
+    except TrainformError:
+        return []
+    runtime = None if model is None else model.runtime
+    return [] if runtime is None or runtime.file is None else [runtime.file]
+
+
+def environment_file(environment: str, root: Path) -> Path | None:
+    """The file of the environment that a stack names, links followed; None if there is none."""
+    try:
+        return find_file(Environment, environment, root)[0].resolve()
+    except InputError:
+        return None
+
+
+def first_reason(error: TrainformError) -> str:
+    """The first thing that is wrong, with its place, for the middle of a sentence."""
+    first = error.problems[0] if isinstance(error, InputError) and error.problems else None
+    return error.message if first is None else ": ".join(filter(None, [first.path or first.source, first.reason]))

@@ -1,0 +1,54 @@
+"""The experiments that the stacks of an environment run, and which of its objects they use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from trainform.backends.pods import pods_of
+from trainform.check import check_experiment
+from trainform.errors import InputError, TrainformError
+from trainform.manifests.manifest import job_body
+from trainform.manifests.shapes import mapping
+from trainform.project import known_stacks
+from trainform.render import RenderedJob
+from trainform.review import steps
+from trainform.review.context import Use, User
+from trainform.review.mounts import CLAIM
+from trainform.review.stack_choice import chosen_by, environment_file, first_reason
+from trainform.spec.stack import Stack
+
+
+def users_in(environment: str, root: Path) -> tuple[User, ...]:
+    """The experiments of the environment by their stacks. A stack of which nobody can tell what it runs is one that cannot be read."""
+    wanted = environment_file(environment, root)
+    return tuple(user for stack in known_stacks(root) if (user := _user(stack, wanted, root)) is not None)
+
+
+def _user(stack: str, environment: Path | None, root: Path) -> User | None:
+    """None for a stack that runs no experiment in this environment."""
+    experiment = ""
+    try:
+        chosen = chosen_by(stack, root)
+        if not isinstance(chosen, Stack) or environment_file(chosen.environment, root) != environment:
+            return None
+        experiment = chosen.experiment
+        checked = check_experiment(chosen.experiment, chosen.environment, chosen.run, root)
+    except TrainformError as error:
+        return User(stack, experiment, unread=first_reason(error))
+    if checked.job is None:
+        return User(stack, checked.name, unread=first_reason(InputError(checked.problems)))
+    return User(stack, checked.name, uses_of(checked.job))
+
+
+def uses_of(job: RenderedJob) -> frozenset[Use]:
+    """The kinds and names of what the job needs of its environment beside the namespace, with what its merge patches add."""
+    plan = job.plan
+    named: set[tuple[str, str | None]] = {(steps.QUEUE, plan.queue.name), (steps.PRIORITY_CLASS, plan.priority_class)}
+    if plan.queue.request is not None:
+        named.add((steps.QUEUE, plan.queue.request.parent))
+    named |= {(steps.CLAIM, mount.claim) for role in plan.roles for mount in role.mounts}
+    for pods in pods_of(job_body(job.manifests)):
+        named.add((steps.PRIORITY_CLASS, pods.template.spec.get("priorityClassName")))
+        claims = (mapping(volume.get(CLAIM)) for volume in pods.template.volumes())
+        named |= {(steps.CLAIM, claim.get("claimName")) for claim in claims}
+    return frozenset((kind, name) for kind, name in named if name)
