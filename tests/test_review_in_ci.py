@@ -1,0 +1,232 @@
+"""The files of docs/how-to/ci: held to the published schemas, their shell to shellcheck, and the workflow to what keeps secrets and rights apart.
+
+tests/engine/test_pull_request.py runs the workflow's commands.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.workflows import EXPRESSION, GITHUB, GITLAB, read_as_texts, scripts, step, steps
+from tests.test_documents import parsed
+from trainform.toolchain.parts import PULUMI_VERSION
+
+WORKFLOW, PIPELINE = read_as_texts(GITHUB.read_text()), read_as_texts(GITLAB.read_text())
+SCRIPTS = scripts(WORKFLOW) | {"gitlab": "\n".join(PIPELINE["review"]["script"])}
+SCHEMAS = {GITHUB: ("vendor.github-workflows",), GITLAB: ("vendor.gitlab-ci", "--data-transform", "gitlab-ci")}
+BEGIN = "trainform review "  # of what is checked word by word
+REPORTS = {"review.html", "review.json", "review.md"}
+SECRET = re.compile(r"\bsecrets\.[A-Z]")
+LOCK = "Get the lock of the target branch"
+GROUP = "review-${{ github.event.pull_request.number }}"
+SAME_REPOSITORY = "github.event.pull_request.head.repo.full_name == github.repository"
+
+
+def validated(path: Path, words: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", *words, str(path)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("path", SCHEMAS, ids=lambda path: path.stem)
+def test_the_published_schema_takes_the_file(path: Path) -> None:
+    ran = validated(path, SCHEMAS[path])
+    assert ran.returncode == 0, ran.stdout
+
+
+@pytest.mark.parametrize(
+    ("path", "right", "wrong"),
+    [(GITHUB, "pull-requests: write", "pull-requests: comment"), (GITLAB, "when: always", "when: ever")],
+    ids=["github", "gitlab"],
+)
+def test_the_published_schema_refuses_a_wrong_word(path: Path, right: str, wrong: str, tmp_path: Path) -> None:
+    text = path.read_text()
+    assert right in text
+    broken = tmp_path / path.name
+    broken.write_text(text.replace(right, wrong))
+    assert validated(broken, SCHEMAS[path]).returncode == 1
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_shellcheck_has_nothing_to_say(name: str) -> None:
+    words = [str(Path(sys.prefix) / "bin" / "shellcheck"), "--shell", "bash", "-"]
+    ran = subprocess.run(words, input=SCRIPTS[name], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout
+
+
+@pytest.mark.parametrize("name", [name for name in SCRIPTS if BEGIN in SCRIPTS[name]])
+def test_the_options_of_the_review_are_there(name: str) -> None:
+    [line] = [line for line in SCRIPTS[name].splitlines() if BEGIN in line]
+    words = re.sub(r'"\$\w+"', "main", line.partition("trainform ")[2].partition(">>")[0])
+    parsed(words.split())
+
+
+# --- what keeps secrets and rights apart
+
+Workflow = dict[str, Any]
+
+
+def uses(workflow: Workflow, job: str) -> list[str]:
+    return [each["uses"] for each in steps(workflow, job) if "uses" in each]
+
+
+def checkout(workflow: Workflow) -> dict[str, str]:
+    [found] = [each for each in steps(workflow, "review") if each.get("uses", "").startswith("actions/checkout@")]
+    options: dict[str, str] = found["with"]
+    return options
+
+
+def holders_of_secrets(workflow: Workflow) -> set[str]:
+    """Where a secret is read: the name of the step, or of the job if it is not in a step."""
+    found = set[str]()
+    for name, job in workflow["jobs"].items():
+        found |= {str(each.get("name")) for each in job["steps"] if SECRET.search(str(each))}
+        found |= {name} if SECRET.search(str({**job, "steps": []})) else set()
+    return found | ({"workflow"} if SECRET.search(str(workflow.get("env"))) else set())
+
+
+def kept(workflow: Workflow) -> set[str]:
+    """The files that become artefacts."""
+    found = [each["with"]["path"] for each in steps(workflow, "review") if "upload-artifact" in each.get("uses", "")]
+    return {path for paths in found for path in paths.split()}
+
+
+def job_of(workflow: Workflow, name: str) -> dict[str, Any]:
+    found: dict[str, Any] = workflow["jobs"][name]
+    return found
+
+
+def secret_of_all_steps(workflow: Workflow) -> None:
+    job_of(workflow, "review")["env"] = {"PULUMI_CONFIG_PASSPHRASE": "${{ secrets.PULUMI_CONFIG_PASSPHRASE }}"}
+
+
+def title_in_the_shell(workflow: Workflow) -> None:
+    step(workflow, "not-reviewed", "Say why")["run"] += 'echo "${{ github.event.pull_request.title }}"\n'
+
+
+def stream_kept(workflow: Workflow) -> None:
+    step(workflow, "review", "Keep the report")["with"]["path"] = "review.json\npreview.json"
+
+
+def preview_run(workflow: Workflow) -> None:
+    step(workflow, "review", "Review")["run"] += "pulumi preview --json -s hello.dev > preview.json\n"
+
+
+# Each rule: whether a workflow keeps it, and an edit that breaks it.
+RULES: dict[str, tuple[Callable[[Workflow], bool], Callable[[Workflow], object]]] = {
+    "it runs for pull requests alone, without the rights of the target": (
+        lambda workflow: [*workflow["on"]] == ["pull_request"],
+        lambda workflow: workflow.update(on={"pull_request_target": {}}),
+    ),
+    "no job has a right that it does not name": (
+        lambda workflow: workflow["permissions"] == {},
+        lambda workflow: workflow.update(permissions={"contents": "write"}),
+    ),
+    "what runs the program may read alone": (
+        lambda workflow: job_of(workflow, "review")["permissions"] == {"contents": "read"},
+        lambda workflow: job_of(workflow, "review")["permissions"].update({"pull-requests": "write"}),
+    ),
+    "what writes comments may write nothing else": (
+        lambda workflow: job_of(workflow, "comment")["permissions"] == {"contents": "read", "pull-requests": "write"},
+        lambda workflow: job_of(workflow, "comment")["permissions"].update(contents="write"),
+    ),
+    "what says why nothing is reviewed has no right": (
+        lambda workflow: "permissions" not in job_of(workflow, "not-reviewed"),
+        lambda workflow: job_of(workflow, "not-reviewed").update(permissions="write-all"),
+    ),
+    "no expression is put into a shell": (
+        lambda workflow: not any(map(EXPRESSION.search, scripts(workflow).values())),
+        title_in_the_shell,
+    ),
+    "what may write has no files of the pull request": (
+        lambda workflow: not any("checkout" in name for name in uses(workflow, "comment")),
+        lambda workflow: steps(workflow, "comment").append({"uses": "actions/checkout@v7"}),
+    ),
+    "what may write installs the packages of the target": (
+        lambda workflow: 'ref="$GITHUB_BASE_REF"' in step(workflow, "comment", LOCK)["run"],
+        lambda workflow: step(workflow, "comment", LOCK).update(run="cp ../requirements.txt ."),
+    ),
+    "the program sees no token": (
+        lambda workflow: not re.search(r"github\.token|GITHUB_TOKEN", str(job_of(workflow, "review"))),
+        lambda workflow: step(workflow, "review", "Review")["env"].update({"TOKEN": "${{ github.token }}"}),
+    ),
+    "git keeps no token": (
+        lambda workflow: checkout(workflow)["persist-credentials"] == "false",
+        lambda workflow: checkout(workflow).update({"persist-credentials": "true"}),
+    ),
+    "the whole history is there": (
+        lambda workflow: checkout(workflow)["fetch-depth"] == "0",
+        lambda workflow: checkout(workflow).update({"fetch-depth": "1"}),
+    ),
+    "secrets are in the step that needs them": (
+        lambda workflow: holders_of_secrets(workflow) == {"Review"},
+        secret_of_all_steps,
+    ),
+    "a fork is skipped": (
+        lambda workflow: SAME_REPOSITORY in job_of(workflow, "review")["if"],
+        lambda workflow: job_of(workflow, "review").update({"if": "always()"}),
+    ),
+    "a fork is told why": (
+        lambda workflow: SAME_REPOSITORY.replace("==", "!=") in job_of(workflow, "not-reviewed")["if"],
+        lambda workflow: job_of(workflow, "not-reviewed").update({"if": "always()"}),
+    ),
+    "a new push ends the run of the one before": (
+        lambda workflow: workflow["concurrency"] == {"group": GROUP, "cancel-in-progress": "true"},
+        lambda workflow: workflow["concurrency"].update(group="review"),
+    ),
+    "reports alone are kept": (lambda workflow: kept(workflow) <= REPORTS, stream_kept),
+    "no preview is run beside the review": (
+        lambda workflow: not any("pulumi " in text for text in scripts(workflow).values()),
+        preview_run,
+    ),
+    "a failure in a pipe is seen": (
+        lambda workflow: workflow["defaults"] == {"run": {"shell": "bash"}},
+        lambda workflow: workflow.update(defaults={}),
+    ),
+}
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_the_workflow_keeps_a_rule(rule: str) -> None:
+    keeps, _ = RULES[rule]
+    assert keeps(WORKFLOW)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_workflow_without_it_breaks_the_rule(rule: str) -> None:
+    broken = copy.deepcopy(WORKFLOW)
+    keeps, breaks = RULES[rule]
+    breaks(broken)
+    assert not keeps(broken)
+
+
+def test_each_action_is_pinned_by_its_commit_and_says_its_version() -> None:
+    lines = [line.strip() for line in GITHUB.read_text().splitlines() if "uses:" in line]
+    assert [line for line in lines if not re.search(r"uses: [\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$", line)] == []
+    assert len(lines) == sum(len(uses(WORKFLOW, job)) for job in WORKFLOW["jobs"])
+
+
+def test_an_action_has_one_version() -> None:
+    names = [name for job in WORKFLOW["jobs"] for name in uses(WORKFLOW, job)]
+    assert len({name.partition("@")[0] for name in names}) == len(set(names))
+
+
+def test_the_engine_is_the_one_that_is_tested() -> None:
+    [found] = [each["with"] for each in steps(WORKFLOW, "review") if each.get("uses", "").startswith("pulumi/actions@")]
+    assert found["pulumi-version"] == PULUMI_VERSION
+    assert PIPELINE["review"]["image"]["name"].rpartition(":")[2] == PULUMI_VERSION
+
+
+def test_the_pipeline_keeps_reports_alone_and_the_whole_history() -> None:
+    job = PIPELINE["review"]
+    assert {*job["artifacts"]["paths"]} <= REPORTS
+    assert job["artifacts"]["expose_as"]
+    assert job["variables"]["GIT_DEPTH"] == "0"
+    assert "$CI_MERGE_REQUEST_SOURCE_PROJECT_PATH == $CI_MERGE_REQUEST_PROJECT_PATH" in job["rules"][0]["if"]
