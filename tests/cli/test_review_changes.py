@@ -75,6 +75,7 @@ def test_nothing_that_touches_a_stack(project: Path) -> None:
     made = review("--fail-on", "low,incomplete,cost:0/h")
     assert (made.stacks, made.outcome, made.cost.known) == ([], "clean", True)
     assert made.selection == Selection(since="main", base=git(project, "rev-parse", "main"), touched={})
+    assert made.project == "vision", "by which an earlier comment is found"
     code, out, err = run("review", "--changed-since", "main")
     assert (code, err) == (0, "")
     assert out.startswith("Review of 0 stacks\n  No stack is touched by what changed since main.\n")

@@ -39,14 +39,14 @@ def stored(folder: Path, review: Review, name: str = "review.json") -> str:
 
 @pytest.fixture
 def report(tmp_path: Path) -> str:
-    return stored(tmp_path, review_of([RICH, EMPTY], "training"))
+    return stored(tmp_path, review_of([RICH, EMPTY], project="training"))
 
 
 # --- a report that was written before
 
 
 def test_a_stored_report_is_shown_in_every_form(report: str, tmp_path: Path) -> None:
-    expected = review_of([RICH, EMPTY], "training")
+    expected = review_of([RICH, EMPTY], project="training")
     code, out, err = run("review", "--review-json", report, "--format", "json")
     assert (code, out, err) == (0, as_json.render(expected), "")
     code, out, _ = run("review", "--review-json", report, "--format", "markdown", "-o", str(tmp_path / "again.json"))
@@ -227,6 +227,6 @@ def test_the_engine_and_its_program_do_not_get_the_token(
 
 
 def test_usual(api: GithubApi, tmp_path: Path) -> None:
-    one = stored(tmp_path, review_of([USUAL], "training"), "one.json")
+    one = stored(tmp_path, review_of([USUAL], project="training"), "one.json")
     assert run("review", "--review-json", one, "--post", "github")[0] == 0
     assert "## Review of sdxl-lora.prod" in api.of()[0].body

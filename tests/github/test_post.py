@@ -60,7 +60,7 @@ class Time:
 
 
 def review(*reports: Report, project: str = PROJECT) -> Review:
-    return review_of(reports, project)
+    return review_of(reports, project=project)
 
 
 def target(api: GithubApi, run: int = 100, attempt: int = 1, commit: str = HEAD, token: str = TOKEN) -> Target:

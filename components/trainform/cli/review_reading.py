@@ -258,13 +258,17 @@ def review_of_read(
         _report(each, found, seen, today, hours, ask_cluster=ask_cluster)
         for each, found, seen in zip(read, jobs, live, strict=True)
     ]
-    return review_of(reports, _project(read), selection)
+    return review_of(reports, selection, _project(read))
 
 
 def _project(read: Sequence[Read]) -> str:
-    """The name of the project, as the previews have it; empty if none of them has a resource."""
+    """The name of the project, as the previews have it. Where there is no resource, it is that of the file: a comment of an earlier run, which had
+    some, is found by it. Empty if there is none."""
+    from trainform.spec.stack import project_name
+
     urns = (step.urn.split("::") for each in read for step in each.preview.steps)
-    return next((parts[1] for parts in urns if len(parts) > 1), "")
+    named = next((parts[1] for parts in urns if len(parts) > 1), None)
+    return project_name(project_root()) if named is None else named
 
 
 def _live(read: Read, jobs: tuple[JobReview, ...]) -> LiveFacts | None:

@@ -13,7 +13,7 @@ BY_WEIGHT = (Outcome.clean, Outcome.incomplete, Outcome.findings, Outcome.failed
 """Outcomes, the worst last: a finding says more than what was left out, and a preview that failed says nothing for sure."""
 
 
-def review_of(reports: Sequence[Report], project: str = "", selection: Selection | None = None) -> Review:
+def review_of(reports: Sequence[Report], selection: Selection | None = None, project: str = "") -> Review:
     """The review of these stacks of the project, in this order. selection: why it is these; None: they were named."""
     worst = max((report.outcome for report in reports), key=BY_WEIGHT.index, default=Outcome.clean)
     return Review(project=project, outcome=worst, cost=_sum(reports), stacks=list(reports), selection=selection)

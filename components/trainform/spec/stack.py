@@ -67,6 +67,14 @@ def load_stack(name: str, root: Path) -> Stack:
     return Stack(found["experiment"], found["environment"], run_number(found["run"]))
 
 
+def project_name(root: Path) -> str:
+    """The name of the project; empty where no file says it."""
+    if not (root / PROJECT_FILE).exists():
+        return ""
+    name = _read(root, PROJECT_FILE).data.get("name")
+    return name if isinstance(name, str) else ""
+
+
 def run_number(written: str | None) -> int:
     """`run` of a stack's config; 1 where it says nothing."""
     if not written:

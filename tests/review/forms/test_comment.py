@@ -29,7 +29,7 @@ SAMPLES = [USUAL, EMPTY, RICH, CHEAPER, FAILED]
 
 
 def render(*reports: Report, limit: int = LIMIT) -> str:
-    return comment.render(review_of(reports, "training"), PAGE, COMMIT, limit)
+    return comment.render(review_of(reports, project="training"), PAGE, COMMIT, limit)
 
 
 def finding(level: str, number: int, text: str) -> Finding:
@@ -60,7 +60,7 @@ def reviews(draw: st.DrawFn) -> Review:
             "objects": changed,
         }
         made.append(sample.model_copy(update=more if number % 3 else {"stack": f"{words[2]}-{number}"}))
-    return review_of(made, words[0])
+    return review_of(made, project=words[0])
 
 
 MARKDOWN = MarkdownIt("commonmark").enable("table")
