@@ -6,6 +6,7 @@ tests/engine/test_pull_request.py runs the workflow's commands.
 from __future__ import annotations
 
 import copy
+import os
 import re
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.repository import ROOT
 from tests.support.workflows import EXPRESSION, GITHUB, GITLAB, read_as_texts, scripts, step, steps
 from tests.test_documents import parsed
 from trainform.toolchain.parts import PULUMI_VERSION
@@ -25,6 +27,7 @@ SCHEMAS = {GITHUB: ("vendor.github-workflows",), GITLAB: ("vendor.gitlab-ci", "-
 BEGIN = "trainform review "  # of what is checked word by word
 REPORTS = {"review.html", "review.json", "review.md"}
 SECRET = re.compile(r"\bsecrets\.[A-Z]")
+PAGE = ROOT / "docs" / "how-to" / "review-in-ci.md"
 LOCK = "Get the lock of the target branch"
 GROUP = "review-${{ github.event.pull_request.number }}"
 SAME_REPOSITORY = "github.event.pull_request.head.repo.full_name == github.repository"
@@ -222,6 +225,24 @@ def test_the_engine_is_the_one_that_is_tested() -> None:
     [found] = [each["with"] for each in steps(WORKFLOW, "review") if each.get("uses", "").startswith("pulumi/actions@")]
     assert found["pulumi-version"] == PULUMI_VERSION
     assert PIPELINE["review"]["image"]["name"].rpartition(":")[2] == PULUMI_VERSION
+
+
+def test_the_messages_of_the_page_are_those_that_are_shown() -> None:
+    said = re.findall(r"^\| `([^`]+)` \|", PAGE.read_text(), re.MULTILINE)
+    sources = "".join(path.read_text() for path in (ROOT / "components" / "trainform").rglob("*.py"))
+    assert said
+    assert [message for message in said if message not in sources] == []
+
+
+def test_a_pull_request_that_is_not_reviewed_says_why(tmp_path: Path) -> None:
+    summary = tmp_path / "summary.md"
+    words = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", SCRIPTS["not-reviewed: Say why"]]
+    environ = {"PATH": os.environ["PATH"], "GITHUB_STEP_SUMMARY": str(summary)}
+    ran = subprocess.run(words, env=environ, capture_output=True, text=True, check=True)
+    assert ran.stdout.startswith(
+        "::notice title=This pull request is not reviewed::Forks and Dependabot get no secrets."
+    )
+    assert "get no secrets" in summary.read_text()
 
 
 def test_the_pipeline_keeps_reports_alone_and_the_whole_history() -> None:

@@ -32,6 +32,7 @@ PAGES = {
     "docs/how-to/find-what-is-missing.md": "bash",
     "docs/how-to/policy-pack.md": "bash",
     "docs/how-to/rehearse.md": "bash",
+    "docs/how-to/review-in-ci.md": "bash",
     "docs/how-to/rotate-ssh-keys.md": "bash",
     "docs/reference/benchmarks.md": "bash",
     "docs/reference/command-line.md": "bash",
