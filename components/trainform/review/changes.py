@@ -44,7 +44,8 @@ MOST_JOBS = 100
 """Jobs whose new names are looked for in objects of no job."""
 CONFIG_MAP = "ConfigMap"
 SOURCE = "valueFrom"
-Names = dict[str, str]
+Names = Mapping[str, str]
+NO_NAMES: Names = {}
 
 EMPTY: tuple[Any, ...] = (None, "", [], {})
 
@@ -96,14 +97,15 @@ def object_changes(context: Context) -> list[ObjectChange]:
 def _new_names(context: Context) -> Callable[[Step], Names]:
     """The old and the new name and revision of each job that is replaced: what only follows them is no change of its own. An object is searched for
     those of its own job; one of no job for those of all, if they are few."""
-    of_jobs = [(job, _new_names_of(job)) for job in context.jobs]
+    of_jobs = [(job, new_names(job)) for job in context.jobs]
     own = {step.urn: names for job, names in of_jobs for step in (*filter(None, [job.component, job.job]), *job.steps)}
     every = {old: new for _, names in of_jobs for old, new in names.items()} if len(of_jobs) <= MOST_JOBS else {}
     return lambda step: own.get(step.urn, every)
 
 
-def _new_names_of(job: JobReview) -> Names:
-    found: Names = {}
+def new_names(job: JobReview) -> Names:
+    """The old and the new name and revision of the job, where it is replaced."""
+    found: dict[str, str] = {}
     if job.job is not None and job.job.old is not None and job.job.new is not None:
         found[steps.name(job.job, job.job.old)] = steps.name(job.job, job.job.new)
     if job.before is not None and job.after is not None:
@@ -129,7 +131,7 @@ def _object_change(step: Step, names: Names) -> ObjectChange:
         kind=steps.kind(step),
         name=steps.name(step),
         destructive=is_destructive(step) and not (change == "delete" and _is_of_revision(step, names)),
-        fields=[_field(found) for found in field_differences(step) if not _follows(found, names)] if compared else [],
+        fields=[field_change(found) for found in field_differences(step, names)] if compared else [],
         fields_known=change in ("create", "delete") or (change != "unknown" and step.detail is not None),
     )
 
@@ -146,7 +148,8 @@ def is_destructive(step: Step) -> bool:
     return named and not kept and steps.fate(step) != "none"
 
 
-def _field(found: Difference) -> FieldChange:
+def field_change(found: Difference) -> FieldChange:
+    """The difference as it may be shown."""
     if found.keys[-2:-1] == (VARIABLES,):
         found = dataclasses.replace(found, before=_value(found.before), after=_value(found.after))
     was, will = shown(found)
@@ -160,16 +163,24 @@ def _value(variable: Any) -> Any:
     return next((variable[key] for key in ("value", "valueFrom") if key in variable), variable)
 
 
-def field_differences(step: Step) -> Iterator[Difference]:
-    """The fields of the object that differ, without noise; of a Secret at least the field whose secret values change unseen."""
+def field_differences(step: Step, names: Names = NO_NAMES) -> Iterator[Difference]:
+    """The fields of the object that differ, without noise; of a Secret at least the field whose secret values change unseen. names: the old and the
+    new names of a job: what only follows them is no change."""
     if step.old is None or step.new is None:
         return
-    found = list(differences(_clean(step.old.inputs), _clean(step.new.inputs), same=_same))
+    found = body_differences(step.old.inputs, step.new.inputs)
     secret = {each.keys[:-1] for each in found if each.keys[-1:] == (SOURCE,) and _names_secret(each)}
-    yield from (_masked(each) if each.keys[-1:] == ("value",) and each.keys[:-1] in secret else each for each in found)
+    masked = (_masked(each) if each.keys[-1:] == ("value",) and each.keys[:-1] in secret else each for each in found)
+    yield from (each for each in masked if not _follows(each, names))
     if not found and steps.kind(step) == steps.SECRET and steps.fate(step) == "update":
         fields = [field for field in steps.SECRET_VALUES if field in step.new.inputs]
         yield from (Difference((field,), (field,), MASKED, CHANGED_MASK) for field in fields)
+
+
+def body_differences(before: Mapping[str, Any], after: Mapping[str, Any], names: Names = NO_NAMES) -> list[Difference]:
+    """How two objects or the pods of two differ, without noise and without what only follows the new names of a job."""
+    found = differences(_clean(before), _clean(after), same=_same)
+    return [each for each in found if not _follows(each, names)]
 
 
 def _names_secret(found: Difference) -> bool:

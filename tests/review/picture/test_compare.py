@@ -139,17 +139,26 @@ def test_secrets_have_names_alone() -> None:
     assert TOKEN not in picture.model_dump_json()
 
 
-@pytest.mark.parametrize(("label", "value", "mark"), [("a", "[secret, changed]", "changed"), ("b", "[secret]", "same")])
-def test_a_secret_is_marked_if_its_value_changes(label: str, value: str, mark: str) -> None:
+@pytest.mark.parametrize(
+    ("label", "value", "mark", "said"),
+    [
+        ("a", "[secret, changed]", "changed", {"value": ("[secret]", "[secret, changed]")}),
+        ("b", "[secret]", "changed", {"changes": ("metadata.labels.team",) * 2}),
+        ("a", "[secret]", "same", {}),
+    ],
+)
+def test_a_secret_is_marked_if_its_value_or_another_field_changes(
+    label: str, value: str, mark: str, said: dict[str, tuple[str, str]]
+) -> None:
     def body(of: str, token: str) -> State:
         return State({"metadata": {"name": "hub", "labels": {"team": of}}, "data": {"token": token}})
 
-    step = Step("update", "urn:hub", "kubernetes:core/v1:Secret", "hub", body("a", "[secret]"), body(label, value))
+    operation = "same" if mark == "same" else "update"
+    step = Step(operation, "urn:hub", "kubernetes:core/v1:Secret", "hub", body("a", "[secret]"), body(label, value))
     job = job_review(deployed(LORA), deployed(LORA))
     more = JobReview(job.name, job.component, job.job, job.before, job.after, (*job.steps, step))
     [picture] = pictures(context(more))
     assert marks(picture)["secret/hub"] == mark
-    said = {"value": ("[secret]", "[secret, changed]")} if mark == "changed" else {}
     assert facts(picture, "secret/hub") == said
 
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trainform.review import steps, wanted
-from trainform.review.changes import field_differences
 from trainform.review.context import Context, JobReview
 from trainform.review.model import Mark, Picture, PictureEdge, PictureFact, PictureNode
 from trainform.review.objects import queue_of, templates_of
+from trainform.review.picture.fields import Changed, changed
 from trainform.review.picture.sketch import Node, Seen, Sketch, sketch
-from trainform.review.stand_ins import CHANGED_MASK, MASKED
 
 UNREADABLE = (AttributeError, IndexError, KeyError, TypeError, ValueError, ArithmeticError, RecursionError)
 """What an object of another shape than it should have raises."""
-VALUE = "value"
+NOTHING = Changed()
 
 
 def pictures(context: Context) -> list[Picture]:
@@ -29,7 +28,7 @@ def _of_job(context: Context, job: JobReview) -> Picture | None:
         return None
     if before is None and after is None:
         return None
-    return compared(job.name, before, after, frozenset(_changed_secrets(job)))
+    return compared(job.name, before, after, changed(context, job))
 
 
 def _side(context: Context, job: JobReview, *, after: bool) -> Sketch | None:
@@ -58,23 +57,12 @@ def _kept(job: JobReview, *, after: bool) -> Iterator[str]:
             yield steps.name(step, state)
 
 
-def _changed_secrets(job: JobReview) -> Iterator[str]:
-    """The names of the Secrets whose values change, as far as the preview shows it: both sides are masked."""
-    for step in job.steps:
-        if steps.kind(step) == steps.SECRET and any(
-            found.keys[0] in steps.SECRET_VALUES for found in field_differences(step)
-        ):
-            yield steps.name(step)
-
-
-def compared(
-    job: str, before: Sketch | None, after: Sketch | None, changed_secrets: frozenset[str] = frozenset()
-) -> Picture:
-    """The picture of two sides; what only one of them has is added or removed. With one side alone twice it is the picture of that side."""
+def compared(job: str, before: Sketch | None, after: Sketch | None, more: Changed = NOTHING) -> Picture:
+    """The picture of two sides; what only one of them has is added or removed. With one side alone twice it is the picture of that side. more:
+    what changes beyond what the parts say of themselves."""
     old, new = (Sketch() if side is None else side for side in (before, after))
     nodes = [
-        _node(key, old.nodes.get(key), new.nodes.get(key), changed_secrets)
-        for key in dict.fromkeys([*new.nodes, *old.nodes])
+        _node(key, old.nodes.get(key), new.nodes.get(key), more) for key in dict.fromkeys([*new.nodes, *old.nodes])
     ]
     edges = [
         PictureEdge(start=start, end=end, label=label, change=_mark((start, end, label) in old.edges, (start, end, label) in new.edges))
@@ -87,16 +75,16 @@ def _mark(before: bool, after: bool) -> Mark:
     return "same" if before and after else "added" if after else "removed"
 
 
-def _node(key: str, before: Node | None, after: Node | None, changed_secrets: frozenset[str]) -> PictureNode:
+def _node(key: str, before: Node | None, after: Node | None, more: Changed) -> PictureNode:
     some = before if after is None else after
     assert some is not None  # noqa: S101 - the key is of one of the sides
     old, new = ({} if side is None else side.facts for side in (before, after))
     facts = [
         PictureFact(label=label, before=old.get(label), after=new.get(label)) for label in dict.fromkeys([*new, *old])
     ]
-    if some.kind == "secret" and some.name in changed_secrets:
-        facts.append(PictureFact(label=VALUE, before=MASKED, after=CHANGED_MASK))
     mark = _mark(before is not None, after is not None)
-    if mark == "same" and any(fact.before != fact.after for fact in facts):
-        mark = "changed"
+    if mark == "same":
+        facts += more.facts(key, facts)
+        if more.marks(key) or any(fact.before != fact.after for fact in facts):
+            mark = "changed"
     return PictureNode(id=key, kind=some.kind, name=some.name, change=mark, facts=facts)
