@@ -24,8 +24,7 @@ def of(verb: str, **states: State) -> Verdict:
 
 
 def test_every_command_has_a_verdict() -> None:
-    """`review` runs `pulumi preview`, whose verdict is its own."""
-    assert set(COMMANDS) - {"doctor", "completion", "review"} <= set(VERBS)
+    assert set(COMMANDS) - {"doctor", "completion"} <= set(VERBS)
     assert [verdict.verb for verdict in verdicts(CHECKS, {})] == list(VERBS)
 
 
@@ -51,9 +50,16 @@ def test_each_verb_has_needs_of_its_own() -> None:
         "up", ("cluster",), ("rights",)
     )
     assert of("preview", rights=State.MISSING).ready
+    assert of("review", rights=State.MISSING).ready
+    assert of("review", pulumi=State.MISSING, cluster=State.UNKNOWN) == Verdict("review", ("pulumi",), ("cluster",))
     assert not of("up", rights=State.MISSING).ready
     assert of("up", environment_rights=State.MISSING).ready
     assert not of("environment", environment_rights=State.MISSING).ready
+
+
+def test_a_review_needs_what_its_preview_needs() -> None:
+    of_verb = {verb: [check.name for check in CHECKS if verb in check.verbs] for verb in ("preview", "review")}
+    assert of_verb["review"] == of_verb["preview"]
 
 
 def test_what_could_not_be_looked_at_is_not_missing() -> None:

@@ -27,7 +27,7 @@ ForOption = Annotated[
     typer.Option(
         "--for",
         metavar="VERBS",
-        help="Exit code 1 if something is missing for one of these: check, preview, up, rehearse, sandbox, demo, test "
+        help="Exit code 1 if something is missing for one of these: check, preview, review, up, rehearse, sandbox, demo, test "
         "(`make test`), environment "
         "(its own stack) and so on; several with commas.",
         show_default=False,

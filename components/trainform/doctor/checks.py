@@ -8,7 +8,12 @@ from trainform.doctor.environment import NAMED_OBJECTS, look_at_local_queues
 from trainform.doctor.model import Check, Request
 from trainform.toolchain.oserrors import FIX as CACHE_FIX
 
-PROGRAM = ("preview", "up", "environment")  # commands in which Pulumi runs a Python program for a user's cluster
+PROGRAM = (
+    "preview",
+    "review",
+    "up",
+    "environment",
+)  # commands in which Pulumi runs a Python program for a user's cluster
 PYTHON = (*PROGRAM, "demo")  # or for the sandbox
 SLOW = "check the network or VPN with `kubectl get --raw /readyz`; if it is only slow: trainform doctor --timeout 30"
 BUILT = ("sandbox", "demo", "test")
@@ -58,7 +63,7 @@ CHECKS = (
         "local_queues",
         look_at_local_queues,
         "ask the platform team for a LocalQueue",
-        ("preview", "up"),
+        ("preview", "review", "up"),
         ("kubeconfig", "cluster", "operators"),
         applies=_with_kueue,
     ),

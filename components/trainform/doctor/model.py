@@ -20,6 +20,7 @@ VERBS = {
     "render": "",
     "schema": "",
     "preview": "`pulumi preview` of an experiment",
+    "review": "",
     "up": "`pulumi up` of an experiment",
     "environment": "`pulumi up` of the environment's own stack",
     "rehearse": "",
