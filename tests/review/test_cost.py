@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -48,8 +48,18 @@ def test_the_same_number_costs_the_same() -> None:
 
 
 def test_the_total_over_the_given_hours() -> None:
-    cost = cost_of(context(scaled(2, 3), environment=CLUSTER, hours=Decimal("72.5")))
+    cost = cost_of(context(scaled(2, 3), environment=CLUSTER, hours=Fraction("72.5")))
     assert (cost.hours, cost.total) == ("72.5", usd("3654.00"))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "hours", "total"),
+    [(1, "0.00028", "0.01"), (17, "0.0047", "0.24"), (1200, "0.33", "16.80"), (360_000, "100", "5040.00")],
+)
+def test_a_short_run_is_not_0_hours_long(seconds: int, hours: str, total: str) -> None:
+    """Rounded where it is shown, and nowhere before."""
+    cost = cost_of(context(scaled(2, 3), environment=CLUSTER, hours=Fraction(seconds, 3600)))
+    assert (cost.hours, cost.total) == (hours, usd(total))
 
 
 def test_jobs_of_a_stack_are_summed() -> None:

@@ -6,7 +6,7 @@ import copy
 import dataclasses
 import datetime
 import itertools
-from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -77,7 +77,7 @@ def of_code(report: Report, code: str) -> list[Any]:
 
 def test_the_screen_of_the_readme(golden: Golden) -> None:
     """The README shows it to the line where the changes begin: what a person reads first."""
-    context = dataclasses.replace(reviewed(hours=Decimal(72)), stack="sdxl-lora.dev")
+    context = dataclasses.replace(reviewed(hours=Fraction(72)), stack="sdxl-lora.dev")
     text = terminal.render(review_of([build_report(context, checked([], {"severity": {}}))]), 100)
     golden(SCREEN, text)
     [shown] = blocks_of("text", README)

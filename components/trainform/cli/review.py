@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -202,14 +202,14 @@ def _exit_code(review: Review, conditions: FailOn | None) -> int:
     return exit_code(review, FailOn() if conditions is None else conditions)
 
 
-def _hours(duration: str) -> Decimal:
+def _hours(duration: str) -> Fraction:
     from trainform.spec.quantities import DURATION_HINT, seconds
 
     try:
         length = seconds(duration)
         if not length:
             raise InputError([Problem("--duration", duration, "must be more than 0", DURATION_HINT)])
-        return (Decimal(length) / 3600).quantize(Decimal("0.01")).normalize()
+        return Fraction(length, 3600)
     except (ValueError, ArithmeticError):
         raise InputError([Problem("--duration", duration, "is not a duration", DURATION_HINT)]) from None
 
@@ -235,7 +235,7 @@ def _written_before(file: str) -> Review:
     return written_before(file)
 
 
-def _review(wanted: Wanted, hours: Decimal | None, *, ask_cluster: bool) -> Review:
+def _review(wanted: Wanted, hours: Fraction | None, *, ask_cluster: bool) -> Review:
     from trainform.cli.review_reading import cluster_reads, review_of_read
 
     selection = None if wanted.since is None else selection_since(wanted.since)

@@ -7,7 +7,7 @@ import dataclasses
 import datetime
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -244,7 +244,7 @@ def _stack_of(preview: Preview, stack: str | None) -> str:
 
 
 def review_of_read(
-    read: Sequence[Read], selection: Selection | None, hours: Decimal | None, *, ask_cluster: bool
+    read: Sequence[Read], selection: Selection | None, hours: Fraction | None, *, ask_cluster: bool
 ) -> Review:
     """The review of all that was read. The cluster is waited for once for all stacks, so that it takes no longer than for one."""
     from trainform.review.jobs import jobs_of
@@ -286,7 +286,7 @@ def _report(
     jobs: tuple[JobReview, ...],
     live: LiveFacts | None,
     today: datetime.date,
-    hours: Decimal | None,
+    hours: Fraction | None,
     *,
     ask_cluster: bool,
 ) -> Report:

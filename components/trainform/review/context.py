@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 from collections.abc import Callable
-from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 from trainform.plan.record import Record
@@ -67,7 +67,7 @@ class Context:
     live: LiveFacts | None = None
     locate: Callable[[str], Place] = lambda path: Place(path=path)
     today: datetime.date = datetime.date(1970, 1, 1)
-    hours: Decimal | None = None
+    hours: Fraction | None = None
     users: tuple[User, ...] | None = None
     fates: dict[int, tuple[JobReview, Any]] = dataclasses.field(
         default_factory=dict, init=False, compare=False, repr=False

@@ -7,6 +7,7 @@ import datetime
 from collections import Counter
 from collections.abc import Iterable
 from decimal import ROUND_HALF_UP, Decimal
+from fractions import Fraction
 
 from trainform.errors import list_names
 from trainform.plan.record import Record
@@ -19,6 +20,7 @@ from trainform.spec.environment import Environment
 CENT = Decimal("0.01")
 TENTH = Decimal("0.1")
 HUNDRED = Decimal(100)
+PLACES = 2
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,7 +44,7 @@ def cost_of(context: Context) -> Cost:
     days = [side.as_of for side in (before, after) if side.as_of is not None]
     oldest = min(days, default=None)
     percent = percent_of(before, difference)
-    total = None if context.hours is None or after.amount is None else after.amount * context.hours
+    total = None if context.hours is None or after.amount is None else _decimal(Fraction(after.amount) * context.hours)
     return Cost(
         before=_money(before.amount, before.currency),
         after=_money(after.amount, after.currency),
@@ -50,7 +52,7 @@ def cost_of(context: Context) -> Cost:
         percent=None if percent is None else f"{percent.quantize(TENTH, ROUND_HALF_UP):+f}",
         prices_of=None if oldest is None else oldest.isoformat(),
         price_age_days=None if oldest is None else (context.today - oldest).days,
-        hours=None if context.hours is None else f"{context.hours:f}",
+        hours=None if context.hours is None else _shown_hours(_decimal(context.hours)),
         total=_money(total, after.currency),
         known=before.known and after.known,
         unknown=" ".join(dict.fromkeys(side.why for side in (before, after) if side.why)),
@@ -147,6 +149,16 @@ def _gap(used: Iterable[str], environment: Environment) -> str:
     kinds = environment.accelerators
     missing = [kind for kind in used if kind not in kinds or kinds[kind].price_per_hour is None]
     return f"no price of {list_names(missing)}" if missing else "its prices are in several currencies"
+
+
+def _decimal(exact: Fraction) -> Decimal:
+    return Decimal(exact.numerator) / exact.denominator
+
+
+def _shown_hours(hours: Decimal) -> str:
+    """The hours with two places; of less than a tenth with two digits, since a short run is not 0 hours long."""
+    places = max(PLACES, PLACES - 1 - hours.adjusted())
+    return f"{hours.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP).normalize():f}"
 
 
 def _money(amount: Decimal | None, currency: str) -> Money | None:
