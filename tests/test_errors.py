@@ -170,6 +170,37 @@ def test_addresses_without_a_password_are_shown(address: str) -> None:
     assert problem("git.repository", address).shown_value == address
 
 
+@pytest.mark.parametrize(
+    "address",
+    [
+        "registry.example.com/team/app:2.8@latest",
+        "registry.example.com:5000/team/app:2.8@sha256",
+        "registry.example.com/app:v1+cu128@SHA256:ABC",
+        "team/app:2.8@md5:0123",
+        "docker://registry.example.com/app:2.8@",
+    ],
+)
+def test_a_malformed_image_with_a_tag_is_shown(address: str) -> None:
+    assert problem("roles.worker.image", address).shown_value == address
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "user:S3CRET@registry.example.com/app:1",
+        "user:S3C/RET@registry.example.com/app:1",
+        "docker://user:S3CRET@registry.example.com/app:1@latest",
+        "user:12/x:S3CRET@registry",
+        "user:S3CRET@registry",
+        "user/x:S3CRET@registry.example.com/app",
+        "registry.example.com/app:1?token=S3CRET@latest",
+        "registry.example.com/app:hf_" + "a1B2c3D4e5F6" * 3 + "@latest",
+    ],
+)
+def test_a_malformed_image_that_may_hold_a_login_is_masked(address: str) -> None:
+    assert problem("roles.worker.image", address).shown_value == MASK
+
+
 @pytest.mark.parametrize("value", ["SECRET", "KEY", "NAME"])
 def test_the_placeholder_of_a_fix_is_no_secret(value: str) -> None:
     assert Problem("env.HF_TOKEN.secret.name", value, "wrong", "correct it").shown_value == value

@@ -31,6 +31,10 @@ PLACEHOLDERS = ("SECRET", "KEY", "NAME")  # in fixes; who types one sees what wa
 # a user stands alone, a variable holds it, or a digest follows.
 _ADDRESSES = frozenset({"repository", "image"})
 _SECRET_ADDRESS = re.compile(r":(?!//[^/:@]*@|\$\(\w+\)@)[^:@]*@(?!sha[0-9]+:)|\?[^=]*=")
+# An image that has a tag as well as something in the place of a digest: behind a path, where no login stands.
+_TAGGED_IMAGE = re.compile(
+    r"([a-z]+://)?([^/:@?]+|[^/:@?]*\.[^/:@?]*:[0-9]+)(/[^/:@?]+)+:[\w.+-]*@[\w+-]*(:\w*)?", re.ASCII
+)
 # What stands before the host of an address, and all that follows the name of a way to log in.
 _CREDENTIALS = re.compile(r"(?<=://)[^/ \t\r\n]+(?=@)|(?<=\bBearer ).+|(?<=\bBasic ).+", re.DOTALL)
 
@@ -81,7 +85,7 @@ class Problem:
         if self.value in PLACEHOLDERS:
             return str(self.value)
         parts = self.path.split(".")
-        if parts[-1] in _ADDRESSES and isinstance(self.value, str) and _SECRET_ADDRESS.search(self.value) is not None:
+        if parts[-1] in _ADDRESSES and isinstance(self.value, str) and _may_hold_login(parts[-1], self.value):
             return MASK
         if isinstance(self.value, str) and secret_in(self.value) is not None:
             return MASK
@@ -95,6 +99,12 @@ class Problem:
             "value": self.shown_value, "reason": masked(self.reason, MASK), "fix": masked(self.fix, MASK),
             "code": self.code, "fingerprint": self.fingerprint,
         }  # fmt: skip
+
+
+def _may_hold_login(field: str, address: str) -> bool:
+    if field == "image" and _TAGGED_IMAGE.fullmatch(address) is not None:
+        return False
+    return _SECRET_ADDRESS.search(address) is not None
 
 
 def shorten(value: object) -> str:
