@@ -9,7 +9,35 @@ from trainform.errors import list_names
 from trainform.rules.limits.judged import Judged
 from trainform.rules.limits.rule import Finding
 from trainform.spec.environment import Environment
-from trainform.spec.names import PLACEHOLDER, is_placeholder, split_registry
+from trainform.spec.names import PLACEHOLDER, REPOSITORY_MAX, is_placeholder, split_registry
+
+# github.com/distribution/reference, whose grammar container runtimes read images by.
+_LABEL = "(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])"
+_DOMAIN = rf"(?:{_LABEL}(?:\.{_LABEL})*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?"
+_PART = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
+_DIGEST = "[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}"
+_REFERENCE = re.compile(
+    rf"(?P<name>(?:{_DOMAIN}/)?{_PART}(?:/{_PART})*)(?::[A-Za-z0-9_][A-Za-z0-9_.-]{{0,127}})?(?:@(?P<digest>{_DIGEST}))?"
+)
+_PINNED = re.compile(r"@sha256:[0-9a-f]{64}\Z")
+_IDENTIFIER = re.compile("[0-9a-f]{64}")  # a name that is an image's own number, which runtimes refuse
+_LENGTHS = {"sha256": 64, "sha384": 96, "sha512": 128}
+NO_REFERENCE = (
+    "the value is not an image reference, so nobody can say which registry it comes from",
+    "write registry/path:tag or registry/path@sha256:<64 hex digits>; the path in lower case",
+)
+
+
+def is_reference(image: str) -> bool:
+    """True if a container runtime takes the text for an image."""
+    found = _REFERENCE.fullmatch(image)
+    if found is None or _IDENTIFIER.fullmatch(found["name"]) is not None:
+        return False
+    registry, path = split_registry(qualified(found["name"]))
+    if len(path) > REPOSITORY_MAX or re.fullmatch(_DOMAIN, registry) is None:
+        return False
+    algorithm, _, digits = (found["digest"] or "").partition(":")
+    return found["digest"] is None or (_LENGTHS.get(algorithm) == len(digits) and digits == digits.lower())
 
 
 def registries(judged: Judged, environment: Environment) -> Iterator[Finding]:
@@ -17,7 +45,9 @@ def registries(judged: Judged, environment: Environment) -> Iterator[Finding]:
     limits = environment.limits
     allowed = frozenset(registry.rstrip("/") for registry in limits.registries)
     for finding in _images(judged) if allowed else ():
-        if not _under(qualified(str(finding.value)), allowed):
+        if not is_reference(str(finding.value)):
+            yield _with(finding, *NO_REFERENCE)
+        elif not _under(qualified(str(finding.value)), allowed):
             yield _with(
                 finding,
                 f"the image is not from a registry that the environment allows ({list_names(limits.registries)})",
@@ -28,7 +58,7 @@ def registries(judged: Judged, environment: Environment) -> Iterator[Finding]:
 def digests(judged: Judged, environment: Environment) -> Iterator[Finding]:
     """Images by a tag, which may be another image tomorrow."""
     for finding in _images(judged):
-        if "@sha256:" not in str(finding.value):
+        if _PINNED.search(str(finding.value)) is None:
             yield _with(
                 finding,
                 "the image is not pinned by digest, which the environment requires",
