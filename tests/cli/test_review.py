@@ -263,6 +263,19 @@ def test_an_engine_that_fails_before_it_has_a_preview(
     assert [message.text for message in report.messages] == [f"`pulumi preview` ended with exit code 6:\n{told}"]
 
 
+def test_a_preview_made_elsewhere_that_a_policy_stopped(tmp_path: Path) -> None:
+    """It says the same as one that trainform runs itself."""
+    where = previews.urn(previews.CONFIG_MAP, "notes")
+    violated = previews.policy("no-friday", "it is Friday: wait for Monday", where)
+    made = previews.stream(*events(), violated, previews.summary(result="failed"), ended=False)
+    (tmp_path / "preview.json").write_text(made, encoding="utf-8")
+    code, out, _ = review("--preview-json", str(tmp_path / "preview.json"), "--no-cluster", "--format", "json")
+    [report] = Review.model_validate_json(out).stacks
+    assert (code, report.outcome) == (1, "failed")
+    assert report.headline == "The preview failed: the policy no-friday refuses notes: it is Friday: wait for Monday."
+    assert "no-friday" in {finding.code for finding in report.findings}
+
+
 def test_an_engine_that_fails_before_its_first_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Such as one whose policy pack does not start: standard error alone has the reason."""
     text = '{"sequence":0,"timestamp":1,"policyLoadEvent":{}}\n{"sequence":1,"timestamp":1,"cancelEvent":{}}\n'

@@ -15,7 +15,7 @@ from tests.support.previews import cleaned
 from tests.support.repository import ROOT
 from trainform.review.jobs import jobs_of
 from trainform.review.preview import Preview, Step
-from trainform.review.read import STOPPING, read_preview
+from trainform.review.read import read_preview
 from trainform.review.run import EngineRun
 from trainform.review.stand_ins import CHANGED_MASK, MASKED
 from trainform.review.steps import name_before
@@ -142,10 +142,10 @@ def test_results_of_policies_are_read(engine: Project) -> None:
     ran: EngineRun = run_preview(stack, engine.folder, PACK)
     preview = read_preview(ran.text)
     assert ran.code != 0
-    assert preview.failed == ""
+    assert " refuses train: " in preview.failed
     results: list[Any] = [result for result in preview.policies if "TF-IMG-1" in result.text]
-    assert [(result.level in STOPPING, result.pack, result.urn.rpartition("::")[2]) for result in results] == [
-        (True, "trainform", "train")
+    assert [(result.level, result.pack, result.urn.rpartition("::")[2]) for result in results] == [
+        ("mandatory", "trainform", "train")
     ]
     (job,) = jobs_of(preview)
     assert (job.name, job.component) == ("train", None)

@@ -173,10 +173,12 @@ def test_what_fails_the_preview(event: dict[str, Any], reason: str) -> None:
     assert read_preview(text).failed == reason
 
 
-def test_a_violated_policy_alone_is_no_failure_of_the_engine() -> None:
+def test_a_policy_that_stops_the_preview_is_why_it_failed() -> None:
     violated = previews.policy("TF-IMG-2", "the tag can move", JOB)
     ends = (previews.diagnostic("error", "error: preview failed\n"), previews.summary(result="failed"))
-    assert read_preview(previews.stream(violated, *ends, ended=False)).failed == ""
+    refused = "the policy TF-IMG-2 refuses bert-job: the tag can move"
+    assert read_preview(previews.stream(violated, *ends, ended=False)).failed == refused
+    assert read_preview(previews.stream(violated, previews.summary(), ended=False)).failed == ""
     advisory = previews.policy("TF-IMG-2", "the tag can move", JOB, level="advisory")
     assert read_preview(previews.stream(advisory, *ends, ended=False)).failed != ""
 

@@ -149,7 +149,7 @@ def _preview_of(run: EngineRun, stack: str) -> Preview:
         return dataclasses.replace(preview, failed="\n".join(lines))
     if run.code == 0 or preview.failed:
         return preview
-    refused = refusal(preview)
+    refused = refusal(preview.policies)
     return dataclasses.replace(preview, failed=refused if refused else ended)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from trainform.errors import MASK
 from trainform.review.kinds import fingerprint
@@ -36,9 +36,9 @@ def says_what_ran(preview: Preview) -> bool:
     return preview.packs is not None or bool(packs_of(preview))
 
 
-def refusal(preview: Preview) -> str:
+def refusal(results: Iterable[PolicyResult]) -> str:
     """What the first policy that stops the change says, with the name of the policy; "" if none does."""
-    stopping = next((result for result in preview.policies if LEVELS.get(result.level) == "high"), None)
+    stopping = next((result for result in results if LEVELS.get(result.level) == "high"), None)
     if stopping is None:
         return ""
     said = " ".join(stopping.text.split())

@@ -29,6 +29,7 @@ from trainform.review.engine_events import (
     text_of,
 )
 from trainform.review.masking import Masks, Sides
+from trainform.review.policies import refusal
 from trainform.review.preview import Message, PolicyResult, Preview, State, Step
 from trainform.review.secret_places import SIGNATURE, Places, same
 from trainform.review.stand_ins import MASKED
@@ -41,8 +42,6 @@ STREAM_COMMAND = "PULUMI_ENABLE_STREAMING_JSON_PREVIEW=true pulumi preview --jso
 COMPONENT = "trainform:index:TrainingJob"
 # Parts of one replacement; which comes first depends on what the provider can do.
 REPLACEMENT = ("replace", "create-replacement", "delete-replaced")
-# Levels of policies that end a preview as failed: what they found is their result, and no failure of the engine.
-STOPPING = ("mandatory", "remediate")
 NO_REASON = "preview failed"
 # Of an object's outputs: all else is its status, or the same as its inputs.
 IDENTITY = ("name", "namespace", "uid", "creationTimestamp")
@@ -252,22 +251,24 @@ def _shown_message(message: Message, masks: Masks) -> Message:
 
 
 def _failure(raw: Raw, messages: Iterable[Message], masks: Masks) -> str:
-    """Why the preview failed: the first error, which is what the others follow from."""
+    """Why the preview failed: the first error, which is what the others follow from; without one the policy that refuses the change."""
     errors = [message.text for message in messages if message.severity == "error" and message.text != NO_REASON]
     failures = [*errors, *map(masks.text, raw.failures)]
     if not failures:
-        return _failure_without_reason(raw)
+        return _failure_without_reason(raw, masks)
     reason = failures[0].strip()
     return reason if len(reason) <= LONGEST_REASON else f"{reason[: LONGEST_REASON - 1]}…"
 
 
-def _failure_without_reason(raw: Raw) -> str:
+def _failure_without_reason(raw: Raw, masks: Masks) -> str:
     if not raw.ended:
         return INCOMPLETE
     if raw.result == "canceled":
         return "The preview was cancelled."
-    stopped = any(result.level in STOPPING for result in raw.policies)
-    return "The engine says that the preview failed, and not why." if raw.result == "failed" and not stopped else ""
+    if raw.result != "failed":
+        return ""
+    refused = refusal(_shown_policy(result, masks) for result in raw.policies)
+    return refused if refused else "The engine says that the preview failed, and not why."
 
 
 def _collapsed(steps: Iterable[RawStep]) -> Iterator[RawStep]:
