@@ -189,11 +189,17 @@ def test_the_queues_of_kueue(read: Any) -> None:
         {"name": "fast", "resources": [{"name": GPU, "nominalQuota": 16, "borrowingLimit": "8", "lendingLimit": "4"}]},
         {"name": "slow", "resources": [{"name": GPU, "nominalQuota": "8", "borrowingLimit": "0"}, {"name": "cpu", "nominalQuota": "0"}]},
     ]  # fmt: skip
-    spec = {"cohortName": "all", "resourceGroups": [{"coveredResources": [GPU, "cpu"], "flavors": flavors}]}
+    stopped = {"clusterQueue": "research", "stopPolicy": "Hold"}
+    spec = {
+        "cohortName": "all",
+        "stopPolicy": "None",
+        "resourceGroups": [{"coveredResources": [GPU, "cpu"], "flavors": flavors}],
+    }
     objects = cluster(
         of_kueue("LocalQueue", "team", {"clusterQueue": "research"}, metadata={"namespace": NAMESPACE}),
+        of_kueue("LocalQueue", "night", stopped, metadata={"namespace": NAMESPACE}),
         of_kueue("ClusterQueue", "research", spec),
-        of_kueue("ClusterQueue", "alone", {"cohortName": "flat"}),
+        of_kueue("ClusterQueue", "alone", {"cohortName": "flat", "stopPolicy": "HoldAndDrain"}),
         of_kueue("Cohort", "all", {"parentName": "company"}),
         of_kueue("Cohort", "flat", {}),
         workload("bert-77aa01", "False"),
@@ -202,7 +208,9 @@ def test_the_queues_of_kueue(read: Any) -> None:
     assert read(objects).kueue is None
     found = read(objects, kueue=True).kueue
     alone, research = found.cluster_queues
-    assert found.local_queues == {f"{NAMESPACE}/team": "research"}
+    assert found.local_queues == {f"{NAMESPACE}/team": "research", f"{NAMESPACE}/night": "research"}
+    assert found.stopped == {f"{NAMESPACE}/night": "Hold"}
+    assert (alone.stopped, research.stopped) == ("HoldAndDrain", "")
     assert (alone.nested, alone.nominal, research.nested, research.cohort) == (False, {}, True, "all")
     assert (research.nominal, research.borrows) == ({GPU: "24", "cpu": "0"}, {GPU: "8"})
     assert research.lends == {GPU: "12", "cpu": "0"}

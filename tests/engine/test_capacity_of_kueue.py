@@ -65,6 +65,11 @@ def test_kueue_does_what_the_review_says(
             for job in live.find_all("jobsets", namespace)
         }
 
+    def stop(policy: str) -> None:
+        found = live.get("clusterqueues", namespace)
+        body = {**found, "spec": {**found["spec"], "stopPolicy": policy}}
+        assert live.request("PUT", live.path("clusterqueues", None, namespace), body).status_code == 200
+
     try:
         assert said("large", 3) == "never"
         assert said("fits", 2) == "now"
@@ -72,6 +77,14 @@ def test_kueue_does_what_the_review_says(
         assert said("waits", 1) == "later"
         time.sleep(WAITS)
         assert suspended() == {"large": True, "fits": False, "waits": True}
+        for job in live.find_all("jobsets", namespace):
+            live.delete("jobsets", job["metadata"]["name"], namespace)
+        stop("Hold")
+        assert said("held", 1) == "later"
+        time.sleep(WAITS)
+        assert suspended()["held"]
+        stop("None")
+        until(lambda: not suspended()["held"], "Kueue to admit the job when its queue is no longer stopped")
     finally:
         for job in live.find_all("jobsets", namespace):
             live.delete("jobsets", job["metadata"]["name"], namespace)

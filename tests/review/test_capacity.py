@@ -452,6 +452,11 @@ def limit_range(*items: dict[str, Any]) -> dict[str, tuple[LiveRange, ...]]:
         ({"type": "Container", "min": {"cpu": "16"}}, "a container no less than 16 cpu, and the container main of worker has 8 cpu."),
         ({"type": "Pod", "max": {"cpu": "4"}}, "a pod at most 4 cpu, and a pod of worker has 8 cpu."),
         ({"type": "Container", "max": {"cpu": "8"}, "min": {"cpu": "8"}}, ""),
+        ({"type": "Container", "maxLimitRequestRatio": {"cpu": "0.5"}}, "a container a limit of at most 0.5 times the request of cpu, and the container main of worker has 8 cpu for 8 cpu."),
+        ({"type": "Pod", "maxLimitRequestRatio": {"cpu": "500m"}}, "a pod a limit of at most 0.5 times the request of cpu, and a pod of worker has 8 cpu for 8 cpu."),
+        ({"type": "Container", "maxLimitRequestRatio": {"ephemeral-storage": "2"}}, "a container a limit of at most 2 times the request of ephemeral-storage, and the container main of worker has no request of it."),
+        ({"type": "Container", "maxLimitRequestRatio": {"cpu": "1"}}, ""),
+        ({"type": "Pod", "maxLimitRequestRatio": {"cpu": "10"}}, ""),
         ({"type": "Pod", "max": {"cpu": "8"}}, ""),
         ({"type": "PersistentVolumeClaim", "max": {"storage": "1Gi"}}, ""),
     ],
@@ -521,6 +526,22 @@ def test_what_a_cluster_queue_of_kueue_may_hold(queues: list[LiveClusterQueue], 
     assert capacity.verdict == verdict, capacity.sentence
     if verdict == "later":
         assert capacity.shortages[0].holders == ["team-b/bert-77aa01: 8"]
+
+
+@pytest.mark.parametrize("policy", ["Hold", "HoldAndDrain"])
+def test_a_queue_of_kueue_that_is_stopped(policy: str) -> None:
+    """It is not full: no other job has to finish, and nobody holds what is missing."""
+    capacity = capacity_of(on_kueue(cluster_queue("research", 32, stopped=policy)))
+    said = f"The ClusterQueue research admits nothing until somebody takes back its `stopPolicy: {policy}`."
+    assert (capacity.verdict, capacity.sentence.startswith(said), capacity.shortages) == ("later", True, [])
+    made = on_kueue(cluster_queue("research", 32))
+    assert made.live is not None
+    assert made.live.kueue is not None
+    kueue = dataclasses.replace(made.live.kueue, stopped={f"{NAMESPACE}/team": policy, f"{NAMESPACE}/other": policy})
+    capacity = capacity_of(dataclasses.replace(made, live=dataclasses.replace(made.live, kueue=kueue)))
+    said = f"The LocalQueue team of the namespace {NAMESPACE} admits nothing until somebody takes back its `stopPolicy: {policy}`."
+    assert (capacity.verdict, capacity.sentence.startswith(said)) == ("later", True)
+    assert capacity_of(on_kueue(cluster_queue("research", 24, stopped=policy))).verdict == "never"
 
 
 def test_a_queue_of_kueue_that_nobody_knows_is_said() -> None:

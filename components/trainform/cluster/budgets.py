@@ -66,10 +66,19 @@ def with_holders(found: LiveQuota, pods: Iterable[HeldPod] | None) -> LiveQuota:
 
 # --- Kueue
 
+ADMITS = "None"  # the stop policy of a queue that is not stopped
 
-def local_queue(body: Any) -> tuple[str, str]:
-    """NAMESPACE/NAME, and the name of the ClusterQueue."""
-    return "/".join(_place(body)), str(mapping(mapping(body).get("spec")).get("clusterQueue", ""))
+
+def local_queue(body: Any) -> tuple[str, str, str]:
+    """NAMESPACE/NAME, the name of the ClusterQueue, and why it admits nothing."""
+    spec = mapping(mapping(body).get("spec"))
+    return "/".join(_place(body)), str(spec.get("clusterQueue", "")), _stopped(spec)
+
+
+def _stopped(spec: Mapping[str, Any]) -> str:
+    """The policy by which a queue admits nothing; "" if it admits."""
+    policy = spec.get("stopPolicy")
+    return "" if policy in (None, "", ADMITS) else str(policy)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,6 +119,7 @@ def cluster_queue(body: Any) -> LiveClusterQueue:
         borrows=_spelled(borrows),
         lends=_spelled(_by_resource(quotas, "lendingLimit", "nominalQuota")),
         cohort="" if cohort is None else str(cohort),
+        stopped=_stopped(spec),
     )
 
 
@@ -132,18 +142,19 @@ def nested_cohort(body: Any) -> str:
 
 
 def kueue(
-    local_queues: Iterable[tuple[str, str]],
+    local_queues: Iterable[tuple[str, str, str]],
     cluster_queues: Iterable[LiveClusterQueue],
     cohorts: Iterable[str],
     workloads: Iterable[Reserved | None],
 ) -> LiveKueue:
     """All of them together."""
+    local_queues = [*local_queues]
     nested, held = {*cohorts} - {""}, dict[str, dict[str, list[Amounts]]]()
     for each in workloads:
         if each is not None:
             held.setdefault(each.queue, {}).setdefault(each.job, []).append(each.amounts)
     return LiveKueue(
-        dict(local_queues),
+        {key: name for key, name, _ in local_queues},
         tuple(
             dataclasses.replace(
                 queue,
@@ -154,6 +165,7 @@ def kueue(
             )
             for queue in sorted(cluster_queues, key=lambda queue: queue.name)
         ),
+        {key: policy for key, _, policy in local_queues if policy},
     )
 
 

@@ -83,7 +83,8 @@ class LiveRange:
 @dataclasses.dataclass(frozen=True)
 class LiveClusterQueue:
     """A ClusterQueue of Kueue's, with all its flavors together. borrows: the most that it may borrow, of the resources with such a limit. lends: what
-    others in its cohort may borrow of it. nested: its cohort has more than its queues, or one above it. holders: by job what is reserved for it."""
+    others in its cohort may borrow of it. nested: its cohort has more than its queues, or one above it. holders: by job what is reserved for it. stopped:
+    the policy by which it admits nothing (`Hold`); "" if it admits."""
 
     name: str
     nominal: Mapping[str, str]
@@ -92,14 +93,16 @@ class LiveClusterQueue:
     cohort: str = ""
     nested: bool = False
     holders: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)
+    stopped: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
 class LiveKueue:
-    """local_queues: NAMESPACE/NAME of each to the name of its ClusterQueue."""
+    """local_queues: NAMESPACE/NAME of each to the name of its ClusterQueue. stopped: those that admit nothing, to the policy by which they do not."""
 
     local_queues: Mapping[str, str]
     cluster_queues: tuple[LiveClusterQueue, ...]
+    stopped: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)

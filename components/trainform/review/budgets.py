@@ -45,6 +45,7 @@ def by_budgets(context: Context, wanted: Wanted, names: Names) -> Iterator[Verdi
     for quota, jobs in _quotas(context, wanted):
         yield from _unsaid(quota, jobs)
         yield from judged(_quota(quota, jobs, wanted), names)
+    yield from _stopped(context, wanted)
     for budget in _of_kueue(context, wanted):
         yield from judged(budget, names)
 
@@ -157,6 +158,23 @@ def _unsaid(quota: LiveQuota, jobs: Iterable[WantedJob]) -> Iterator[Verdict]:
 
 
 # --- Kueue's queues
+
+
+def _stopped(context: Context, wanted: Wanted) -> Iterator[Verdict]:
+    """Queues that admit nothing until somebody lets them, however much is free."""
+    kueue = None if context.live is None else context.live.kueue
+    if kueue is None:
+        return
+    of_cluster = {queue.name: queue.stopped for queue in kueue.cluster_queues}
+    found: dict[str, str] = {}
+    for job in wanted.jobs:
+        key = f"{job.namespace}/{job.local_queue}"
+        name = kueue.local_queues.get(key, "")
+        found[f"LocalQueue {job.local_queue} of the namespace {job.namespace}"] = kueue.stopped.get(key, "")
+        found[f"ClusterQueue {name}"] = of_cluster.get(name, "")
+    for queue, policy in found.items():
+        if policy:
+            yield Verdict("later", f"The {queue} admits nothing until somebody takes back its `stopPolicy: {policy}`.")
 
 
 def _of_kueue(context: Context, wanted: Wanted) -> Iterator[Budget]:
