@@ -240,7 +240,14 @@ def test_claims() -> None:
         "No longer keeps the claim sdxl-lora-checkpoints: the next `pulumi destroy` deletes it."
     ]
     replaced = sentences(change(LORA, stored(access_modes=["ReadWriteOnce"])))
-    assert "Replaces the claim sdxl-lora-checkpoints because `storage.checkpoints.access_modes` changes." in replaced
+    assert (
+        "Would replace the claim sdxl-lora-checkpoints because `storage.checkpoints.access_modes` changes, but it stays: it is kept, and its "
+        "replacement has the same name; its spec differs, so `pulumi up` will be refused here."
+    ) in replaced
+    plain = stored(keep=False), stored(keep=False, access_modes=["ReadWriteOnce"])
+    assert "Replaces the claim sdxl-lora-checkpoints because `storage.checkpoints.access_modes` changes." in sentences(
+        change(*plain)
+    )
     assert "Deletes the claim sdxl-lora-checkpoints." in sentences(change(stored(keep=False), None))
     kept = "Takes the claim sdxl-lora-checkpoints out of the stack; it stays in the cluster with its data, since it is kept."
     assert kept in sentences(change(LORA, None))

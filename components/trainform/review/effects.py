@@ -33,6 +33,11 @@ WORDS = {
 }
 SAME, REFRESH = "same", "refresh"
 VERBS = {"create": "creates", "update": "changes", "replace": "replaces", "delete": "deletes"}
+AFTER_KEEP = {
+    False: "the next `pulumi destroy` deletes it",
+    True: "it is protected, so `pulumi destroy` refuses to delete it, and deletes it when that ends",
+}
+"""What becomes of a claim that is no longer kept, by whether it is protected."""
 SIZE = "spec.resources.requests.storage"
 KEEP = ".keep"  # the end of the path of the option that keeps a claim
 WORDS_OF_CLAIM = len(claim_said("").split(" "))
@@ -253,7 +258,8 @@ def _of_object(step: Step, causes: list[Change]) -> Iterator[Effect]:
     named = f"the {WORDS[steps.kind(step)]} {name}"
     of_keep = [change for change in causes if change.place.path.endswith(KEEP)]
     if steps.no_longer_kept(step):
-        sentence = f"No longer keeps {named}: the next `pulumi destroy` deletes it."
+        protected = step.new is not None and step.new.protect
+        sentence = f"No longer keeps {named}: {AFTER_KEEP[protected]}."
         yield Effect(kind="update", object=name, sentence=sentence, causes=of_keep)
     if steps.no_longer_protected(step):
         sentence = f"No longer protects {named}: a later `pulumi destroy` may delete it."
@@ -263,8 +269,12 @@ def _of_object(step: Step, causes: list[Change]) -> Iterator[Effect]:
     elif happens != "none":
         others = [change for change in causes if not change.place.path.endswith(KEEP)]
         reasons = others if happens in ("update", "replace") else []
-        sentence = " ".join(filter(None, [_sentence(step, named, happens), because(reasons)]))
-        kind = "update" if steps.leaves(step) or steps.gives_up(step) else happens
+        stays = happens == "replace" and _is_kept(step) and steps.is_one_object(step)
+        said = f"Would replace {named}" if stays else _sentence(step, named, happens)
+        sentence = " ".join(filter(None, [said, because(reasons)]))
+        if stays:
+            sentence = f"{sentence}, but it stays: it is kept, and its replacement has the same name{refused(step)}"
+        kind = "update" if stays or steps.leaves(step) or steps.gives_up(step) else happens
         yield Effect(kind=kind, object=name, sentence=f"{sentence}.", causes=reasons)
 
 
@@ -283,7 +293,20 @@ def _sentence(step: Step, named: str, happens: steps.Fate) -> str:
     if happens == "create" and steps.kind(step) == steps.CLAIM and step.state.keep:
         return f"Creates {named} (or takes over one of this name with its data, if it was kept before)"
     by = f" by {steps.name(step)}" if happens == "replace" and steps.name(step) != steps.name_before(step) else ""
-    return f"{VERBS[happens].capitalize()} {named}{by}"
+    stays = (
+        " (the engine does not delete the old one, which is kept)" if happens == "replace" and _is_kept(step) else ""
+    )
+    return f"{VERBS[happens].capitalize()} {named}{by}{stays}"
+
+
+def _is_kept(step: Step) -> bool:
+    return step.old is not None and step.old.keep
+
+
+def refused(step: Step) -> str:
+    """What becomes of an `up` that would give a kept object another spec."""
+    was, will = (steps.body(step, state).get("spec") for state in (step.old, step.new))
+    return "" if was == will else "; its spec differs, so `pulumi up` will be refused here"
 
 
 def object_causes(step: Step, of_job: Fate) -> list[Change]:

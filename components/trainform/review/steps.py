@@ -39,6 +39,7 @@ CLAIM, QUEUE, SECRET, NAMESPACE, PRIORITY_CLASS = (
 )
 SECRET_VALUES = ("data", "stringData")
 PATCH = "Patch"
+IDENTITY = ("metadata.namespace", "metadata.name")
 NAMING = {"apiVersion", "kind"}  # fields that a program may leave out
 RECORD = {"revision", "job", "experiment", "environment"}
 """Entries of the record of what is deployed."""
@@ -107,6 +108,12 @@ def templates(step: Step, state: State | None) -> tuple[Template, ...]:
         return tuple(pods.template for pods in found)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError, ArithmeticError, RecursionError):
         return ()
+
+
+def is_one_object(step: Step) -> bool:
+    """True if what is there after the step has the name and the namespace of what is there before."""
+    was, will = ([value_at(body(step, state), path) for path in IDENTITY] for state in (step.old, step.new))
+    return was == will
 
 
 def leaves(step: Step) -> bool:

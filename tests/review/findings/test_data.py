@@ -71,6 +71,7 @@ def test_a_claim_that_is_no_longer_kept() -> None:
         ({"protect": True}, {}, "The claim corpus is no longer protected: a later `pulumi destroy` may delete it."),
         ({"protect": True, "keep": True}, {}, "The claim corpus is no longer kept: the next `pulumi destroy` deletes it."),
         ({"protect": True}, {"keep": True}, ""),
+        ({"keep": True}, {"protect": True}, "The claim corpus is no longer kept: it is protected, so `pulumi destroy` refuses to delete it, and deletes it when that ends."),
         ({}, {"protect": True}, ""),
     ],
 )  # fmt: skip
@@ -80,7 +81,8 @@ def test_a_claim_that_is_no_longer_protected(before: dict[str, Any], after: dict
     made = context(others=[step("same", "kubernetes:core/v1:PersistentVolumeClaim", "corpus", *sides)])
     assert [(finding.code, finding.title) for finding in find(made)] == ([("TR-DATA-4", title)] if title else [])
     told = title.replace("The claim corpus is no longer protected", "No longer protects the claim corpus")
-    assert ([effect.sentence for effect in effects(made)] == [told]) == ("protected" in title)
+    told = told.replace("The claim corpus is no longer kept", "No longer keeps the claim corpus")
+    assert [effect.sentence for effect in effects(made) if effect.kind != "none"] == ([told] if told else [])
 
 
 def test_a_claim_that_is_kept_from_now_on_is_none() -> None:
@@ -136,6 +138,8 @@ def test_a_kept_claim_that_is_replaced_goes_with_its_namespace_alone() -> None:
         "medium",
         "The claim corpus is replaced by an empty one, since metadata.namespace differs; the old one stays in the cluster, since it is kept.",
     )
+    [effect] = effects(context(others=[moved(keep=True)]))
+    assert effect.sentence == "Replaces the claim corpus (the engine does not delete the old one, which is kept)."
     goes, _ = find(renamed(moved(keep=True)))
     assert (goes.code, goes.level) == ("TR-DATA-2", "high")
     assert goes.title.endswith("; the old one goes with its namespace ai-old.")
@@ -149,13 +153,17 @@ def test_a_kept_claim_whose_replacement_has_its_name_stays(spec: dict[str, Any])
     metadata = {"metadata": {"name": "corpus", "namespace": "ai"}}
     old = State({**metadata, "spec": {"accessModes": ["ReadWriteOnce"]}}, keep=True, provider=PROVIDER)
     new = State({**metadata, "spec": spec}, keep=True, provider=PROVIDER)
-    finding = only(context(others=[step("replace", CLAIM, "corpus", old, new, keys=("spec",))]))
+    made = context(others=[step("replace", CLAIM, "corpus", old, new, keys=("spec",))])
+    finding = only(made)
     refused = "" if spec == old.inputs["spec"] else "; its spec differs, so `pulumi up` will be refused here"
     assert (finding.code, finding.level) == ("TR-DATA-2", "medium")
     assert finding.title == (
         f"The claim corpus stays, since it is kept and its replacement has the same name{refused}."
     )
     assert "no empty claim is made" in finding.why
+    [effect] = effects(made)
+    told = f"Would replace the claim corpus, but it stays: it is kept, and its replacement has the same name{refused}."
+    assert (effect.kind, effect.sentence) == ("update", told)
 
 
 OTHER = "urn:pulumi:dev::lab::pulumi:providers:kubernetes::other-cluster::4567"

@@ -9,7 +9,7 @@ from trainform.backends.workloads import value_at
 from trainform.manifests.shapes import quantity
 from trainform.review import steps
 from trainform.review.context import Context
-from trainform.review.effects import SIZE, object_causes
+from trainform.review.effects import AFTER_KEEP, SIZE, object_causes, refused
 from trainform.review.fate import fate
 from trainform.review.kinds import Kind
 from trainform.review.model import Category, Change, Finding, Place
@@ -57,7 +57,6 @@ NAMESPACE_GONE = Kind(
     "Everything in it is deleted with it: every claim with its data, and every job, also those of other stacks.",
     "Keep the namespace, and remove from the stack what is no longer needed one by one.",
 )
-IDENTITY = ("metadata.namespace", "metadata.name")
 RENAMED = Kind(
     "TR-DATA-6",
     Category.data,
@@ -76,6 +75,10 @@ NOT_PROTECTED = dataclasses.replace(
     NOT_KEPT,
     why="Nothing happens to the data now, but the engine no longer refuses to delete the claim: a later `pulumi destroy`, or removing it, may.",
     fix="Leave `protect` on the claim while anybody needs the data, or set `retain_on_delete`.",
+)
+PROTECTED_ALONE = dataclasses.replace(
+    NOT_KEPT.weighing("low"),
+    why="The claim is protected, so that the engine refuses to delete it; as soon as it is no longer protected, `pulumi destroy` deletes the data.",
 )
 SAME_NAME = dataclasses.replace(
     REPLACED.weighing("medium"),
@@ -114,7 +117,7 @@ def _renamed(given: Sequence[Step]) -> Iterator[Finding]:
 
 def _object(step: Step, state: State | None) -> tuple[str, ...]:
     """What the object is in its cluster; empty if its name is not known."""
-    namespace, name = (value_at(steps.body(step, state), path) for path in IDENTITY)
+    namespace, name = (value_at(steps.body(step, state), path) for path in steps.IDENTITY)
     if state is None or not isinstance(name, str) or name in (UNKNOWN, MASKED):
         return ()
     return (step.type, state.provider, str(namespace), name)
@@ -154,8 +157,10 @@ def _of_claim(step: Step, causes: Sequence[Change], lost: Container[str]) -> Ite
     if happens == "replace":
         yield _replaced(step, name, place, lost)
     if steps.no_longer_kept(step):
-        title = f"The claim {name} is no longer kept: the next `pulumi destroy` deletes it."
-        yield NOT_KEPT.finding(name, field="keep", before=True, after=False, title=title, place=place)
+        protected = step.new is not None and step.new.protect
+        kind = PROTECTED_ALONE if protected else NOT_KEPT
+        title = f"The claim {name} is no longer kept: {AFTER_KEEP[protected]}."
+        yield kind.finding(name, field="keep", before=True, after=False, title=title, place=place)
     if steps.no_longer_protected(step):
         title = f"The claim {name} is no longer protected: a later `pulumi destroy` may delete it."
         yield NOT_PROTECTED.finding(name, field="protect", before=True, after=False, title=title, place=place)
@@ -174,25 +179,14 @@ def _replaced(step: Step, name: str, place: Place | None, lost: Container[str]) 
             dataclasses.replace(REPLACED, why=WITH_NAMESPACE),
             f"; the old one goes with its namespace {namespace}",
         )
-    elif _is_one_object(step):
-        title = f"The claim {name} stays, since it is kept and its replacement has the same name{_refused(step)}."
+    elif steps.is_one_object(step):
+        title = f"The claim {name} stays, since it is kept and its replacement has the same name{refused(step)}."
         return SAME_NAME.finding(name, field=keys, title=title, place=place)
     else:
         kind, end = KEPT, "; the old one stays in the cluster, since it is kept"
     return kind.finding(
         name, field=keys, title=f"The claim {name} is replaced by an empty one{because}{end}.", place=place
     )
-
-
-def _is_one_object(step: Step) -> bool:
-    """True if the replacement has the name and the namespace of what it replaces."""
-    was, will = ([value_at(steps.body(step, state), path) for path in IDENTITY] for state in (step.old, step.new))
-    return was == will
-
-
-def _refused(step: Step) -> str:
-    was, will = (steps.body(step, state).get("spec") for state in (step.old, step.new))
-    return "" if was == will else "; its spec differs, so `pulumi up` will be refused here"
 
 
 def _shrunk(step: Step, name: str, place: Place | None) -> Iterator[Finding]:
