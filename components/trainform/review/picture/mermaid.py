@@ -8,7 +8,14 @@ from collections.abc import Iterator, Mapping
 from trainform.review.model import Mark, Picture, PictureEdge, PictureNode
 from trainform.review.picture.words import KINDS, condensed, cut, plain, used_by
 
-MOST = 12  # parts of a kind: beyond them the lines cannot be told from each other
+MOST = (
+    12,
+    6,
+    3,
+    1,
+)  # parts of a kind: beyond 12 the lines cannot be told from each other, and fewer where the text is too long
+LINES = 32  # for each of so many parts: with all of them below the 500 that Mermaid draws
+LARGEST = 50_000  # characters that Mermaid takes: beyond them GitHub shows an error in the place of the picture
 LONGEST = 60  # characters of a line
 # The same in GitHub's light and dark: each has its own letters.
 STYLES: Mapping[Mark, str] = {
@@ -19,14 +26,20 @@ STYLES: Mapping[Mark, str] = {
 }
 ARROWS: Mapping[Mark, str] = {"same": "-->", "added": "==>", "removed": "-.->", "changed": "-->"}
 ALL_ROLES = "all roles"
+TOO_LARGE = "Too large to be drawn. The list of its parts says it in words"
 _KEPT = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 .,/-()→…")
 
 
 def render(picture: Picture) -> str:
     """The flowchart, without the fence around it and without a line feed at its end."""
-    picture = condensed(picture, MOST)
+    texts = (_flowchart(condensed(picture, most), most * LINES) for most in MOST)
+    return next((text for text in texts if len(text) < LARGEST), f'flowchart LR\n  n0["{TOO_LARGE}"]')
+
+
+def _flowchart(picture: Picture, most: int) -> str:
+    """The flowchart with at most so many lines, those that change first."""
     ids = {node.id: f"n{place}" for place, node in enumerate(picture.nodes)}
-    return "\n".join(["flowchart LR", *_parts(picture, ids), *_lines(picture, ids), *_styles(picture, ids)])
+    return "\n".join(["flowchart LR", *_parts(picture, ids), *_lines(picture, ids, most), *_styles(picture, ids)])
 
 
 def text(words: str, longest: int = LONGEST) -> str:
@@ -52,8 +65,11 @@ def _label(node: PictureNode) -> str:
     return "\n".join([f"{text(name)}{mark}", *facts])
 
 
-def _lines(picture: Picture, ids: Mapping[str, str]) -> Iterator[str]:
-    for start, end, label, change in _edges(picture):
+def _lines(picture: Picture, ids: Mapping[str, str], most: int) -> Iterator[str]:
+    edges = [*_edges(picture)]
+    if len(edges) > most:
+        edges = sorted(edges, key=lambda edge: edge[-1] == "same")[:most]
+    for start, end, label, change in edges:
         said = f'|"{text(label)}"|' if label else ""
         yield f"  {ids[start]} {ARROWS[change]}{said} {ids[end]}"
 
