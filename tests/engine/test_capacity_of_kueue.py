@@ -66,9 +66,9 @@ def test_kueue_does_what_the_review_says(
         }
 
     def stop(policy: str) -> None:
-        found = live.get("clusterqueues", namespace)
-        body = {**found, "spec": {**found["spec"], "stopPolicy": policy}}
-        assert live.request("PUT", live.path("clusterqueues", None, namespace), body).status_code == 200
+        body = {"spec": {"stopPolicy": policy}}
+        path = f"/apis/kueue.x-k8s.io/v1beta2/clusterqueues/{namespace}"
+        assert live.request("PATCH", path, body, "application/merge-patch+json").status_code == 200
 
     try:
         assert said("large", 3) == "never"
