@@ -36,8 +36,10 @@ def is_reference(image: str) -> bool:
     registry, path = split_registry(qualified(found["name"]))
     if len(path) > REPOSITORY_MAX or re.fullmatch(_DOMAIN, registry) is None:
         return False
-    algorithm, _, digits = (found["digest"] or "").partition(":")
-    return found["digest"] is None or (_LENGTHS.get(algorithm) == len(digits) and digits == digits.lower())
+    if found["digest"] is None:
+        return True
+    algorithm, _, digits = found["digest"].partition(":")
+    return _LENGTHS.get(algorithm) == len(digits) and digits == digits.lower()
 
 
 def registries(judged: Judged, environment: Environment) -> Iterator[Finding]:
