@@ -40,7 +40,7 @@ class Posting:
         """Post the review, and say on standard error what was done. TrainformError if that fails."""
         from trainform.github.post import post
 
-        whole = getattr(review, "selection", None) is not None  # it has every stack that the change touches
+        whole = review.selection is not None  # it has every stack that the change touches
         done = post(review, self.target, each=self.comments is Comments.EACH, whole=whole)
         echo(*(f"trainform: {line}" for line in done), err=True)
 

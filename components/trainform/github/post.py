@@ -79,7 +79,7 @@ def _wanted(review: Review, target: Target, run: Run, *, each: bool) -> Iterator
     """The comments: one with all stacks, or one for each, which is about its stack alone."""
     if each:
         for report in review.stacks:
-            yield _one(review_of([report], review.project), scope_of(review.project, report.stack), target, run)
+            yield _one(review_of([report], project=review.project), scope_of(review.project, report.stack), target, run)
     else:
         yield _one(review, project_scope(review.project), target, run)
 
