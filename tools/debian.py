@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -71,24 +71,35 @@ def install(packages: Iterable[str], log: Path) -> None:
 def unpack(package: str, folder: Path, log: Path) -> None:
     """Fetch a package and unpack it into the folder, without what it depends on. apt checks it as it checks what it installs, and any
     user may do this; `NotHereError` where there is no apt."""
+    _unpack(package, ["download"], folder, log)
+
+
+def unpack_with_libraries(package: str, folder: Path, log: Path) -> None:
+    """The same, with every package that it depends on and this machine does not have."""
+    # nothing of the machine's is written, so that no lock is needed, which only root may take
+    alone = ["-o", "Debug::NoLocking=true"]
+    _unpack(package, [*alone, "install", "--download-only", "--yes", "--no-install-recommends"], folder, log)
+
+
+def _unpack(package: str, verb: Sequence[str], folder: Path, log: Path) -> None:
     if program("apt-get") is None:
         raise NotHereError(
             f"this machine has no {package}, and it can be fetched on Debian alone", f"install it by hand: {package}"
         )
     lists, cache = folder / "apt" / "lists", folder / "apt" / "cache"
-    for made in (lists / "partial", cache / "archives" / "partial"):
+    archives = cache / "archives"
+    for made in (lists / "partial", archives / "partial"):
         made.mkdir(parents=True)
-    own = ["-o", f"Dir::State::Lists={lists}", "-o", f"Dir::Cache={cache}"]
+    own_lists, own_cache = ["-o", f"Dir::State::Lists={lists}"], ["-o", f"Dir::Cache={cache}"]
     try:
-        run_logged(["apt-get", "download", package], folder, environment(), log)
+        run_logged(["apt-get", *own_cache, *verb, package], archives, environment(), log)
     except (
         TrainformError
     ):  # a machine without package lists, which only root may fetch for all: they come into this folder
-        run_logged(["apt-get", *own, "update"], folder, environment(), log)
-        run_logged(["apt-get", *own, "download", package], folder, environment(), log)
-    (fetched,) = folder.glob("*.deb")
-    run_logged(["dpkg-deb", "--extract", fetched.name, "."], folder, environment(), log)
-    fetched.unlink()
+        run_logged(["apt-get", *own_lists, *own_cache, "update"], folder, environment(), log)
+        run_logged(["apt-get", *own_lists, *own_cache, *verb, package], archives, environment(), log)
+    for fetched in sorted(archives.glob("*.deb")):
+        run_logged(["dpkg-deb", "--extract", str(fetched), "."], folder, environment(), log)
     shutil.rmtree(folder / "apt")
 
 
