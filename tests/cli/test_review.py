@@ -14,7 +14,7 @@ import pytest
 
 from tests.cli.running import run
 from tests.cluster.test_read import use
-from tests.review.test_report import reviewed
+from tests.review.screen import reviewed
 from tests.support import previews
 from tests.support.api_objects import ApiObjects
 from tests.support.leaks import GITHUB_TOKEN

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import datetime
 import itertools
-from fractions import Fraction
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.conftest import ROOT, Golden
 from tests.review.jobs import LORA, change, locate, name_of, object_step, running
+from tests.review.screen import PRICED, TODAY, checked, reviewed, shown_review
 from tests.support.documents import README, blocks_of
 from tests.support.leaks import GITHUB_TOKEN
-from tests.support.samples import CLUSTER
-from trainform.check import CheckedJob, check_experiment
 from trainform.check_platform import check_platform
 from trainform.errors import Problem
 from trainform.review.context import Context
@@ -30,40 +26,12 @@ from trainform.review.report import build_report
 from trainform.review.stand_ins import UNKNOWN
 from trainform.review.whole import review_of
 from trainform.spec import Environment
-from trainform.spec.load import Text
 
-TODAY = datetime.date(2026, 11, 23)
-PRICE = {"amount": 3, "currency": "USD", "as_of": datetime.date(2026, 9, 1)}
-PRICED: dict[str, Any] = copy.deepcopy(dict(CLUSTER))
-PRICED["accelerators"]["a800"]["price_per_hour"] = PRICE
-TRACED = copy.deepcopy(LORA)
-TRACED["roles"]["worker"]["env"] = {"NCCL_DEBUG": "INFO"}
 SCREEN = ROOT / "tests" / "review" / "golden" / "screen.txt"
-
-
-def reviewed(**more: Any) -> Context:
-    """A variable of a running job changes."""
-    given = {"locate": locate, "today": TODAY, "environment": Environment.model_validate(PRICED)} | more
-    return change(LORA, TRACED, running(name_of(LORA)), **given)
 
 
 def with_preview(context: Context, **more: Any) -> Context:
     return dataclasses.replace(context, preview=dataclasses.replace(context.preview, **more))
-
-
-def checked(waivers: list[dict[str, Any]], limits: dict[str, Any] | None = None) -> CheckedJob:
-    """The experiment in an environment that wants digests."""
-    environment = copy.deepcopy(PRICED)
-    environment["limits"] = {
-        "host_network": True,
-        "severity": {"TF-IMG-2": "error", "TF-RUN-1": "warning"},
-        "waivable": {"TF-IMG-2": ["team-lead"]},
-    } | ({} if limits is None else limits)
-    texts = [
-        Text(name, yaml.safe_dump(data))
-        for name, data in (("lora", TRACED | {"waivers": waivers}), ("dev", environment))
-    ]
-    return check_experiment(texts[0], texts[1], today=TODAY)
 
 
 def waiver(finding: str, owner: str = "team-lead", until: str = "2026-12-31", rule: str = "TF-IMG-2") -> dict[str, Any]:
@@ -76,12 +44,11 @@ def of_code(report: Report, code: str) -> list[Any]:
 
 
 def test_the_screen_of_the_readme(golden: Golden) -> None:
-    """The README shows it to the line where the changes begin: what a person reads first."""
-    context = dataclasses.replace(reviewed(hours=Fraction(72)), stack="sdxl-lora.dev")
-    text = terminal.render(review_of([build_report(context, checked([], {"severity": {}}))]), 100)
+    """The README shows it to the line where the findings begin: what a person reads first."""
+    text = terminal.render(shown_review(), 100)
     golden(SCREEN, text)
     [shown] = blocks_of("text", README)
-    assert shown.text == text.partition("\nChanges\n")[0]
+    assert shown.text == text.partition("\nFindings\n")[0]
 
 
 def test_the_same_context_has_the_same_report() -> None:

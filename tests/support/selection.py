@@ -13,7 +13,7 @@ import pytest
 from tests.support.scheduling import misplaced
 
 # Fixtures that start real parts and take seconds to minutes: a test with one of these needs a mark.
-REAL_PARTS = frozenset(["toolchain", "sandbox", "addons", "image", "docker_daemon"])
+REAL_PARTS = frozenset(["toolchain", "sandbox", "addons", "image", "docker_daemon", "browser"])
 SHOWS, PROOF = "shows", "proof"
 MARKERS = (
     f"{SHOWS}(what): a test on real parts that `make test` runs: it shows that this kind of thing works.",

@@ -24,7 +24,7 @@ TAGS = {
     "div", "table", "thead", "tbody", "tr", "th", "td", "details", "summary", "article", "h3", "svg", "desc", "rect", "path", "text", "tspan",
 }  # fmt: skip
 ATTRIBUTES = {
-    "lang", "charset", "name", "content", "http-equiv", "class", "id", "href", "scope", "role", "tabindex", "aria-label", "aria-labelledby",
+    "aria-describedby", "lang", "charset", "name", "content", "http-equiv", "class", "id", "href", "scope", "role", "tabindex", "aria-label", "aria-labelledby",
     "xmlns", "viewbox", "width", "height", "x", "y", "rx", "d",
 }  # fmt: skip
 
@@ -114,9 +114,19 @@ def test_names_for_those_who_listen() -> None:
         for name in (attributes.get("aria-labelledby") or "").split():
             assert name in ids
     assert all(cell.get("scope") in ("col", "row") for cell in found.all("th"))
-    assert all(part.get("aria-label") for part in found.all("div") if part.get("tabindex") == "0")
+    assert all(part.get("aria-labelledby") for part in found.all("div") if part.get("tabindex") == "0")
     assert [part["role"] for part in found.all("svg")] == ["img"]
     assert "The picture in words" in found.said("summary")
+
+
+@pytest.mark.parametrize("tag", ["section", "svg"])
+def test_parts_of_several_stacks_have_names_of_their_own(tag: str) -> None:
+    """Each begins with its stack; axe-core sees the same in a browser."""
+    found = page(review_of([RICH, RICH.model_copy(update={"stack": "sdxl-lora.dev"})]))
+    names = [f"{part['aria-labelledby']}".split() for part in found.all(tag)]
+    of_stacks = [name for name in names if not name[0].startswith("part-0")]
+    assert {name[0] for name in of_stacks} == {"part-1", "part-2"}
+    assert all(len(name) == 2 for name in of_stacks)
 
 
 def test_levels_are_said_in_words() -> None:

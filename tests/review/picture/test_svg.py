@@ -21,7 +21,20 @@ from trainform.review.picture import svg
 GOLDEN = ROOT / "tests" / "review" / "picture" / "golden"
 NS = "{http://www.w3.org/2000/svg}"
 TAGS = {"svg", "title", "desc", "style", "rect", "path", "text", "tspan"}
-ATTRIBUTES = {"class", "viewBox", "width", "height", "role", "aria-labelledby", "id", "x", "y", "rx", "d"}
+ATTRIBUTES = {
+    "class",
+    "viewBox",
+    "width",
+    "height",
+    "role",
+    "aria-labelledby",
+    "aria-describedby",
+    "id",
+    "x",
+    "y",
+    "rx",
+    "d",
+}
 CHANGES = {
     "replaced": ({**LORA}, {**LORA, "image": LONG}),
     "moved": ({**LORA}, {**LORA, "queue": "night", "roles": {"worker": {"replicas": 2, "accelerators": {"l40s": 4}}}}),
@@ -38,7 +51,7 @@ def check(text: str) -> ET.Element:
     assert {part.tag.removeprefix(NS) for part in root.iter()} <= TAGS
     assert {name for part in root.iter() for name in part.attrib} <= ATTRIBUTES
     named = [part.attrib["id"] for part in root.iter() if "id" in part.attrib]
-    assert root.attrib["aria-labelledby"].split() == named
+    assert [root.attrib["aria-labelledby"], root.attrib["aria-describedby"]] == named
     boxes = [part for part in root.iter(f"{NS}rect") if part.get("rx") == "6"]
     places = [tuple(float(box.attrib[name]) for name in ("x", "y", "width", "height")) for box in boxes]
     for x, y, wide, high in places:

@@ -11,7 +11,7 @@ from trainform.review.forms.document import Block, Drawing, Fold, Item, Row, Sec
 from trainform.review.forms.overview import documents
 from trainform.review.model import Picture, Review
 from trainform.review.picture import svg
-from trainform.review.picture.words import described, title
+from trainform.review.picture.words import described
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 """What the page may load: nothing but the style that stands in it."""
@@ -45,15 +45,20 @@ code { font: .875em ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation M
 padding: .1em .3em }
 ul.rows { list-style: none; margin: .25rem 0 0; padding: 0 }
 ul.rows .label { color: var(--quiet); display: inline-block; min-width: 6rem }
+ul.rows > li:has(> .label) { padding-left: 6rem }
+ul.rows > li:has(> .label) > .label { float: left; margin-left: -6rem; min-width: 0; padding-right: .5rem; width: 6rem }
 ul.rows code { background: none; padding: 0 }
 .wide { overflow-x: auto; max-width: 100% }
 table { border-collapse: collapse; min-width: 44rem }
 th, td { border: 1px solid var(--rule); padding: .35rem .6rem; text-align: left; vertical-align: top; min-width: 5rem }
-thead th { background: var(--box) }
+thead th { background: var(--box); overflow-wrap: break-word }
+tbody th { min-width: 8rem }
 summary { cursor: pointer; padding: .25rem 0 }
 svg { display: block }
-@media print { ul.rows code { background: none; padding: 0 }
-.wide { overflow: visible } svg { max-width: 100%; height: auto } }"""
+@media print {
+.wide { overflow: visible } table, th, td { min-width: 0 } thead th { overflow-wrap: anywhere } svg { max-width: 100%; height: auto }
+details::details-content { content-visibility: visible; display: block; height: auto }
+}"""
 
 
 def render(review: Review) -> str:
@@ -108,18 +113,19 @@ def _stack(document: Sequence[Section], name: str) -> Iterator[str]:
     yield f'<article aria-labelledby="{name}">'
     yield f'<h2 id="{name}">{_text(first.title)}</h2>'
     yield from _said(first)
-    yield from (line for part in _named(others, name) for line in _section(*part, "h3"))
+    yield from (line for part in _named(others, name) for line in _section(*part, "h3", f"{name} "))
     yield "</article>"
 
 
-def _section(name: str, section: Section, heading: str) -> Iterator[str]:
-    yield f'<section aria-labelledby="{name}">'
+def _section(name: str, section: Section, heading: str, above: str = "") -> Iterator[str]:
+    """A part of the page. above: the heading of its stack, without which the parts of several stacks would have the same names by ear."""
+    yield f'<section aria-labelledby="{above}{name}">'
     yield f'<{heading} id="{name}">{_text(section.title)}</{heading}>'
-    yield from _blocks(section.blocks, name)
+    yield from _blocks(section.blocks, name, above)
     yield "</section>"
 
 
-def _blocks(blocks: Sequence[Block], name: str) -> Iterator[str]:
+def _blocks(blocks: Sequence[Block], name: str, above: str) -> Iterator[str]:
     """The blocks; items that follow each other are one list."""
     listed: list[Item] = []
     for place, block in enumerate(blocks):
@@ -130,13 +136,13 @@ def _blocks(blocks: Sequence[Block], name: str) -> Iterator[str]:
         listed = []
         match block:
             case Table():
-                yield from _table(block)
+                yield from _table(block, f"{above}{name}")
             case Fold():
                 yield f"<details><summary>{prose(block.title)}</summary>"
                 yield from _list(block.items)
                 yield "</details>"
             case Drawing():
-                yield from _drawing(block.picture, f"{name}-{place}")
+                yield from _drawing(block.picture, f"{name}-{place}", above)
     yield from _list(listed)
 
 
@@ -160,9 +166,10 @@ def _row(row: Row) -> str:
     return f"<li>{label}{_code(row.text) if row.verbatim else prose(row.text)}</li>"
 
 
-def _table(table: Table) -> Iterator[str]:
+def _table(table: Table, name: str) -> Iterator[str]:
+    """The table, which is moved sideways where the page is narrow."""
     names, *rows = table.rows
-    yield f'<div class="wide" role="region" tabindex="0" aria-label="Table: {_text(names[0])}"><table><thead><tr>'
+    yield f'<div class="wide" role="group" tabindex="0" aria-labelledby="{name}"><table><thead><tr>'
     yield from (f'<th scope="col">{_text(name)}</th>' for name in names)
     yield "</tr></thead><tbody>"
     for first, *cells in rows:
@@ -170,10 +177,10 @@ def _table(table: Table) -> Iterator[str]:
     yield "</tbody></table></div>"
 
 
-def _drawing(picture: Picture, name: str) -> Iterator[str]:
+def _drawing(picture: Picture, name: str, above: str) -> Iterator[str]:
     """The picture, which is moved sideways where the page is narrow, and the same in words."""
-    yield f'<div class="wide" role="region" tabindex="0" aria-label="{_text(title(picture))}">'
-    yield svg.render(picture, name).removesuffix("\n")
+    yield f'<div class="wide" role="group" tabindex="0" aria-labelledby="{above}{name}-title">'
+    yield svg.render(picture, name, above).removesuffix("\n")
     yield "</div>"
     yield "<details><summary>The picture in words</summary>"
     yield from _list([Item(sentence) for sentence in described(picture)])

@@ -30,7 +30,7 @@ EDGE, GAP, ROOM = 20, 12, 52  # around the picture, between boxes, between colum
 HEADING = 24
 LANES, LANE = 6, 6  # beside each other, between roles and shapes
 MOST = 64  # parts of a kind: as many roles as an experiment may have
-ABOVE: Mapping[str, int] = {"queue": 26, "job": 36, "role": 46, "shape": 30}
+ABOVE: Mapping[str, int] = {"queue": 26, "job": 36, "role": 52, "shape": 30}
 BELOW: Mapping[str, int] = {"rendezvous": 48, "claim": 48, "secret": 44}
 """The columns, each with the most letters of a line in it."""
 NARROWEST = 12
@@ -103,8 +103,9 @@ class Box:
         return self.x + self.width
 
 
-def render(picture: Picture, name: str = "picture") -> str:
-    """The picture as an element of a page, or as a file. name: of what it is referred to by, unique in the page."""
+def render(picture: Picture, name: str = "picture", of: str = "") -> str:
+    """The picture as an element of a page, or as a file. name: of what it is referred to by, unique in the page. of: what its name begins with
+    for those who hear it: ids of the page, each with a blank behind it."""
     picture = condensed(picture, MOST)
     above = _columns(picture, ABOVE, EDGE)
     middle = max((box.bottom for box in above), default=float(EDGE)) + 2 * GAP
@@ -117,7 +118,7 @@ def render(picture: Picture, name: str = "picture") -> str:
     said = " ".join(described(picture))
     return "\n".join([
         f'<svg class="tf" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}" '
-        f'role="img" aria-labelledby="{name}-title {name}-desc">',
+        f'role="img" aria-labelledby="{of}{name}-title" aria-describedby="{name}-desc">',
         f'<title id="{name}-title">{escape(title(picture))}</title>',
         f'<desc id="{name}-desc">{escape(said if len(said) <= LONGEST_DESCRIPTION else f"{said[:LONGEST_DESCRIPTION]}…")}</desc>',
         f"<style>\n{STYLE}\n</style>",
