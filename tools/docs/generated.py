@@ -13,6 +13,7 @@ from tools.docs.launch_contract import contract_page
 from tools.docs.limits import limits_page
 from tools.docs.picture import picture_figure
 from tools.docs.review import review_page
+from tools.docs.review_page import review_html
 from tools.docs.versions import versions_page
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -27,6 +28,7 @@ GENERATED: Mapping[str, Callable[[], str]] = {
     "reference/versions.md": versions_page,
     "figures/layers.svg": layers_figure,
     "figures/picture.svg": picture_figure,
+    "figures/review.html": review_html,
     "figures/stack.svg": stack_figure,
 }
 
