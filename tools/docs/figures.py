@@ -32,7 +32,7 @@ def layers() -> dict[str, list[str]]:
 def layers_figure() -> str:
     """The rooms of the code: what stands higher imports what stands below it."""
     words, width = max(map(width_of, ([name] for name in FIRST_ROOMS))) - 40, 580
-    left, y, height = EDGE + words, EDGE + 28.0, height_of([""]) + GAP
+    left, y, height = EDGE + words, EDGE + 48.0, height_of([""]) + GAP
     boxes, labels = row(left, y, [COMMANDS], width), [("the verbs of the command line", y)]
     for name, rooms in reversed(layers().items()):
         y += height
