@@ -231,9 +231,22 @@ def test_a_folder_without_a_repository(tmp_path: Path) -> None:
     assert "fix: run it in a clone of the project's repository, or name the stacks" in said
 
 
+def test_a_repository_among_the_files_of_the_branch(tmp_path: Path) -> None:
+    """Whoever makes a pull request can commit one, and say in it what has changed and which programs git runs."""
+    folder = tmp_path / "platform" / "training"
+    write(folder, "Pulumi.yaml")
+    commit_all(folder.parent)
+    git(folder.parent, "clone", "--bare", str(folder.parent), "other")
+    for path in (folder.parent / "other").iterdir():
+        path.rename(folder / path.name)
+    git(folder, "config", "--file", "config", "core.bare", "false")
+    git(folder, "config", "--file", "config", "core.worktree", ".")
+    assert "cannot use bare repository" in refusal(folder)
+
+
 def test_a_bare_repository(project: Path, tmp_path: Path) -> None:
     git(tmp_path, "clone", "--bare", str(project), "bare")
-    assert "must be run in a work tree" in refusal(tmp_path / "bare")
+    assert "cannot use bare repository" in refusal(tmp_path / "bare")
 
 
 def test_a_machine_without_git(project: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

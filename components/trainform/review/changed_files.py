@@ -14,8 +14,17 @@ from trainform.errors import InputError, Problem, without_credentials
 
 OPTION = "--changed-since"
 SECONDS = 120
-# What a repository's configuration would make git run: a monitor of files, hooks, other programs for differences.
-SETTINGS = ("--no-pager", "-c", "core.fsmonitor=", "-c", "core.hooksPath=/dev/null")
+# What a repository's configuration would make git run: a monitor of files, hooks, other programs for differences. A branch can also have a whole
+# repository among its files, without `.git`, which would say in the place of the real one what has changed.
+SETTINGS = (
+    "--no-pager",
+    "-c",
+    "core.fsmonitor=",
+    "-c",
+    "core.hooksPath=/dev/null",
+    "-c",
+    "safe.bareRepository=explicit",
+)
 DIFFERENCE = ("diff", "--raw", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none")
 UNTRACKED = ("ls-files", "--others", "--exclude-standard", "-z")
 SUBMODULE = "160000"
