@@ -234,3 +234,19 @@ def test_the_environments_own_stack_says_who_uses_what_changes(project: Path, wo
     assert reports["hello.dev"].dependents == []
     shown = " ".join(run("review", "--no-cluster", *words)[1].split())
     assert "Who uses what changes Queue research: hello (hello.dev) uses it." in shown
+
+
+def test_a_link_on_the_way_to_an_experiment(project: Path) -> None:
+    """A change of it puts another file in the place of the experiment's, and neither of both has changed."""
+    hello = project / "stacks/experiments/hello.yaml"
+    for size in ("small", "large"):
+        write(project, f"sizes/{size}/of.yaml", hello.read_text(encoding="utf-8"))
+    hello.unlink()
+    hello.symlink_to("../../kinds/used/of.yaml")
+    (project / "kinds").mkdir()
+    (project / "kinds/used").symlink_to("../sizes/small")
+    commit_all(project)
+    git(project, "branch", "--force", "main")
+    (project / "kinds/used").unlink()
+    (project / "kinds/used").symlink_to("../sizes/large")
+    assert selection().touched == {"hello.dev": ["kinds/used"], "hello.prod": ["kinds/used"]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from trainform.errors import InputError, TrainformError
@@ -11,6 +12,8 @@ from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.load import find_file, load_experiment, written_path
 from trainform.spec.stack import OwnStackError, Stack, load_stack
+
+_MOST_LINKS = 40  # the limit of Linux
 
 
 def chosen_by(stack: str, root: Path) -> Stack | str:
@@ -22,16 +25,26 @@ def chosen_by(stack: str, root: Path) -> Stack | str:
 
 
 def files_read(stack: str, chosen: Stack | str, root: Path) -> set[str]:
-    """The files from which the stack follows, from the project's folder on: those that are named, whether they are there or not, and those to which links lead."""
+    """The files from which the stack follows, from the project's folder on: those that are named, whether they are there or not, those to which
+    links lead, and the links on the way."""
     environment = chosen if isinstance(chosen, str) else chosen.environment
     named = [stack_path(stack), written_path(Environment, environment)]
     if not isinstance(chosen, str):
         named += [written_path(Experiment, chosen.experiment), *_read_by(chosen.experiment, root)]
-    return {
-        os.path.relpath(path, start)
-        for name in named
-        for path, start in ((root / name, root), ((root / name).resolve(), root.resolve()))
-    }
+    real = root.resolve()
+    behind_links = {os.path.relpath(path, real) for name in named for path in _followed(real / name)}
+    return {os.path.relpath(root / name, root) for name in named} | behind_links
+
+
+def _followed(path: Path) -> Iterator[Path]:
+    """The links on the way of the path, each by its own place, and the file to which they lead."""
+    for _ in range(_MOST_LINKS):
+        link = next((each for each in (*reversed(path.parents), path) if os.path.islink(each)), None)  # noqa: PTH114 - it returns False if the name is too long
+        if link is None:
+            break
+        yield link
+        path = link.parent / link.readlink() / path.relative_to(link)
+    yield path.resolve()
 
 
 def _read_by(experiment: str, root: Path) -> list[str]:
