@@ -116,6 +116,26 @@ def test_a_stored_report_that_is_none(fields: dict[str, Any], told: str, report:
 
 
 @pytest.mark.parametrize(
+    ("part", "place", "field", "value", "told"),
+    [
+        ("edges", 0, "end", "role/none", "the line from queue/default to role/none leads to no part"),
+        ("edges", 1, "start", "role/none", "the line from role/none to role/worker leads to no part"),
+        ("nodes", 1, "id", "queue/default", "two parts have the id queue/default"),
+        ("nodes", 0, "id", "worker", "the id worker does not begin with queue/"),
+    ],
+)
+def test_a_picture_whose_parts_do_not_fit(
+    part: str, place: int, field: str, value: str, told: str, report: str
+) -> None:
+    data = json.loads(Path(report).read_text())
+    data["stacks"][0]["pictures"][0][part][place][field] = value
+    Path(report).write_text(json.dumps(data))
+    code, out, err = run("review", "--review-json", report, "--format", "markdown")
+    assert (code, out) == (2, "")
+    assert told in err
+
+
+@pytest.mark.parametrize(
     "text", ["", "[]", "null", "{", "## Review", '{"a":' + "[" * 100_000, '{"stacks": NaN}', '"\\ud800"']
 )
 def test_a_file_that_is_no_report(text: str, report: str) -> None:
