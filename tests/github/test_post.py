@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -470,6 +472,25 @@ def test_a_next_page_on_another_server_is_not_asked(api: GithubApi) -> None:
         with pytest.raises(PostError, match="which must not get the token"):
             put(api, review(USUAL))
         assert other.requests == []
+
+
+@pytest.mark.parametrize("status", [200, 422])
+def test_an_answer_that_no_reader_of_json_takes(status: int, api: GithubApi) -> None:
+    class Deep(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write(b"[" * 100_000)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Nothing is written."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Deep) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        goal = dataclasses.replace(target(api), api=f"http://127.0.0.1:{server.server_port}")
+        with pytest.raises(PostError, match=r"no JSON|422"):
+            put(api, review(USUAL), goal)
+        server.shutdown()
 
 
 @pytest.mark.parametrize(

@@ -202,7 +202,7 @@ def _message(response: httpx2.Response) -> str:
     """The status, and what the server says of it."""
     try:
         data = response.json()
-    except ValueError:
+    except (ValueError, RecursionError):
         data = None
     said = [data, *data["errors"]] if isinstance(data, dict) and isinstance(data.get("errors"), list) else [data]
     texts = [part["message"] for part in said if isinstance(part, dict) and isinstance(part.get("message"), str)]

@@ -96,7 +96,7 @@ def _login(user: Any) -> str:
 def _json(response: Any) -> Any:
     try:
         return response.json()
-    except ValueError:
+    except (ValueError, RecursionError):
         raise _unknown("no JSON") from None
 
 
