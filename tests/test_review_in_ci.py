@@ -26,6 +26,7 @@ SCRIPTS = scripts(WORKFLOW) | {"gitlab": "\n".join(PIPELINE["review"]["script"])
 SCHEMAS = {GITHUB: ("vendor.github-workflows",), GITLAB: ("vendor.gitlab-ci", "--data-transform", "gitlab-ci")}
 BEGIN = "trainform review "  # of what is checked word by word
 REPORTS = {"review.html", "review.json", "review.md"}
+REMOVED = "rm -rf -- review.html review.json"
 SECRET = re.compile(r"\bsecrets\.[A-Z]")
 PAGE = ROOT / "docs" / "how-to" / "review-in-ci.md"
 LOCK = "Get the lock of the target branch"
@@ -99,6 +100,12 @@ def kept(workflow: Workflow) -> set[str]:
     """The files that become artefacts."""
     found = [each["with"]["path"] for each in steps(workflow, "review") if "upload-artifact" in each.get("uses", "")]
     return {path for paths in found for path in paths.split()}
+
+
+def download(workflow: Workflow) -> dict[str, str]:
+    [found] = [each for each in steps(workflow, "comment") if "download-artifact@" in each.get("uses", "")]
+    options: dict[str, str] = found["with"]
+    return options
 
 
 def job_of(workflow: Workflow, name: str) -> dict[str, Any]:
@@ -184,6 +191,14 @@ RULES: dict[str, tuple[Callable[[Workflow], bool], Callable[[Workflow], object]]
         lambda workflow: workflow["concurrency"] == {"group": GROUP, "cancel-in-progress": "true"},
         lambda workflow: workflow["concurrency"].update(group="review"),
     ),
+    "a report that the branch has among its files is not kept": (
+        lambda workflow: step(workflow, "review", "Review")["run"].partition(BEGIN)[0].count(REMOVED) == 1,
+        lambda workflow: step(workflow, "review", "Review").update(run="trainform review -o review.json"),
+    ),
+    "no file of an artefact takes the place of one that runs": (
+        lambda workflow: download(workflow)["path"] == "report",
+        lambda workflow: download(workflow).update(path="."),
+    ),
     "reports alone are kept": (lambda workflow: kept(workflow) <= REPORTS, stream_kept),
     "no preview is run beside the review": (
         lambda workflow: not any("pulumi " in text for text in scripts(workflow).values()),
@@ -248,6 +263,8 @@ def test_a_pull_request_that_is_not_reviewed_says_why(tmp_path: Path) -> None:
 def test_the_pipeline_keeps_reports_alone_and_the_whole_history() -> None:
     job = PIPELINE["review"]
     assert {*job["artifacts"]["paths"]} <= REPORTS
+    removed = [line.partition(" #")[0] for line in job["script"] if line.startswith("rm ")]
+    assert removed == [f"rm -rf -- {' '.join(job['artifacts']['paths'])}"]
     assert job["artifacts"]["expose_as"]
     assert job["variables"]["GIT_DEPTH"] == "0"
     assert "$CI_MERGE_REQUEST_SOURCE_PROJECT_PATH == $CI_MERGE_REQUEST_PROJECT_PATH" in job["rules"][0]["if"]

@@ -106,8 +106,8 @@ class PullRequest:
     def comment(self, made: Run, *, attempt: int = 1) -> Ran:
         """The job `comment`: in an empty folder, with the report, and with nothing of the project's or the cluster's."""
         folder = self._workspace(f"comment-{len([*self.folder.glob('comment-*')])}")
-        folder.mkdir()
-        shutil.copy(made.report, folder)
+        (folder / "report").mkdir(parents=True)
+        shutil.copy(made.report, folder / "report")
         (folder / ".venv").symlink_to(sys.prefix)
         plain = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
         now, self.api.heads[NUMBER] = self.api.heads[NUMBER], made.commit
