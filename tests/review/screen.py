@@ -13,6 +13,7 @@ import yaml
 from tests.review.jobs import LORA, change, locate, name_of, running
 from tests.support.samples import CLUSTER
 from trainform.check import CheckedJob, check_experiment
+from trainform.cluster.facts import LiveNode
 from trainform.review.context import Context
 from trainform.review.model import Review
 from trainform.review.report import build_report
@@ -30,8 +31,21 @@ TRACED["roles"]["worker"]["env"] = {"NCCL_DEBUG": "INFO"}
 
 def shown_review() -> Review:
     """The review as its command would make it."""
-    context = dataclasses.replace(reviewed(hours=Fraction(72)), stack="sdxl-lora.dev")
+    live = dataclasses.replace(running(name_of(LORA)), nodes=nodes(name_of(LORA)))
+    context = dataclasses.replace(reviewed(hours=Fraction(72)), stack="sdxl-lora.dev", live=live)
     return review_of([build_report(context, checked([], {"severity": {}}))])
+
+
+def nodes(job: str) -> tuple[LiveNode, ...]:
+    """The environment's nodes: the job holds the accelerators of the first four, and nobody those of the others."""
+    accelerators = {"baidu.com/a800_80g_cgpu": "8"}
+    offered = {"cpu": "128", "memory": "1000Gi", "pods": "110", **accelerators}
+    return tuple(
+        LiveNode(f"a800-{number}", {}, (), offered, accelerators, {f"ai-namespace/{job}": accelerators})
+        if number < 4
+        else LiveNode(f"a800-{number}", {}, (), offered, {})
+        for number in range(8)
+    )
 
 
 def reviewed(**more: Any) -> Context:

@@ -51,6 +51,13 @@ def test_the_screen_of_the_readme(golden: Golden) -> None:
     assert shown.text == text.partition("\nFindings\n")[0]
 
 
+def test_the_screen_of_the_readme_does_not_contradict_itself() -> None:
+    """Where it says that nothing was left out, it knows whether the pods fit."""
+    [report] = shown_review().stacks
+    assert not report.not_checked
+    assert (report.capacity.verdict, report.capacity.basis) == ("now", "cluster")
+
+
 def test_the_same_context_has_the_same_report() -> None:
     assert build_report(reviewed()) == build_report(reviewed())
 
