@@ -137,6 +137,9 @@ def test_only_a_stack_that_is_gone(project: Path) -> None:
     assert made.stacks == []
     assert made.selection is not None
     assert made.selection.removed == ["mnist-\\xff.dev"]
+    out = " ".join(run("review", "--no-cluster", "--changed-since", "main")[1].split())
+    assert "No stack is touched" not in out
+    assert "and no other stack is touched by what changed since main." in out
 
 
 @pytest.mark.parametrize("text", ["name: [", "nothing: here\n", "\x00", None])

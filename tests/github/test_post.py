@@ -29,7 +29,7 @@ from trainform.github.marker import Marker, Run, project_scope, read_marker, sco
 from trainform.github.post import post
 from trainform.github.settings import PullRequest, Target
 from trainform.review.forms.comment import size
-from trainform.review.model import Report, Review
+from trainform.review.model import Report, Review, Selection
 from trainform.review.whole import review_of
 
 PROJECT = "training"
@@ -272,6 +272,23 @@ def test_nothing_is_made_where_nothing_changes(api: GithubApi) -> None:
     said = put(api, review(EMPTY, EMPTY.model_copy(update={"stack": "mnist.dev"})))
     assert said == ["nothing changes in 2 stacks, and there is no comment that says otherwise: none is made"]
     assert api.of() == []
+
+
+@pytest.mark.parametrize("reports", [(), (EMPTY,)], ids=["no other", "one that stays"])
+def test_a_stack_that_is_gone_is_told(reports: tuple[Report, ...], api: GithubApi) -> None:
+    """Its resources stay in the cluster, so it is no case of `nothing changes`."""
+    gone = Selection(since="main", base=HEAD, touched={}, removed=["old.dev"])
+    put(api, review_of(reports, project=PROJECT, selection=gone))
+    [comment] = api.of()
+    assert "its resources stay in the cluster until `pulumi destroy -s old.dev`" in comment.body
+
+
+def test_the_comment_on_no_stack(api: GithubApi) -> None:
+    untouched = review_of([], project=PROJECT, selection=Selection(since="main", base=HEAD, touched={}))
+    end = "and there is no comment that says otherwise: none is made"
+    assert put(api, untouched) == [f"no stack is touched, {end}"]
+    put(api, review(USUAL))
+    assert put(api, untouched, target(api, 101)) == ["the comment is updated"]
 
 
 def test_nothing_changes_takes_the_place_of_an_old_alarm(api: GithubApi) -> None:

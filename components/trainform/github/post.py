@@ -89,7 +89,8 @@ def _one(review: Review, scope: str, target: Target, run: Run) -> Wanted:
     marker = Marker(scope, target.without_token(review.project), stacks, target.pull.commit, run)
     room = defaults.LONGEST_COMMENT - form.size(f"{marker.render()}\n")
     text = form.render(review, target.page, target.pull.commit, room)
-    return Wanted(marker, target.without_token(text), all(map(_says_nothing, review.stacks)))
+    gone = review.selection is not None and review.selection.removed  # what they have in the cluster stays
+    return Wanted(marker, target.without_token(text), not gone and all(map(_says_nothing, review.stacks)))
 
 
 def _says_nothing(report: Report) -> bool:
@@ -110,11 +111,11 @@ def _settled(posting: _Posting) -> Iterator[str]:
         if there:
             yield _updated(posting, wanted, there)
         elif wanted.quiet:
-            yield f"nothing changes in {_about(wanted.marker)}, and there is no comment that says otherwise: none is made"
+            yield f"{_nothing(wanted.marker)}, and there is no comment that says otherwise: none is made"
         else:
             posting.api.post(f"{_issue(posting.target)}/{posting.target.pull.number}/comments", {"body": wanted.body})
             made = True
-            yield f"the comment on {_about(wanted.marker)} is made"
+            yield f"{_comment(wanted.marker)} is made"
     yield from _out_of_date(posting, found)
     if made:  # another first run may have made one in the same moment
         found = _by_scope(own_comments(posting.api, posting.target, posting.author))
@@ -132,14 +133,14 @@ def _by_scope(comments: Iterable[Comment]) -> Mapping[str, list[Comment]]:
 
 def _updated(posting: _Posting, wanted: Wanted, there: Sequence[Comment]) -> str:
     *others, newest = there
-    about = _about(wanted.marker)
+    comment = _comment(wanted.marker)
     if newest.marker.run.order > posting.run.order:
-        return f"the comment on {about} is of a later run ({newest.marker.run.number}), and stays as it is"
+        return f"{comment} is of a later run ({newest.marker.run.number}), and stays as it is"
     if _is_written(newest, wanted):
-        done = f"the comment on {about} has this already"
+        done = f"{comment} has this already"
     else:
         posting.api.patch(f"{_issue(posting.target)}/comments/{newest.id}", {"body": wanted.body})
-        done = f"the comment on {about} is updated"
+        done = f"{comment} is updated"
     _remove(posting, others)
     return done
 
@@ -178,6 +179,14 @@ def _remove(posting: _Posting, comments: Iterable[Comment]) -> None:
 
 def _issue(target: Target) -> str:
     return f"/repos/{target.repository}/issues"
+
+
+def _comment(marker: Marker) -> str:
+    return f"the comment on {_about(marker)}" if marker.stacks else "the comment"
+
+
+def _nothing(marker: Marker) -> str:
+    return f"nothing changes in {_about(marker)}" if marker.stacks else "no stack is touched"
 
 
 def _about(marker: Marker) -> str:

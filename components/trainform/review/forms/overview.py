@@ -56,7 +56,13 @@ def _nothing(review: Review) -> list[Item]:
     """What a review of no stack says."""
     if review.stacks or review.selection is None:
         return []
-    return [Item(f"No stack is touched by what changed since {review.selection.since}.")]
+    since, gone = review.selection.since, review.selection.removed
+    if gone:
+        of = f"the stack{'s' if len(gone) > 1 else ''} {list_names(gone, MOST_FILES)}"
+        return [
+            Item(f"The file of config of {of} is gone, and no other stack is touched by what changed since {since}.")
+        ]
+    return [Item(f"No stack is touched by what changed since {since}.")]
 
 
 def _touched(chosen: Selection) -> Iterator[Block]:
