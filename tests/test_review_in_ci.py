@@ -30,7 +30,7 @@ REMOVED = "rm -rf -- review.html review.json"
 SECRET = re.compile(r"\bsecrets\.[A-Z]")
 PAGE = ROOT / "docs" / "how-to" / "review-in-ci.md"
 LOCK = "Get the lock of the target branch"
-GROUP = "review-${{ github.event.pull_request.number }}"
+GROUP = "${{ github.workflow }}-${{ github.event.pull_request.number }}"
 SAME_REPOSITORY = "github.event.pull_request.head.repo.full_name == github.repository"
 
 
@@ -98,8 +98,18 @@ def holders_of_secrets(workflow: Workflow) -> set[str]:
 
 def kept(workflow: Workflow) -> set[str]:
     """The files that become artefacts."""
-    found = [each["with"]["path"] for each in steps(workflow, "review") if "upload-artifact" in each.get("uses", "")]
-    return {path for paths in found for path in paths.split()}
+    return {path for options in uploads(workflow) for path in options["path"].split()}
+
+
+def uploads(workflow: Workflow) -> list[dict[str, str]]:
+    """The options of each step that keeps a file."""
+    return [each["with"] for each in steps(workflow, "review") if "upload-artifact" in each.get("uses", "")]
+
+
+def takes_the_place(options: dict[str, str]) -> bool:
+    """Whether the artefact of an earlier attempt is removed. The action looks for `name`, while a file that is not packed is kept by its own name."""
+    kept_as = options["path"] if options.get("archive") == "false" else options.get("name")
+    return options.get("overwrite") == "true" and options.get("name") == kept_as is not None
 
 
 def download(workflow: Workflow) -> dict[str, str]:
@@ -200,6 +210,10 @@ RULES: dict[str, tuple[Callable[[Workflow], bool], Callable[[Workflow], object]]
         lambda workflow: download(workflow).update(path="."),
     ),
     "reports alone are kept": (lambda workflow: kept(workflow) <= REPORTS, stream_kept),
+    "what is run again takes the place of what is kept": (
+        lambda workflow: all(map(takes_the_place, uploads(workflow))),
+        lambda workflow: step(workflow, "review", "Keep the page")["with"].pop("name"),
+    ),
     "no preview is run beside the review": (
         lambda workflow: not any("pulumi " in text for text in scripts(workflow).values()),
         preview_run,
@@ -258,6 +272,16 @@ def test_a_pull_request_that_is_not_reviewed_says_why(tmp_path: Path) -> None:
         "::notice title=This pull request is not reviewed::Forks and Dependabot get no secrets."
     )
     assert "get no secrets" in summary.read_text()
+
+
+def test_the_pipeline_compares_with_the_target_branch_where_it_runs_on_a_merge_of_both() -> None:
+    """There the commit where the branch began lies behind what others have changed in the target branch since."""
+    [line] = [line for line in PIPELINE["review"]["script"] if line.startswith("since=")]
+    target, began = {"CI_MERGE_REQUEST_TARGET_BRANCH_SHA": "a1"}, {"CI_MERGE_REQUEST_DIFF_BASE_SHA": "b2"}
+    for variables, since in (({**target, **began}, "a1"), (began, "b2")):
+        words = ["bash", "-eu", "-c", f'{line}; echo "$since"']
+        ran = subprocess.run(words, env=variables, capture_output=True, text=True, check=True)
+        assert ran.stdout == f"{since}\n"
 
 
 def test_the_pipeline_keeps_reports_alone_and_the_whole_history() -> None:
