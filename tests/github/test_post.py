@@ -40,6 +40,7 @@ CALM = USUAL.model_copy(
     }
 )
 OTHER_HEAD = "9" * 40
+GONE = Selection(since="origin/main", base="1" * 40, touched={}, removed=["mnist.dev"])
 
 
 @pytest.fixture
@@ -309,6 +310,25 @@ def test_stacks_that_are_not_touched_any_more(api: GithubApi) -> None:
     assert "no longer" not in api.of()[1].body
     put(api, review(USUAL, mnist), target(api, 103), each=True, whole=True)
     assert "TR-RESTART-1" in api.of()[0].body
+
+
+def test_a_stack_that_is_removed_is_told_though_no_other_changes(api: GithubApi) -> None:
+    """Its resources stay in the cluster, where nobody looks after them any more."""
+    gone = "The file of config of the stack mnist.dev is gone, so there is no preview of it: its resources stay"
+    assert put(api, review_of([EMPTY], GONE, PROJECT), whole=True) == ["the comment on the stack hello.dev is made"]
+    put(api, review_of([], GONE, PROJECT), target(api, 101), whole=True)
+    [comment] = api.of()
+    assert gone in comment.body
+
+
+def test_the_comment_on_a_stack_that_is_removed_says_so(api: GithubApi) -> None:
+    mnist = USUAL.model_copy(update={"stack": "mnist.dev"})
+    put(api, review(mnist), each=True, whole=True)
+    said = put(api, review_of([EMPTY], GONE, PROJECT), target(api, 101), each=True, whole=True)
+    assert "the comment on the stack mnist.dev is updated" in said
+    [comment] = api.of()
+    assert "The file of config of the stack mnist.dev is gone" in comment.body
+    assert "no longer touches" not in comment.body
 
 
 def test_writes_are_a_second_apart(api: GithubApi) -> None:

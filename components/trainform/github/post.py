@@ -80,6 +80,17 @@ def _wanted(review: Review, target: Target, run: Run, *, each: bool) -> Iterator
     if each:
         for report in review.stacks:
             yield _one(review_of([report], project=review.project), scope_of(review.project, report.stack), target, run)
+        for stack in _removed(review):
+            marker = Marker(
+                scope_of(review.project, stack),
+                target.without_token(review.project),
+                (target.without_token(stack),),
+                target.pull.commit,
+                run,
+            )
+            yield Wanted(
+                marker, target.without_token(form.removed(stack, target.page, target.pull.commit)), quiet=False
+            )
     else:
         yield _one(review, project_scope(review.project), target, run)
 
@@ -89,8 +100,12 @@ def _one(review: Review, scope: str, target: Target, run: Run) -> Wanted:
     marker = Marker(scope, target.without_token(review.project), stacks, target.pull.commit, run)
     room = defaults.LONGEST_COMMENT - form.size(f"{marker.render()}\n")
     text = form.render(review, target.page, target.pull.commit, room)
-    gone = review.selection is not None and review.selection.removed  # what they have in the cluster stays
-    return Wanted(marker, target.without_token(text), not gone and all(map(_says_nothing, review.stacks)))
+    return Wanted(marker, target.without_token(text), all(map(_says_nothing, review.stacks)) and not _removed(review))
+
+
+def _removed(review: Review) -> Sequence[str]:
+    """The stacks whose file of config is gone, while their resources stay."""
+    return () if review.selection is None else review.selection.removed
 
 
 def _says_nothing(report: Report) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from trainform.review.forms.document import Block, Drawing, Fold, Item, Row, Section, Table, cut
 from trainform.review.forms.markdown import cell, code, drawing, prose
-from trainform.review.forms.overview import documents
+from trainform.review.forms.overview import documents, gone
 from trainform.review.model import Outcome, Report, Review
 
 LONGEST_CELL = 300
@@ -71,8 +71,17 @@ def render(review: Review, page: str, commit: str, limit: int) -> str:
 
 def untouched(stack: str, page: str, commit: str) -> str:
     """The comment on a stack that the pull request touches no longer."""
+    return _sentence(stack, "This change no longer touches the stack.", page, commit)
+
+
+def removed(stack: str, page: str, commit: str) -> str:
+    """The comment on a stack whose file of config the pull request removes."""
+    return _sentence(stack, gone(stack), page, commit)
+
+
+def _sentence(stack: str, text: str, page: str, commit: str) -> str:
     title = prose(cut(f"Review of {stack}"))
-    return f"## {title}\n\nThis change no longer touches the stack.\n\n---\n\n[The whole report]({page}) · commit {code(commit)}\n"
+    return f"## {title}\n\n{prose(text)}\n\n---\n\n[The whole report]({page}) · commit {code(commit)}\n"
 
 
 # --- the tree

@@ -71,9 +71,14 @@ def _touched(chosen: Selection) -> Iterator[Block]:
         rows = ((stack, list_names(files, MOST_FILES)) for stack, files in chosen.touched.items())
         yield Table((("stack", "changed files"), *rows))
     for stack in chosen.removed:
-        gone = f"The file of config of the stack {stack} is gone, so there is no preview of it"
-        yield Item(f"{gone}: its resources stay in the cluster until `pulumi destroy -s {stack}`.")
+        yield Item(gone(stack))
     yield Item(f"The change began at the commit {chosen.base}.")
+
+
+def gone(stack: str) -> str:
+    """What is said of a stack whose file of config is gone."""
+    why = f"The file of config of the stack {stack} is gone, so there is no preview of it"
+    return f"{why}: its resources stay in the cluster until `pulumi destroy -s {stack}`."
 
 
 def _row(report: Report) -> tuple[str, ...]:
