@@ -44,9 +44,8 @@ li.high { border-color: var(--high) } li.medium { border-color: var(--medium) } 
 code { font: .875em ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace; background: var(--box); border-radius: 4px;
 padding: .1em .3em }
 ul.rows { list-style: none; margin: .25rem 0 0; padding: 0 }
-ul.rows .label { color: var(--quiet); display: inline-block; min-width: 6rem }
-ul.rows > li:has(> .label) { padding-left: 6rem }
-ul.rows > li:has(> .label) > .label { float: left; margin-left: -6rem; min-width: 0; padding-right: .5rem; width: 6rem }
+ul.rows > .labelled { padding-left: 6rem }
+ul.rows .label { color: var(--quiet); float: left; margin-left: -6rem; padding-right: .5rem; width: 6rem }
 ul.rows code { background: none; padding: 0 }
 .wide { overflow-x: auto; max-width: 100% }
 table { border-collapse: collapse; min-width: 44rem }
@@ -75,7 +74,7 @@ def render(review: Review) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         '<meta name="referrer" content="no-referrer">',
         f"<title>{name}</title>",
-        f"<style>\n{STYLE}\n</style>",
+        f"<style>\n{STYLE}\n{svg.STYLE}\n</style>",
         "</head>",
         "<body>",
         "<header>",
@@ -162,8 +161,12 @@ def _item(item: Item) -> str:
 
 
 def _row(row: Row) -> str:
-    label = f'<span class="label">{_text(row.label)}</span> ' if row.label else ""
-    return f"<li>{label}{_code(row.text) if row.verbatim else prose(row.text)}</li>"
+    text = _code(row.text) if row.verbatim else prose(row.text)
+    return (
+        f'<li class="labelled"><span class="label">{_text(row.label)}</span> {text}</li>'
+        if row.label
+        else f"<li>{text}</li>"
+    )
 
 
 def _table(table: Table, name: str) -> Iterator[str]:
@@ -180,7 +183,7 @@ def _table(table: Table, name: str) -> Iterator[str]:
 def _drawing(picture: Picture, name: str, above: str) -> Iterator[str]:
     """The picture, which is moved sideways where the page is narrow, and the same in words."""
     yield f'<div class="wide" role="group" tabindex="0" aria-labelledby="{above}{name}-title">'
-    yield svg.render(picture, name, above).removesuffix("\n")
+    yield svg.element(picture, name, above)
     yield "</div>"
     yield "<details><summary>The picture in words</summary>"
     yield from _list([Item(sentence) for sentence in described(picture)])

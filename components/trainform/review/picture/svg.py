@@ -103,9 +103,19 @@ class Box:
         return self.x + self.width
 
 
-def render(picture: Picture, name: str = "picture", of: str = "") -> str:
-    """The picture as an element of a page, or as a file. name: of what it is referred to by, unique in the page. of: what its name begins with
-    for those who hear it: ids of the page, each with a blank behind it."""
+def render(picture: Picture) -> str:
+    """The picture as a file, which brings its style."""
+    return _drawn(picture, "picture", "", [f"<style>\n{STYLE}\n</style>"]) + "\n"
+
+
+def element(picture: Picture, name: str, of: str = "") -> str:
+    """The picture as an element of a page that has `STYLE` once for all of them: a browser computes the styles of the whole page again for each style
+    that it meets. name: of what it is referred to by, unique in the page. of: what its name begins with for those who hear it: ids of the page,
+    each with a blank behind it."""
+    return _drawn(picture, name, of, [])
+
+
+def _drawn(picture: Picture, name: str, of: str, style: Sequence[str]) -> str:
     picture = condensed(picture, MOST)
     above = _columns(picture, ABOVE, EDGE)
     middle = max((box.bottom for box in above), default=float(EDGE)) + 2 * GAP
@@ -121,7 +131,7 @@ def render(picture: Picture, name: str = "picture", of: str = "") -> str:
         f'role="img" aria-labelledby="{of}{name}-title" aria-describedby="{name}-desc">',
         f'<title id="{name}-title">{escape(title(picture))}</title>',
         f'<desc id="{name}-desc">{escape(said if len(said) <= LONGEST_DESCRIPTION else f"{said[:LONGEST_DESCRIPTION]}…")}</desc>',
-        f"<style>\n{STYLE}\n</style>",
+        *style,
         f'<rect class="paper" width="{width:g}" height="{height:g}"/>',
         *_headings(above, EDGE),
         *_headings(below, middle),
@@ -129,7 +139,7 @@ def render(picture: Picture, name: str = "picture", of: str = "") -> str:
         *map(_draw, boxes),
         *legend,
         "</svg>",
-    ]) + "\n"  # fmt: skip
+    ])  # fmt: skip
 
 
 # --- places
