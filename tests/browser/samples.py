@@ -61,6 +61,8 @@ USUAL = {
     "thousand": review_of([thousand()]),
     # three have a picture of a job of the same name
     "several": several([RICH, *shown_review().stacks, UNCHANGED, EMPTY, FAILED, *SEVERAL.stacks]),
+    # more than are shown unfolded: those that weigh are, and the first of them has a picture
+    "many": several([RICH, FAILED, UNCHANGED, *[EMPTY] * 10]),
     "unchanged": review_of([UNCHANGED]),
 }
 REVIEWS: dict[str, Review] = {**USUAL, **{name: full_of(text) for name, text in HOSTILE.items()}}

@@ -21,7 +21,8 @@ WAYS = [
     *((name, width, scheme) for name in USUAL for width in WIDTHS for scheme in SCHEMES),
     *((name, *way) for name in HOSTILE for way in zip(WIDTHS, SCHEMES, strict=True)),
 ]
-OPEN = "document.querySelectorAll('details').forEach(part => part.open = true)"
+OPEN = """document.querySelectorAll('details').forEach(part => part.open = true);
+document.querySelectorAll('article').forEach(part => part.style.contentVisibility = 'visible')"""
 FITS = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
 PAPER = 718  # CSS pixels of a sheet of A4 between its margins
 OUTSIDE_OF_BOXES = """() => [...document.querySelectorAll('body *')].filter(part => {
@@ -110,6 +111,7 @@ def test_the_pictures(browser: Browser, tmp_path: Path, name: str) -> None:
     """Each has a name of its own, its text alternative and its legend; no text lies over another, or leaves its box."""
     pictures = [picture for report in REVIEWS[name].stacks for picture in report.pictures]
     with opened(browser, tmp_path, name, **viewport(WIDTHS[1])) as page:
+        page.evaluate(OPEN)
         assert page.get_by_role("img").count() == len(pictures)
         names = [part.aria_snapshot() for part in page.get_by_role("img").all()]
         assert len(set(names)) == len(names)

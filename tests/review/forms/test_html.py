@@ -12,9 +12,9 @@ from tests.review.forms.samples import EMPTY, ONE_FAILED, RICH, SEVERAL, USUAL
 from tests.review.forms.test_forms import HOSTILE, hostile
 from tests.support.unseen import texts
 from trainform.review.forms import html
-from trainform.review.forms.document import sections
-from trainform.review.forms.overview import documents
-from trainform.review.model import Report, Review
+from trainform.review.forms.document import sections, share
+from trainform.review.forms.overview import FOLDED, documents
+from trainform.review.model import ObjectChange, Report, Review
 from trainform.review.picture import svg
 from trainform.review.whole import review_of
 
@@ -115,6 +115,38 @@ def test_what_a_browser_does_for_the_whole_page_it_does_once() -> None:
     assert len(found.all("style")) == 1
     assert svg.STYLE in text
     assert ":has" not in text
+
+
+def many(report: Report, number: int) -> Review:
+    """So many stacks, the first of which weighs, each with 500 objects."""
+    objects = [
+        ObjectChange(operation="create", kind="ConfigMap", name=f"settings-{place}", destructive=False)
+        for place in range(500)
+    ]
+    each = report.model_copy(update={"objects": objects})
+    return review_of([RICH, *(each.model_copy(update={"stack": f"hello-{place}.dev"}) for place in range(1, number))])
+
+
+def test_of_many_stacks_those_are_folded_that_do_not_weigh() -> None:
+    assert "article" in html.STYLE.partition("@media print")[2], "on paper all of it is laid out"
+    few, found = (page(many(EMPTY, number)) for number in (html.MOST_UNFOLDED, html.MOST_UNFOLDED + 1))
+    assert FOLDED not in few.said("summary")
+    assert [part.get("class") for part in few.all("article")] == ["unfolded"] * 10
+    assert found.said("summary").count(FOLDED) == 10
+    assert [part.get("class") for part in found.all("article")] == ["unfolded", *[None] * 10]
+    assert found.said("h2")[-11:] == [part[0].title for part in documents(many(EMPTY, 11))[1:]]
+
+
+@pytest.mark.parametrize(("stacks", "shown"), [(1, 500), (20, 500), (40, 250), (200, 50), (5000, 50)])
+def test_what_is_shown_of_each_of_many_stacks(stacks: int, shown: int) -> None:
+    assert share(stacks) == shown
+
+
+def test_what_is_left_out_of_many_stacks_is_counted() -> None:
+    items = page(many(EMPTY, 200)).said("li")
+    assert items.count("create ConfigMap settings-49") == 199
+    assert items.count("create ConfigMap settings-50") == 0
+    assert items.count("And 450 more: 450 create.") == 199
 
 
 def test_rows_with_a_label_have_a_class() -> None:

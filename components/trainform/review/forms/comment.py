@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from trainform.review.forms.document import Block, Drawing, Fold, Item, Row, Section, Table, cut
 from trainform.review.forms.markdown import cell, code, drawing, prose
-from trainform.review.forms.overview import documents, gone
+from trainform.review.forms.overview import FOLDED, documents, gone, weighs
 from trainform.review.model import Outcome, Report, Review
 
 LONGEST_CELL = 300
@@ -92,18 +92,13 @@ def _parts(review: Review) -> Iterator[Part]:
     yield _document(made[0], HIGH - 1)
     several = zip(review.stacks, made[1:], strict=False)  # of one stack there is no summary
     for report, document in sorted(several, key=lambda pair: _order(pair[0])):
-        yield _document(document, ABOUT, fold=not _weighs(report))
+        yield _document(document, ABOUT, fold=not weighs(report))
 
 
 def _order(report: Report) -> tuple[int, ...]:
     """The place of a stack's report among the others: the heaviest first."""
     counts = Counter(finding.level for finding in report.findings if not finding.waived)
     return -counts["high"], -counts["medium"], _WEIGHT.index(report.outcome), not report.objects
-
-
-def _weighs(report: Report) -> bool:
-    """True if the report of the stack is not to be folded: something is destroyed, or there is something to be said."""
-    return report.outcome in (Outcome.failed, Outcome.findings) or any(change.destructive for change in report.objects)
 
 
 def _document(document: Sequence[Section], rank: float, *, fold: bool = False) -> Part:
@@ -115,7 +110,7 @@ def _document(document: Sequence[Section], rank: float, *, fold: bool = False) -
     ]
     sections = tuple(map(_section, others))
     if fold:
-        sections = (Part("\n<details>\n<summary>The report on this stack</summary>\n", sections, "\n</details>\n"),)
+        sections = (Part(f"\n<details>\n<summary>{FOLDED}</summary>\n", sections, "\n</details>\n"),)
     return Part(f"\n## {prose(first.title)}\n", (*about, *sections))
 
 

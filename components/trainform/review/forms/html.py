@@ -8,8 +8,8 @@ from html import escape
 
 from trainform.escaping import escaped
 from trainform.review.forms.document import Block, Drawing, Fold, Item, Row, Section, Table
-from trainform.review.forms.overview import documents
-from trainform.review.model import Picture, Review
+from trainform.review.forms.overview import FOLDED, documents, weighs
+from trainform.review.model import Picture, Report, Review
 from trainform.review.picture import svg
 from trainform.review.picture.words import described
 
@@ -54,16 +54,22 @@ thead th { background: var(--box); overflow-wrap: break-word }
 tbody th { min-width: 8rem }
 summary { cursor: pointer; padding: .25rem 0 }
 svg { display: block }
+article.unfolded { content-visibility: auto; contain-intrinsic-size: auto 60rem; overflow-clip-margin: 1rem }
 @media print {
+article.unfolded { content-visibility: visible }
 .wide { overflow: visible } table, th, td { min-width: 0 } thead th { overflow-wrap: anywhere } svg { max-width: 100%; height: auto }
 details::details-content { content-visibility: visible; display: block; height: auto }
 }"""
+
+MOST_UNFOLDED = 10
+"""Of more stacks, the reports are folded but for those that weigh."""
 
 
 def render(review: Review) -> str:
     """The review as text that ends with a line feed. Of several stacks the summary is the head of the page."""
     (first, *others), *stacks = documents(review)
     name = _text(first.title)
+    folded = _folded(review.stacks)
     return "\n".join([
         "<!DOCTYPE html>",
         '<html lang="en">',
@@ -84,7 +90,7 @@ def render(review: Review) -> str:
         *_contents([*_named(others, "part-0"), *((f"part-{place}", stack[0]) for place, stack in enumerate(stacks, 1))]),
         "<main>",
         *(line for part in _named(others, "part-0") for line in _section(*part, "h2")),
-        *(line for place, stack in enumerate(stacks, 1) for line in _stack(stack, f"part-{place}")),
+        *(line for place, stack in enumerate(stacks, 1) for line in _stack(stack, f"part-{place}", fold=place in folded)),
         "</main>",
         "</body>",
         "</html>",
@@ -106,13 +112,23 @@ def _contents(parts: Sequence[tuple[str, Section]]) -> Iterator[str]:
     yield "</ul></nav>"
 
 
-def _stack(document: Sequence[Section], name: str) -> Iterator[str]:
-    """The report on one of several stacks."""
+def _folded(stacks: Sequence[Report]) -> frozenset[int]:
+    """Which of the stacks, counted from 1, have a report that is folded."""
+    many = len(stacks) > MOST_UNFOLDED
+    return frozenset(place for place, report in enumerate(stacks, 1) if many and not weighs(report))
+
+
+def _stack(document: Sequence[Section], name: str, *, fold: bool) -> Iterator[str]:
+    """The report on one of several stacks. A browser lays out what is not folded when it comes near to the screen; it is found and printed all the
+    same."""
     first, *others = document
-    yield f'<article aria-labelledby="{name}">'
+    kind = "" if fold else ' class="unfolded"'
+    yield f'<article{kind} aria-labelledby="{name}">'
     yield f'<h2 id="{name}">{_text(first.title)}</h2>'
     yield from _said(first)
+    yield from [f"<details><summary>{FOLDED}</summary>"] if fold else []
     yield from (line for part in _named(others, name) for line in _section(*part, "h3", f"{name} "))
+    yield from ["</details>"] if fold else []
     yield "</article>"
 
 

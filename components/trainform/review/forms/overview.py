@@ -16,10 +16,13 @@ from trainform.review.forms.document import (
     levels,
     per_hour,
     sections,
+    share,
 )
-from trainform.review.model import Report, Review, Selection
+from trainform.review.model import Outcome, Report, Review, Selection
 
 COLUMNS = ("stack", "what happens", "outcome", "findings", "cost per hour", "capacity")
+FOLDED = "The report on this stack"
+"""What stands above a report that is folded."""
 MOST_FILES = 5
 """Files that are named for a stack; the JSON has all of them."""
 FITS = {
@@ -33,8 +36,14 @@ FITS = {
 
 def documents(review: Review) -> list[list[Section]]:
     """The documents in the order in which they are read; the first section of each has its title."""
-    each = [sections(report) for report in review.stacks]
+    most = share(len(review.stacks))
+    each = [sections(report, most) for report in review.stacks]
     return each if len(each) == 1 and review.selection is None else [_summary(review), *each]
+
+
+def weighs(report: Report) -> bool:
+    """True if the report of the stack is not to be folded: something is destroyed, or there is something to be said."""
+    return report.outcome in (Outcome.failed, Outcome.findings) or any(change.destructive for change in report.objects)
 
 
 def _summary(review: Review) -> list[Section]:
