@@ -252,6 +252,29 @@ def test_of_two_comments_the_newest_is_kept(api: GithubApi) -> None:
     assert api.of() == [newest]
 
 
+def test_a_comment_that_another_run_removes_before_it_is_updated(api: GithubApi) -> None:
+    put(api, review(USUAL))
+
+    def other(request: Request) -> None:
+        if request.method == "PATCH":
+            api.before = lambda request: None
+            api.comments.clear()
+
+    api.before = other
+    assert put(api, review(RICH), target(api, 101)) == ["the comment on the stack sdxl-lora.prod is made"]
+    [comment] = api.of()
+    assert "TR-DATA-1" in comment.body
+
+
+def test_a_comment_that_is_found_and_never_there_is_a_matter_of_rights(api: GithubApi) -> None:
+    put(api, review(USUAL))
+    for _ in range(2):
+        api.fail("PATCH", "/comments/", Failure(404, "Not Found"))
+    with pytest.raises(PostError, match="GitHub does not show this to the token"):
+        put(api, review(RICH), target(api, 101))
+    assert len(api.made("PATCH")) == 2, "it is looked for once again"
+
+
 def test_two_first_runs_at_once(api: GithubApi) -> None:
     """The other one makes its comment after this one has looked, and before it makes its own."""
 

@@ -60,8 +60,13 @@ def post(review: Review, target: Target, *, each: bool, whole: bool, clock: Cloc
         head = head_of(api, target)
         if head != target.pull.commit:
             return [_moved(target, head)]
-        author = author_of(api, target)
-        return [*_settled(_Posting(api, target, author, run, wanted, review.project, whole and each))]
+        posting = _Posting(api, target, author_of(api, target), run, wanted, review.project, whole and each)
+        try:
+            return [*_settled(posting)]
+        except RefusedError as error:
+            if error.status not in _GONE:
+                raise
+            return [*_settled(posting)]  # another run may have removed the comment after it was found here
 
     with Api(target, used) as api:
         return api.again(attempt)
