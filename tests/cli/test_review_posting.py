@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.cli.running import run
-from tests.review.forms.samples import EMPTY, FAILED, RICH, USUAL
+from tests.review.forms.samples import EMPTY, FAILED, ONE_FAILED, RICH, USUAL
 from tests.support.github_api import ACTIONS, TOKEN, GithubApi, Right
 from tests.support.repository import ROOT
 from trainform.review.forms import as_json, markdown
@@ -180,6 +180,17 @@ def test_a_comment_for_each_with_a_link(api: GithubApi, report: str) -> None:
     assert "nothing changes in the stack hello.dev" in err
     [comment] = api.of()
     assert "[The whole report](https://ci.example.com/review.html)" in comment.body
+
+
+def test_what_failed_where_the_report_was_made_does_not_fail_the_posting(api: GithubApi, tmp_path: Path) -> None:
+    """The job that made the report has failed already. Who wants to hear it again says so by a condition, or does not post."""
+    failed = stored(tmp_path, ONE_FAILED)
+    assert run("review", "--review-json", failed, "--post", "github")[0] == 0
+    assert "The preview failed" in api.of()[0].body
+    assert run("review", "--review-json", failed)[0] == 1
+    assert run("review", "--review-json", failed, "--post", "github", "--fail-on", "data")[0] == 1
+    api.tokens[TOKEN] = Right(ACTIONS, write=False)
+    assert run("review", "--review-json", failed, "--post", "github", "--comments", "each")[0] == 1, "nothing is posted"
 
 
 def test_a_condition_keeps_its_exit_code(api: GithubApi, report: str) -> None:
