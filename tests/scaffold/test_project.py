@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 
 from tests.support.repository import ROOT
 from trainform.scaffold.project import (
+    CHECKOUT,
     CONFIG_KEYS,
+    SETUP_PYTHON,
     hello,
     is_project_name,
     project_files,
@@ -37,6 +39,18 @@ def test_this_repository_has_the_same_files() -> None:
     schemas = {path.relative_to(ROOT).as_posix(): path.read_text() for path in (ROOT / "stacks/schemas").iterdir()}
     assert {path: text for path, text in files.items() if path.startswith("stacks/schemas/")} == schemas
     assert (ROOT / "stacks/experiments/hello.yaml").read_text() == hello("registry.example.com/library/")
+
+
+@pytest.mark.parametrize("action", [CHECKOUT, SETUP_PYTHON])
+def test_workflows_have_the_same_actions_everywhere(action: str) -> None:
+    """Those of new projects, and those of the documents; each is pinned by its commit."""
+    name, _, pin = action.partition("@")
+    assert re.fullmatch(r"[0-9a-f]{40} # v\d+\.\d+\.\d+", pin)
+    new = project_files("vision", None, "trainform==1.2.3", "4.25.0")[".github/workflows/trainform.yaml"]
+    texts = [new, *(path.read_text() for path in (ROOT / "docs").rglob("*") if path.suffix in (".md", ".yaml"))]
+    used = [line.partition("uses: ")[2] for text in texts for line in text.splitlines() if f"uses: {name}@" in line]
+    assert len(used) > 2
+    assert {*used} == {action}
 
 
 def test_a_project_of_another_name_declares_nothing_in_a_namespace_that_is_not_its_own() -> None:
@@ -118,7 +132,7 @@ def test_the_workflow_is_valid_yaml() -> None:
     (job,) = workflow["jobs"].values()
     assert job.keys() == {"runs-on", "steps"}
     used = [step["uses"] for step in job["steps"] if "uses" in step]
-    assert all(re.fullmatch(r"actions/[a-z-]+@v[0-9]+", action) for action in used)
+    assert used == [action.partition(" ")[0] for action in (CHECKOUT, SETUP_PYTHON)]
     commands = [step["run"] for step in job["steps"] if "run" in step]
     assert commands[0] == "python -m pip install -r requirements.txt"
     assert commands[1].splitlines()[-1] == 'trainform check "$@"'

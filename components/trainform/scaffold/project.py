@@ -126,26 +126,30 @@ IGNORED = """\
 __pycache__/
 """
 
-WORKFLOW = """\
+CHECKOUT = "actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1"
+SETUP_PYTHON = "actions/setup-python@5fda3b95a4ea91299a34e894583c3862153e4b97 # v7.0.0"
+"""Actions of GitHub, each pinned by its commit, which no tag can move. The workflows of the documents have the same."""
+
+WORKFLOW = f"""\
 # Checks what every stack would run, by the limits of its environment; needs no cluster.
 # The policy pack is not run here: it judges what a program registers in a preview, which needs
 # Pulumi, its login and the cluster. Where these are:
 # `pulumi preview --policy-pack policy -s STACK`.
 name: trainform
 on: [push, pull_request]
-permissions: {contents: read}
+permissions: {{contents: read}}
 jobs:
   check:
     runs-on: ubuntu-latest
     steps:
-      - uses: actions/checkout@v5
-      - uses: actions/setup-python@v6
-        with: {python-version: "3.12", cache: pip}
+      - uses: {CHECKOUT}
+      - uses: {SETUP_PYTHON}
+        with: {{python-version: "3.12", cache: pip}}
       - run: python -m pip install -r requirements.txt
       - run: |
           for file in stacks/Pulumi.*.yaml; do
-            stack=${file#stacks/Pulumi.}
-            set -- "$@" -s "${stack%.yaml}"
+            stack=${{file#stacks/Pulumi.}}
+            set -- "$@" -s "${{stack%.yaml}}"
           done
           trainform check "$@"
 """
