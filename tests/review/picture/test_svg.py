@@ -145,6 +145,48 @@ def test_every_colour_has_one_for_the_dark() -> None:
     assert used == {*names}
 
 
+AA = 4.5
+"""The least contrast of a text of usual size (WCAG 2, 1.4.3). axe-core judges no text of SVG."""
+SCHEMES = dict(zip(("light", "dark"), svg.STYLE.split("@media (prefers-color-scheme: dark)"), strict=True))
+
+
+def luminance(colour: str) -> float:
+    """As WCAG 2 defines it, of a colour such as #1f2328."""
+    parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: str, other: str) -> float:
+    low, high = sorted(map(luminance, (one, other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def fills(selectors: str) -> set[str]:
+    """The names of the colours with which the parts are filled that these selectors choose."""
+    found = {
+        match[2]
+        for match in re.finditer(r"^\.tf (\S+) {.*?fill: var\((--tf-[a-z-]+)\)", svg.STYLE, re.M)
+        if re.fullmatch(selectors, match[1])
+    }
+    assert found
+    return found
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_every_text_can_be_read_on_every_box(scheme: str) -> None:
+    colours = dict(re.findall(r"(--tf-[a-z-]+): (#[0-9a-f]{6})", SCHEMES[scheme]))
+    inks, grounds = fills(r"text|\.q"), fills(r"\.(paper|same|added|removed|changed)")
+    assert (len(inks), len(grounds)) == (2, 5)
+    ratios = {(ink, ground): contrast(colours[ink], colours[ground]) for ink in inks for ground in grounds}
+    assert {pair: ratio for pair, ratio in ratios.items() if ratio < AA} == {}
+
+
+def test_the_contrast_is_that_of_wcag() -> None:
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert contrast("#767676", "#ffffff") > AA > contrast("#777777", "#ffffff")
+
+
 def test_nothing_comes_from_elsewhere() -> None:
     text = svg.render(of_change(*CHANGES["moved"]))
     assert "http" not in text.replace("http://www.w3.org/2000/svg", "")
