@@ -8,9 +8,10 @@ from decimal import Decimal, InvalidOperation
 from typing import Literal
 
 from trainform.review.context import Context
-from trainform.review.effects import MORE, NOT_WHOLE, NOTHING, clause, kept_volumes
+from trainform.review.effects import MORE, NOT_WHOLE, NOTHING, clause
 from trainform.review.fate import Fate, JobFate, fate
 from trainform.review.findings.data import NAMESPACE_GONE
+from trainform.review.kept import kept_volumes
 from trainform.review.model import Cost, Effect, Finding
 
 MOST_NAMED = 5
