@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -60,6 +61,39 @@ def test_init_in_an_empty_folder(folder: Path) -> None:
     assert yaml.safe_load(written["Pulumi.yaml"])["name"] == "vision"
     assert written["requirements.txt"].splitlines()[0] == f"trainform=={version('trainform')}"
     assert check_experiment("hello", "dev").problems == ()
+
+
+@pytest.mark.parametrize(
+    ("origin", "said"),
+    [
+        (None, False),  # from an index
+        (
+            {
+                "url": "https://git.example.com/ai/trainform.git",
+                "vcs_info": {"vcs": "git", "commit_id": "5e5b9d0f" * 5},
+            },
+            False,
+        ),
+        ({"url": "file:///home/ai/trainform", "dir_info": {"editable": True}}, True),
+        ({"url": "file:///home/ai/dist/trainform-1.2.3-py3-none-any.whl", "archive_info": {}}, True),
+    ],
+    ids=["index", "repository", "folder", "wheel"],
+)
+def test_a_version_that_no_index_may_have(
+    origin: dict[str, object] | None, said: bool, folder: Path, tmp_path: Path
+) -> None:
+    """Seen by the installation's own record, which stands before the one of this Python on its path."""
+    made = tmp_path / "packages" / "trainform-1.2.3.dist-info"
+    made.mkdir(parents=True)
+    (made / "METADATA").write_text("Metadata-Version: 2.1\nName: trainform\nVersion: 1.2.3\n")
+    if origin is not None:
+        (made / "direct_url.json").write_text(json.dumps(origin))
+    words = [sys.executable, "-m", "trainform", "init"]
+    environ = {**os.environ, "PYTHONPATH": str(made.parent)}
+    out = subprocess.run(words, env=environ, capture_output=True, text=True, check=True, cwd=folder).stdout
+    assert ("requirements.txt has trainform==1.2.3: this trainform comes from a place\n" in out) is said
+    assert ("`trainform @ ADDRESS`" in out) is said
+    assert max(len(line) for line in out.splitlines()) <= 80
 
 
 def workflow(folder: Path) -> subprocess.CompletedProcess[str]:

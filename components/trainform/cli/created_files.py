@@ -9,13 +9,16 @@ from trainform.terminal.lines import echo, echo_json, note
 COLUMNS = 80
 
 
-def show_created_files(written: Iterable[str], following: Mapping[str, Sequence[str]], as_json: bool) -> None:
-    """Print the files, and the next commands. `following`: a heading -> its commands."""
+def show_created_files(
+    written: Iterable[str], following: Mapping[str, Sequence[str]], as_json: bool, remarks: Sequence[str] = ()
+) -> None:
+    """Print the files, what there is to be said of them, and the next commands. `following`: a heading -> its commands."""
     if as_json:
         commands = [command for several in following.values() for command in several]
         echo_json({"ok": True, "written": list(written), "next": commands})
         return
     echo(*(f"wrote {path}" for path in written))
+    note(*remarks)
     for words, several in following.items():
         note(words, *(line for command in several for line in _shown(command)))
 

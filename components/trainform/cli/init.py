@@ -17,6 +17,7 @@ from trainform.errors import InputError, Problem
 from trainform.scaffold.project import (
     ENVIRONMENT,
     EXPERIMENT,
+    is_of_no_index,
     is_project_name,
     project_files,
     project_name,
@@ -26,6 +27,11 @@ from trainform.scaffold.writing import write_files
 from trainform.toolchain.parts import PLUGIN_VERSION
 
 VIRTUALENV = ".venv"
+OF_NO_INDEX = (
+    "requirements.txt has {trainform}: this trainform comes from a place",
+    "that others cannot use. If no index of yours has this version, write there",
+    "`trainform @ ADDRESS`, of a wheel or of a commit that CI and others can read.",
+)
 STACK = f"{EXPERIMENT}.{ENVIRONMENT}"
 CONFLICT_FIX = "move it away, or choose an empty folder"
 
@@ -67,7 +73,8 @@ def command(
         raise InputError([Problem("--name", name, "is not a name that Pulumi accepts", fix)])
     virtualenv, preparation = _python(folder)
     ours = distribution("trainform")
-    trainform = requirement(ours.version, ours.read_text("direct_url.json"))
+    origin = ours.read_text("direct_url.json")
+    trainform = requirement(ours.version, origin)
     files = project_files(project_name(folder.name) if name is None else name, virtualenv, trainform, PLUGIN_VERSION)
     written = write_files(folder, files, CONFLICT_FIX, through_links=False)
     following = {
@@ -76,7 +83,8 @@ def command(
         "what a change of a file would do, before `pulumi up`:": REVIEW,
         "to remove it again:": REMOVE,
     }
-    show_created_files(written, following, as_json)
+    remarks = [line.format(trainform=trainform) for line in OF_NO_INDEX] if is_of_no_index(origin) else []
+    show_created_files(written, following, as_json, remarks)
 
 
 def _python(folder: Path) -> tuple[str | None, tuple[str, ...]]:

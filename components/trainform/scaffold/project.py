@@ -189,11 +189,22 @@ def requirement(version: str, origin: str | None) -> str:
     `origin`: the text of the installation's `direct_url.json` (packaging.python.org, "Recording the Direct URL Origin"), None if it was
     installed from an index. A local URL, or one with a password, is not used, since it does not work on other machines.
     """
+    commit = _commit(origin)
+    return f"trainform=={version}" if commit is None else f"trainform @ {commit}"
+
+
+def is_of_no_index(origin: str | None) -> bool:
+    """True if the requirement is a version that perhaps no index has, since the installation did not come from one. `origin`: as above."""
+    return origin is not None and _commit(origin) is None
+
+
+def _commit(origin: str | None) -> str | None:
+    """The address of the commit that was installed, for pip; None if there is none that other machines can use."""
     found = {} if origin is None else json.loads(origin)
     url, vcs = str(found.get("url", "")), found.get("vcs_info", {})
     if "commit_id" not in vcs or urlsplit(url).scheme in ("", "file") or urlsplit(url).password is not None:
-        return f"trainform=={version}"
-    return f"trainform @ {vcs['vcs']}+{url}@{vcs['commit_id']}"
+        return None
+    return f"{vcs['vcs']}+{url}@{vcs['commit_id']}"
 
 
 def with_policy(requirement: str) -> str:
