@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import threading
+import traceback
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -24,7 +25,7 @@ from tests.support.github_api import (
 )
 from trainform import defaults
 from trainform.github import comments
-from trainform.github.api import Clock, PostError
+from trainform.github.api import Api, Clock, PostError
 from trainform.github.marker import Marker, Run, project_scope, read_marker, scope_of
 from trainform.github.post import post
 from trainform.github.settings import PullRequest, Target
@@ -352,6 +353,30 @@ def test_the_comment_on_a_stack_that_is_removed_says_so(api: GithubApi) -> None:
     [comment] = api.of()
     assert "The file of config of the stack mnist.dev is gone" in comment.body
     assert "no longer touches" not in comment.body
+
+
+def test_answers_that_come_too_slowly_end(api: GithubApi) -> None:
+    """Each of many pages may be in time, while all of them are not."""
+    for number in range(3 * comments.PER_PAGE):
+        api.comment("somebody", f"comment {number}")
+    time = Time(patience=30.0)
+
+    def slow() -> float:
+        time.seconds += 8.0
+        return time.seconds
+
+    time.clock = dataclasses.replace(time.clock, now=slow)
+    with pytest.raises(PostError, match="GitHub was too slow: 30 seconds were not enough"):
+        put(api, review(USUAL), time=time)
+    assert len(api.of()) == 3 * comments.PER_PAGE
+
+
+def test_a_variable_of_a_proxy_that_is_none(monkeypatch: pytest.MonkeyPatch, api: GithubApi) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "ftp://runner:Ke7hZw2q@proxy.example.com")
+    away = dataclasses.replace(target(api), api="https://github.example.com/api/v3")
+    with pytest.raises(PostError, match="holds no address of one") as raised, Api(away, Time().clock):
+        pass
+    assert "Ke7hZw2q" not in "".join(traceback.format_exception(raised.value))
 
 
 def test_writes_are_a_second_apart(api: GithubApi) -> None:

@@ -71,17 +71,22 @@ class Api:
         self._target, self._clock = target, clock
         self._until = clock.now() + clock.patience
         self._free = clock.now()
-        self._client = httpx2.Client(
-            headers={
-                "Accept": "application/vnd.github+json",
-                "Authorization": f"Bearer {target.token}",
-                "User-Agent": "trainform",
-                "X-GitHub-Api-Version": "2022-11-28",
-            },
-            timeout=httpx2.Timeout(defaults.REQUEST_SECONDS),
-            verify=target.api.startswith("https:"),  # reading the certificates takes a moment
-            trust_env=not is_loopback(target.api),  # a proxy would read what has no https
-        )
+        try:
+            self._client = httpx2.Client(
+                headers={
+                    "Accept": "application/vnd.github+json",
+                    "Authorization": f"Bearer {target.token}",
+                    "User-Agent": "trainform",
+                    "X-GitHub-Api-Version": "2022-11-28",
+                },
+                timeout=httpx2.Timeout(defaults.REQUEST_SECONDS),
+                verify=target.api.startswith("https:"),  # reading the certificates takes a moment
+                trust_env=not is_loopback(target.api),  # a proxy would read what has no https
+            )
+        except ValueError:  # without its text: an address of a proxy may have a password
+            raise PostError(
+                "a variable of a proxy, such as HTTPS_PROXY, holds no address of one", "write http://HOST:PORT"
+            ) from None
 
     def __enter__(self) -> Api:
         return self
@@ -122,6 +127,10 @@ class Api:
 
     def once(self, method: str, url: str, data: Mapping[str, Any] | None = None) -> httpx2.Response:
         """One request. url: a path below the API's address, or an address of the same server. AgainError if it may succeed later; PostError if not."""
+        if self._clock.now() > self._until:
+            raise PostError(
+                f"GitHub was too slow: {self._clock.patience:.0f} seconds were not enough", "run the job again later"
+            )
         try:
             full = httpx2.URL(url if "://" in url else f"{self._target.api}{url}")
             request = self._client.build_request(method, self._own(full), json=data)
