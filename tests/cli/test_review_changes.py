@@ -10,6 +10,7 @@ import pytest
 from tests.cli.running import run
 from tests.cli.test_review import events
 from tests.support import previews
+from tests.support.leaks import GITHUB_TOKEN
 from tests.support.repository import commit_all, git
 from trainform.review.model import Review, Selection
 from trainform.scaffold.experiment import stack_text
@@ -116,6 +117,11 @@ def test_a_secret_that_changes_touches_its_stack(project: Path) -> None:
     assert selection().touched == {"mnist.dev": [name]}
 
 
+def test_a_token_in_the_name_of_a_file_is_masked(project: Path) -> None:
+    write(project, f"components/{GITHUB_TOKEN}.py", "")
+    assert selection().touched["mnist.dev"] == ["components/[secret].py"]
+
+
 def test_a_new_stack_and_one_that_is_gone(project: Path) -> None:
     git(project, "mv", "stacks/Pulumi.mnist.dev.yaml", "stacks/Pulumi.mnist.prod.yaml")
     write(project, "stacks/Pulumi.mnist.prod.yaml", stack_text("prod", "mnist"))
@@ -139,7 +145,7 @@ def test_only_a_stack_that_is_gone(project: Path) -> None:
     assert made.selection.removed == ["mnist-\\xff.dev"]
     out = " ".join(run("review", "--no-cluster", "--changed-since", "main")[1].split())
     assert "No stack is touched" not in out
-    assert "and no other stack is touched by what changed since main." in out
+    assert "No other stack is touched by what changed since main." in out
 
 
 @pytest.mark.parametrize("text", ["name: [", "nothing: here\n", "\x00", None])

@@ -29,7 +29,7 @@ STACKS = {
     },
 }
 EVERY_STACK = [
-    "Pulumi.yaml", "stacks/__main__.py", "stacks/prices.json", "components/vision/jobs.py", "components/vision/start.sh", "requirements.txt",
+    "Pulumi.yaml", "stacks/__main__.py", "stacks/prices.json", "components/vision/jobs.py", "components/vision/start.sh", "components/load_test.py", "requirements.txt",
     "requirements-gpu.txt", "requirements/base.txt", "pyproject.toml", "uv.lock", "poetry.lock", "constraints.txt", ".python-version",
     "vision/jobs.py", "vision/latest_weights.py", "vendored/",
 ]  # fmt: skip

@@ -83,8 +83,11 @@ def selection_since(since: str) -> Selection:
 
 
 def _text(name: str) -> str:
-    """The name of a file as text: bytes that are none become escapes."""
-    return os.fsencode(name).decode(errors="backslashreplace")
+    """The name of a file as text: bytes that are none become escapes, and a secret is masked as in any other text."""
+    from trainform.review.stand_ins import MASKED
+    from trainform.secret_text.search import masked
+
+    return masked(os.fsencode(name).decode(errors="backslashreplace"), MASKED)
 
 
 def refuse_repeated(stacks: Iterable[str]) -> None:
@@ -110,8 +113,10 @@ def _named(stacks: Sequence[str], root: Path) -> list[str]:
 def _only(root: Path) -> list[str]:
     known = known_stacks(root)
     if len(known) != 1:
-        listed = f"the project has {', '.join(known)}" if known else "`trainform new` writes one"
-        raise CommandLineError("Missing argument 'STACK'", f"name the stack: {listed}")
+        several = f"the project has {', '.join(known)}; or take several by --all or {CHANGED_SINCE}"
+        raise CommandLineError(
+            "Missing argument 'STACK'", f"name the stack: {several if known else '`trainform new` writes one'}"
+        )
     return known
 
 

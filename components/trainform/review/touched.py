@@ -20,10 +20,11 @@ DEPENDENCIES = tuple(f"/{name}" for name in (
 ))  # fmt: skip
 """Files at the top of the project that say how the program runs and which packages it has, trainform among them."""
 NEVER_PROGRAM = (
-    f"/{stack_path('*')}", f"/stacks/{EXPERIMENTS}/*", f"/stacks/{ENVIRONMENTS}/*", "/stacks/schemas/*",
-    "*/tests/*", "*/test/*", "*/test_*.py", "*_test.py", "*/conftest.py", "*/docs/*", "*/doc/*", "*.md", "*.rst", "/policy/*", "*/.*/*",
+    f"/{stack_path('*')}", f"/stacks/{EXPERIMENTS}/*", f"/stacks/{ENVIRONMENTS}/*", "/stacks/schemas/*", "*.md", "*.rst", "/policy/*", "*/.*/*",
 )  # fmt: skip
-"""Files that a stack reads by itself or not at all: tests, documents, the policy pack, hidden folders, and what lies above the project (`../`)."""
+"""Files that a stack reads by itself or not at all: documents, the policy pack, hidden folders, and what lies above the project (`../`)."""
+NEVER_MODULES = ("*/tests/*", "*/test/*", "*/test_*.py", "*_test.py", "*/conftest.py", "*/docs/*", "*/doc/*")
+"""Modules that no program imports, outside of its folders: a name alone does not keep a file of `components/` out of it."""
 _CONFIG = re.compile(re.escape(stack_path("*")).replace(r"\*", "([^/]+)"))
 
 
@@ -45,7 +46,9 @@ def removed(changed: Iterable[str], stacks: Collection[str]) -> list[str]:
 
 def makes_program(name: str) -> bool:
     """Whether the program of all stacks may be another one when this file changes. Which modules it imports is not looked at."""
-    return not _like(name, NEVER_PROGRAM) and _like(name, (*PROGRAM, *MODULES, *DEPENDENCIES))
+    if _like(name, NEVER_PROGRAM):
+        return False
+    return _like(name, (*PROGRAM, *DEPENDENCIES)) or (_like(name, MODULES) and not _like(name, NEVER_MODULES))
 
 
 def _is_read(name: str, files: Collection[str]) -> bool:
