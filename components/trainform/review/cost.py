@@ -135,7 +135,7 @@ def _side(jobs: Iterable[tuple[JobReview, Record | None]], environment: Environm
         counts.update(accelerators_of(demands_of(job, environment, after=after), record.experiment.get("roles")))
     used = {kind: count for kind, count in sorted(counts.items()) if count}
     if not used:
-        return Side(None, why="The jobs have no accelerators, so no price.")
+        return Side(None, why="The jobs have no accelerators, so they have no price.")
     if environment is None:
         why = "The cost is not known: the environment's file, which has the prices, cannot be read."
         return Side(None, why=why, known=False)

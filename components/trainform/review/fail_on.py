@@ -50,8 +50,13 @@ class FailOn:
     incomplete: bool = False
 
     def is_met(self, review: Review) -> bool:
-        """True if a stack has what it must not have, or if all of them together cost more than they may."""
-        return any(map(self._is_met_by, review.stacks)) or any(bound.is_passed(review.cost) for bound in self.costs)
+        """True if a stack has what it must not have, if all of them together cost more than they may, or if stacks that are gone have no preview."""
+        removed = review.selection is not None and bool(review.selection.removed)
+        return (
+            any(map(self._is_met_by, review.stacks))
+            or any(bound.is_passed(review.cost) for bound in self.costs)
+            or (self.incomplete and removed)
+        )
 
     def _is_met_by(self, report: Report) -> bool:
         """True if the stack has what it must not have. A finding that is waived does not count."""

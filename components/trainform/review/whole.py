@@ -15,7 +15,9 @@ BY_WEIGHT = (Outcome.clean, Outcome.incomplete, Outcome.findings, Outcome.failed
 
 def review_of(reports: Sequence[Report], selection: Selection | None = None, project: str = "") -> Review:
     """The review of these stacks of the project, in this order. selection: why it is these; None: they were named."""
-    worst = max((report.outcome for report in reports), key=BY_WEIGHT.index, default=Outcome.clean)
+    removed = selection is not None and bool(selection.removed)  # of which nothing is known
+    outcomes = [Outcome.incomplete if removed else Outcome.clean, *(report.outcome for report in reports)]
+    worst = max(outcomes, key=BY_WEIGHT.index)
     return Review(project=project, outcome=worst, cost=_sum(reports), stacks=list(reports), selection=selection)
 
 

@@ -50,7 +50,7 @@ def _summary(review: Review) -> list[Section]:
     chosen = review.selection
     found = levels(finding for report in review.stacks for finding in report.findings)
     outcome = Item(f"Outcome: {review.outcome.value}{f' ({found})' if found else ''}.")
-    first = [*_nothing(review), outcome]
+    first = [*_without_preview(review), outcome]
     made = [Section(f"Review of {counted(len(review.stacks), 'stack')}", tuple(first))]
     if review.stacks:
         made.append(Section("Stacks", (Table((COLUMNS, *map(_row, review.stacks))),)))
@@ -61,26 +61,21 @@ def _summary(review: Review) -> list[Section]:
     return bounded(made)
 
 
-def _nothing(review: Review) -> list[Item]:
-    """What a review of no stack says."""
-    if review.stacks or review.selection is None:
-        return []
-    since, gone = review.selection.since, review.selection.removed
-    if gone:
-        of = f"the stack{'s' if len(gone) > 1 else ''} {list_names(gone, MOST_FILES)}"
-        return [
-            Item(f"The file of config of {of} is gone, and no other stack is touched by what changed since {since}.")
-        ]
-    return [Item(f"No stack is touched by what changed since {since}.")]
+def _without_preview(review: Review) -> Iterator[Item]:
+    """What is said of stacks that are gone, and of a review of no stack: first of all, since no report is of them."""
+    if review.selection is None:
+        return
+    since, removed = review.selection.since, review.selection.removed
+    yield from (Item(gone(stack)) for stack in removed)
+    if not review.stacks:
+        yield Item(f"No {'other ' if removed else ''}stack is touched by what changed since {since}.")
 
 
 def _touched(chosen: Selection) -> Iterator[Block]:
-    """Which files touch which stack, and which stacks are gone."""
+    """Which files touch which stack."""
     if chosen.touched:
         rows = ((stack, list_names(files, MOST_FILES)) for stack, files in chosen.touched.items())
         yield Table((("stack", "changed files"), *rows))
-    for stack in chosen.removed:
-        yield Item(gone(stack))
     yield Item(f"The change began at the commit {chosen.base}.")
 
 

@@ -96,7 +96,7 @@ def _line(edge: PictureEdge, names: Mapping[str, str]) -> str:
 def users(ends: Sequence[str], every: int, room: int) -> str:
     """The roles that use something, of so many: all of them, or the first ones by name."""
     if len(ends) == every and every > 1:
-        return f"all {every} roles"
+        return "both roles" if every == 2 else f"all {every} roles"
     listed = ", ".join(ends)
     if len(ends) <= MOST_NAMED or len(listed) <= room:
         return listed
