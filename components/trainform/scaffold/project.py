@@ -124,6 +124,10 @@ IGNORED = """\
 .venv/
 .trainform/
 __pycache__/
+build/
+*.egg-info/
+# reports of `trainform review`
+/review.*
 """
 
 CHECKOUT = "actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1"
