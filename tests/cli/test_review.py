@@ -279,7 +279,7 @@ def test_a_preview_made_elsewhere_that_a_policy_stopped(tmp_path: Path) -> None:
 def test_an_engine_that_fails_before_its_first_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Such as one whose policy pack does not start: standard error alone has the reason."""
     text = '{"sequence":0,"timestamp":1,"policyLoadEvent":{}}\n{"sequence":1,"timestamp":1,"cancelEvent":{}}\n'
-    told = 'error: policy pack "/work/policy" failed to start: no such file or directory'
+    told = 'error: policy pack "/srv/ai/policy" failed to start: no such file or directory'
     (tmp_path / "events.jsonl").write_text(text, encoding="utf-8")
     engine(tmp_path, monkeypatch, f"#!/bin/sh\ncat {tmp_path / 'events.jsonl'}\necho '{told}' >&2\nexit 1\n")
     code, out, _ = review("hello.dev", "--format", "json")
