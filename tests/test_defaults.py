@@ -70,6 +70,7 @@ PROMISED: dict[str, Any] = {
     "Experiment.max_retry": 3,
     "Experiment.policies": None,
     "Experiment.ttl": None,
+    "Experiment.environments": {},
     "Experiment.waivers": [],
     "Experiment.service_account": None,
     "Experiment.env": {},

@@ -30,7 +30,7 @@ BY_FORM = [
     "name-too-long", "no-launcher", "no-roles", "number-where-text-is-wanted", "policies-wrong", "port-out-of-bounds",
     "role-name-not-a-label", "secret-in-a-list", "several-problems", "text-where-a-number-is-wanted", "text-with-line-feed", "two-launchers",
     "unknown-key", "unknown-key-deep", "wrong-quantity", "labels-and-annotations", "restart-words", "prepare-steps", "task-types",
-    "addresses-and-ports",
+    "addresses-and-ports", "overlays",
 ]  # fmt: skip
 
 

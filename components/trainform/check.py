@@ -13,17 +13,14 @@ from pydantic import BaseModel
 
 from trainform import defaults
 from trainform.errors import InputError, Problem
+from trainform.project import ENVIRONMENTS, known_names
 from trainform.render import RenderedJob, render_job
 from trainform.rules.environment import environment_problems
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
-from trainform.spec.load import Given, Loaded, ModelT, Text, load_environment, load_experiment, parse, with_runtime_file
-from trainform.spec.queues import QueueRequest
+from trainform.spec.load import Given, Loaded, ModelT, Text, load, load_environment, read_runtime
+from trainform.spec.overlay import NOTHING, in_environment
 from trainform.spec.source import NOWHERE, Source
-from trainform.spec.storage import ClaimRequest
-
-# What a program may add to an environment: the field, and the model of its values.
-OWN: dict[str, type[BaseModel]] = {"queues": QueueRequest, "claims": ClaimRequest}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,17 +53,22 @@ def check_experiment(
     run: int = 1,
     root: Path | None = None,
     today: datetime.date | None = None,
+    tried: Mapping[str, Any] = NOTHING,
 ) -> CheckedJob:
     """Check an experiment in an environment without a cluster.
 
     Each is a model, a name in `stacks/`, the path of a file, or a text. `run` counts deliberate repetitions of an unchanged experiment,
     from 1. root: the project's folder; None: that of the current folder, from which paths count then. Raises InputError where a
-    name or path has no file. today: the day on which waivers must hold; None: this day, in UTC.
+    name or path has no file. today: the day on which waivers must hold; None: this day, in UTC. tried: a merge patch on the experiment that stands in no
+    file, applied after what the experiment says of this environment.
     """
     if today is None:
         today = datetime.datetime.now(datetime.UTC).date()
     loaded_environment = check_environment(environment, root)
-    loaded = _load_experiment(experiment, root)
+    environment_name = (
+        name_of(environment, "environment") if loaded_environment.model is None else loaded_environment.model.name
+    )
+    loaded = load_experiment(experiment, root, environment_name, tried)
     problems = [*_run_problems(run), *loaded_environment.problems, *loaded.problems]
     job = None
     of_both: list[Problem] = []
@@ -79,7 +81,7 @@ def check_experiment(
         name_of(experiment, "experiment") if loaded.model is None else loaded.model.name,
         (*problems, *of_both),
         job,
-        name_of(environment, "environment") if loaded_environment.model is None else loaded_environment.model.name,
+        environment_name,
         frozenset(of_both),
         (loaded.source, loaded_environment.source),
     )
@@ -110,13 +112,16 @@ def check_environment(environment: Environment | Given, root: Path | None = None
     return dataclasses.replace(loaded, problems=(*loaded.problems, *found))
 
 
-def _load_experiment(experiment: Experiment | Given, root: Path | None) -> Loaded[Experiment]:
+def load_experiment(
+    experiment: Experiment | Given, root: Path | None = None, environment: str = "", tried: Mapping[str, Any] = NOTHING
+) -> Loaded[Experiment]:
+    """The experiment as it is in the environment of this name, with the problems that it has by itself; `tried` as for `check_experiment`."""
     wrong = _parameter_problems(Experiment, experiment)
     if wrong:
         return Loaded(None, tuple(wrong), NOWHERE)
-    if isinstance(experiment, Experiment):
-        return _of_model(with_runtime_file(experiment, root))
-    return load_experiment(experiment, root)
+    loaded = _of_model(experiment) if isinstance(experiment, Experiment) else load(Experiment, experiment, root)
+    found = in_environment(loaded, environment, known_names(ENVIRONMENTS, root), tried)
+    return read_runtime(found, root)
 
 
 def _parameter_problems(kind: type[BaseModel], given: object) -> list[Problem]:
@@ -142,7 +147,7 @@ def _of_model(model: ModelT) -> Loaded[ModelT]:
 def _without_consequences(found: Iterable[Problem], loaded: Loaded[Any], left_out: Set[str]) -> list[Problem]:
     """The problems with their lines, without those that only follow from a problem which the file has at the same place or above it,
     or from a name that was left out of the model."""
-    places = {problem.path for problem in loaded.problems if problem.source == loaded.source.name}
+    places = {problem.path for problem in loaded.problems if problem.source in ("", loaded.source.name)}
     located = [
         loaded.source.locate(problem)
         for problem in found
@@ -152,7 +157,7 @@ def _without_consequences(found: Iterable[Problem], loaded: Loaded[Any], left_ou
         problem
         for problem in located
         if not _within(problem.path, places)
-        and not (loaded.left_out and problem.path == "roles")  # sums over all roles
+        and not (loaded.left_out and problem.path.endswith("roles"))  # sums over all roles
     ]
 
 
@@ -161,30 +166,3 @@ def _within(path: str, places: Set[str]) -> bool:
     if not places:
         return False
     return path in places or any(path[: end.start()] in places for end in re.finditer(r"[.\[]", path))
-
-
-def with_own(environment: Environment, **parts: Mapping[str, BaseModel]) -> Environment:
-    """The environment with these queues or claims added to its own. Raises InputError with every problem of the result, or of the types
-    of what is added."""
-    wrong = [problem for field, own in parts.items() for problem in _own_problems(field, own)]
-    if wrong:
-        raise InputError(wrong)
-    data = environment.model_dump(by_alias=True, exclude_none=True)
-    for field, own in parts.items():
-        data[field] = data[field] | {
-            name: request.model_dump(by_alias=True, exclude_none=True) for name, request in own.items()
-        }
-    parsed = parse(Environment, data)
-    problems = parsed.problems + (environment_problems(parsed.model) if parsed.model is not None else [])
-    if problems or parsed.model is None:
-        raise InputError(problems)
-    return parsed.model
-
-
-def _own_problems(field: str, own: object) -> Iterator[Problem]:
-    model = OWN[field].__name__
-    if not isinstance(own, Mapping):
-        yield from type_problems(field, own, Mapping, "a mapping", f"write `{{NAME: {model}(…)}}`")
-        return
-    for name, request in own.items():
-        yield from type_problems(f"{field}.{name}", request, OWN[field], f"a model {model}", f"write `{model}(…)`")

@@ -42,6 +42,7 @@ from trainform.rules.limits.table import judge
 from trainform.rules.limits.waivers import Verdict, verdict
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
+from trainform.spec.overlay import merged
 
 
 def draft_plan(experiment: Experiment, environment: Environment, run: int = 1, revision: str = DRAFT_REVISION) -> Plan:
@@ -85,6 +86,7 @@ def render_job(
     The revision is a hash of the objects, and their names contain it. So the objects are rendered with a draft revision first, which the rules
     check too, and then again with the final revision.
     """
+    experiment = merged(experiment, environment.name)
     draft = draft_plan(experiment, environment, run)
     backend = BACKENDS[draft.backend]
     rendered = _rendered(draft)

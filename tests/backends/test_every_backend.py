@@ -13,9 +13,9 @@ from trainform.backends.backend import Backend
 from trainform.backends.refusals import able
 from trainform.backends.table import BACKENDS
 from trainform.manifests.manifest import Manifest
-from trainform.manifests.merge_patch import merge_patch
 from trainform.render import job_manifests, render_job
 from trainform.revision import revision
+from trainform.spec.merge_patch import merge_patch
 
 COUNTS = {"minAvailable", "minMember", "completions", "parallelism"}
 PARTS: dict[str, Any] = {

@@ -21,12 +21,12 @@ from tests.support.samples import JOB, environment, experiment, plan
 from trainform.backends.patches import override_key
 from trainform.backends.table import BACKENDS
 from trainform.manifests.env import PodConventions
-from trainform.manifests.merge_patch import merge_patch
 from trainform.manifests.pods import pod_template
 from trainform.manifests.schema import violations
 from trainform.render import RenderedJob, job_manifests, render_job
 from trainform.spec import Environment, Experiment
 from trainform.spec.load import parse
+from trainform.spec.merge_patch import merge_patch
 
 RICH = Environment.model_validate(ENVIRONMENT)
 MANGLED = st.sampled_from(["", "a role less", "a role without replicas", "no role with replicas", "no overrides"])

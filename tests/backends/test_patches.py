@@ -10,8 +10,8 @@ import pytest
 from tests.support.rendering import job_problems
 from tests.support.samples import environment, experiment, plan, reasons
 from trainform.backends.patch_parts import part_at, without_parts
-from trainform.manifests.merge_patch import merge_patch
 from trainform.render import job_manifests
+from trainform.spec.merge_patch import merge_patch
 
 STORAGE = {"checkpoints": {"size": "2Ti", "mount": "/mnt/output"}}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -231,3 +232,45 @@ def test_invisible_characters_in_values_are_escaped(tmp_path: Path) -> None:
     file = tmp_path / "hello.yaml"
     file.write_text(yaml.safe_dump({**read("experiments", "hello"), "env": {"NOTE": "a\x1b[31m\nb"}}, sort_keys=False))
     assert r"NOTE=a\x1b[31m\nb" in shown(str(file))
+
+
+OVERLAID = """\
+name: resnet
+image: registry.example.com/ai/pytorch-training:2.8
+launcher: {command: [python, /app/train.py]}
+roles: {node: {replicas: 2, cpu: 8}}
+shared_memory: 64Gi
+environments:
+  dev:
+    roles: {node: {replicas: 4}}
+    env: {NCCL_DEBUG: WARN, API_TOKEN: "$(HOSTNAME)"}
+    shared_memory: null
+"""
+
+
+def test_values_of_an_overlay_are_shown_with_their_origin(tmp_path: Path) -> None:
+    path = tmp_path / "resnet.yaml"
+    path.write_text(OVERLAID)
+    lines = shown(str(path)).splitlines()
+    start = lines.index("For dev alone")
+    assert [re.sub(" {2,}", "  ", line) for line in lines[start + 1 : start + 5]] == [
+        "  roles.node.replicas=4  in place of 2  environments.dev, line 8",
+        "  env.NCCL_DEBUG=WARN  new  environments.dev, line 9",
+        "  env.API_TOKEN=[secret]  new  environments.dev, line 9",
+        "  shared_memory=null  in place of 64Gi  environments.dev, line 10",
+    ]
+    _, out, _ = run("plan", str(path), "-e", "dev", "--json")
+    first = json.loads(out)["overlaid"][0]
+    assert first == {
+        "path": "roles.node.replicas",
+        "value": "4",
+        "before": "2",
+        "place": "environments.dev.roles.node.replicas",
+        "source": str(path),
+        "line": 8,
+    }
+
+
+def test_a_plan_without_an_overlay_has_no_such_section() -> None:
+    assert "alone" not in shown("resnet").split()
+    assert json.loads(run("plan", "resnet", "-e", "dev", "--json")[1])["overlaid"] == []

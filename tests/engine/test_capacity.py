@@ -13,8 +13,8 @@ from tests.engine.project import Project
 from tests.engine.test_reviews import SAMPLE
 from tests.review.jobs_of_previews import context, job_review
 from trainform.cluster.live import LiveReads
-from trainform.manifests.merge_patch import merge_patch
 from trainform.review.capacity import capacity_of
+from trainform.spec.merge_patch import merge_patch
 
 pytestmark = pytest.mark.proof("the scheduler's own answer; `make test` has the verdicts alone")
 

@@ -22,7 +22,7 @@ from tests.engine.refusing import LABEL, REASON, refusing
 from tests.engine.test_policy_pack import POD
 from tests.engine.test_ssh_identity import keys, traces
 from tests.support.repository import ROOT
-from trainform.manifests.merge_patch import merge_patch
+from trainform.spec.merge_patch import merge_patch
 
 pytestmark = pytest.mark.proof("reviews of every kind of change")
 

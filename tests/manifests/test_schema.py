@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.support.samples import plan, pod
-from trainform.manifests.merge_patch import merge_patch
 from trainform.manifests.schema import POD_TEMPLATE, quantity, violations
+from trainform.spec.merge_patch import merge_patch
 
 
 def test_a_rendered_pod_template_satisfies_the_schema() -> None:

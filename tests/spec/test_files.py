@@ -15,11 +15,12 @@ import pytest
 from tests.conftest import ROOT
 from tests.support.samples import JOB
 from trainform import defaults
+from trainform.check import load_experiment
 from trainform.cli.main import main
 from trainform.errors import InputError, Problem
 from trainform.spec import Experiment
 from trainform.spec.files import read_text
-from trainform.spec.load import load_experiment, with_runtime_file
+from trainform.spec.load import with_runtime_file
 
 REGULAR = "give the path of a regular file"
 

@@ -126,6 +126,7 @@ _EXPERIMENTS: list[tuple[dict[str, Any], dict[str, Any]]] = [
             "labels": {"team": "vision"},
             "annotations": {"team": "vision"},
             "manifest_overrides": {"job": {"metadata": {"labels": {"team": "vision"}}}},
+            "environments": {"dev": {"env": {"NCCL_DEBUG": "INFO"}}},
         },
     ),
     (

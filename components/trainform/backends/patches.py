@@ -12,12 +12,12 @@ from trainform.backends.patch_parts import part_at, without_parts
 from trainform.errors import MASK, Problem, list_names
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import RECORD_KEY, Manifest
-from trainform.manifests.merge_patch import merge_patch
 from trainform.manifests.pods import own_labels, pod_template
 from trainform.manifests.schema import ANY_OBJECT, KINDS, POD_TEMPLATE, violations
 from trainform.manifests.shapes import mapping
 from trainform.plan.model import Plan, RolePlan
 from trainform.rules.metadata import kept
+from trainform.spec.merge_patch import merge_patch
 
 # Fields that a merge patch must not set: Pulumi, the revision and the references between objects depend on them.
 FIXED_FIELDS = (

@@ -31,18 +31,20 @@ def command(
 
     It is computed from the files alone. `pulumi preview -s STACK` compares with the cluster.
     """
+    from trainform.cli.overlaid import as_rows, overlaid
     from trainform.cli.plan_text import headline, notes, origin, sections
     from trainform.plan.export import as_data
 
-    job = choose(experiment, environment, stack, run).check().checked()
-    plan = job.plan
+    checked = choose(experiment, environment, stack, run).check()
+    job = checked.checked()
+    plan, values = job.plan, overlaid(checked.sources[0])
     if as_json:
-        echo_json(as_data(plan))
+        echo_json({**as_data(plan), "overlaid": as_rows(values)})
         return
     columns = terminal_width()
     echo(*headline(plan, columns))
     note(*origin(_usual_stack(plan) if stack is None else stack, columns))
-    echo(*sections(plan, job.manifests, columns))
+    echo(*sections(plan, job.manifests, values, columns))
     note(*notes(plan, columns))
 
 

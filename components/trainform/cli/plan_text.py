@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
 from trainform.backends.patches import override_key
+from trainform.cli.overlaid import OverlaidValue
 from trainform.escaping import display_width, escaped, wrapped
 from trainform.manifests.manifest import Manifest
 from trainform.plan.launch.launch import TF_CONFIG
@@ -30,8 +31,11 @@ def origin(stack: str, width: int) -> list[str]:
     return [*wrapped(text, width), f"{GAP}{escaped(command)}"]
 
 
-def sections(plan: Plan, manifests: Iterable[Manifest], width: int) -> Iterator[str]:
-    """Yield roles, variables, objects and totals."""
+def sections(plan: Plan, manifests: Iterable[Manifest], overlaid: Sequence[OverlaidValue], width: int) -> Iterator[str]:
+    """Yield what stands in an overlay, roles, variables, objects and totals."""
+    if overlaid:
+        values = [(f"{value.path}={value.value}", value.replaced, value.where) for value in overlaid]
+        yield from ("", f"For {plan.environment} alone", *_columns(values, width))
     for role in plan.roles:
         yield from ("", *_role(plan, role, width))
     for roles, rows in _variables(plan).items():

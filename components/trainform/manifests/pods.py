@@ -8,10 +8,10 @@ from typing import Any
 from trainform import defaults
 from trainform.manifests.env import PodConventions, container_env, env_prefix, expand_own_refs, override_env
 from trainform.manifests.manifest import without_empty
-from trainform.manifests.merge_patch import merge_patch
 from trainform.manifests.schema import is_pod_template
 from trainform.manifests.volumes import key_mounts, volume_mounts, volumes
 from trainform.plan.model import Group, Plan, RolePlan
+from trainform.spec.merge_patch import merge_patch
 from trainform.spec.roles import Toleration
 
 RESTART_POLICIES = {"never": "Never", "on-failure": "OnFailure"}

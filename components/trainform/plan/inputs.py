@@ -117,9 +117,14 @@ def resolved(experiment: Experiment) -> dict[str, Any]:
 
 
 def _without_value(experiment: Experiment) -> dict[str, Any]:
-    """The fields that mean nothing beside others, where a file must not set them, and the file of a runtime, a name on somebody's machine."""
+    """The fields that mean nothing beside others, where a file must not set them, the file of a runtime, a name on somebody's machine, and the overlays,
+    of which the other fields hold what counts here."""
     existing = [name for name, volume in experiment.storage.items() if volume.claim is not None]
-    found: dict[str, Any] = {"runtime": {"file"}, "storage": {name: set(OF_NEW_CLAIMS) for name in existing}}
+    found: dict[str, Any] = {
+        "environments": True,
+        "runtime": {"file"},
+        "storage": {name: set(OF_NEW_CLAIMS) for name in existing},
+    }
     return found | ({"ssh": {"rotation"}} if experiment.ssh is not None and experiment.ssh.secret is not None else {})
 
 

@@ -15,20 +15,21 @@ from pydantic import Field
 
 from trainform.backends.queues import CRDS, queue_manifest
 from trainform.backends.table import BACKENDS
-from trainform.check import check_environment, check_experiment, type_problems, with_own
+from trainform.check import check_environment, check_experiment, type_problems
 from trainform.cluster.preflight import check_objects
 from trainform.errors import InputError, Problem
 from trainform.manifests.manifest import Manifest, ownership, with_own_annotations
-from trainform.manifests.merge_patch import merge_patch
 from trainform.manifests.objects import claim, launch_files, rendezvous_service
 from trainform.plan.build import plan_claim, queue_amounts
 from trainform.plan.model import QueuePlan
 from trainform.resources.apply import as_run_error, cluster_provider
+from trainform.resources.own import with_own
 from trainform.resources.part import Part
 from trainform.resources.preflight import preflight
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.load import parse
+from trainform.spec.merge_patch import merge_patch
 from trainform.spec.model import Model
 from trainform.spec.names import LabelKey, LabelValue, ServiceLabel
 from trainform.spec.queues import QueueRequest

@@ -7,12 +7,13 @@ from pathlib import Path
 
 from trainform.check import CheckedJob, check_environment, check_experiment
 from trainform.check_platform import CheckedPlatform, check_platform
-from trainform.errors import InputError, Problem, TrainformError
+from trainform.errors import MASK, InputError, Problem, TrainformError
 from trainform.review.context import User
 from trainform.review.limits import OF_ENVIRONMENT
 from trainform.review.model import NotChecked, Place
 from trainform.review.stack_choice import first_reason
 from trainform.review.users import users_in
+from trainform.secret_text.search import masked
 from trainform.spec.environment import Environment
 from trainform.spec.source import NOWHERE, Source
 from trainform.spec.stack import Stack
@@ -36,8 +37,10 @@ class StackFiles:
         """Where a path stands; one that begins with `environment.` is of the environment."""
         own = path.startswith(OF_ENVIRONMENT)
         source = self.environment_source if own else self.experiment_source
-        found = source.locate(Problem(path.removeprefix(OF_ENVIRONMENT) if own else path, None, "", ""))
-        return Place(path=path, file=found.source, line=found.line)
+        here = path.removeprefix(OF_ENVIRONMENT) if own else path
+        found = source.locate(Problem(here, None, "", ""))
+        origin = "" if found.path == here else masked(found.path, MASK)
+        return Place(path=path, file=found.source, line=found.line, origin=origin)
 
 
 def stack_files(chosen: Stack | str, root: Path) -> StackFiles:

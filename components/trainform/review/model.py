@@ -52,6 +52,10 @@ class Place(Part):
     path: str = Field(description="Path of the field: roles.worker.env.NCCL_DEBUG.")
     file: str = Field(default="", description="File from the project's folder on; empty: unknown.")
     line: int = Field(default=0, description="Line in the file, from 1; 0: unknown.")
+    origin: str = Field(
+        default="",
+        description="Path in the file where the experiment sets the field for this environment alone: environments.prod.queue; empty: it is `path`.",
+    )
 
 
 class Change(Part):

@@ -1,6 +1,6 @@
 """What a researcher writes: one training job, whatever cluster it runs on."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints, Tag, ValidationInfo, field_validator
 
@@ -175,6 +175,14 @@ class Experiment(Model):
         json_schema_extra=OnChange.IN_PLACE_BY_PATCH,
         description="Merge patches (RFC 7386) on rendered objects, by the key that `trainform plan` shows (job, "
         "service, launch-script, queue, claim-NAME), for what has no field here. Shown in the plan.",
+    )
+
+    environments: dict[Label, dict[str, Any]] = Field(
+        default={},
+        examples=[{"prod": {"roles": {"worker": {"replicas": 16}}, "queue": "research"}}],
+        json_schema_extra=OnChange.IN_PLACE_BY_PATCH,
+        description="What differs in an environment, by its name: a merge patch (RFC 7386) on the rest of the file, without `name`. null removes a value, "
+        "a list takes the place of a list, and the items of a list that have names may be patched as a mapping of their names.",
     )
 
     @field_validator("ssh")

@@ -63,6 +63,8 @@ class Loaded(Generic[ModelT]):
     source: Source
     left_out: frozenset[str] = frozenset()
     """Names that the file defines wrongly, so that they are not in the model: what refers to them is not wrong for that."""
+    data: Mapping[str, Any] | None = None
+    """What is in the file, with what is wrong in it; None of a model."""
 
     def checked(self) -> ModelT:
         """The model; InputError where there is any problem."""
@@ -119,7 +121,7 @@ def load(kind: type[ModelT], given: Given, root: Path | None = None) -> Loaded[M
     by_name = isinstance(given, str) and not _is_path(given)
     copied = _copied(path, content.data.get("name"), parsed.problems) if by_name else []
     found = [content.source.locate(problem) for problem in [*parsed.problems, *copied]]
-    return Loaded(parsed.model, (*content.problems, *found), content.source, parsed.left_out)
+    return Loaded(parsed.model, (*content.problems, *found), content.source, parsed.left_out, content.data)
 
 
 def _is_path(name_or_path: str) -> bool:
@@ -142,9 +144,8 @@ def _copied(path: Path, name: object, found: Iterable[Problem]) -> Iterator[Prob
         )  # fmt: skip
 
 
-def load_experiment(given: Given, root: Path | None = None) -> Loaded[Experiment]:
-    """`load` for an experiment, with what the file of its runtime holds."""
-    loaded = load(Experiment, given, root)
+def read_runtime(loaded: Loaded[Experiment], root: Path | None = None) -> Loaded[Experiment]:
+    """The experiment with what the file of its runtime holds."""
     if loaded.model is None:
         return loaded
     try:

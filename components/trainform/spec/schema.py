@@ -9,8 +9,15 @@ from pydantic import BaseModel
 
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
+from trainform.spec.overlay import FIELD, KEPT
 
 FILES: dict[str, type[BaseModel]] = {"experiment.schema.json": Experiment, "environment.schema.json": Environment}
+_DEFINITION = "#/$defs/"
+_OVERLAY = "Overlay"
+# What holds for a whole object, and not for a patch of it.
+_OF_WHOLE = ("required", "minProperties", "maxProperties", "default", "examples", "title")
+_ONE_OF_THE_KEYS = {"required"}
+_NULL = {"type": "null"}
 
 
 def _closed(node: Any) -> Any:
@@ -25,5 +32,77 @@ def _closed(node: Any) -> Any:
 
 def schema(kind: type[BaseModel]) -> str:
     """The schema as it stands in the file, with a line feed at its end."""
-    content = {"$schema": "https://json-schema.org/draft/2020-12/schema", **_closed(kind.model_json_schema())}
+    made: dict[str, Any] = _closed(kind.model_json_schema())
+    if FIELD in made["properties"]:
+        made = _with_overlays(made)
+    content = {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
     return json.dumps(content, indent=2) + "\n"
+
+
+def _with_overlays(made: dict[str, Any]) -> dict[str, Any]:
+    """The schema of an experiment with that of its overlays: the same fields, each of which may be left out or null."""
+    definitions: dict[str, Any] = made["$defs"]
+    fields = {key: value for key, value in made["properties"].items() if key not in KEPT}
+    patches: dict[str, Any] = {
+        _OVERLAY: {"additionalProperties": False, "type": "object", "properties": _nullable(fields, definitions)}
+    }
+    for name, definition in definitions.items():
+        patches[f"{name}{_OVERLAY}"] = _patch_of(definition, definitions)
+    overlays = {**made["properties"][FIELD]}
+    (pattern,) = overlays["patternProperties"]
+    overlays["patternProperties"] = {pattern: {"$ref": f"{_DEFINITION}{_OVERLAY}"}}
+    used = _used({"": overlays}, patches)
+    return {
+        **made,
+        "$defs": {**definitions, **{name: patch for name, patch in patches.items() if name in used}},
+        "properties": {**made["properties"], FIELD: overlays},
+    }
+
+
+def _patch_of(node: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a merge patch on what the node describes."""
+    if node.get("type") == "array":
+        by_name = _by_name(node, definitions)
+        return {"anyOf": [node, by_name]} if by_name else node
+    patch = {key: value for key, value in node.items() if key not in _OF_WHOLE}
+    if "$ref" in node:
+        patch["$ref"] = f"{node['$ref']}{_OVERLAY}"
+    for key in ("properties", "patternProperties"):
+        if key in node:
+            patch[key] = _nullable(node[key], definitions)
+    if isinstance(node.get("additionalProperties"), dict):
+        patch["additionalProperties"] = _or_null(node["additionalProperties"], definitions)
+    for key in ("oneOf", "anyOf"):
+        if key in node:
+            patch.pop(key)
+            forms = [_patch_of(form, definitions) for form in node[key] if form.keys() != _ONE_OF_THE_KEYS]
+            patch |= {"anyOf": forms} if forms else {}
+    return patch
+
+
+def _by_name(node: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
+    """The mapping that patches the items of the list by their names; empty where they have none."""
+    reference = node.get("items", {}).get("$ref")
+    if reference is None or "name" not in definitions[reference.removeprefix(_DEFINITION)]["properties"]:
+        return {}
+    return {"type": "object", "additionalProperties": _or_null(node["items"], definitions)}
+
+
+def _nullable(fields: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
+    return {key: _or_null(field, definitions) for key, field in fields.items()}
+
+
+def _or_null(field: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
+    patch = _patch_of(field, definitions)
+    if _NULL in patch.get("anyOf", []):
+        return patch
+    inner = {key: value for key, value in patch.items() if key != "description"}
+    return {"anyOf": [inner, _NULL], **{key: field[key] for key in ("description",) if key in field}}
+
+
+def _used(node: Any, patches: dict[str, Any], found: frozenset[str] = frozenset()) -> frozenset[str]:
+    """The names of the patches to which the node refers, also by way of others."""
+    for value in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        found = _used(value, patches, found)
+    name = node.get("$ref", "").removeprefix(_DEFINITION) if isinstance(node, dict) else ""
+    return _used(patches[name], patches, found | {name}) if name in patches and name not in found else found

@@ -3,31 +3,57 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from trainform.errors import Problem
+
+if TYPE_CHECKING:
+    from trainform.spec.layers import Layer
 
 
 @dataclasses.dataclass(frozen=True)
 class Source:
     """Where data came from: the file as the user named it, and the line (from 1) of each path in it.
 
-    `written` has what stands in the file where YAML reads a word as something else: `no` (false), `010` (8), `22:30` (1350).
+    `written` has what stands in the file where YAML reads a word as something else: `no` (false), `010` (8), `22:30` (1350). `layers`: the merge
+    patches that were applied to the data, the last one last.
     """
 
     name: str
     lines: dict[str, int]
     written: dict[str, str] = dataclasses.field(default_factory=dict)
+    layers: tuple[Layer, ...] = ()
 
     def locate(self, problem: Problem) -> Problem:
-        """The problem with file and line; the line of the nearest parent where the path itself is not there."""
-        path = problem.path
-        while path and path not in self.lines:
-            path = path[: max(path.rfind("."), path.rfind("["), 0)]
-        return dataclasses.replace(problem, source=self.name, line=self.lines.get(path, problem.line))
+        """The problem at the place where its value is written, with file and line: of the nearest parent where the path itself is not there. What is in no
+        file has neither."""
+        path, in_file = self.origin(problem.path)
+        if not in_file:
+            return dataclasses.replace(problem, path=path)
+        return dataclasses.replace(problem, path=path, source=self.name, line=self._line(path, problem.line))
+
+    def origin(self, path: str) -> tuple[str, bool]:
+        """Where the value of a path is written, in the words of the file, and whether that is in the file."""
+        for layer in reversed(self.layers):
+            place = layer.origin(path)
+            if place is not None:
+                return place, layer.in_file
+        return path, True
+
+    def _line(self, path: str, unknown: int) -> int:
+        return next((self.lines[part] for part in upwards(path) if part in self.lines), unknown)
 
 
 NOWHERE = Source("", {})
 """Of data that comes from no file."""
+
+
+def upwards(path: str) -> Iterator[str]:
+    """The path and what is above it, the longest first. Keys have dots of their own, so not each of them is a place."""
+    while path:
+        yield path
+        path = path[: max(path.rfind("."), path.rfind("["), 0)]
 
 
 def join_path(parts: tuple[str | int, ...]) -> str:

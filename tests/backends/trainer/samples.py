@@ -6,9 +6,9 @@ from typing import Any
 
 from tests.support.rendering import job_problems, plan_job
 from tests.support.samples import environment, experiment
-from trainform.manifests.merge_patch import merge_patch
 from trainform.plan import Plan
 from trainform.spec import Experiment
+from trainform.spec.merge_patch import merge_patch
 
 ANCESTOR = "trainer.kubeflow.org/trainjob-ancestor-step"
 IMAGE = "registry.example.com/ai/mpi:4"

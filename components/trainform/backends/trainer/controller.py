@@ -26,7 +26,7 @@ from trainform.backends.trainer.runtime import (
     TRAINER,
 )
 from trainform.backends.trainer.runtime_rules import ancestor, containers, launcher_is_node, node_pods, replicated_jobs
-from trainform.manifests.merge_patch import merge_patch
+from trainform.spec.merge_patch import merge_patch
 
 _NAMED = ("volumes", "imagePullSecrets")
 HOSTFILE_SUFFIX, SSH_SUFFIX = "-mpi-hostfile", "-mpi-ssh-auth"

@@ -187,8 +187,9 @@ def cut(text: str, longest: int = LONGEST) -> str:
 
 
 def located(place: Place) -> str:
-    """The path, with file and line where they are known."""
-    where = f"{place.file}:{place.line}" if place.line else place.file
+    """The path, with file and line where they are known, and with the path there where the file sets the field for one environment."""
+    line = f"{place.file}:{place.line}" if place.line else place.file
+    where = ", ".join(filter(None, [place.origin, line]))
     return f"{place.path} ({where})" if place.path and where else place.path if place.path else where
 
 

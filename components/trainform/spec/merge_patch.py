@@ -14,7 +14,7 @@ def merge_patch(target: Any, patch: Any) -> Any:
     """
     if not isinstance(patch, dict):
         return patch
-    if _named_items(target):
+    if named_items(target):
         return _patch_items(target, patch)
     result = dict(target) if isinstance(target, dict) else {}
     for key, value in patch.items():
@@ -25,7 +25,7 @@ def merge_patch(target: Any, patch: Any) -> Any:
     return result
 
 
-def _named_items(target: Any) -> bool:
+def named_items(target: Any) -> bool:
     items = target if isinstance(target, list) else []
     return bool(items) and all(isinstance(item, dict) and isinstance(item.get("name"), str) for item in items)
 

@@ -1,0 +1,143 @@
+"""An experiment in one environment: what its file says of all of them, with the merge patches for this one."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from trainform.errors import Problem, list_names
+from trainform.spec.experiment import Experiment
+from trainform.spec.layers import Layer
+from trainform.spec.load import Loaded, Parsed, parse
+from trainform.spec.source import NOWHERE, Source
+
+FIELD = "environments"
+# Keys that no overlay has, each with the reason and the fix.
+KEPT = {
+    "name": (
+        "the name is that of the objects and of their record, and the same in all environments",
+        "remove it, or write another experiment",
+    ),
+    FIELD: ("an overlay is for one environment, and holds none for others", f"write it under the first `{FIELD}`"),
+}
+NOTHING: Mapping[str, Any] = {}
+
+
+def in_environment(
+    loaded: Loaded[Experiment], name: str, known: Collection[str] = (), tried: Mapping[str, Any] = NOTHING
+) -> Loaded[Experiment]:
+    """The experiment in the environment `name`, with every problem of all of its overlays, as far as they can be known without their environments.
+
+    known: the names of the project's environments; empty: not known. tried: a merge patch that is applied last and stands in no file.
+    """
+    data = _data(loaded)
+    overlays = data.get(FIELD, {})
+    if data is NOTHING or not (overlays or tried):
+        return loaded
+    made = _Overlays(loaded, {key: value for key, value in data.items() if key != FIELD})
+    problems = list(loaded.problems)
+    chosen: tuple[Layer, ...] = ()
+    for other, patch in overlays.items() if isinstance(overlays, dict) else ():
+        if not isinstance(patch, dict):  # the file's problem, which it has already
+            continue
+        layer = made.layer(f"{FIELD}.{other}.", patch)
+        problems += [
+            *_wrong_keys(other, patch, loaded.source),
+            *_without_file(other, {*known, name} if known else (), loaded.source),
+        ]
+        if other == name:
+            chosen = (layer,)
+        else:
+            problems += made.read((layer,))[1]
+    if tried:
+        chosen = (*chosen, made.layer("--set ", tried, chosen, in_file=False))
+    parsed, found, source = made.read(chosen)
+    return Loaded(parsed.model, (*problems, *found), source, parsed.left_out, loaded.data)
+
+
+def merged(experiment: Experiment, name: str) -> Experiment:
+    """The model in the environment; InputError with every problem of its overlays."""
+    return in_environment(Loaded(experiment, (), NOWHERE), name).checked()
+
+
+@dataclasses.dataclass(frozen=True)
+class _Overlays:
+    """loaded: the experiment as read. base: its data without the overlays."""
+
+    loaded: Loaded[Experiment]
+    base: dict[str, Any]
+
+    def layer(
+        self, place: str, patch: Mapping[str, Any], below: tuple[Layer, ...] = (), *, in_file: bool = True
+    ) -> Layer:
+        kept = {key: value for key, value in patch.items() if key not in KEPT}
+        return Layer(place, kept, below[-1].merged if below else self.base, in_file)
+
+    def read(self, layers: tuple[Layer, ...]) -> tuple[Parsed[Experiment], list[Problem], Source]:
+        """The data with the layers as a model, and what is wrong with it because of them."""
+        source = dataclasses.replace(self.loaded.source, layers=layers)
+        data = layers[-1].merged if layers else self.base
+        parsed = parse(Experiment, data, _written(source))
+        of_base = {(problem.path, problem.reason) for problem in self.loaded.problems}
+        found = [
+            _caused(problem, source.locate(problem), layers)
+            for problem in parsed.problems
+            if not self._same(problem, layers, of_base)
+        ]
+        return dataclasses.replace(parsed, model=self._with_runtime(parsed.model, layers)), found, source
+
+    @staticmethod
+    def _same(problem: Problem, layers: tuple[Layer, ...], of_base: Collection[tuple[str, str]]) -> bool:
+        """Whether the problem is there without the layers too."""
+        return (problem.path, problem.reason) in of_base and not any(layer.sets(problem.path) for layer in layers)
+
+    def _with_runtime(self, model: Experiment | None, layers: tuple[Layer, ...]) -> Experiment | None:
+        """The model with what the file of its runtime holds, if a program has read it already."""
+        given = self.loaded.model
+        if model is None or given is None or model.runtime is None or any("runtime" in layer.patch for layer in layers):
+            return model
+        return model.model_copy(update={"runtime": given.runtime})
+
+
+def _caused(problem: Problem, located: Problem, layers: tuple[Layer, ...]) -> Problem:
+    """The problem at its place; where that is in none of the layers, with the last layer as its cause."""
+    if located.path != problem.path or not layers:
+        return located
+    return dataclasses.replace(located, reason=f"with {layers[-1].place.rstrip('. ')}, {located.reason}")
+
+
+def _data(loaded: Loaded[Experiment]) -> Mapping[str, Any]:
+    """The experiment as written; that of a model has the names of the file too."""
+    if loaded.data is not None:
+        return loaded.data
+    return NOTHING if loaded.model is None else loaded.model.model_dump(by_alias=True, exclude_unset=True)
+
+
+def _wrong_keys(name: str, patch: Mapping[str, Any], source: Source) -> Iterator[Problem]:
+    for key, (reason, fix) in KEPT.items():
+        if key in patch:
+            yield source.locate(Problem(f"{FIELD}.{name}.{key}", patch[key], reason, fix))
+
+
+def _without_file(name: str, known: Collection[str], source: Source) -> Iterator[Problem]:
+    """known: empty if nobody knows."""
+    if not known or name in known:
+        return
+    near = difflib.get_close_matches(name, known, 1)
+    fix = (
+        f"did you mean {near[0]}?" if near else f"known: {list_names(sorted(known))}; or run `trainform new -e {name}`"
+    )
+    reason = "no file of stacks/environments/ has the name of this environment"
+    yield source.locate(Problem(f"{FIELD}.{name}", None, reason, fix))
+
+
+def _written(source: Source) -> dict[str, str]:
+    """How values stand in the file, by their paths in the merged data."""
+    written = dict(source.written)
+    for layer in source.layers:
+        written = {path: text for path, text in written.items() if not layer.sets(path)}
+        own = len(layer.place)
+        written |= {path[own:]: text for path, text in source.written.items() if path.startswith(layer.place)}
+    return written

@@ -1,0 +1,200 @@
+"""What an experiment says of one environment: merged, checked as strictly as the rest, and named by its place in the file."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+
+from tests.support.generators import ENVIRONMENT, experiments
+from tests.support.samples import environment, experiment
+from trainform.check import check_experiment
+from trainform.errors import InputError, Problem
+from trainform.plan.inputs import job_inputs
+from trainform.plan.record import Record
+from trainform.render import RenderedJob, render_job
+from trainform.spec import Environment, Experiment
+from trainform.spec.load import Text, parse
+from trainform.spec.merge_patch import merge_patch
+
+PROD = environment(name="prod", queues={"research": {"weight": 1}})
+FILE = """\
+name: resnet
+image: registry.example.com/ai/pytorch-training:2.8
+launcher: {command: [python, /app/train.py]}
+roles:
+  node: {replicas: 2, accelerators: {a800: 8}}
+prepare:
+- {name: code, command: [git, pull]}
+- {name: data, command: [rsync]}
+env: {NCCL_DEBUG: INFO}
+environments:
+  prod:
+    roles:
+      node: {replicas: 4, accelerators: {a800: null, l40s: 4}}
+      watch: {ranked: false, command: [watch]}
+    queue: research
+    env: {NCCL_DEBUG: null}
+    prepare: {data: {command: [s3, sync]}}
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project with the environments dev and prod."""
+    (tmp_path / "Pulumi.yaml").write_text("name: trainform\nruntime: python\n")
+    for folder in ("experiments", "environments"):
+        (tmp_path / "stacks" / folder).mkdir(parents=True)
+    for model in (environment(), PROD):
+        path = tmp_path / "stacks" / "environments" / f"{model.name}.yaml"
+        path.write_text(yaml.safe_dump(model.model_dump(mode="json", exclude_unset=True)))
+    return tmp_path
+
+
+def problems(text: str, where: Environment, root: Path) -> dict[str, tuple[int, str]]:
+    """Line and reason of each problem, by path."""
+    found = check_experiment(Text("resnet.yaml", text), where, root=root).problems
+    return {problem.path: (problem.line, problem.reason) for problem in found}
+
+
+def rendered(text: str, where: Environment, root: Path) -> RenderedJob:
+    return check_experiment(Text("resnet.yaml", text), where, root=root).checked()
+
+
+def test_an_environment_gets_its_own_values_and_another_one_none_of_them(project: Path) -> None:
+    prod, dev = rendered(FILE, PROD, project), rendered(FILE, environment(), project)
+    assert {role.name: role.replicas for role in prod.plan.roles} == {"node": 4, "watch": 1}
+    assert prod.plan.roles[0].accelerators == ("l40s", 4)
+    assert prod.plan.queue.name == "research"
+    assert [step.command for step in prod.plan.roles[0].init] == [["git", "pull"], ["s3", "sync"]]
+    assert "NCCL_DEBUG" not in prod.experiment.env
+    without = yaml.safe_load(FILE)
+    del without["environments"]
+    plain = render_job(Experiment.model_validate(without), environment())
+    assert (dev.plan, dev.manifests) == (plain.plan, plain.manifests)
+
+
+def test_revision_record_and_inputs_hold_the_merged_values(project: Path) -> None:
+    data = yaml.safe_load(FILE)
+    whole = merge_patch(
+        {key: value for key, value in data.items() if key != "environments"}, data["environments"]["prod"]
+    )
+    prod, plain = rendered(FILE, PROD, project), render_job(Experiment.model_validate(whole), PROD)
+    assert (prod.plan, prod.manifests) == (plain.plan, plain.manifests)
+    assert isinstance(prod.plan.record, Record)
+    assert "environments" not in prod.plan.record.experiment
+    assert "environments" not in job_inputs(prod.experiment, PROD, prod.plan).job
+
+
+def test_a_model_of_a_program_is_merged_too() -> None:
+    made = experiment(environments={"prod": {"roles": {"worker": {"replicas": 5}}}})
+    assert render_job(made, PROD).plan.totals.pods == 5
+    assert render_job(made, environment()).plan.totals.pods == 2
+    assert check_experiment(made, PROD).checked().plan.totals.pods == 5
+    with pytest.raises(InputError) as refused:
+        render_job(experiment(environments={"prod": {"roles": {"worker": {"replica": 5}}}}), PROD)
+    assert [problem.path for problem in refused.value.problems] == ["environments.prod.roles.worker.replica"]
+
+
+@pytest.mark.parametrize(
+    ("written", "instead", "path", "line", "reason"),
+    [
+        ("replicas: 4", 'replicas: "4"', "environments.prod.roles.node.replicas", 13, "the value must be a whole number"),
+        ("replicas: 4", "replica: 4", "environments.prod.roles.node.replica", 13, "the key is not known here"),
+        ("[s3, sync]", "s3 sync", "environments.prod.prepare.data.command", 17, "the value must be a list"),
+        ("command: [watch]}", "cpu: 1}", "environments.prod.roles.watch.command", 14, "the command is missing"),
+        ("queue: research", "queue: night", "environments.prod.queue", 15, "the environment has no queue of this name"),
+        ("queue: research", "name: other", "environments.prod.name", 15, "the name is that of the objects"),
+        ("queue: research", "environments: {}", "environments.prod.environments", 15, "an overlay is for one environment"),
+        ("{a800: null, l40s: 4}", "{a800: null, l40: 4}", "environments.prod.roles.node.accelerators.l40", 13, "the environment"),
+        ("  prod:", "  prd:", "environments.prd", 11, "no file of stacks/environments/ has the name"),
+    ],
+)  # fmt: skip
+def test_a_problem_names_the_place_in_the_overlay(
+    written: str, instead: str, path: str, line: int, reason: str, project: Path
+) -> None:
+    found = problems(FILE.replace(written, instead, 1), PROD, project)
+    assert path in found, found
+    assert found[path][0] == line
+    assert found[path][1].startswith(reason)
+
+
+def test_overlays_of_other_environments_are_checked_as_far_as_they_can_be(project: Path) -> None:
+    wrong = FILE.replace("replicas: 4", "replicas: -4").replace("queue: research", "queue: nowhere")
+    assert problems(wrong, environment(), project) == {
+        "environments.prod.roles.node.replicas": (13, "the value is below 0")
+    }
+
+
+def test_a_problem_of_the_file_is_told_once_and_at_its_own_place(project: Path) -> None:
+    wrong = FILE.replace("replicas: 2", "replicas: many").replace("replicas: 4, ", "")
+    assert list(problems(wrong, PROD, project)) == ["roles.node.replicas"]
+    assert list(problems(wrong, environment(), project)) == ["roles.node.replicas"]
+
+
+def test_what_an_overlay_makes_wrong_elsewhere_is_told_there_with_its_cause(project: Path) -> None:
+    broken = FILE.replace("queue: research", "runtime: {name: torch}").replace("env: {NCCL_DEBUG: INFO}\n", "ssh: {}\n")
+    for where in (PROD, environment()):
+        line, reason = problems(broken, where, project)["ssh"]
+        assert (line, reason) == (
+            9,
+            "with environments.prod, `ssh` stands beside `runtime`, whose pods have an SSH of their own or none",
+        )
+
+
+def test_the_name_of_an_environment_gets_a_suggestion(project: Path) -> None:
+    (problem,) = check_experiment(Text("", FILE.replace("  prod:", "  prdo:")), environment(), root=project).problems
+    assert (problem.path, problem.fix) == ("environments.prdo", "did you mean prod?")
+
+
+def test_an_empty_overlay_changes_nothing(project: Path) -> None:
+    text = FILE[: FILE.index("  prod:")] + "  prod: {roles: {}, env: {}}\n"
+    assert problems(text, environment(name="prod", queues={}), project) == {}
+
+
+def test_a_secret_in_an_overlay_is_not_shown(project: Path) -> None:
+    text = FILE.replace("queue: research", "env: {DB_PASSWORD: 12345678}").replace("    env: {NCCL_DEBUG: null}\n", "")
+    found = check_experiment(Text("resnet.yaml", text), PROD, root=project).problems
+    assert "environments.prod.env.DB_PASSWORD" in {problem.path for problem in found}
+    assert not any("12345678" in str(problem) for problem in found)
+
+
+def patch_between(one: Any, other: Any) -> Any:
+    """The merge patch that makes one of the other."""
+    if not (isinstance(one, dict) and isinstance(other, dict)):
+        return copy.deepcopy(other)
+    gone = dict.fromkeys(one.keys() - other.keys())
+    return gone | {
+        key: patch_between(one.get(key), value) for key, value in other.items() if key not in one or one[key] != value
+    }
+
+
+def holds_null(data: Any) -> bool:
+    if isinstance(data, dict | list):
+        return any(map(holds_null, data.values() if isinstance(data, dict) else data))
+    return data is None
+
+
+@given(experiments(), experiments())
+def test_an_overlay_makes_of_any_experiment_any_other(one: dict[str, Any], other: dict[str, Any]) -> None:
+    other = {**other, "name": one["name"]}
+    if holds_null(other) or parse(Experiment, one).problems:
+        return
+    where = Environment.model_validate(ENVIRONMENT)
+    overlaid = {**one, "environments": {where.name: patch_between(one, other)}}
+    found = check_experiment(Experiment.model_validate(overlaid), where)
+    plain = check_experiment(Experiment.model_validate(other), where)
+    assert found.job is not None
+    assert plain.job is not None
+    assert found.job.experiment.user_set() == plain.job.experiment.user_set()
+    assert {(at(problem), problem.reason) for problem in found.problems} == {
+        (problem.path, problem.reason) for problem in plain.problems
+    }
+
+
+def at(problem: Problem) -> str:
+    return problem.path.removeprefix(f"environments.{ENVIRONMENT['name']}.")
