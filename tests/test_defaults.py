@@ -42,6 +42,7 @@ PROMISED: dict[str, Any] = {
     "Environment.rdma": None,
     "Environment.storage_classes": {},
     "Environment.ports": "20000-30000",
+    "Environment.registries": {},
     "Environment.image_pull_secrets": [],
     "Environment.node_selector": {},
     "Environment.tolerations": [],

@@ -34,6 +34,7 @@ from trainform.plan import Plan, build_plan
 from trainform.plan.build import DRAFT_REVISION, chosen_backend
 from trainform.plan.inputs import job_record
 from trainform.plan.record import record_notes
+from trainform.plan.registries import mapped_images, with_registries
 from trainform.revision import changes, revision
 from trainform.rules.experiment import plan_problems
 from trainform.rules.limits.judged import Judged
@@ -49,7 +50,9 @@ def draft_plan(experiment: Experiment, environment: Environment, run: int = 1, r
     """The plan with this revision, also if the experiment has problems. The names of the pods are those of its backend."""
     backend = BACKENDS[chosen_backend(experiment, environment)]
     naming, groups = backend.naming(experiment), backend.groups(experiment)
-    return build_plan(experiment, environment, run, revision, naming=naming, groups=groups)
+    pulled = with_registries(experiment, environment.registries)
+    plan = build_plan(pulled, environment, run, revision, naming=naming, groups=groups)
+    return dataclasses.replace(plan, images=mapped_images(experiment, environment.registries))
 
 
 @dataclasses.dataclass(frozen=True)

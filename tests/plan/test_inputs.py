@@ -168,6 +168,7 @@ VARIATIONS: dict[str, Any] = {
     "rdma.capabilities": ["SYS_RESOURCE"],
     "storage_classes": {"fast": "other"},
     "ports": "20000-30000",
+    "registries": {"registry.example.com": "mirror.prod.example.com"},
     "image_pull_secrets": ["other"],
     "node_selector": {"pool": "other"},
     "tolerations": [{"key": "other", "operator": "Exists"}],

@@ -212,6 +212,32 @@ def test_what_an_experiment_uses_of_the_environment_is_no_change_of_it() -> None
     assert paths(found(LORA, {**LORA, "backend": "jobset"})) == ["backend"]
 
 
+MIRROR = "mirror.prod.example.com"
+
+
+def test_another_mapping_of_an_image_is_a_cause_of_the_environment() -> None:
+    mapped = {**CLUSTER, "registries": {"registry.example.com": MIRROR}}
+    (cause,) = found(JOB, JOB, mapped).replacing
+    assert (cause.place.path, cause.before, cause.after) == (
+        "environment.registries",
+        None,
+        {"registry.example.com": MIRROR},
+    )
+    moved = {**CLUSTER, "registries": {"registry.example.com": f"{MIRROR}/ai", "docker.io": MIRROR}}
+    (cause,) = causes(job_review(deployed(JOB, mapped), deployed(JOB, moved))).replacing
+    assert (cause.place.path, cause.before, cause.after) == (
+        "environment.registries.registry.example.com",
+        MIRROR,
+        f"{MIRROR}/ai",
+    )
+
+
+def test_an_image_from_a_mapped_registry_is_the_experiments_change() -> None:
+    mapped = {**CLUSTER, "registries": {"docker.io": MIRROR}}
+    job = job_review(deployed(JOB, mapped), deployed({**JOB, "image": "pytorch/pytorch:2.8"}, mapped))
+    assert paths(causes(job)) == ["image"]
+
+
 def test_another_default_of_the_environment_is_one() -> None:
     assert paths(found(JOB, JOB, {**CLUSTER, "backend": "jobset"})) == ["environment.backend"]
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.support.samples import environment, reasons
-from trainform.rules.limits.images import qualified
 from trainform.spec import Environment
+from trainform.spec.names import qualified
 
 
 def limited(**limits: Any) -> Environment:

@@ -232,6 +232,7 @@ def _summary(plan: Plan) -> Iterator[tuple[str, str]]:
     bounds = "" if plan.world.bounds is None else f" (elastic, {plan.world.bounds[0]} to {plan.world.bounds[1]} nodes)"
     by_name = plan.naming.agent is None  # otherwise pods have no names to which others could connect
     meeting = f", meeting at {plan.rendezvous.address}:{plan.rendezvous.port}" if by_name else ""
+    yield from (("Image", f"{image}, here {name}") for image, name in plan.images.items())
     yield "World", f"{world}{bounds}{meeting}"
     if plan.ssh is not None:
         made = f"keys of rotation {plan.ssh.rotation}" if plan.ssh.made else "not made here"

@@ -12,6 +12,7 @@ from typing import Any
 
 from trainform.plan.model import Plan
 from trainform.plan.record import Record
+from trainform.plan.registries import used_registries
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.queues import QueueRequest
@@ -94,6 +95,7 @@ def environment_part(
         kinds += _kinds_of(plan.queue.request)
     for field, names in (("accelerators", kinds), ("storage_classes", classes)):
         offered[field] = _used(offered.get(field, {}), names)
+    offered["registries"] = used_registries(experiment, environment.registries)
     for field, unused in (("backend", experiment.backend is not None), ("rdma", not experiment.network.rdma)):
         if unused:
             offered.pop(field, None)

@@ -341,6 +341,7 @@ class Plan:
     notes: tuple[str, ...]
     changes: dict[str, str]
     record: Record | None = None
+    images: dict[str, str] = dataclasses.field(default_factory=dict)  # with another name here, each with that name
 
     @property
     def job(self) -> str:

@@ -32,7 +32,7 @@ DURATIONS = (("ttl",), ("network", "wait"))
 """Fields with a time, which `60m` and `1h` spell."""
 TIMEOUT = "timeout"  # of a policy, the job's or a role's
 
-OF_USE = frozenset({"backend", "rdma", "accelerators", "storage_classes"})
+OF_USE = frozenset({"backend", "rdma", "accelerators", "storage_classes", "registries"})
 """What of the environment reaches a job only if its experiment uses it, as a whole or by names: that it comes or goes is the experiment's change."""
 
 _NEVER_REPLACE = {OnChange.IN_PLACE, OnChange.NO_OBJECT, OnChange.GROWS, OnChange.CLAIM_REPLACED}

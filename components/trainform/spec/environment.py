@@ -18,6 +18,7 @@ from trainform.spec.names import (
     Label,
     LabelKey,
     LabelValue,
+    Mirror,
     QueueName,
     Subdomain,
 )
@@ -214,6 +215,14 @@ class Environment(Model):
         default=defaults.HOST_PORTS,
         json_schema_extra=OnChange.MOVED_PORTS,
         description="Host ports for experiments, first-last.",
+    )
+    registries: dict[Mirror, Mirror] = Field(
+        default={},
+        examples=[{"registry.example.com": "mirror.prod.example.com", "docker.io": "mirror.prod.example.com/hub"}],
+        json_schema_extra=OnChange.NEW_REVISIONS,
+        description="Other registries for images, or paths in registries, by the ones that experiments name. The longest that an image begins with counts; "
+        "what follows it stays, with tag and digest. `pytorch/pytorch` is docker.io/pytorch/pytorch, and `python` is docker.io/library/python. Empty: images keep "
+        "their names.",
     )
     image_pull_secrets: list[Subdomain] = Field(
         default=[],

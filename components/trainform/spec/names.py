@@ -59,6 +59,8 @@ FINGERPRINT = rf"^[0-9a-f]{{16}}{END}"
 RULE = rf"^TF-[A-Z]+-[1-9][0-9]*{END}"
 REGISTRY = rf"^(?!.*//)(?!.*/.*:)[a-z0-9][-a-z0-9.:/_]*{END}"  # without a scheme, and without a tag behind a path
 _PART = r"[a-z0-9]+((\.|__?|-+)[a-z0-9]+)*"
+# A registry with its host, which has a dot or a port, and a path in it.
+MIRROR = rf"^(?=[^/]*[.:]|localhost(/|$)){_HOST}(\.{_HOST})*(:[0-9]{{1,5}})?(/{_PART})*{END}"
 # github.com/distribution/reference: host and port, path in lower case, tag, digest
 IMAGE = rf"^({_HOST}(\.{_HOST})*(:[0-9]{{1,5}})?/)?{_PART}(/{_PART})*(:[A-Za-z0-9_][-A-Za-z0-9_.]{{0,127}})?(@sha256:[0-9a-f]{{64}})?{END}"
 
@@ -80,6 +82,14 @@ def split_registry(image: str) -> tuple[str, str]:
     first, slash, rest = image.partition("/")
     named = slash and ("." in first or ":" in first or first == "localhost")
     return (first, rest) if named else ("", image)
+
+
+def qualified(image: str) -> str:
+    """The image with its registry: `python:3.11` comes from docker.io/library."""
+    registry, path = split_registry(image)
+    if registry:
+        return image
+    return f"docker.io/{path}" if "/" in path else f"docker.io/library/{path}"
 
 
 def _repository(image: str) -> str:
@@ -110,6 +120,7 @@ EntryKey = Annotated[str, StringConstraints(pattern=ENTRY_KEY, max_length=SUBDOM
 AbsolutePath = Annotated[str, StringConstraints(pattern=ABSOLUTE_PATH)]
 RelativePath = Annotated[str, StringConstraints(pattern=RELATIVE_PATH)]
 Image = Annotated[str, StringConstraints(pattern=IMAGE), AfterValidator(_chosen_image)]
+Mirror = Annotated[str, StringConstraints(pattern=MIRROR)]
 Repository = Annotated[str, StringConstraints(pattern=REPOSITORY)]
 
 # What a pattern means, for the message; the pattern itself helps nobody at 2 a.m.
@@ -134,6 +145,7 @@ MEANING = {
     FINGERPRINT: ("is not the fingerprint of a finding", "write its 16 hex digits, as `trainform check` prints them; in quotes if they are all digits"),
     RULE: ("is not the code of a rule", "write it as docs/reference/limits.md has it, such as TF-IMG-1"),
     REGISTRY: ("is not a registry or a path in one", "write it as it stands in images: registry.example.com/ai"),
+    MIRROR: ("is not a registry with its host, or a path in one", "write it as it stands in images, without a tag: registry.example.com/ai, docker.io/pytorch"),
     IMAGE: ("is not an image reference", "write registry/path:tag or registry/path@sha256:<64 hex digits>; the path in lower case"),
 }  # fmt: skip
 

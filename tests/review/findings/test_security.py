@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.review.jobs import LORA, change, context, locate, object_step
+from tests.review.jobs import LORA, change, context, deployed, job_review, locate, object_step
 from tests.support.leaks import OTHER_HUB_TOKEN as TOKEN
 from tests.support.samples import CLUSTER
 from trainform.review.context import Context
@@ -164,3 +164,14 @@ def test_objects_that_go_or_stay_are_not_judged() -> None:
 @pytest.mark.parametrize("spec", [None, 1, "x", [], {"template": 1}, {"template": {"spec": {"containers": 1}}}])
 def test_an_object_of_another_form_has_no_pods(spec: object) -> None:
     assert codes({}, {"spec": spec}) == []
+
+
+def test_an_image_that_a_changed_mapping_moves_is_shown() -> None:
+    clusters = (
+        {**CLUSTER, "registries": {"registry.example.com": mirror}} for mirror in ("one.example.com", "two.example.com")
+    )
+    made = context(job_review(*(deployed(LORA, cluster) for cluster in clusters)))
+    moved = [finding for finding in find(made) if finding.field.endswith("image")]
+    assert [(finding.before, finding.after) for finding in moved] == [
+        ("one.example.com/ai/pytorch-training:2.8", "two.example.com/ai/pytorch-training:2.8")
+    ]

@@ -17,13 +17,12 @@ from trainform.review.model import Category, Finding, Place
 from trainform.review.preview import State, Step
 from trainform.review.stand_ins import MASKED, UNKNOWN
 from trainform.review.wanted import after
-from trainform.rules.limits.images import qualified
 from trainform.rules.limits.places import Place as Spot
 from trainform.rules.limits.places import places
 from trainform.rules.limits.pod_security import CONTROLS, Openings, effective
 from trainform.rules.limits.secrets import by_name, secrets_in, without_content
 from trainform.spec.environment import Environment
-from trainform.spec.names import split_registry
+from trainform.spec.names import qualified, split_registry
 from trainform.spec.roles import Role
 
 

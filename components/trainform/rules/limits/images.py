@@ -9,7 +9,7 @@ from trainform.errors import list_names
 from trainform.rules.limits.judged import Judged
 from trainform.rules.limits.rule import Finding
 from trainform.spec.environment import Environment
-from trainform.spec.names import PLACEHOLDER, REPOSITORY_MAX, is_placeholder, split_registry
+from trainform.spec.names import PLACEHOLDER, REPOSITORY_MAX, is_placeholder, qualified, split_registry
 
 # github.com/distribution/reference, whose grammar container runtimes read images by.
 _LABEL = "(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])"
@@ -89,14 +89,6 @@ def _images(judged: Judged) -> Iterator[Finding]:
 
 def _with(finding: Finding, reason: str, fix: str) -> Finding:
     return Finding(finding.where, finding.value, reason, fix, finding.template)
-
-
-def qualified(image: str) -> str:
-    """The image with its registry: `python:3.11` comes from docker.io/library."""
-    registry, path = split_registry(image)
-    if registry:
-        return image
-    return f"docker.io/{path}" if "/" in path else f"docker.io/library/{path}"
 
 
 def _under(image: str, registries: Set[str]) -> bool:

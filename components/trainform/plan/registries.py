@@ -1,0 +1,104 @@
+"""Images by the names under which an environment has them: the prefix of an image that the environment maps is another one there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar
+
+from trainform.spec.experiment import Experiment
+from trainform.spec.names import qualified
+from trainform.spec.prepare import Step
+from trainform.spec.roles import InitContainer, Role
+
+# What may stand behind a prefix: behind a path a longer path, a tag, a digest or nothing, behind a host alone a path, since a colon begins its port.
+_BEHIND_PATH, _BEHIND_HOST = re.compile("[/:@]|$"), re.compile("/")
+Name = Callable[[str], str]
+StepT = TypeVar("StepT", Step, InitContainer)
+
+
+def pulled(image: str, registries: Mapping[str, str]) -> str:
+    """The image under the name by which the nodes pull it: the longest prefix counts, and tag and digest stay."""
+    prefix = used_prefix(image, registries)
+    return image if prefix is None else f"{registries[prefix]}{qualified(image)[len(prefix) :]}"
+
+
+def used_prefix(image: str, registries: Mapping[str, str]) -> str | None:
+    """The prefix that maps the image; None if the environment has it under its own name."""
+    whole = qualified(image)
+    return max((prefix for prefix in registries if _begins(whole, prefix)), key=len, default=None)
+
+
+def _begins(whole: str, prefix: str) -> bool:
+    behind = _BEHIND_PATH if "/" in prefix else _BEHIND_HOST
+    return whole.startswith(prefix) and behind.match(whole, len(prefix)) is not None
+
+
+def with_registries(experiment: Experiment, registries: Mapping[str, str]) -> Experiment:
+    """The experiment with every image of it, those in its merge patches too, under the name by which the nodes pull it."""
+    return _renamed(experiment, lambda image: pulled(image, registries)) if registries else experiment
+
+
+def images_of(experiment: Experiment) -> list[str]:
+    """Every image of the experiment, each once."""
+    found: dict[str, str] = {}
+    _renamed(experiment, lambda image: found.setdefault(image, image))
+    return list(found)
+
+
+def mapped_images(experiment: Experiment, registries: Mapping[str, str]) -> dict[str, str]:
+    """The images that have another name here, each with that name."""
+    names = {image: pulled(image, registries) for image in images_of(experiment)} if registries else {}
+    return {image: name for image, name in names.items() if name != image}
+
+
+def used_registries(experiment: Experiment, registries: Mapping[str, str]) -> dict[str, str]:
+    """What of the environment's mapping reaches an image of the experiment."""
+    used = {used_prefix(image, registries) for image in images_of(experiment)} if registries else set()
+    return {prefix: target for prefix, target in registries.items() if prefix in used}
+
+
+def _renamed(experiment: Experiment, name: Name) -> Experiment:
+    return experiment.model_copy(
+        update={
+            "image": name(experiment.image),
+            "prepare": [_of_step(step, name) for step in experiment.prepare],
+            "roles": {key: _of_role(role, name) for key, role in experiment.roles.items()},
+            "manifest_overrides": {key: _of_patch(patch, name) for key, patch in experiment.manifest_overrides.items()},
+        }
+    )
+
+
+def _of_role(role: Role, name: Name) -> Role:
+    steps = [_of_step(step, name) for step in role.init]
+    image = None if role.image is None else name(role.image)
+    return role.model_copy(update={"image": image, "init": steps, "pod_overrides": _of_patch(role.pod_overrides, name)})
+
+
+def _of_step(step: StepT, name: Name) -> StepT:
+    return step if step.image is None else step.model_copy(update={"image": name(step.image)})
+
+
+def _of_patch(patch: dict[str, Any], name: Name) -> dict[str, Any]:
+    """The patch with the images in its `spec`: those of containers, and the references of image volumes. Metadata and the data of files have none."""
+    return patch if "spec" not in patch else {**patch, "spec": _of_spec(patch["spec"], name)}
+
+
+def _of_spec(value: Any, name: Name) -> Any:
+    if isinstance(value, list):
+        return [_of_spec(item, name) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return dict(_entries(value, name))
+
+
+def _entries(patch: Mapping[str, Any], name: Name) -> Iterator[tuple[str, Any]]:
+    for key, value in patch.items():
+        if key == "metadata":
+            yield key, value
+        elif key == "image" and isinstance(value, str):
+            yield key, name(value)
+        elif key == "image" and isinstance(value, dict) and isinstance(value.get("reference"), str):
+            yield key, {**value, "reference": name(value["reference"])}
+        else:
+            yield key, _of_spec(value, name)
