@@ -13,6 +13,7 @@ BACKENDS = {
     "kubedl": "trainform.backends.kubedl.backend:KubeDL",
 }
 BACKEND: Final = "volcano"
+ENVIRONMENT = "dev"  # of the demo and of a new project, for which the sandbox stands
 VOLCANO, KUEUE = "volcano", "kueue"  # the queue systems that admit jobs
 # What a sandbox can run beside the default backend: the other operators, and Kueue.
 ADD_ONS = (*(name for name in BACKENDS if name != BACKEND), KUEUE)

@@ -6,6 +6,7 @@ import difflib
 import shlex
 from pathlib import Path
 
+from trainform import defaults
 from trainform.errors import CommandLineError, InputError, Problem
 
 PROJECT_FILE = "Pulumi.yaml"
@@ -56,7 +57,9 @@ def require_stack(name: str, root: Path) -> str:
 
 
 def sandbox_up(root: Path | None = None) -> str:
-    """Return the command that starts the sandbox for an environment, which sets its nodes and its context."""
+    """Return the command that starts the sandbox for an environment, which sets its nodes and its context: the one of the demo, or the only one."""
     names = known_names(ENVIRONMENTS, root)
-    environment = shlex.quote(names[0]) if len(names) == 1 else "ENV"
+    environment = (
+        defaults.ENVIRONMENT if defaults.ENVIRONMENT in names else shlex.quote(names[0]) if len(names) == 1 else "ENV"
+    )
     return f"trainform sandbox up -e {environment}" if names else "trainform sandbox up"

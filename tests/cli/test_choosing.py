@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from tests.cli.running import error_of, run
-from tests.support.repository import ROOT, copy_stacks, names
+from tests.support.repository import ROOT, copy_stacks, tracked
 from trainform import defaults
 from trainform.render_platform import platform_manifests
 from trainform.spec.load import load_environment
@@ -147,9 +147,12 @@ def write(project: Path, stack: str, text: str) -> None:
     (project / "stacks" / f"Pulumi.{stack}.yaml").write_text(text)
 
 
-@pytest.mark.parametrize("name", names("experiments"))
-def test_every_stack_chooses_its_experiment(name: str) -> None:
-    assert run("render", "-s", f"{name}.dev") == run("render", name, "-e", "dev")
+@pytest.mark.parametrize("stack", [path.name.split(".")[1:-1] for path in tracked("Pulumi.*.yaml")], ids=".".join)
+def test_every_stack_chooses_its_files(stack: list[str]) -> None:
+    *experiment, environment = stack
+    expected = run("render", *experiment, "-e", environment)
+    assert expected[0] == 0
+    assert run("render", "-s", ".".join(stack)) == expected
 
 
 @pytest.mark.parametrize("verb", VERBS)

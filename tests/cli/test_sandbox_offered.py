@@ -28,7 +28,10 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_environment_is_named_where_there_is_one(project: Path) -> None:
     assert sandbox_up() == "trainform sandbox up -e dev"
-    (project / "stacks" / "environments" / "lab.yaml").touch()
+    folder = project / "stacks" / "environments"
+    (folder / "prod.yaml").touch()
+    assert sandbox_up() == "trainform sandbox up -e dev"
+    (folder / "dev.yaml").rename(folder / "lab.yaml")
     assert sandbox_up() == "trainform sandbox up -e ENV"
 
 

@@ -37,7 +37,7 @@ from trainform.terminal.lines import echo
 from trainform.terminal.screen import Screen, screen
 from trainform.toolchain import ensure, pending_work
 
-EXPERIMENT, ENVIRONMENT = "sdxl-lora", "dev"
+EXPERIMENT, ENVIRONMENT = "sdxl-lora", defaults.ENVIRONMENT
 STACK = f"{EXPERIMENT}.{ENVIRONMENT}"
 PODS_SECONDS = 60.0
 
