@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 from pathlib import Path
@@ -14,8 +13,9 @@ from trainform import defaults
 from trainform.check import check_environment
 from trainform.cli.arguments import EnvironmentOption, JsonOption
 from trainform.cli.created_files import show_created_files
+from trainform.cli.new_stack import add_stack, engine_commands, name_in_stack
 from trainform.errors import InputError, Problem
-from trainform.project import require_project
+from trainform.project import EXPERIMENTS, require_project
 from trainform.render import render_job
 from trainform.rules.environment import environment_problems
 from trainform.scaffold.environment import from_survey, skeleton
@@ -23,21 +23,19 @@ from trainform.scaffold.experiment import LauncherName, NewExperiment, placehold
 from trainform.scaffold.writing import write_files
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
-from trainform.spec.load import find_file, parse, project_root
+from trainform.spec.load import parse, project_root
 from trainform.spec.names import LABEL, MEANING, SERVICE_LABEL, is_label, matches
 from trainform.spec.read import parse_mapping
 from trainform.terminal.lines import note
 
 EXISTS_FIX = (
-    "choose another name, or edit that file; to run the same experiment in this environment too, write "
-    "stacks/Pulumi.{stack}.yaml with the keys trainform:experiment and trainform:environment"
+    "choose another name, or edit that file; to run the same experiment in this environment too: trainform new {name} -e "
+    "{environment}"
 )
 ENVIRONMENT_EXISTS_FIX = (
     "choose another name, or edit that file; for a new experiment there: trainform new EXPERIMENT -e {name}"
 )
 CHECKED_IMAGE = f"checked@sha256:{'0' * 64}"  # for the check, which refuses the placeholder
-SSH_SECRET = "head -c 32 /dev/urandom | base64 | pulumi config set --secret trainform:sshSecret -s {stack}"  # noqa: S105 - the command
-
 
 NameArgument = Annotated[
     str | None,
@@ -103,7 +101,8 @@ def command(
 ) -> None:
     """Write the files of a new experiment or environment.
 
-    The files of an experiment are stacks/experiments/EXPERIMENT.yaml and stacks/Pulumi.EXPERIMENT.ENV.yaml. Nothing is overwritten.
+    The files of an experiment are stacks/experiments/EXPERIMENT.yaml and stacks/Pulumi.EXPERIMENT.ENV.yaml. Nothing is overwritten. An
+    experiment that is there already gets a stack for ENV.
 
     Without EXPERIMENT, the files of a new environment are written: stacks/environments/ENV.yaml and stacks/Pulumi.ENV.yaml, with examples in
     comments; with --from-context, they have the nodes, queues and storage classes of a live cluster.
@@ -124,6 +123,12 @@ def command(
     if not matches(SERVICE_LABEL, name):
         reason, fix = MEANING[SERVICE_LABEL]
         raise InputError([Problem("EXPERIMENT", name, f"the name {reason}", fix)])
+    root = project_root()
+    if (root / "stacks" / EXPERIMENTS / f"{name}.yaml").is_file() and not any(
+        value is not None for value in experiment_options.values()
+    ):
+        add_stack(name, environment, root, as_json)
+        return
     target = check_environment(environment).checked()
     request = NewExperiment(
         name,
@@ -145,7 +150,7 @@ def _new_experiment(
     as_json: bool,
 ) -> None:
     root = project_root()
-    named = _name_in_stack(environment, root)
+    named = name_in_stack(environment, root)
     check_environment(named, root).checked()  # with the name that the stack will have
     registry = next(iter(target.limits.registries), None)
     # the file is checked with a valid image before it is written with the placeholder
@@ -156,21 +161,11 @@ def _new_experiment(
         path: request.text(placeholder_image(registry) if image is None else image),
         f"stacks/Pulumi.{stack}.yaml": stack_text(named, request.name),
     }
-    written = write_files(root, files, EXISTS_FIX.format(stack=stack))
-    derives_keys = experiment.launcher.over_ssh is not None
+    written = write_files(root, files, EXISTS_FIX.format(name=request.name, environment=shlex.quote(environment)))
     points = f" ({'; '.join(open_points)})" if open_points else ""
     first = f"next: edit {path}{points}, then"
-    following = [
-        f"trainform plan {request.name} -e {shlex.quote(environment)}",
-        " && ".join(
-            [
-                f"pulumi stack select --create {stack}",
-                *([SSH_SECRET.format(stack=stack)] if derives_keys else []),
-                f"pulumi preview -s {stack}",
-            ]
-        ),
-        f"pulumi up -s {stack}",
-    ]
+    plan = f"trainform plan {request.name} -e {shlex.quote(environment)}"
+    following = [plan, *engine_commands(stack, experiment.launcher.over_ssh is not None)]
     show_created_files(written, {first: following}, as_json)
 
 
@@ -236,15 +231,6 @@ def _refuse_invalid_text(options: dict[str, str | None]) -> None:
     ]
     if problems:
         raise InputError(problems)
-
-
-def _name_in_stack(environment: str, root: Path) -> str:
-    """Return the environment's name for the stack, in which paths are relative to the project instead of the current folder."""
-    path, _ = find_file(Environment, environment, None)
-    whole = path.resolve()
-    if whole.parent == (root / "stacks" / "environments").resolve() and whole.suffix == ".yaml":
-        return whole.stem
-    return os.path.relpath(whole, root)
 
 
 def _full_node(environment: Environment) -> tuple[str, int] | None:

@@ -1,0 +1,88 @@
+"""`trainform new` for an experiment that is there already: one more stack."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from trainform.check import CheckedJob, check_environment, check_experiment
+from trainform.cli.created_files import show_created_files
+from trainform.errors import InputError, Problem
+from trainform.project import known_stacks, stack_path
+from trainform.scaffold.experiment import stack_text
+from trainform.scaffold.writing import write_files
+from trainform.spec.environment import Environment
+from trainform.spec.load import find_file
+from trainform.spec.stack import OwnStackError, load_stack
+from trainform.terminal.lines import note
+
+SSH_SECRET = "head -c 32 /dev/urandom | base64 | pulumi config set --secret trainform:sshSecret -s {stack}"  # noqa: S105 - the command
+
+
+def add_stack(name: str, environment: str, root: Path, as_json: bool) -> None:
+    """Write the stack of the experiment in the environment. One that exists is told, and stays as it is."""
+    target = check_environment(environment).checked()
+    named = name_in_stack(environment, root)
+    checked = check_experiment(name, named, root=root)
+    own = [problem for problem in checked.problems if problem not in checked.of_both]
+    if own:
+        raise InputError(own)
+    stack = f"{name}.{target.name}"
+    path = stack_path(stack)
+    if os.path.lexists(root / path):
+        _check_stack(stack, name, named, root)
+        note(
+            f"{path} is there already, and stays as it is: the stack {stack} runs {name} in {target.name}", err=as_json
+        )
+        written = []
+    else:
+        fix = f"move it away; the experiment has the stacks {', '.join(stacks_of(name, root))}"
+        written = write_files(root, {path: stack_text(named, name)}, fix)
+    show_created_files(written, _following(stack, target, checked), as_json)
+
+
+def stacks_of(name: str, root: Path) -> list[str]:
+    """The stacks whose names begin with that of the experiment, as `trainform new` names them."""
+    return [stack for stack in known_stacks(root) if stack.startswith(f"{name}.")]
+
+
+def _check_stack(stack: str, name: str, environment: str, root: Path) -> None:
+    """Raise `InputError` if the stack that exists runs something else."""
+    try:
+        found = load_stack(stack, root)
+        runs = f"{found.experiment} in {found.environment}"
+    except OwnStackError as error:
+        runs = f"the environment {error.environment} alone"
+    if runs != f"{name} in {environment}":
+        reason = f"the stack exists already, and runs {runs}"
+        raise InputError([Problem(stack_path(stack), None, reason, "choose another name, or edit that file")])
+
+
+def _following(stack: str, target: Environment, checked: CheckedJob) -> dict[str, list[str]]:
+    """The next commands, under the words that lead to them."""
+    over_ssh = checked.job is not None and checked.job.experiment.launcher.over_ssh is not None
+    engine = engine_commands(stack, over_ssh)
+    if not checked.problems:
+        return {"next:": [f"trainform plan -s {stack}", *engine]}
+    count = len(checked.problems)
+    problems = f"{count} problem{'' if count == 1 else 's'} in {target.name}"
+    where = (
+        f"write what differs there under `environments: {{{target.name}: …}}` in stacks/experiments/{checked.name}.yaml"
+    )
+    return {f"next: {problems}: {where}; then": [f"trainform check -s {stack}", *engine]}
+
+
+def engine_commands(stack: str, over_ssh: bool) -> list[str]:
+    """What is typed to make a stack, once its files pass `check`. over_ssh: its pods reach each other by keys that follow from a secret of the stack."""
+    secret = [SSH_SECRET.format(stack=stack)] if over_ssh else []
+    made = " && ".join([f"pulumi stack select --create {stack}", *secret, f"pulumi preview -s {stack}"])
+    return [made, f"pulumi up -s {stack}"]
+
+
+def name_in_stack(environment: str, root: Path) -> str:
+    """Return the environment's name for the stack, in which paths are relative to the project instead of the current folder."""
+    path, _ = find_file(Environment, environment, None)
+    whole = path.resolve()
+    if whole.parent == (root / "stacks" / "environments").resolve() and whole.suffix == ".yaml":
+        return whole.stem
+    return os.path.relpath(whole, root)
