@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import re
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,9 @@ from trainform.rules.environment import environment_problems
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.load import Given, Loaded, ModelT, Text, load, load_environment, read_runtime
-from trainform.spec.overlay import NOTHING, in_environment
+from trainform.spec.overlay import in_environment
 from trainform.spec.source import NOWHERE, Source
+from trainform.spec.trial import Assignment
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,14 +54,14 @@ def check_experiment(
     run: int = 1,
     root: Path | None = None,
     today: datetime.date | None = None,
-    tried: Mapping[str, Any] = NOTHING,
+    tried: Sequence[Assignment] = (),
 ) -> CheckedJob:
     """Check an experiment in an environment without a cluster.
 
     Each is a model, a name in `stacks/`, the path of a file, or a text. `run` counts deliberate repetitions of an unchanged experiment,
     from 1. root: the project's folder; None: that of the current folder, from which paths count then. Raises InputError where a
-    name or path has no file. today: the day on which waivers must hold; None: this day, in UTC. tried: a merge patch on the experiment that stands in no
-    file, applied after what the experiment says of this environment.
+    name or path has no file. today: the day on which waivers must hold; None: this day, in UTC. tried: values of the experiment that stand in
+    no file, set after what the experiment says of this environment.
     """
     if today is None:
         today = datetime.datetime.now(datetime.UTC).date()
@@ -113,7 +114,7 @@ def check_environment(environment: Environment | Given, root: Path | None = None
 
 
 def load_experiment(
-    experiment: Experiment | Given, root: Path | None = None, environment: str = "", tried: Mapping[str, Any] = NOTHING
+    experiment: Experiment | Given, root: Path | None = None, environment: str = "", tried: Sequence[Assignment] = ()
 ) -> Loaded[Experiment]:
     """The experiment as it is in the environment of this name, with the problems that it has by itself; `tried` as for `check_experiment`."""
     wrong = _parameter_problems(Experiment, experiment)

@@ -228,7 +228,7 @@ def test_invalid_stacks_are_refused(stack: str, text: str | None, reason: str, f
 
 
 def test_the_environments_own_stack_runs_nothing() -> None:
-    (problem,) = error_of("plan", "-s", "dev", code=2)["problems"]
+    (problem,) = error_of("rehearse", "-s", "dev", code=2)["problems"]
     assert "this stack is the environment's own" in problem["reason"]
     assert problem["fix"].startswith("run `pulumi preview -s dev`")
 
@@ -322,11 +322,9 @@ def test_a_problem_in_every_environment_is_told_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "option"),
     [
-        (["plan", "hello", "-e", "dev", "--environment", "dev"], "'--environment' / '-e'"),
-        (["render", "-e", "dev", "-e", "prod"], "'--environment' / '-e'"),
+        (["new", "bert", "-e", "dev", "--environment", "dev"], "'--environment' / '-e'"),
         (["rehearse", "hello", "-e", "dev", "-e", "prod"], "'--environment' / '-e'"),
-        (["plan", "-s", "hello.dev", "-s", "resnet.dev"], "'--stack' / '-s'"),
-        (["render", "-s", "hello.dev", "-s", "dev"], "'--stack' / '-s'"),
+        (["rehearse", "-s", "hello.dev", "-s", "resnet.dev"], "'--stack' / '-s'"),
         (["check", "hello", "-e", "dev", "--run", "1", "--run", "2"], "'--run'"),
         (["check", "hello", "-e", "dev", "-o", "one", "-o", "two"], "'--output' / '-o'"),
     ],

@@ -143,7 +143,7 @@ def test_wrong_arguments_as_json() -> None:
         error_of("chekc", code=2)
         == CommandLineError("No such command 'chekc'", "did you mean `trainform check`?").as_dict()
     )
-    assert error_of("plan", "-e", "dev", code=2)["message"] == "Missing argument 'EXPERIMENT'"
+    assert error_of("rehearse", "-e", "dev", code=2)["message"] == "Missing argument 'EXPERIMENT'"
     assert error_of("plan", "hello", code=2)["message"] == "Missing option '--environment' / '-e'"
     assert (
         error_of("plan", "hello", "-e", "dev", "--jason", code=2)["fix"]

@@ -124,7 +124,7 @@ def test_version() -> None:
     ("words", "said"),
     [
         (["chekc"], "No such command 'chekc'"),
-        (["plan", "-e", "dev"], "Missing argument"),
+        (["plan"], "Missing argument"),
         (["check"], "Missing argument"),
         (["check", "hello", "-e", "dev", "--jason"], "No such option"),
         (["plan", "hello", "-e", "dev", "--run", "0"], "is below 1"),

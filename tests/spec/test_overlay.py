@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 
 from tests.support.generators import ENVIRONMENT, experiments
 from tests.support.samples import environment, experiment
@@ -179,15 +179,19 @@ def holds_null(data: Any) -> bool:
     return data is None
 
 
+@settings(max_examples=40)
 @given(experiments(), experiments())
 def test_an_overlay_makes_of_any_experiment_any_other(one: dict[str, Any], other: dict[str, Any]) -> None:
     other = {**other, "name": one["name"]}
     if holds_null(other) or parse(Experiment, one).problems:
         return
     where = Environment.model_validate(ENVIRONMENT)
-    overlaid = {**one, "environments": {where.name: patch_between(one, other)}}
+    patch = patch_between(one, other)
+    merged = merge_patch(one, patch)  # the other one, with its roles in the order of the first: new ones come last
+    assert merged == other
+    overlaid = {**one, "environments": {where.name: patch}}
     found = check_experiment(Experiment.model_validate(overlaid), where)
-    plain = check_experiment(Experiment.model_validate(other), where)
+    plain = check_experiment(Experiment.model_validate(merged), where)
     assert found.job is not None
     assert plain.job is not None
     assert found.job.experiment.user_set() == plain.job.experiment.user_set()

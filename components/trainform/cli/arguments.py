@@ -76,6 +76,18 @@ def stack_option(several: str = "") -> typer.models.OptionInfo:
 
 StackOption = Annotated[str | None, stack_option()]
 StacksOption = Annotated[list[str] | None, stack_option(" May be repeated; also for an environment's own stack.")]
+AllOption = Annotated[
+    bool, typer.Option("--all", help="All stacks of the project; with -e, all in this environment, its own first.")
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="PATH=VALUE",
+        help="Try a value of the experiment that is in no file: roles.worker.replicas=2. YAML on one line; null removes. May be repeated.",
+        show_default=False,
+    ),
+]
 RunOption = Annotated[
     int | None,
     typer.Option(

@@ -11,6 +11,7 @@ import typer
 
 from trainform import defaults
 from trainform.check import check_environment
+from trainform.cli import candidates
 from trainform.cli.arguments import EnvironmentOption, JsonOption
 from trainform.cli.created_files import show_created_files
 from trainform.cli.new_stack import add_stack, engine_commands, name_in_stack
@@ -43,6 +44,7 @@ NameArgument = Annotated[
         metavar="EXPERIMENT",
         help="Name of the experiment: lower-case letters, digits, '-'. Without it, a new environment is written.",
         show_default=False,
+        autocompletion=candidates.experiments,
     ),
 ]
 ImageOption = Annotated[

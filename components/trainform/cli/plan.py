@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from trainform.cli.app import prints_data
 from trainform.cli.arguments import (
-    ChosenEnvironmentOption,
-    ExperimentArgument,
+    AllOption,
+    EnvironmentsOption,
+    ExperimentArguments,
     JsonOption,
     RunOption,
-    StackOption,
-    choose,
+    SetOption,
+    StacksOption,
 )
-from trainform.terminal.lines import echo, echo_json, note, terminal_width
+from trainform.cli.results import Asked, Result, results, show_json
+from trainform.terminal.lines import echo, note, terminal_width
 
 if TYPE_CHECKING:
     from trainform.plan.model import Plan
@@ -21,36 +24,68 @@ if TYPE_CHECKING:
 
 @prints_data
 def command(
-    experiment: ExperimentArgument = None,
-    environment: ChosenEnvironmentOption = None,
-    stack: StackOption = None,
+    experiments: ExperimentArguments = None,
+    environments: EnvironmentsOption = None,
+    stacks: StacksOption = None,
+    every: AllOption = False,
     run: RunOption = None,
+    tried: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show what will run: roles, pods, ranks, ports, variables, objects.
 
-    It is computed from the files alone. `pulumi preview -s STACK` compares with the cluster.
+    It is computed from the files alone. `pulumi preview -s STACK` compares with the cluster. Without an experiment, the objects of each
+    environment's own stack. Several plans are one list with --json.
     """
+    found = results(Asked(experiments, environments, stacks, run, every, () if tried is None else tried))
+    if as_json:
+        show_json(found, _as_data)
+        return
+    width = terminal_width()
+    for number, result in enumerate(found.checked()):
+        echo(*([""] if number else []))
+        _show(result, width)
+
+
+def _as_data(result: Result) -> dict[str, Any]:
+    from trainform.check_platform import CheckedPlatform
     from trainform.cli.overlaid import as_rows, overlaid
-    from trainform.cli.plan_text import headline, notes, origin, sections
     from trainform.plan.export import as_data
 
-    checked = choose(experiment, environment, stack, run).check()
-    job = checked.checked()
-    plan, values = job.plan, overlaid(checked.sources[0])
-    if as_json:
-        echo_json({**as_data(plan), "overlaid": as_rows(values)})
+    checked = result.checked
+    if isinstance(checked, CheckedPlatform):
+        manifests = checked.checked().manifests
+        return {"environment": checked.environment, "objects": [manifest.body for manifest in manifests]}
+    tried = {"tried": [*result.tried]} if result.tried else {}
+    return {**as_data(checked.checked().plan), "overlaid": as_rows(overlaid(checked.sources[0])), **tried}
+
+
+def _show(result: Result, width: int) -> None:
+    from trainform.check_platform import CheckedPlatform
+    from trainform.cli.overlaid import overlaid
+    from trainform.cli.plan_text import headline, notes, origin, platform, sections
+
+    checked = result.checked
+    if isinstance(checked, CheckedPlatform):
+        echo(*platform(checked.checked(), width))
+        note(*_labelled_notes(checked.checked().warnings))
         return
-    columns = terminal_width()
-    echo(*headline(plan, columns))
-    note(*origin(_usual_stack(plan) if stack is None else stack, columns))
-    echo(*sections(plan, job.manifests, values, columns))
-    note(*notes(plan, columns))
+    job = checked.checked()
+    plan = job.plan
+    echo(*headline(plan, result.tried, width))
+    if not result.tried:
+        note(*origin(_usual_stack(plan) if result.stack is None else result.stack, width))
+    echo(*sections(plan, job.manifests, overlaid(checked.sources[0]), width))
+    note(*notes(plan, width))
+
+
+def _labelled_notes(warnings: tuple[str, ...]) -> Iterator[str]:
+    return (f"Note: {text}" for text in warnings)
 
 
 def _usual_stack(plan: Plan) -> str:
     """Return the stack that `trainform new` creates for the two files, or STACK if there is none."""
-    from trainform.project import project_root
+    from trainform.project import project_root, stack_path
 
     name = f"{plan.experiment}.{plan.environment}"
-    return name if (project_root() / "stacks" / f"Pulumi.{name}.yaml").is_file() else "STACK"
+    return name if (project_root() / stack_path(name)).is_file() else "STACK"

@@ -11,17 +11,27 @@ from trainform.escaping import display_width, escaped, wrapped
 from trainform.manifests.manifest import Manifest
 from trainform.plan.launch.launch import TF_CONFIG
 from trainform.plan.model import EnvVar, Plan, RolePlan
+from trainform.render_platform import RenderedPlatform
 from trainform.spec.roles import EnvSource, InitContainer
 
 GAP = "  "
 LABEL = 12  # columns of the labels on the left
 
 
-def headline(plan: Plan, width: int) -> list[str]:
-    """Return the first line: the experiment, the environment, and the job object."""
+def headline(plan: Plan, tried: Sequence[str], width: int) -> list[str]:
+    """Return the first line: the experiment, the environment, and the job object; and what of it is tried and in no file."""
     again = f", run {plan.run}" if plan.run > 1 else ""
     job = f"{plan.backend} job {plan.namespace}/{plan.job} (revision {plan.revision}{again})"
-    return wrapped(f"{plan.experiment} in {plan.environment}: {job}", width)
+    first = wrapped(f"{plan.experiment} in {plan.environment}: {job}", width)
+    return [*first, *wrapped(f"Tried, in no file: {', '.join(tried)}", width)] if tried else first
+
+
+def platform(rendered: RenderedPlatform, width: int) -> Iterator[str]:
+    """Yield the objects of an environment's own stack."""
+    environment = rendered.environment
+    yield from wrapped(f"{environment.name}: an environment in the namespace {environment.namespace.name}", width)
+    rows = [("kind", "name"), *((each.body["kind"], each.body["metadata"]["name"]) for each in rendered.manifests)]
+    yield from ("", "Objects", *_columns(rows, width))
 
 
 def origin(stack: str, width: int) -> list[str]:
@@ -35,7 +45,8 @@ def sections(plan: Plan, manifests: Iterable[Manifest], overlaid: Sequence[Overl
     """Yield what stands in an overlay, roles, variables, objects and totals."""
     if overlaid:
         values = [(f"{value.path}={value.value}", value.replaced, value.where) for value in overlaid]
-        yield from ("", f"For {plan.environment} alone", *_columns(values, width))
+        tried = "" if all(value.line for value in overlaid) else ", or tried"
+        yield from ("", f"For {plan.environment} alone{tried}", *_columns(values, width))
     for role in plan.roles:
         yield from ("", *_role(plan, role, width))
     for roles, rows in _variables(plan).items():

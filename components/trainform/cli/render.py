@@ -2,50 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
 from trainform.cli.app import prints_data
 from trainform.cli.arguments import (
-    Chosen,
-    ChosenEnvironmentOption,
-    ExperimentArgument,
+    AllOption,
+    EnvironmentsOption,
+    ExperimentArguments,
     JsonOption,
     RunOption,
-    StackOption,
-    choose,
+    SetOption,
+    StacksOption,
 )
-from trainform.terminal.lines import echo, echo_json
-
-if TYPE_CHECKING:
-    from trainform.manifests.manifest import Manifest
+from trainform.cli.results import Asked, Result, results, show_json
+from trainform.escaping import escaped
+from trainform.terminal.lines import echo, note
 
 
 @prints_data
 def command(
-    experiment: ExperimentArgument = None,
-    environment: ChosenEnvironmentOption = None,
-    stack: StackOption = None,
+    experiments: ExperimentArguments = None,
+    environments: EnvironmentsOption = None,
+    stacks: StacksOption = None,
+    every: AllOption = False,
     run: RunOption = None,
+    tried: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Print the manifests that `pulumi up` applies.
 
     One YAML document for each object, in the order in which they are created; with --json, one list. Without an experiment,
-    the objects of the environment's own stack. `-s STACK` prints exactly what `pulumi up -s STACK` applies.
+    the objects of the environment's own stack. `-s STACK` prints exactly what `pulumi up -s STACK` applies. Of several
+    experiments or stacks, the documents of one after the other; with --json, one list with an entry for each.
     """
     from trainform.manifests.documents import to_yaml
 
-    manifests = _manifests(choose(experiment, environment, stack, run, alone=True))
+    found = results(Asked(experiments, environments, stacks, run, every, () if tried is None else tried))
     if as_json:
-        echo_json([manifest.body for manifest in manifests])
-    else:
-        echo(*to_yaml(manifests).removesuffix("\n").split("\n"))
+        note(*(_tried(found.each[0]) if found.each else ()), err=True)
+        show_json(found, lambda result: _bodies(result))
+        return
+    for result in found.checked():
+        title = [f"# {result.name} in {result.checked.environment}"] if found.several else []
+        echo(*map(escaped, [*title, *_tried(result)]))
+        echo(*to_yaml(result.checked.checked().manifests).removesuffix("\n").split("\n"))
 
 
-def _manifests(chosen: Chosen) -> Sequence[Manifest]:
-    if chosen.experiments:
-        return chosen.check().checked().manifests
-    from trainform.check_platform import check_platform
+def _tried(result: Result) -> list[str]:
+    """The line that tells objects with tried values from those of a stack."""
+    values = ", ".join(result.tried)
+    return [f"# tried with --set {values}: in no file, and `pulumi up` applies other objects"] if values else []
 
-    return check_platform(chosen.environments[0], chosen.root).checked().manifests
+
+def _bodies(result: Result) -> list[dict[str, Any]]:
+    return [manifest.body for manifest in result.checked.checked().manifests]

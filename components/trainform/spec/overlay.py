@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from trainform.errors import Problem, list_names
@@ -12,6 +12,7 @@ from trainform.spec.experiment import Experiment
 from trainform.spec.layers import Layer
 from trainform.spec.load import Loaded, Parsed, parse
 from trainform.spec.source import NOWHERE, Source
+from trainform.spec.trial import OPTION, Assignment, nowhere, patch_of
 
 FIELD = "environments"
 # Keys that no overlay has, each with the reason and the fix.
@@ -26,11 +27,11 @@ NOTHING: Mapping[str, Any] = {}
 
 
 def in_environment(
-    loaded: Loaded[Experiment], name: str, known: Collection[str] = (), tried: Mapping[str, Any] = NOTHING
+    loaded: Loaded[Experiment], name: str, known: Collection[str] = (), tried: Sequence[Assignment] = ()
 ) -> Loaded[Experiment]:
     """The experiment in the environment `name`, with every problem of all of its overlays, as far as they can be known without their environments.
 
-    known: the names of the project's environments; empty: not known. tried: a merge patch that is applied last and stands in no file.
+    known: the names of the project's environments; empty: not known. tried: values that are set last and stand in no file.
     """
     data = _data(loaded)
     overlays = data.get(FIELD, {})
@@ -52,7 +53,9 @@ def in_environment(
         else:
             problems += made.read((layer,))[1]
     if tried:
-        chosen = (*chosen, made.layer("--set ", tried, chosen, in_file=False))
+        below = chosen[-1].merged if chosen else made.base
+        problems += nowhere(tried, below)
+        chosen = (*chosen, made.layer(OPTION, patch_of(tried), chosen, in_file=False))
     parsed, found, source = made.read(chosen)
     return Loaded(parsed.model, (*problems, *found), source, parsed.left_out, loaded.data)
 

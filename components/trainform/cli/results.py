@@ -1,0 +1,195 @@
+"""What `check`, `plan` and `render` were asked for: each experiment in each environment, each stack, or environments alone, with their problems."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from trainform.cli.arguments import Chosen, choose
+from trainform.errors import CommandLineError, InputError, Problem, in_order
+from trainform.terminal.lines import echo_json
+
+if TYPE_CHECKING:
+    from trainform.check import CheckedJob
+    from trainform.check_platform import CheckedPlatform
+    from trainform.spec.load import Given
+    from trainform.spec.trial import Assignment
+
+
+@dataclasses.dataclass(frozen=True)
+class Asked:
+    """The words of the command. every: all stacks of the project, or of the environments."""
+
+    experiments: list[str] | None = None
+    environments: list[str] | None = None
+    stacks: list[str] | None = None
+    run: int | None = None
+    every: bool = False
+    tried: Sequence[str] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    """One of them. stack: its name, where a stack was asked for. tried: the values that stand in no file, as they may be shown."""
+
+    checked: CheckedJob | CheckedPlatform
+    stack: str | None = None
+    tried: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The experiment, or the environment; of an environment's own stack the stack."""
+        return self.stack if self.stack is not None and self.is_platform else self.checked.name
+
+    @property
+    def is_platform(self) -> bool:
+        """Whether it is an environment alone."""
+        from trainform.check_platform import CheckedPlatform
+
+        return isinstance(self.checked, CheckedPlatform)
+
+    def as_dict(self) -> dict[str, Any]:
+        """What it is, for machines."""
+        named = {"name": self.name, "environment": self.checked.environment}
+        named |= {} if self.stack is None else {"stack": self.stack}
+        return {**named, "tried": [*self.tried]} if self.tried else named
+
+
+@dataclasses.dataclass(frozen=True)
+class Results:
+    """All of them. several: whether more than one could be asked for, so that machines get a list."""
+
+    each: tuple[Result, ...]
+    several: bool
+
+    def problems(self) -> list[Problem]:
+        """The problems of all. Those that an experiment does not have in all of its environments name the environment."""
+        return _problems([result.checked for result in self.each])
+
+    def checked(self) -> tuple[Result, ...]:
+        """All of them; InputError with every problem where there is one."""
+        problems = self.problems()
+        if problems:
+            raise InputError(problems)
+        return self.each
+
+
+def results(asked: Asked) -> Results:
+    """What was asked for. A name without a file, or a stack that is wrong, is a result with a problem, so that the others are there too."""
+    from trainform.spec.trial import read_assignments
+
+    tried = read_assignments(asked.tried)
+    if asked.every:
+        asked = dataclasses.replace(asked, stacks=_all_stacks(asked), environments=None)
+    if tried and not (asked.experiments or asked.stacks):
+        raise CommandLineError("--set changes an experiment, and none is named", "name an experiment, or remove --set")
+    shown = tuple(assignment.shown for assignment in tried)
+    found: list[Result] = []
+    if asked.stacks:
+        for stack in asked.stacks:
+            found += [Result(checked, stack, shown) for checked in _of_stack(stack, asked, tried)]
+    else:
+        chosen = choose(asked.experiments, asked.environments, None, asked.run, alone=True)
+        found = [Result(checked, None, shown) for checked in _check(chosen, tried)]
+    return Results(tuple(found), asked.every or len(found) > 1)
+
+
+def show_json(found: Results, as_data: Callable[[Result], Any]) -> None:
+    """Print what a verb makes of the one result; of several a list, each with its problems. as_data: from a result without problems."""
+    if not found.several:
+        (result,) = found.checked()
+        echo_json(as_data(result))
+        return
+    echo_json(
+        [
+            {
+                **result.as_dict(),
+                "ok": not result.checked.problems,
+                "result": None if result.checked.problems else as_data(result),
+                "problems": [problem.as_dict() for problem in in_order(result.checked.problems)],
+            }
+            for result in found.each
+        ]
+    )
+    if found.problems():
+        raise typer.Exit(InputError.exit_code)
+
+
+def _all_stacks(asked: Asked) -> list[str]:
+    """The stacks of the project, or of the environments, each environment's own first."""
+    from trainform.cli.review_stacks import stacks_of
+    from trainform.project import known_stacks, project_root, require_project
+
+    others = {"EXPERIMENT": asked.experiments, "-s": asked.stacks, "--run": asked.run}
+    given = [name for name, value in others.items() if value]
+    if given:
+        raise CommandLineError(f"--all cannot be used with {', '.join(given)}", "name some, or take all stacks")
+    if asked.environments:
+        return [stack for environment in asked.environments for stack in stacks_of((), environment)[0]]
+    root = project_root()
+    require_project(root)
+    known = known_stacks(root)
+    if not known:
+        raise CommandLineError("the project has no stack", "`trainform new` writes one")
+    return known
+
+
+def _of_stack(stack: str, asked: Asked, tried: Sequence[Assignment]) -> list[CheckedJob | CheckedPlatform]:
+    """The results for one stack. An invalid stack is a result with problems; an environment's own stack is checked alone."""
+    from trainform.check import CheckedJob
+
+    try:
+        return _check(choose(asked.experiments, asked.environments, stack, asked.run, alone=True), tried)
+    except InputError as error:
+        return [CheckedJob(stack, tuple(error.problems))]
+
+
+def _check(chosen: Chosen, tried: Sequence[Assignment]) -> list[CheckedJob | CheckedPlatform]:
+    """The result for each experiment in each environment, or for each environment if there is no experiment."""
+    from trainform.check import check_experiment
+    from trainform.check_platform import check_platform
+
+    if not chosen.experiments:
+        return [_result(environment, check_platform, environment, chosen.root) for environment in chosen.environments]
+    return [
+        _result(experiment, check_experiment, experiment, environment, chosen.run, chosen.root, None, tried)
+        for experiment in chosen.experiments
+        for environment in chosen.environments
+    ]
+
+
+def _result(
+    given: Given, check: Callable[..., CheckedJob | CheckedPlatform], *arguments: object
+) -> CheckedJob | CheckedPlatform:
+    from trainform.check import CheckedJob
+
+    try:
+        return check(*arguments)
+    except InputError as error:
+        return CheckedJob(given if isinstance(given, str) else given.name, tuple(error.problems))
+
+
+def _problems(results: Sequence[CheckedJob | CheckedPlatform]) -> list[Problem]:
+    from trainform.check import CheckedJob
+
+    jobs = [result for result in results if isinstance(result, CheckedJob)]
+    found = [problem for result in results if not isinstance(result, CheckedJob) for problem in result.problems]
+    for job in jobs:
+        others = [other.of_both for other in jobs if other.name == job.name]
+        everywhere = frozenset.intersection(*others)
+        for problem in job.problems:
+            alone = problem in job.of_both and problem not in everywhere and not _names(problem, job.environment)
+            reason = f"in {job.environment}, {problem.reason}" if alone else problem.reason
+            found.append(dataclasses.replace(problem, reason=reason))
+    return found
+
+
+def _names(problem: Problem, environment: str) -> bool:
+    """Whether the reason says itself in which environment it holds, or the path does."""
+    if problem.path.startswith(f"environments.{environment}."):
+        return True
+    return re.search(rf"\benvironment {re.escape(environment)}(?![\w-])", problem.reason) is not None

@@ -1,0 +1,126 @@
+"""`check`, `plan` and `render` of several: environments alone, all stacks, and values that are tried."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.cli.running import run
+from tests.support.repository import ROOT, copy_stacks
+from trainform.check_platform import check_platform
+from trainform.manifests.documents import to_yaml
+from trainform.project import known_stacks
+
+VERBS = ["check", "plan", "render"]
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The project as it is committed."""
+    (tmp_path / "Pulumi.yaml").write_bytes((ROOT / "Pulumi.yaml").read_bytes())
+    copy_stacks(tmp_path / "stacks")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def listed(*words: str, code: int = 0) -> list[dict[str, Any]]:
+    ended, out, _ = run(*words, "--json")
+    assert ended == code
+    data = json.loads(out)
+    found: list[dict[str, Any]] = data["experiments"] if isinstance(data, dict) else data
+    return found
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_all_stacks_of_the_project_or_of_an_environment(verb: str, project: Path) -> None:
+    assert [entry["stack"] for entry in listed(verb, "--all")] == known_stacks()
+    assert [entry["stack"] for entry in listed(verb, "--all", "-e", "prod")] == ["prod", "resnet.prod"]
+    assert [entry["stack"] for entry in listed(verb, "-s", "resnet.prod", "-s", "hello.dev")] == ["resnet.prod", "hello.dev"]  # fmt: skip
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_one_that_is_wrong_hides_no_other_and_decides_the_exit_code(verb: str, project: Path) -> None:
+    path = project / "stacks" / "experiments" / "mnist.yaml"
+    path.write_text(f"{path.read_text()}queue: nowhere\n")
+    entries = listed(verb, "--all", code=2)
+    assert [entry["stack"] for entry in entries if not entry["ok"]] == ["mnist.dev"]
+    assert [problem["line"] > 0 for entry in entries for problem in entry["problems"]] == [True]
+    code, _, err = run(verb, "--all")
+    assert (code, err.count("why:")) == (2, 1)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_stack_that_is_wrong_is_one_of_them(verb: str, project: Path) -> None:
+    (project / "stacks" / "Pulumi.broken.dev.yaml").write_text("config: {trainform:experiment: hello}\n")
+    entries = listed(verb, "--all", code=2)
+    assert [entry["stack"] for entry in entries if not entry["ok"]] == ["broken.dev"]
+    assert len(entries) == len(known_stacks())
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("words", [("hello",), ("-s", "hello.dev"), ("--run", "2")])
+def test_all_goes_with_an_environment_and_nothing_else(verb: str, words: tuple[str, ...]) -> None:
+    code, _, err = run(verb, "--all", *words)
+    assert code == 2
+    assert "--all cannot be used with" in err
+
+
+def test_an_environment_alone(project: Path) -> None:
+    manifests = check_platform("prod").checked().manifests
+    assert run("render", "-e", "prod") == (0, to_yaml(manifests), "")
+    assert json.loads(run("plan", "-e", "prod", "--json")[1]) == {
+        "environment": "prod",
+        "objects": [manifest.body for manifest in manifests],
+    }
+    out = run("plan", "-e", "prod")[1]
+    assert out.startswith("prod: an environment in the namespace ai-production\n")
+    assert all(manifest.body["metadata"]["name"] in out for manifest in manifests)
+
+
+def test_several_are_printed_one_after_the_other() -> None:
+    out = run("render", "resnet", "hello", "-e", "dev")[1]
+    alone = [run("render", name, "-e", "dev")[1] for name in ("resnet", "hello")]
+    assert out == f"# resnet in dev\n{alone[0]}# hello in dev\n{alone[1]}"
+    plans = run("plan", "resnet", "-e", "dev", "-e", "prod", "-q")[1]
+    assert "resnet in dev: " in plans
+    assert "\n\nresnet in prod: " in plans
+
+
+def test_a_tried_value_is_said_in_every_output() -> None:
+    words = ("resnet", "-e", "dev", "--set", "roles.node.replicas=4", "-q")
+    tried = "roles.node.replicas=4"
+    assert run("check", *words)[1].endswith(f"; tried, in no file: {tried}\n")
+    assert listed("check", *words)[0]["tried"] == [tried]
+    assert run("plan", *words)[1].splitlines()[1] == f"Tried, in no file: {tried}"
+    assert json.loads(run("plan", *words, "--json")[1])["tried"] == [tried]
+    rendered = run("render", *words)[1]
+    assert rendered.startswith(f"# tried with --set {tried}: in no file, and `pulumi up` applies other objects\n")
+    code, out, err = run("render", *words[:-1], "--json")
+    assert (code, err) == (0, rendered.partition("\n")[0] + "\n")
+    assert json.loads(out) == list(yaml.safe_load_all(rendered))
+    assert run("render", "resnet", "-e", "dev")[1] != rendered
+
+
+def test_a_tried_secret_is_not_shown() -> None:
+    for verb in VERBS:
+        code, out, err = run(verb, "resnet", "-e", "dev", "--set", "env.API_TOKEN=hunter2hunter2")
+        assert code == 2
+        assert "hunter2" not in out + err
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_tried_value_needs_an_experiment(verb: str) -> None:
+    code, _, err = run(verb, "-e", "dev", "--set", "queue=night")
+    assert code == 2
+    assert "--set changes an experiment, and none is named" in err
+
+
+def test_a_value_is_not_tried_where_something_is_applied_or_reviewed() -> None:
+    for words in (("review", "resnet.dev"), ("rehearse", "resnet", "-e", "dev"), ("new", "bert", "-e", "dev")):
+        code, _, err = run(*words, "--set", "queue=night")
+        assert code == 2
+        assert "--set" in err
