@@ -83,6 +83,8 @@ def problems(*texts: str) -> dict[str, tuple[str, str]]:
         ("roles.worker.replica=2", "--set roles.worker.replica", "the key is not known here", "did you mean replicas?"),
         ("roles.worker.replicas=two", "--set roles.worker.replicas", "the value must be a whole number", "write a whole number"),
         ("queue=nowhere", "--set queue", "the environment has no queue of this name", "known: default, night"),
+        ("name=other", "--set name", "another name is another experiment, with objects of its own", "copy the file"),
+        ("environments.dev.queue=night", "--set environments.dev.queue", "the value is tried in the environment that is asked for, after its overlay", "set the value itself"),
         ("prepare.cod.image=a", "--set prepare.cod.image", "`prepare` has no `cod`", "did you mean code?"),
         ("tolerations.gpu.key=a", "--set tolerations.gpu.key", "`tolerations` has no `gpu`", "set it as a whole: tolerations=VALUE"),
     ],

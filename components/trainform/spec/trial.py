@@ -23,6 +23,14 @@ _NAMED = (dict, list)  # what has names of the user's: mappings, and lists of it
 PATH_FIX = (
     'write PATH=VALUE, such as roles.worker.replicas=2; a key with dots in quotes: labels."example.com/team"=vision'
 )
+# Fields that are not tried, each with the reason and the fix.
+NOT_TRIED = {
+    "name": ("another name is another experiment, with objects of its own", "copy the file under the other name"),
+    "environments": (
+        "the value is tried in the environment that is asked for, after its overlay",
+        "set the value itself, such as queue=research",
+    ),
+}
 LIST_FIX = "set the whole list, such as prepare=[…], or an item that has a name by it: prepare.NAME.image=IMAGE"
 
 
@@ -79,6 +87,9 @@ def patch_of(tried: Sequence[Assignment]) -> dict[str, Any]:
 def nowhere(tried: Sequence[Assignment], data: Mapping[str, Any]) -> Iterator[Problem]:
     """A problem for each path that leads through something which the experiment does not have. Its last key may be a new one."""
     for assignment in tried:
+        if assignment.keys[0] in NOT_TRIED:
+            yield Problem(f"{OPTION}{assignment.path}", None, *NOT_TRIED[assignment.keys[0]])
+            continue
         current: Any = data
         for index, key in enumerate(assignment.keys[:-1]):
             here = assignment.keys[:index]
