@@ -154,6 +154,7 @@ class Project:
     ) -> None:
         """Write a teaching experiment of the repository, edited, under its own name or another."""
         data = read("experiments", name)
+        data.pop("environments", None)  # of which this project has `dev` alone
         edit(data)
         written = name if called is None else called
         self._write("experiments", written, data | {"name": written})

@@ -170,8 +170,9 @@ def test_an_image_that_a_changed_mapping_moves_is_shown() -> None:
     clusters = (
         {**CLUSTER, "registries": {"registry.example.com": mirror}} for mirror in ("one.example.com", "two.example.com")
     )
-    made = context(job_review(*(deployed(LORA, cluster) for cluster in clusters)))
+    made = context(job_review(*(deployed(LORA, cluster) for cluster in clusters)), locate=locate)
     moved = [finding for finding in find(made) if finding.field.endswith("image")]
     assert [(finding.before, finding.after) for finding in moved] == [
         ("one.example.com/ai/pytorch-training:2.8", "two.example.com/ai/pytorch-training:2.8")
     ]
+    assert [finding.place for finding in moved] == [locate("environment.registries")]

@@ -10,6 +10,7 @@ from typing import Any
 
 from trainform.manifests.templates import Template
 from trainform.review import steps
+from trainform.review.causes import causes
 from trainform.review.context import Context, JobReview
 from trainform.review.difference import Difference, differences, without_secrets
 from trainform.review.kinds import Kind
@@ -126,6 +127,10 @@ DANGERS = (
 )
 
 
+IMAGE, MAPPING = "image", "environment.registries"
+"""The field of an experiment with an image, and that of an environment which gives images other names."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Found:
     """A danger in the pods of a role of an object."""
@@ -190,6 +195,13 @@ class _Owner:
         return new.model.roles if new is not None and new.model is not None else {}
 
     @functools.cached_property
+    def remapped(self) -> bool:
+        """Whether the environment gives images other names than before, and the experiment names the same ones."""
+        made = causes(self.job)
+        named = any(change.place.path.endswith(IMAGE) for change in made.changes)
+        return bool(made.under(MAPPING)) and not named
+
+    @functools.cached_property
     def gone(self) -> Mapping[tuple[str, str], State | None]:
         """The first deleted object of each type and name without a revision."""
         deleted = (step for step in self.job.steps if steps.fate(step) == "delete")
@@ -213,6 +225,8 @@ def _subject(step: Step, owner: _Owner | None, context: Context) -> Subject:
     roles = owner.roles
 
     def place(role: str, field: str) -> Place | None:
+        if field == IMAGE and owner.remapped:
+            return context.locate(MAPPING)
         if role not in roles:
             return context.locate(field) if field else None
         if field:
@@ -274,12 +288,12 @@ def _images(old: Iterable[Template], new: Iterable[Template], subject: Subject) 
         registry = _registry(image)
         if before not in (None, MASKED, UNKNOWN) and _registry(str(before)) != registry:
             title = f"The image of {pods} comes from {registry}, and came from {_registry(str(before))}."
-            yield subject.finding(REGISTRY, role, where, *sides, title, "image")
+            yield subject.finding(REGISTRY, role, where, *sides, title, IMAGE)
     for image, at in mutable.items():
         pods = subject.pods(", ".join(dict.fromkeys(role for role, _ in at)))
         sides = without_secrets(was.get(at[0])), without_secrets(image)
         title = f"The image of {pods} has no digest: {sides[1]}."
-        yield subject.finding(MUTABLE, *at[0], *sides, title, "image")
+        yield subject.finding(MUTABLE, *at[0], *sides, title, IMAGE)
 
 
 def _registry(image: str) -> str:
