@@ -54,6 +54,10 @@ CASES = {
     names.FINGERPRINT: (["0" * 16, "1a2b3c4d" * 2], ["", "1a2b3c4d" * 2 + "5", "1a2b3c4d", "1A2B3C4D" * 2, "1a2b3c4d" * 2 + "\n"]),
     names.RULE: (["TF-IMG-1", "TF-COST-12"], ["", "IMG-1", "TF-IMG-0", "TF-img-1", "TF-IMG", "TF-IMG-1\n"]),
     names.REGISTRY: (["registry.example.com", "localhost:5000/ai"], ["", "https//x?", "-a"]),
+    names.MIRROR: (
+        ["registry.example.com", "docker.io/library", "localhost/ai", "127.0.0.1:5000/a__b/c", "mirror:5000"],
+        ["", "pytorch", "registry/ai", "docker.io/", "docker.io/a:1", "docker.io/A", "docker.io//a", "https://docker.io", "-a.b"],
+    ),
     names.IMAGE: (
         ["python", "a/b:tag", "registry.example.com:5000/a/b@sha256:" + "0" * 64, "a:1@sha256:" + "f" * 64, "a__b", "a--b"],
         ["", ":tag", "a:", "a b", "a/B", "a//b", "a/../b", "a@sha256:00", "a:t:t", "https://a/b", "a:" + "t" * 129, "a___b"],

@@ -24,7 +24,7 @@ from trainform.rules.queues import job_queue_problems
 from trainform.rules.references import reference_problems
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
-from trainform.spec.names import LABEL_MAX
+from trainform.spec.names import LABEL_MAX, REPOSITORY_MAX, is_too_long
 
 # Folders that a volume may not hide; inside /dev and /etc there is room for one, inside the kernel's own there is none.
 SYSTEM_FOLDERS = ("", "/dev", "/etc", "/proc", "/sys")
@@ -64,6 +64,16 @@ def _names(experiment: Experiment, environment: Environment, plan: Plan) -> Iter
                 f"the claim name {claim.name} has {len(claim.name)} characters (limit {LABEL_MAX})",
                 f"shorten one of the names by {len(claim.name) - LABEL_MAX}",
             )
+
+
+def _mapped_images(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
+    for image, name in plan.images.items():
+        if is_too_long(name):
+            reason = (
+                f"the environment maps the image to {name}, whose path has more than {REPOSITORY_MAX} characters in its "
+                "registry"
+            )
+            yield Problem("image", image, reason, "shorten it, or the path in `registries` of the environment")
 
 
 def _role_names(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
@@ -220,6 +230,7 @@ def _ranks(experiment: Experiment, environment: Environment, plan: Plan) -> Iter
 
 
 RULES: tuple[Rule, ...] = (
-    _names, _role_names, reference_problems, job_queue_problems, resource_problems, metadata_problems, _volumes, port_problems, address_problems, ssh_problems,
+    _names,
+    _mapped_images, _role_names, reference_problems, job_queue_problems, resource_problems, metadata_problems, _volumes, port_problems, address_problems, ssh_problems,
     prepare_problems, _env, _ranks, accelerate_problems, ssh_launcher_problems, tensorflow_problems, restart_problems
 )  # fmt: skip

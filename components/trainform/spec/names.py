@@ -92,6 +92,11 @@ def qualified(image: str) -> str:
     return f"docker.io/{path}" if "/" in path else f"docker.io/library/{path}"
 
 
+def is_too_long(image: str) -> bool:
+    """Whether a registry refuses the image for the length of its path."""
+    return len(_repository(image)) > REPOSITORY_MAX
+
+
 def _repository(image: str) -> str:
     """The image without registry, tag and digest."""
     return split_registry(image)[1].partition("@")[0].partition(":")[0]
@@ -101,7 +106,7 @@ def _chosen_image(image: str) -> str:
     """Refuse what no node can pull."""
     if is_placeholder(image):
         raise refusal(*PLACEHOLDER)
-    if len(_repository(image)) > REPOSITORY_MAX:
+    if is_too_long(image):
         raise refusal(f"the image has a path of more than {REPOSITORY_MAX} characters in its registry", "shorten it")
     return image
 
