@@ -156,6 +156,13 @@ def test_an_empty_overlay_changes_nothing(project: Path) -> None:
     assert problems(text, environment(name="prod", queues={}), project) == {}
 
 
+def test_another_kind_of_accelerator_takes_the_place_of_the_first_by_null(project: Path) -> None:
+    text = FILE.replace("{a800: null, l40s: 4}", "{l40s: 4}")
+    (problem,) = check_experiment(Text("resnet.yaml", text), PROD, root=project).problems
+    assert problem.path == "environments.prod.roles.node.accelerators"
+    assert problem.fix == "keep at most 1; null removes what the file has already: `a800: null`"
+
+
 def test_a_secret_in_an_overlay_is_not_shown(project: Path) -> None:
     text = FILE.replace("queue: research", "env: {DB_PASSWORD: 12345678}").replace("    env: {NCCL_DEBUG: null}\n", "")
     found = check_experiment(Text("resnet.yaml", text), PROD, root=project).problems

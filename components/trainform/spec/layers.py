@@ -62,6 +62,11 @@ class Layer:
         """Whether the value at the path is the patch's own."""
         return any(part in self._set for part in upwards(path))
 
+    def kept(self, path: str) -> list[str]:
+        """The keys of the mapping at the path that the data have and the patch leaves as they are."""
+        below = [(join_path(keys[:-1]), keys) for keys in _paths(self.base, ()) if keys]
+        return [str(keys[-1]) for above, keys in below if above == path and join_path(keys) not in self._touched]
+
     @functools.cached_property
     def _set(self) -> frozenset[str]:
         """The paths whose values are the patch's own, as a whole."""

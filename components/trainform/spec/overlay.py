@@ -23,6 +23,7 @@ KEPT = {
     ),
     FIELD: ("an overlay is for one environment, and holds none for others", f"write it under the first `{FIELD}`"),
 }
+TOO_MANY = "has more than"  # entries: what is merged with those of the file
 NOTHING: Mapping[str, Any] = {}
 
 
@@ -106,8 +107,12 @@ class _Overlays:
 
 def _caused(problem: Problem, located: Problem, layers: tuple[Layer, ...]) -> Problem:
     """The problem at its place; where that is in none of the layers, with the last layer as its cause."""
-    if located.path != problem.path or not layers:
+    if not layers:
         return located
+    if located.path != problem.path:
+        kept = layers[-1].kept(problem.path) if TOO_MANY in problem.reason else []
+        more = f"; null removes what the file has already: `{kept[0]}: null`" if kept else ""
+        return dataclasses.replace(located, fix=f"{located.fix}{more}")
     return dataclasses.replace(located, reason=f"with {layers[-1].place.rstrip('. ')}, {located.reason}")
 
 
