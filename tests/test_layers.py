@@ -33,6 +33,7 @@ ORDER = [
     "check",
     "check_platform",
     "cluster",
+    "deployed",
     "review",
     "resources",
 ]

@@ -12,6 +12,7 @@ The way of a job, each step in a folder or file of its own, which imports only w
     check             the same for files, with the problems of both
     check_platform    the same for an environment's file alone
     cluster           what is asked of the live cluster before a change
+    deployed          what is deployed on the live cluster, from its records
     review            a preview as a report: what happens, findings, cost, capacity
     resources         the components of Pulumi
     cli               the command `trainform`

@@ -93,8 +93,8 @@ def _selected(body: dict[str, Any], query: dict[str, str]) -> bool:
         if labels.get(key) not in values.split(","):
             return False
     for requirement in filter(None, _IN.sub("", selector).split(",")):
-        key, _, value = requirement.partition("=")
-        if labels.get(key) != value:
+        key, equals, value = requirement.partition("=")
+        if key[1:] in labels if key[0] == "!" else (key not in labels or (equals and labels[key] != value)):
             return False
     phases = re.findall(r"status\.phase!=(\w+)", query.get("fieldSelector", ""))
     return body.get("status", {}).get("phase") not in phases

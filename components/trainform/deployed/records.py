@@ -1,0 +1,100 @@
+"""The records of what is deployed, read live: that of one experiment, or all of a namespace or of the cluster.
+
+A record that another version of trainform has written, or that somebody has changed by hand, may not be readable: it is returned with the
+reason, so that a table of many stacks loses one row and not all. Without permission, and without a connection, `ClusterError` is raised.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+from trainform import defaults
+from trainform.cluster.api import Answer, ClusterApi
+from trainform.errors import ClusterError
+from trainform.manifests.shapes import mapping
+from trainform.plan.record import Record, read_record, record_name
+
+# The other ConfigMaps of an experiment belong to a revision.
+_SELECTOR = ",".join(
+    [*(f"{label}={value}" for label, value in defaults.MANAGED_BY.items()), f"!{defaults.REVISION_LABEL}"]
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Deployed:
+    """One record. record: None if it cannot be read, and then `unreadable` is the error. metadata: of its ConfigMap."""
+
+    experiment: str
+    environment: str
+    namespace: str
+    record: Record | None
+    metadata: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    unreadable: ClusterError | None = None
+
+    @property
+    def config_map(self) -> str:
+        """The name of its ConfigMap."""
+        return record_name(self.experiment)
+
+
+def deployed(api: ClusterApi, experiment: str, namespace: str) -> Deployed | None:
+    """The record of the experiment in the namespace; None if nothing is recorded there."""
+    path = f"{_path(namespace)}/{quote(record_name(experiment), safe='')}"
+    answer = api.get(path)
+    if answer.missing:
+        return None
+    if not answer.found:
+        raise _refused(answer, f"read the ConfigMap {record_name(experiment)} of the namespace {namespace}")
+    with api.reading(path):
+        return _deployed(answer.body)
+
+
+def all_deployed(api: ClusterApi, namespace: str | None = None) -> tuple[Deployed, ...]:
+    """Every record in the namespace (None: in the cluster) by namespace and experiment, in one list and not one read for each."""
+    path = _path(namespace)
+    listed = api.listed(path, parameters={"labelSelector": _SELECTOR})
+    if isinstance(listed, Answer):
+        where = "all namespaces" if namespace is None else f"the namespace {namespace}"
+        raise _refused(listed, f"list the ConfigMaps of {where}")
+    with api.reading(path):
+        found = [_deployed(body) for body in listed if _is_record(body)]
+    return tuple(sorted(found, key=lambda each: (each.namespace, each.experiment)))
+
+
+def _path(namespace: str | None) -> str:
+    place = "" if namespace is None else f"/namespaces/{quote(namespace, safe='')}"
+    return f"/api/v1{place}/configmaps"
+
+
+def _is_record(body: Mapping[str, Any]) -> bool:
+    labels = mapping(body["metadata"].get("labels"))
+    return bool(body["metadata"]["name"] == record_name(str(labels.get(defaults.NAME_LABEL, ""))))
+
+
+def _deployed(body: Mapping[str, Any]) -> Deployed:
+    metadata = body["metadata"]
+    labels = mapping(metadata.get("labels"))
+    record, unreadable = None, None
+    try:
+        record = read_record(body)
+    except ClusterError as error:
+        unreadable = error
+    return Deployed(
+        experiment=metadata["name"].removesuffix(record_name("")),
+        environment=str(labels.get(defaults.ENVIRONMENT_LABEL, "")),
+        namespace=metadata["namespace"],
+        record=record,
+        metadata=metadata,
+        unreadable=unreadable,
+    )
+
+
+def _refused(answer: Answer, what: str) -> ClusterError:
+    if answer.forbidden:
+        return ClusterError(f"this account has no permission to {what}", "ask the platform team for the permission")
+    return ClusterError(
+        f"the cluster does not {what}: {answer.message}", "check your access with `kubectl get configmaps`"
+    )
