@@ -25,6 +25,7 @@ PROMISED: dict[str, Any] = {
     "ClaimRequest.access_modes": ["ReadWriteMany"],
     "ClaimRequest.keep": False,
     "Cluster.context": None,
+    "Cluster.uid": None,
     "Deepspeed.args": [],
     "Deepspeed.launcher_args": [],
     "Deepspeed.processes_per_node": None,

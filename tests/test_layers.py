@@ -258,6 +258,7 @@ BY_THE_ENGINE = {
     "pulumi.RunError('\\n'.join(['', *error.lines()]))",
     "pulumi.log.error(escaped(reason + fix))",
     "pulumi.log.warn(escaped(text), component)",
+    "pulumi.log.info(escaped(text))",
 }
 PRINTING = re.compile(
     r"print|input|(sys\.)?(__)?(stdout|stderr)(__)?(\..*)?|typer\.(echo|secho|style|confirm|prompt|progressbar|launch)|warnings\..*|logging\..*"

@@ -232,8 +232,8 @@ def test_a_field_of_an_environment_says_what_its_change_does(path: str) -> None:
         bodies = [manifest.body for manifest in without_record(job.manifests)] + [
             made.body for made in platform_manifests(environment)
         ]
-        found.append((job.plan.revision, bodies, job.plan.context))
-    (revision, objects, context), (new_revision, others, other_context) = found
+        found.append((job.plan.revision, bodies, environment.cluster))
+    (revision, objects, cluster), (new_revision, others, other_cluster) = found
     if change in OF_ENVIRONMENT:
         same_revision, same_objects = OF_ENVIRONMENT[change]
         assert (revision == new_revision) == same_revision
@@ -241,7 +241,7 @@ def test_a_field_of_an_environment_says_what_its_change_does(path: str) -> None:
     elif change is OnChange.MADE_OR_REMOVED:
         assert (revision == new_revision, abs(len(objects) - len(others))) == (True, 1)
     elif change is OnChange.ALL_REPLACED:
-        assert context != other_context
+        assert cluster != other_cluster
     elif change is OnChange.NAMESPACE_REPLACED:
         assert {body["kind"] for body in objects if where(body) in map(where, others)} == {"PriorityClass"}
     elif change is OnChange.CLAIMS_REPLACED:

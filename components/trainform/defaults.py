@@ -84,4 +84,5 @@ REVISION_LABEL = f"{LABEL_PREFIX}revision"
 OVERRIDES_ANNOTATION = f"{LABEL_PREFIX}overrides"
 WAIVERS_ANNOTATION = f"{LABEL_PREFIX}waivers"
 POLICY_PACK = "trainform"  # the name of the policy pack of a project
+KUBE_SYSTEM = "kube-system"  # the namespace that every cluster has, whose UID is the cluster's identity
 SANDBOX_CONTEXT = "trainform-sandbox"  # the context that the sandbox's kubeconfig always has

@@ -136,7 +136,14 @@ def test_doctor_as_json(doctor: Doctor) -> None:
     assert answer["checks"]["python"]["state"] == "ok"
     assert answer["checks"]["python"]["details"]["path"] == sys.executable
     assert answer["verbs"]["rehearse"] == {"ready": False, "missing": ["docker"], "not_checked": []}
-    assert answer["verbs"]["up"]["not_checked"] == ["pulumi_plugin", "cluster", "account", "operators", "rights"]
+    assert answer["verbs"]["up"]["not_checked"] == [
+        "pulumi_plugin",
+        "cluster",
+        "identity",
+        "account",
+        "operators",
+        "rights",
+    ]
     assert list(answer["verbs"]) == list(VERBS)
 
 

@@ -149,6 +149,7 @@ VARIATIONS: dict[str, Any] = {
     "backend": "kubeflow",
     "admission": "kueue",
     "cluster.context": "other-cluster",
+    "cluster.uid": "5f1c2d7e-8a54-4f0e-9b1d-3f6f6c1b2a90",
     "namespace.name": "other-namespace",
     "namespace.create": True,
     "queues": {"default": {"weight": 7}},
@@ -245,7 +246,9 @@ def test_settings_of_the_environment_are_inputs_only_if_they_change_objects(path
     for environment in (base, parse(Environment, data).model):
         assert environment is not None
         plan = plan_job(model, environment)
-        found.append((by_component(job_inputs(model, environment, plan)), to_yaml(job_manifests(plan)), plan.context))
+        found.append(
+            (by_component(job_inputs(model, environment, plan)), to_yaml(job_manifests(plan)), environment.cluster)
+        )
     (before, *objects), (after, *changed) = found
     assert (before != after) == (objects != changed)
 

@@ -153,9 +153,12 @@ def _workload(job: RenderedJob, processes: int | None, from_cluster: bool) -> tu
     smaller = plan if most is None else smaller_plan(plan, job.experiment, job.environment, most)
     workload = from_plan(smaller)
     if from_cluster:
+        from trainform.cluster.identity import refuse_another
         from trainform.cluster.read import Cluster
 
-        workload = with_processes(live_workload(Cluster(plan.context), plan), from_plan(plan), workload)
+        cluster = Cluster(plan.context)
+        refuse_another(cluster, job.environment)
+        workload = with_processes(live_workload(cluster, plan), from_plan(plan), workload)
     return smaller, dataclasses.replace(workload, notes=(*differences(plan, smaller), *workload.notes))
 
 

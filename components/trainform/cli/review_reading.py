@@ -53,8 +53,10 @@ def cluster_reads(*, ask_cluster: bool) -> Iterator[Begin]:
         def begin(files: StackFiles) -> LiveReads | None:
             if not ask_cluster or files.environment is None:
                 return None
-            from trainform.cluster.live import LiveReads
+            from trainform.cluster.identity import refuse_another_if_reached
+            from trainform.cluster.live import SECONDS, LiveReads
 
+            refuse_another_if_reached(files.environment, SECONDS)
             where = files.environment.cluster.context, files.environment.namespace.name
             kueue = files.environment.admission == defaults.KUEUE
             return closing.enter_context(LiveReads(*where, kueue=kueue))

@@ -13,6 +13,7 @@ import httpx2
 from lightkube.config.client_adapter import ConnectionParams
 from lightkube.config.kubeconfig import SingleConfig
 
+from trainform import defaults
 from trainform.cluster.connection import (
     choose_config,
     cluster_name,
@@ -85,6 +86,15 @@ class ClusterApi:
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
+
+    def uid(self) -> str | None:
+        """The UID of the namespace kube-system; None if this account has no permission to read it."""
+        path = f"/api/v1/namespaces/{defaults.KUBE_SYSTEM}"
+        answer = self.get(path, metadata_only=True)
+        if not answer.found:
+            return None
+        with self.reading(path):
+            return str(answer.body["metadata"]["uid"])
 
     def get(self, path: str, parameters: Mapping[str, str] | None = None, metadata_only: bool = False) -> Answer:
         """Return the response for a path. `metadata_only`: without the object's content."""

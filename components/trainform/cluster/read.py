@@ -74,17 +74,22 @@ class Cluster:
         self.context = context
         self.cluster_name = cluster_name(context)
         timeout = httpx2.Timeout(2.0 * defaults.CONNECT_SECONDS, connect=float(defaults.CONNECT_SECONDS))
-        config = choose_config(context)
+        self.config = choose_config(context)
         try:
-            self._client = Client(config=config, timeout=timeout)
-            impersonate(self._client._client._client, config)  # lightkube has no option for headers
+            self._client = Client(config=self.config, timeout=timeout)
+            impersonate(self._client._client._client, self.config)  # lightkube has no option for headers
         except Exception as error:  # many kinds, for certificates, URLs and types
             raise unusable_kubeconfig(context, error) from None
-        self.server = shown_server(config.cluster.server)
+        self.server = shown_server(self.config.cluster.server)
 
     def close(self) -> None:
         """Close the connection."""
         self._client.close()
+
+    def uid(self) -> str | None:
+        """The UID of the namespace kube-system; None if this account has no permission to read it."""
+        found = self.get("Namespace", defaults.KUBE_SYSTEM)
+        return None if found.body is None else str(found.body["metadata"]["uid"])
 
     def get(self, kind: str, name: str, namespace: str | None = None) -> Found:
         """One object; the namespace is that of kinds that live in one."""

@@ -25,3 +25,5 @@ class Survey:
     queues: Objects
     local_queues: Objects
     unread: tuple[str, ...] = ()
+    uid: str | None = None
+    """That of its namespace kube-system."""

@@ -32,6 +32,7 @@ CHECKS = (
     Check("pulumi_login", pulumi.look_at_state, "pulumi login", verbs=PROGRAM),
     Check("kubeconfig", cluster.look_at_kubeconfig, verbs=PROGRAM),
     Check("cluster", cluster.look_at_cluster, SLOW, PROGRAM, ("kubeconfig",)),
+    Check("identity", cluster.look_at_identity, verbs=PROGRAM, needs=("kubeconfig", "cluster")),
     Check("account", cluster.look_at_account, "log in to the cluster again", PROGRAM, ("kubeconfig", "cluster")),
     Check(
         "operators",

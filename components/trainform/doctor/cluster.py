@@ -13,6 +13,7 @@ from trainform.backends.gangs import PODGROUP_CRDS
 from trainform.backends.queues import CRDS as QUEUE_CRDS
 from trainform.backends.table import BACKENDS
 from trainform.cluster.api import ClusterApi
+from trainform.cluster.identity import environment_problem, is_sandbox
 from trainform.cluster.operators import Operator, operators
 from trainform.doctor.model import Finding, Findings, Request, State
 from trainform.doctor.runner import in_parallel
@@ -50,6 +51,24 @@ def look_at_cluster(request: Request, findings: Findings) -> Finding:
     if answer.status != OK or not isinstance(version, str):
         raise api.not_kubernetes("its answer has no version")
     return Finding(State.OK, f"Kubernetes {version}", details={"version": version})
+
+
+def look_at_identity(request: Request, findings: Findings) -> Finding:
+    """Check that it is the cluster to which the environment is bound, and show the line that binds it."""
+    api = connection(findings)
+    uid, cluster = api.uid(), None if request.environment is None else request.environment.cluster
+    details = {} if uid is None else {"uid": uid}
+    if request.environment is not None and cluster is not None and cluster.uid is not None:
+        problem = environment_problem(api, request.environment)
+        if problem is not None:
+            return Finding(State.MISSING, problem.reason, problem.fix, details)
+        return Finding(State.OK, f"{uid}, to which the environment is bound", details=details)
+    if uid is None:
+        return Finding(State.OK, f"this account has no permission to read the namespace {defaults.KUBE_SYSTEM}")
+    if cluster is None or is_sandbox(api):
+        return Finding(State.OK, uid, details=details)
+    fix = f"write in the environment `cluster: {{context: {api.config.context_name}, uid: {uid}}}`"
+    return Finding(State.NOTE, f"{uid}; the environment names none, and is bound to no cluster", fix, details)
 
 
 def look_at_account(request: Request, findings: Findings) -> Finding:

@@ -12,7 +12,13 @@ from trainform.backends.queues import API_VERSION as QUEUE_API
 from trainform.cluster.api import ClusterApi
 from trainform.cluster.operators import KUEUE
 from trainform.cluster.survey import Survey
-from trainform.doctor.cluster import connection, look_at_cluster, look_at_kubeconfig, look_at_operators
+from trainform.doctor.cluster import (
+    connection,
+    look_at_cluster,
+    look_at_identity,
+    look_at_kubeconfig,
+    look_at_operators,
+)
 from trainform.doctor.model import Check, Finding, Findings, Request, State
 from trainform.doctor.runner import run_checks
 from trainform.errors import ClusterError, shorten
@@ -78,6 +84,7 @@ def _look_at_kubeconfig(request: Request, findings: Findings) -> Finding:
 CHECKS = (
     Check("kubeconfig", _look_at_kubeconfig),
     Check("cluster", look_at_cluster, "check the network or VPN with `kubectl get --raw /readyz`", needs=CONNECTED[:1]),
+    Check("identity", look_at_identity, needs=CONNECTED),
     Check("operators", look_at_operators, needs=CONNECTED),
     Check("nodes", _look_at_nodes, needs=CONNECTED),
     Check("storage_classes", _look_at_storage_classes, needs=CONNECTED),
@@ -104,6 +111,7 @@ def survey(context: str, root: Path, seconds: float = SECONDS) -> Survey:
         storage_classes=_objects(found, "storage_classes"),
         queues=_objects(found, "queues"),
         local_queues=_objects(found, "local_queues"),
+        uid=found["identity"].details.get("uid"),
         unread=tuple(f"{name.replace('_', ' ')} could not be read: {finding.text}" for name, finding in unread),
     )
 

@@ -37,13 +37,18 @@ def cluster_provider(component: pulumi.ComponentResource, environment: Environme
     (pulumi/pulumi-kubernetes#4278), but a kept claim and the objects of a killed `up` must be adopted; the preflight has refused objects
     of other owners before. Secrets and ConfigMaps are changed in place: without these settings a rotation of keys deletes the Secret first, and
     pods that start at that moment have no keys, and each change deletes the record of what is deployed.
+
+    With `clusterIdentifier` only another cluster replaces the provider and with it every object, not another kubeconfig of the same one. The
+    provider never compares it with the cluster that answers: the preflight does. Its `strictMode` is left out: it demands the kubeconfig
+    itself as an input, whose credentials or whose path on one machine would be in the state.
     """
     if component.get_provider("kubernetes:core/v1:Service") is not None:
         return None
-    context = environment.cluster.context
+    cluster = environment.cluster
+    identity = {"context": cluster.context, "clusterIdentifier": cluster.uid}
     settings = {
         **dict.fromkeys(("upsertExistingObjects", "enableSecretMutable", "enableConfigMapMutable"), "true"),
-        **({} if context is None else {"context": context}),
+        **{name: value for name, value in identity.items() if value is not None},
     }
     options = pulumi.ResourceOptions(parent=component, version=provider_version())
     return pulumi.ProviderResource("kubernetes", f"{component._name}-cluster", settings, options)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
+import pulumi
 from pulumi.runtime.mocks import MockMonitor
 from pulumi.runtime.settings import get_monitor
 
+from trainform.cluster.identity import refuse_another, unbound_note
 from trainform.cluster.read import Cluster
+from trainform.escaping import escaped
 from trainform.spec.environment import Environment
 
 
@@ -17,6 +21,18 @@ def mocked() -> bool:
 
 
 def preflight(check: Callable[[Cluster], None], environment: Environment) -> None:
-    """Run the check on the environment's live cluster; raise ClusterError with everything that the check finds."""
-    if not mocked():
-        check(Cluster(environment.cluster.context))
+    """Run the check on the environment's live cluster; raise ClusterError with everything that the check finds. Before that, InputError if the
+    environment is bound to another cluster."""
+    if mocked():
+        return
+    cluster = Cluster(environment.cluster.context)
+    refuse_another(cluster, environment)
+    _show_once(unbound_note(cluster, environment))
+    check(cluster)
+
+
+@functools.cache
+def _show_once(text: str) -> None:
+    """Show a note among the diagnostics, once for all components of a program."""
+    if text:
+        pulumi.log.info(escaped(text))

@@ -16,7 +16,7 @@ from trainform.spec.names import LABEL, LABEL_MAX, SUBDOMAIN, SUBDOMAIN_MAX
 
 # Comments that begin with a key are examples, which are valid without the `# `.
 NAMESPACE = "namespace: {{name: {name}, create: true}}   # its stack makes it"
-CONTEXT = "# cluster: {context: my-cluster}   # of the kubeconfig; without it the current one"
+CONTEXT = "# cluster: {context: my-cluster}   # of the kubeconfig; `trainform doctor` shows the uid, which binds to that cluster"
 QUEUES = "# queues:\n#   research: {weight: 1}   # the environment's stack makes them"
 ACCELERATORS = "# accelerators:\n#   a100: {resource: nvidia.com/gpu, per_node: 8, nodes: 4, cpu: 96, memory: 1000Gi}"
 PRICE = (
@@ -50,7 +50,7 @@ def from_survey(name: str, survey: Survey) -> str:
     return _text(
         name,
         [
-            f"cluster: {flow({'context': survey.context})}",
+            _cluster(survey),
             f"namespace: {flow({'name': survey.namespace})}   # of the context",
             *_operator(survey),
             *_accelerators(found_hardware),
@@ -60,6 +60,12 @@ def from_survey(name: str, survey: Survey) -> str:
             LIMITS,
         ],
     )
+
+
+def _cluster(survey: Survey) -> str:
+    if survey.uid is None:
+        return f"cluster: {flow({'context': survey.context})}   # its UID could not be read"
+    return f"cluster: {flow({'context': survey.context, 'uid': survey.uid})}   # no other cluster is touched"
 
 
 def _backend_example() -> str:

@@ -21,6 +21,7 @@ from trainform.spec.names import (
     Mirror,
     QueueName,
     Subdomain,
+    Uid,
 )
 from trainform.spec.quantities import Bytes, Quantity
 from trainform.spec.queues import EnvironmentQueue
@@ -46,6 +47,12 @@ class Cluster(Model):
         default=None,
         json_schema_extra=OnChange.ALL_REPLACED,
         description="Context of the kubeconfig. Empty: the current one.",
+    )
+    uid: Uid | None = Field(
+        default=None,
+        json_schema_extra=OnChange.ALL_REPLACED,
+        description="UID of its namespace `kube-system`, by which trainform refuses every other cluster. Set for the first time it changes no "
+        "object. Empty: whichever cluster the context leads to.",
     )
 
 

@@ -43,6 +43,7 @@ ENTRY_KEY = rf"^(?!\.\.)(?!\.$)[-._a-zA-Z0-9]+{END}"
 PORT_RANGE = rf"^[0-9]{{1,5}}-[0-9]{{1,5}}{END}"
 CURRENCY = rf"^[A-Z]{{3}}{END}"
 CAPABILITY = rf"^[A-Z][A-Z_]*{END}"
+UID = rf"^[0-9a-f]{{8}}(-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}}{END}"
 COMMIT = rf"^([0-9a-f]{{40}}|[0-9a-f]{{64}}){END}"
 # As git reads them, and no address of a program (ext::), of a local folder or of an option. `$(NAME)` is a variable of the pod's: alone it may be
 # a whole address. Only HTTP takes a password. No user, host or path begins with `-`, which ssh would take for an option.
@@ -127,6 +128,7 @@ RelativePath = Annotated[str, StringConstraints(pattern=RELATIVE_PATH)]
 Image = Annotated[str, StringConstraints(pattern=IMAGE), AfterValidator(_chosen_image)]
 Mirror = Annotated[str, StringConstraints(pattern=MIRROR)]
 Repository = Annotated[str, StringConstraints(pattern=REPOSITORY)]
+Uid = Annotated[str, StringConstraints(pattern=UID)]
 
 # What a pattern means, for the message; the pattern itself helps nobody at 2 a.m.
 MEANING = {
@@ -146,6 +148,7 @@ MEANING = {
     CAPABILITY: ("is not a Linux capability", "write it as Kubernetes does, without CAP_: IPC_LOCK"),
     RESTART: ("is not a way to restart", "write never, on-failure, `3 times` or all-when-evicted"),
     COMMIT: ("is not the full hash of a commit", "write its 40 (or 64) hex digits, as `git rev-parse HEAD` prints them"),
+    UID: ("is not a UID", "write it as `kubectl get namespace kube-system -o jsonpath={.metadata.uid}` prints it"),
     REPOSITORY: ("is not the address of a git repository on a server", "write https://HOST/PATH, ssh://USER@HOST/PATH, git://HOST/PATH or USER@HOST:PATH; escape other characters as in %20"),
     FINGERPRINT: ("is not the fingerprint of a finding", "write its 16 hex digits, as `trainform check` prints them; in quotes if they are all digits"),
     RULE: ("is not the code of a rule", "write it as docs/reference/limits.md has it, such as TF-IMG-1"),

@@ -1,0 +1,141 @@
+"""Two clusters whose kubeconfigs have a context of the same name: a stack that is bound to one of them never touches the other."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.engine.live import Live, until
+from tests.engine.project import Project, Ran
+from tests.support.repository import ROOT
+from trainform.sandbox.certificates import Certificates
+from trainform.sandbox.control import Sandbox, down, up
+from trainform.sandbox.folder import Layout
+from trainform.sandbox.settings import settings_from_environment
+from trainform.spec.load import load_environment
+from trainform.toolchain.model import Toolchain
+
+pytestmark = pytest.mark.proof("clusters that are taken for each other")
+
+CONTEXT = "dev-cluster"
+PROVIDER = "pulumi:providers:kubernetes"
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory: pytest.TempPathFactory, toolchain: Toolchain) -> Iterator[Sandbox]:
+    """A second cluster, with the same contexts."""
+    folder = tmp_path_factory.mktemp("other") / "cluster"
+    yield up(settings_from_environment(load_environment("dev", ROOT).checked(), folder), toolchain)
+    down(folder)
+
+
+@pytest.fixture
+def other_live(other: Sandbox, project: Project) -> Iterator[Live]:
+    """The second cluster, where the project's namespace exists too."""
+    live = Live(other.url, Certificates(Layout(other.folder).pki))
+    live.create("namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": project.namespace}})
+    path = f"/api/v1/namespaces/{project.namespace}/serviceaccounts/default"
+    until(lambda: live.request("GET", path).status_code == 200, "its service account")
+    yield live
+    live.delete("namespaces", project.namespace)
+    live.close()
+
+
+def uid(live: Live) -> str:
+    found: str = live.get("namespaces", "kube-system")["metadata"]["uid"]
+    return found
+
+
+def bind(project: Project, live: Live | None) -> None:
+    project.environment(cluster={"context": CONTEXT} | ({} if live is None else {"uid": uid(live)}))
+
+
+def resources(project: Project, stack: str) -> list[dict[str, Any]]:
+    exported = json.loads(project.pulumi("stack", "export", "-s", stack).succeeded())
+    found: list[dict[str, Any]] = exported["deployment"].get("resources", [])
+    return found
+
+
+def provider(project: Project, stack: str) -> dict[str, Any]:
+    """The only provider of the stack: no object is made by a default one, which takes whichever cluster is the current one."""
+    (found,) = (each for each in resources(project, stack) if each["type"].startswith("pulumi:providers:"))
+    assert found["type"] == PROVIDER
+    return found
+
+
+def trainform(project: Project, *words: str, kubeconfig: Path) -> Ran:
+    return project.run(sys.executable, "-m", "trainform", *words, KUBECONFIG=str(kubeconfig))
+
+
+def refused(output: str, live: Live, other_live: Live, other: Sandbox) -> None:
+    """It says which cluster was wanted, which one answered, and where that one comes from."""
+    assert f"cluster.uid = {uid(live)}" in output, output
+    assert f"the context {CONTEXT} of {other.kubeconfig} ({other.url}) leads to another one" in output
+    assert f"whose UID is {uid(other_live)}" in output
+    assert "a sandbox which was made anew" in output
+
+
+def test_a_bound_stack_touches_no_other_cluster(project: Project, live: Live, other: Sandbox, other_live: Live) -> None:
+    bind(project, live)
+    project.copied("hello")
+    stack = project.stack("hello")
+    for verb in (("preview",), ("up", "--yes", "--skip-preview")):
+        refused(project.pulumi(*verb, "-s", stack, KUBECONFIG=str(other.kubeconfig)).failed(), live, other_live, other)
+        assert {each["type"] for each in resources(project, stack)} <= {"pulumi:pulumi:Stack"}
+    reviewed = trainform(project, "review", stack, kubeconfig=other.kubeconfig)
+    refused(reviewed.failed(), live, other_live, other)
+    assert reviewed.code == 2
+    assert other_live.names("jobs", project.namespace) == set()
+    looked = trainform(project, "doctor", "-e", "dev", kubeconfig=other.kubeconfig)
+    assert f"leads to another one, whose UID is {uid(other_live)}" in " ".join(looked.output.split())
+
+    project.up(stack)
+    project.unchanged(stack)
+    assert provider(project, stack)["inputs"]["clusterIdentifier"] == uid(live)
+    assert len(live.names("jobs", project.namespace)) == 1
+    project.destroy(stack)
+
+
+def test_a_note_says_that_a_stack_is_not_bound_but_on_a_sandbox(project: Project, sandbox: Sandbox) -> None:
+    bind(project, None)
+    project.copied("hello")
+    stack = project.stack("hello")
+    said = "the environment dev is not bound to its cluster"
+    assert said not in project.pulumi("preview", "-s", stack).succeeded()
+    renamed = project.folder / "kubeconfig"
+    renamed.write_text(sandbox.kubeconfig.read_text().replace("trainform-sandbox", "prod-cluster"))
+    output = project.pulumi("preview", "-s", stack, KUBECONFIG=str(renamed)).succeeded()
+    assert said in output
+    looked = " ".join(trainform(project, "doctor", "-e", "dev", kubeconfig=renamed).output.split())
+    assert "cluster: {context: dev-cluster, uid: " in looked
+
+
+def test_a_stack_is_bound_in_place_and_another_uid_is_refused_before_it_replaces_everything(
+    project: Project, live: Live, other: Sandbox, other_live: Live
+) -> None:
+    bind(project, None)
+    project.copied("hello")
+    stack = project.stack("hello")
+    project.up(stack)
+    before = live.only_job(project.namespace)["metadata"]["uid"]
+    assert "clusterIdentifier" not in provider(project, stack)["inputs"]
+
+    bind(project, live)
+    changes = {(step.op, step.kind) for step in project.preview(stack) if step.op != "same"}
+    assert changes == {("update", "kubernetes"), ("update", "TrainingJob")}
+    project.up(stack)
+    assert provider(project, stack)["inputs"]["clusterIdentifier"] == uid(live)
+    assert live.only_job(project.namespace)["metadata"]["uid"] == before
+
+    bind(project, other_live)
+    output = project.pulumi("preview", "-s", stack).failed()
+    assert f"whose UID is {uid(live)}" in output
+    assert provider(project, stack)["inputs"]["clusterIdentifier"] == uid(live)
+    bind(project, live)
+    project.unchanged(stack)
+    project.destroy(stack)
