@@ -91,7 +91,7 @@ def test_an_abbreviated_option_gets_a_suggestion() -> None:
     [
         (["up", "bert", "-e", "dev"], "`pulumi up -s bert.dev` creates or changes"),
         (["diff", "bert.dev"], "`pulumi preview -s bert.dev --diff`"),
-        (["destroy", "--stack", "bert.prod"], "`pulumi destroy -s bert.prod` deletes"),
+        (["delete", "--stack", "bert.prod"], "`trainform destroy bert.prod` deletes"),
         (["validate", "bert", "--environment", "prod"], "`trainform check bert -e prod` finds"),
         (["validate", "bert"], "`trainform check bert -e ENV` finds"),
         (["validate", "$(date)", "-e", "x y"], "`trainform check EXPERIMENT -e ENV` finds"),
@@ -118,7 +118,8 @@ def test_suggestions_name_existing_commands() -> None:
     [
         (["chekc"], "did you mean `trainform check`?"),
         (["sandbxo"], "did you mean `trainform sandbox`?"),
-        (["destory"], SUGGESTIONS["destroy"]),
+        (["destory"], "did you mean `trainform destroy`?"),
+        (["delet"], SUGGESTIONS["delete"]),
         (["xyzzy"], "`trainform --help` lists the commands"),
         (["check", "--jsn"], "did you mean --json"),
         (["plan", "--enviroment", "dev"], "did you mean --environment?"),

@@ -115,6 +115,18 @@ def test_a_note_says_that_a_stack_is_not_bound_but_on_a_sandbox(project: Project
     assert "cluster: {context: dev-cluster, uid: " in looked
 
 
+def test_a_sandbox_says_that_the_environment_is_bound_to_another_one(
+    project: Project, live: Live, other: Sandbox, other_live: Live
+) -> None:
+    words = ("sandbox", "up", "-e", "dev", "--folder", str(other.folder))
+    bind(project, live)
+    output = trainform(project, *words, kubeconfig=other.kubeconfig).succeeded()
+    assert "the environment dev is bound to another cluster, and its stacks refuse this sandbox: remove `uid`" in output
+    bind(project, other_live)
+    assert other.uid == uid(other_live)
+    assert "bound to another" not in trainform(project, *words, kubeconfig=other.kubeconfig).succeeded()
+
+
 def test_a_stack_is_bound_in_place_and_another_uid_is_refused_before_it_replaces_everything(
     project: Project, live: Live, other: Sandbox, other_live: Live
 ) -> None:
@@ -139,3 +151,63 @@ def test_a_stack_is_bound_in_place_and_another_uid_is_refused_before_it_replaces
     bind(project, live)
     project.unchanged(stack)
     project.destroy(stack)
+
+
+def made_on_both(project: Project, live: Live, other_live: Live, other: Sandbox) -> tuple[str, str]:
+    """The stack of `hello`, bound to the first cluster, and one of another checkout that made the same on the second; the name of the job."""
+    project.copied("hello")
+    bind(project, other_live)
+    theirs = project.program_stack("theirs.dev", {"trainform:experiment": "hello"})
+    project.pulumi("up", "--yes", "--skip-preview", "-s", theirs, KUBECONFIG=str(other.kubeconfig)).succeeded()
+    bind(project, live)
+    stack = project.stack("hello")
+    project.up(stack)
+    (job,) = live.names("jobs", project.namespace)
+    assert other_live.names("jobs", project.namespace) == {job}
+    return stack, job
+
+
+def test_destroy_deletes_on_the_stacks_own_cluster_alone(
+    project: Project, live: Live, other: Sandbox, other_live: Live
+) -> None:
+    stack, job = made_on_both(project, live, other_live, other)
+    ran = trainform(project, "destroy", stack, "--", "--yes", kubeconfig=other.kubeconfig)
+    refused(ran.failed(), live, other_live, other)
+    assert ran.code == 2
+    assert "pulumi stack rm --force hello.dev" in ran.output
+    assert live.names("jobs", project.namespace) == other_live.names("jobs", project.namespace) == {job}
+
+    # plain destroy with the program is refused by the program
+    words = ("destroy", "--yes", "--skip-preview", "-s", stack)
+    output = project.pulumi(*words, KUBECONFIG=str(other.kubeconfig), PULUMI_RUN_PROGRAM="true").failed()
+    refused(output, live, other_live, other)
+    assert other_live.names("jobs", project.namespace) == {job}
+
+    ran = trainform(project, "destroy", stack, "--", "--yes", kubeconfig=Path(project.environ["KUBECONFIG"]))
+    assert "Resources:" in ran.succeeded()
+    assert live.names("jobs", project.namespace) == set()
+    assert other_live.names("jobs", project.namespace) == {job}
+
+
+def test_what_stays_open_plain_destroy_deletes_on_whichever_cluster_answers(
+    project: Project, live: Live, other: Sandbox, other_live: Live
+) -> None:
+    """Not a promise: what docs/how-to/several-clusters.md warns of. The provider never compares `clusterIdentifier` with the live cluster."""
+    stack, job = made_on_both(project, live, other_live, other)
+    words = ("destroy", "--yes", "--skip-preview", "-s", stack)
+    project.pulumi(*words, KUBECONFIG=str(other.kubeconfig)).succeeded()
+    assert other_live.names("jobs", project.namespace) == set()
+    assert live.names("jobs", project.namespace) == {job}
+
+
+def test_a_stack_that_is_not_bound_is_destroyed_with_a_note(project: Project, live: Live) -> None:
+    bind(project, None)
+    project.copied("hello")
+    stack = project.stack("hello")
+    project.up(stack)
+    kubeconfig = Path(project.environ["KUBECONFIG"])
+    output = trainform(project, "destroy", stack, "--", "--yes", "--skip-preview", kubeconfig=kubeconfig).succeeded()
+    assert "not compared: the stack hello.dev is bound to no cluster" in output
+    assert live.names("jobs", project.namespace) == set()
+    output = trainform(project, "destroy", "nowhere.dev", kubeconfig=kubeconfig).failed()
+    assert "the stack has no file" in output

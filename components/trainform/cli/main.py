@@ -24,6 +24,7 @@ GROUPS = {
         "plan": "Show what will run: roles, pods, ranks, ports, variables, objects",
         "render": "Print the manifests that `pulumi up` applies",
         "review": "Say what a change does to the run, the data, the bill and the queue",
+        "destroy": "Delete what a stack has made, on its own cluster and on no other one",
         "rehearse": "Run the job's pods as containers on this machine",
     },
     "This machine": {
@@ -49,8 +50,8 @@ def build_app(arguments: list[str]) -> App:
     app = App(
         name="trainform",
         help="Distributed training jobs as infrastructure code.",
-        epilog="`trainform COMMAND --help` shows the arguments of a command. `pulumi preview`, `up` and `destroy` preview, "
-        "apply and delete jobs.",
+        epilog="`trainform COMMAND --help` shows the arguments of a command. `pulumi preview` and `up` preview and "
+        "apply jobs.",
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )

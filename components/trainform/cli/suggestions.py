@@ -14,7 +14,7 @@ PROMOTE = "write stacks/Pulumi.EXPERIMENT.ENV.yaml for the other environment, th
 RERUN = "`pulumi config set trainform:run 2 -s STACK`, then `pulumi up -s STACK`, runs an unchanged experiment again"
 EDIT = "change or restore the experiment's file, then `pulumi up -s STACK` applies it; `pulumi preview -s STACK` shows what would change"
 DESTROY = (
-    "`pulumi destroy -s STACK` deletes the job, but claims with `keep: true` stay; `trainform sandbox down` "
+    "`trainform destroy STACK` deletes the job, but claims with `keep: true` stay; `trainform sandbox down` "
     "stops the sandbox"
 )
 STATUS = (
@@ -60,7 +60,6 @@ SUGGESTIONS = {
     "rollback": EDIT,
     "revert": EDIT,
     "undo": EDIT,
-    "destroy": DESTROY,
     "delete": DESTROY,
     "down": DESTROY,
     "remove": DESTROY,

@@ -1,0 +1,93 @@
+"""`trainform destroy`."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from trainform import defaults
+from trainform.cli import candidates
+from trainform.errors import InputError, Problem, ToolchainError, TrainformError
+from trainform.project import project_root, require_project, require_stack
+from trainform.terminal.lines import flush_or_discard, note
+
+if TYPE_CHECKING:
+    from trainform.deployed.state import StateCluster
+
+SECONDS = 2.0 * defaults.CONNECT_SECONDS
+
+StackArgument = Annotated[
+    str, typer.Argument(metavar="STACK", help="A stack of the project.", autocompletion=candidates.stacks)
+]
+OptionsArgument = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="OPTION", help="Options of `pulumi destroy`, after `--`: -- --yes", show_default=False),
+]
+
+
+def command(stack: StackArgument, options: OptionsArgument = None) -> None:
+    """Delete what a stack has made, on its own cluster and on no other one.
+
+    `pulumi destroy` runs no program and deletes on whichever cluster the kubeconfig leads to. This command compares that cluster with the
+    one in the stack's state first, and then runs `pulumi destroy` in its place: its questions, its output and its exit code are Pulumi's.
+    """
+    root = project_root()
+    require_project(root)
+    require_stack(stack, root)
+    pulumi = shutil.which("pulumi")
+    if pulumi is None:
+        raise ToolchainError("pulumi is not on PATH", "`trainform doctor` shows how to install it")
+    _compare(stack, _state(pulumi, stack, root))
+    os.chdir(root)
+    flush_or_discard()
+    os.execv(pulumi, [pulumi, "destroy", "-s", stack, *([] if options is None else options)])  # noqa: S606 - the user's pulumi
+
+
+def _state(pulumi: str, stack: str, root: Path) -> Mapping[str, Any]:
+    """What the backend has of the stack; secrets stay encrypted."""
+    words = [pulumi, "stack", "export", "-s", stack, "--non-interactive", "--color", "never"]
+    ran = subprocess.run(words, cwd=root, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+    if ran.returncode != 0:
+        errors = [line for line in ran.stderr.splitlines() if line.strip()]
+        fix = "`pulumi stack ls` lists the stacks of the backend that you are logged in to"
+        raise TrainformError(f"`pulumi stack export` ended with exit code {ran.returncode}", fix, errors)
+    exported: Mapping[str, Any] = json.loads(ran.stdout)
+    return exported
+
+
+def _compare(stack: str, exported: Mapping[str, Any]) -> None:
+    """InputError with every provider of the state whose cluster is not the one that answers."""
+    from trainform.deployed.state import clusters_of
+
+    problems = list[Problem]()
+    for cluster in clusters_of(exported):
+        if cluster.own_kubeconfig:
+            note(f"note: not compared: the provider {cluster.name} has a kubeconfig of its own in the state", err=True)
+        elif cluster.uid is None:
+            note(f"note: not compared: {_unbound(stack, cluster)}", err=True)
+        else:
+            problems += _problems(stack, cluster, cluster.uid)
+    if problems:
+        raise InputError(problems)
+
+
+def _unbound(stack: str, cluster: StateCluster) -> str:
+    return f"the stack {stack} is bound to no cluster (provider {cluster.name}); with `cluster.uid` in its environment the next `pulumi up` binds it"
+
+
+def _problems(stack: str, cluster: StateCluster, uid: str) -> Sequence[Problem]:
+    from trainform.cluster.api import ClusterApi
+    from trainform.cluster.identity import identity_problem
+
+    gone = f"`pulumi stack rm --force {stack}` forgets its objects"
+    with contextlib.closing(ClusterApi(cluster.context, SECONDS)) as api:
+        problem = identity_problem(api, uid, f"the stack {stack}", gone)
+    return [] if problem is None else [problem]

@@ -1,0 +1,42 @@
+"""The clusters of a stack, from what `pulumi stack export` prints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from trainform.deployed.state import StateCluster, clusters_of
+
+UID = "5f1c2d7e-8a54-4f0e-9b1d-3f6f6c1b2a90"
+
+
+def provider(name: str, **inputs: Any) -> dict[str, Any]:
+    kind = "pulumi:providers:kubernetes"
+    urn = f"urn:pulumi:bert.prod::vision::trainform:index:TrainingJob${kind}::{name}"
+    return {"urn": urn, "type": kind, "inputs": inputs}
+
+
+def exported(*resources: dict[str, Any]) -> dict[str, Any]:
+    return {"version": 3, "deployment": {"manifest": {}, "resources": [{"type": "pulumi:pulumi:Stack"}, *resources]}}
+
+
+def test_each_provider_has_a_cluster() -> None:
+    secret = {"4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270", "ciphertext": "v1:abc"}
+    found = clusters_of(
+        exported(
+            provider("mine", kubeconfig=secret),
+            provider("bert-cluster", context="prod", clusterIdentifier=UID),
+            provider("hello-cluster"),
+        )
+    )
+    assert found == [
+        StateCluster("bert-cluster", "prod", UID),
+        StateCluster("hello-cluster", None, None),
+        StateCluster("mine", None, None, own_kubeconfig=True),
+    ]
+
+
+@pytest.mark.parametrize("state", [{}, {"deployment": None}, {"deployment": {"manifest": {}}}, exported()])
+def test_a_stack_without_resources_has_none(state: dict[str, Any]) -> None:
+    assert clusters_of(state) == []
