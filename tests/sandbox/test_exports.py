@@ -75,6 +75,7 @@ def test_up_as_json(sandbox: Sandbox) -> None:
         "folder": str(sandbox.folder),
         "url": sandbox.url,
         "context": sandbox.context,
+        "uid": sandbox.uid,
         "nodes": 6,
         "addons": [],
         "next": [f'eval "$(trainform sandbox env --folder {sandbox.folder})"'],

@@ -20,6 +20,7 @@ from trainform.terminal.lines import echo, echo_json, note
 
 if TYPE_CHECKING:
     from trainform.sandbox import SandboxSettings, SandboxStatus
+    from trainform.spec.environment import Environment
 
 app = App(help="Start and stop a real control plane with simulated nodes.")
 
@@ -96,18 +97,30 @@ def up_command(
 
     progress = display()
     chosen = chosen_addons([] if addons is None else addons)  # before a build: a wrong name is an error at once
-    settings = dataclasses.replace(_settings(environment, chosen_folder(folder)), addons=chosen)
+    loaded = _environment(environment)
+    settings = dataclasses.replace(_settings(loaded, chosen_folder(folder)), addons=chosen)
     warn_about_other_salts(project_root(), settings.folder, progress)
     tools = ensure(progress)
     sandbox = up(settings, tools, progress, timeout)
     option = "" if folder is None else f" --folder {shlex.quote(str(folder))}"
     nodes, following = sum(pool.count for pool in settings.pools), f'eval "$(trainform sandbox env{option})"'
     if as_json:
-        place = {"folder": str(settings.folder), "url": sandbox.url, "context": sandbox.context}
+        place = {"folder": str(settings.folder), "url": sandbox.url, "context": sandbox.context, "uid": sandbox.uid}
         echo_json({"ok": True, **place, "nodes": nodes, "addons": list(settings.addons), "next": [following]})
         return
     echo(f"sandbox up: {sandbox.url}, {spell_contexts(sandbox.context, settings.contexts)}, {nodes} nodes")
-    note(*(f"note: {text}" for text in [sdk_fix(project_root(), tools.pulumi.home)] if text), f"next: {following}")
+    notes = sdk_fix(project_root(), tools.pulumi.home), _bound_elsewhere(loaded, sandbox.uid)
+    note(*(f"note: {text}" for text in notes if text), f"next: {following}")
+
+
+def _bound_elsewhere(environment: Environment | None, uid: str) -> str:
+    """A note if the environment is bound to another cluster, as to a sandbox before this one: its UID has ended with it."""
+    if environment is None or environment.cluster.uid in (None, uid):
+        return ""
+    return (
+        f"the environment {environment.name} is bound to another cluster, and its stacks refuse this sandbox: remove `uid` from its `cluster`; a "
+        f"sandbox that is made anew has another UID each time (this one {uid})"
+    )
 
 
 def spell_contexts(own: str, aliases: Sequence[str]) -> str:
@@ -116,14 +129,20 @@ def spell_contexts(own: str, aliases: Sequence[str]) -> str:
     return f"context {own} (in stacks and errors: {others})" if others else f"context {own}"
 
 
-def _settings(environment: str | None, folder: Path) -> SandboxSettings:
+def _environment(given: str | None) -> Environment | None:
+    if given is None:
+        return None
+    from trainform.spec.load import load_environment
+
+    return load_environment(from_input(given)).checked()
+
+
+def _settings(environment: Environment | None, folder: Path) -> SandboxSettings:
     from trainform.sandbox import SandboxSettings, default_pools, settings_from_environment
     from trainform.sandbox.state import read_settings
 
     if environment is not None:
-        from trainform.spec.load import load_environment
-
-        return settings_from_environment(load_environment(from_input(environment)).checked(), folder)
+        return settings_from_environment(environment, folder)
     before = read_settings(folder)
     return SandboxSettings(folder, default_pools()) if before is None else before
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from trainform import defaults
 from trainform.progress import SILENT, Progress, Step
 from trainform.sandbox import nodes, objects
 from trainform.sandbox.addons import (
@@ -40,11 +41,12 @@ ATTEMPTS = 3
 
 @dataclasses.dataclass(frozen=True)
 class Sandbox:
-    """How to connect to a control plane that is ready."""
+    """How to connect to a control plane that is ready. uid: that of its namespace kube-system, which ends with its data."""
 
     folder: Path
     kubeconfig: Path
     url: str
+    uid: str
     context: str = CONTEXT
 
 
@@ -71,7 +73,10 @@ def up(
             state = run.adjust(dataclasses.replace(state, pulumi=toolchain.pulumi))
         else:
             state = run.start(state)
-    return Sandbox(layout.root, layout.kubeconfig, server_url(state.ports["kube-apiserver"]))
+    port = state.ports["kube-apiserver"]
+    with Api(port, Certificates(layout.pki)) as api:
+        uid = api.get(f"/api/v1/namespaces/{defaults.KUBE_SYSTEM}")["metadata"]["uid"]
+    return Sandbox(layout.root, layout.kubeconfig, server_url(port), uid)
 
 
 @os_errors_as_sandbox_errors
