@@ -83,6 +83,7 @@ REPLICA_LABEL = f"{LABEL_PREFIX}replica"
 REVISION_LABEL = f"{LABEL_PREFIX}revision"
 OVERRIDES_ANNOTATION = f"{LABEL_PREFIX}overrides"
 WAIVERS_ANNOTATION = f"{LABEL_PREFIX}waivers"
+STACK_ANNOTATION = f"{LABEL_PREFIX}stack"  # of the record of what is deployed: PROJECT/STACK
 POLICY_PACK = "trainform"  # the name of the policy pack of a project
 KUBE_SYSTEM = "kube-system"  # the namespace that every cluster has, whose UID is the cluster's identity
 SANDBOX_CONTEXT = "trainform-sandbox"  # the context that the sandbox's kubeconfig always has

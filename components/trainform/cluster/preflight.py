@@ -212,6 +212,22 @@ def _ownership(cluster: Cluster, manifest: Manifest) -> Iterable[tuple[str, str]
         )
     elif kind == "PersistentVolumeClaim":
         yield from _data_loss(found.body, body)
+    elif manifest.is_record:
+        yield from _another_stack(found.body, body)
+
+
+def _another_stack(live: dict[str, Any], wanted: dict[str, Any]) -> Iterable[tuple[str, str]]:
+    """Check that no other stack has made the job: the two would take each other's objects. A record of an earlier trainform names no stack."""
+    own, theirs = (body["metadata"].get("annotations", {}).get(defaults.STACK_ANNOTATION) for body in (wanted, live))
+    if theirs is None or own is None or theirs == own:
+        return
+    metadata = wanted["metadata"]
+    experiment, namespace, name = metadata["labels"][defaults.NAME_LABEL], metadata["namespace"], metadata["name"]
+    yield (
+        f"the experiment {experiment} is deployed in the namespace {namespace} already, by the stack {theirs} (this one is {own})",
+        f"destroy that stack, or give this experiment another `name`; if that stack is this one under an earlier name, or is gone without a "
+        f"destroy: kubectl annotate configmap {name} -n {namespace} {defaults.STACK_ANNOTATION}-",
+    )
 
 
 FIXES_OF_FOREIGN = {

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
@@ -15,6 +16,7 @@ import pulumi
 from pulumi.resource import DependencyResource
 from pulumi.runtime import stack
 
+from trainform import defaults
 from trainform.errors import TrainformError
 from trainform.escaping import escaped
 from trainform.manifests.manifest import Manifest, resource_name
@@ -75,6 +77,21 @@ def token(api_version: str, kind: str, patch: bool = False) -> str:
     return f"kubernetes:{group_version}:{kind}{'Patch' if patch else ''}"
 
 
+def with_own_record(manifests: Iterable[Manifest]) -> tuple[Manifest, ...]:
+    """The objects of a job with what only its program knows in the record of what is deployed: the version of trainform, and whose job it is.
+
+    `trainform render` prints neither, so that what it prints is the same in each version and stack.
+    """
+    return tuple(_recorded(manifest) if manifest.is_record else manifest for manifest in manifests)
+
+
+def _recorded(manifest: Manifest) -> Manifest:
+    body = copy.deepcopy(manifest.body)
+    body["data"]["version"] = version("trainform")
+    body["metadata"]["annotations"][defaults.STACK_ANNOTATION] = f"{pulumi.get_project()}/{pulumi.get_stack()}"
+    return dataclasses.replace(manifest, body=body)
+
+
 def register(
     manifest: Manifest,
     parent: pulumi.Resource,
@@ -92,8 +109,6 @@ def register(
     """
     body = copy.deepcopy(manifest.body) | dict(secrets if secrets is not None else {})
     api_version, kind = body["apiVersion"], body["kind"]
-    if manifest.is_record:  # `trainform render` prints no version, so that what it prints is the same in each
-        body["data"]["version"] = version("trainform")
     if spec_inputs:
         body["spec"] |= spec_inputs
     name = resource_name(owner, manifest)

@@ -14,7 +14,14 @@ from trainform.manifests.ssh import ssh_names
 from trainform.plan.inputs import JobInputs, job_inputs
 from trainform.plan.model import Plan, RolePlan
 from trainform.render import RenderedJob
-from trainform.resources.apply import after_attempt, as_run_error, cluster_provider, register, show_warnings
+from trainform.resources.apply import (
+    after_attempt,
+    as_run_error,
+    cluster_provider,
+    register,
+    show_warnings,
+    with_own_record,
+)
 from trainform.resources.components import Rendezvous, RoleGroup, SharedStorage, TrainingQueue
 from trainform.resources.part import Part
 from trainform.resources.preflight import preflight
@@ -81,15 +88,16 @@ class TrainingJob(pulumi.ComponentResource):
     def _register(self, name: str, rendered: RenderedJob, opts: pulumi.ResourceOptions | None) -> None:
         """Check the job against the live cluster, then register the component and its children."""
         plan, environment = rendered.plan, rendered.environment
+        objects = with_own_record(rendered.manifests)
         with as_run_error():
             secrets = _ssh_secrets(plan)
-            preflight(lambda cluster: check_job(cluster, plan, rendered.manifests, rendered.crds), environment)
+            preflight(lambda cluster: check_job(cluster, plan, objects, rendered.crds), environment)
         inputs = job_inputs(rendered.experiment, environment, plan)
         super().__init__("trainform:index:TrainingJob", name, inputs.job, opts)
         show_warnings(rendered.warnings, self)
 
         provider = cluster_provider(self, environment)
-        manifests = {component: [m for m in rendered.manifests if m.component is component] for component in Component}
+        manifests = {component: [m for m in objects if m.component is component] for component in Component}
         parts = self._parts(plan, inputs, manifests, provider, secrets)
         before: list[pulumi.Input[pulumi.Resource]] = [made for part in parts for made in part.objects.values()]
         of_job = manifests[Component.JOB]

@@ -1,0 +1,73 @@
+"""Two stacks of the same experiment in the same environment, from two checkouts that know nothing of each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.engine.live import Live
+from tests.engine.project import Project
+
+pytestmark = pytest.mark.proof("two stacks that would take each other's objects")
+
+MARK = "trainform.dev/stack"
+
+
+@pytest.fixture
+def colleague(tmp_path: Path, project: Project, sandbox_exports: dict[str, str]) -> Project:
+    """Another checkout with a state of its own, in the same environment."""
+    other = Project(tmp_path / "colleague", sandbox_exports, project.namespace)
+    other.environment()
+    return other
+
+
+def of_hello(project: Project, name: str, experiment: str = "hello") -> str:
+    project.copied("hello", called=experiment)
+    return project.program_stack(name, {"trainform:experiment": experiment})
+
+
+def test_the_second_stack_is_refused_until_the_first_is_gone(project: Project, colleague: Project, live: Live) -> None:
+    stack, theirs = of_hello(project, "mine"), of_hello(colleague, "theirs")
+    project.up(stack)
+    record = live.get("configmaps", "hello-deployed", project.namespace)
+    assert record["metadata"]["annotations"][MARK] == "trainform/mine"
+    job = live.only_job(project.namespace)["metadata"]["uid"]
+    for verb in (("preview",), ("up", "--yes", "--skip-preview")):
+        output = " ".join(colleague.pulumi(*verb, "-s", theirs).failed().split())
+        assert (
+            f"the experiment hello is deployed in the namespace {project.namespace} already, by the stack trainform/mine "
+            "(this one is trainform/theirs)" in output
+        )
+        assert "destroy that stack, or give this experiment another `name`" in output
+    assert live.only_job(project.namespace)["metadata"]["uid"] == job
+
+    renamed = of_hello(colleague, "renamed", "hello-again")
+    colleague.up(renamed)
+    colleague.destroy(renamed)
+    project.unchanged(stack)
+    project.destroy(stack)
+    colleague.up(theirs)
+    assert (
+        live.get("configmaps", "hello-deployed", project.namespace)["metadata"]["annotations"][MARK]
+        == "trainform/theirs"
+    )
+    colleague.destroy(theirs)
+
+
+def test_a_stack_under_a_new_name_takes_its_job_along(project: Project, live: Live) -> None:
+    stack = of_hello(project, "mine")
+    project.up(stack)
+    project.pulumi("stack", "rename", "renamed", "-s", stack).succeeded()
+    output = project.pulumi("preview", "-s", "renamed").failed()
+    assert f"kubectl annotate configmap hello-deployed -n {project.namespace} {MARK}-" in " ".join(output.split())
+    path = live.path("configmaps", project.namespace, "hello-deployed")
+    removed = {"metadata": {"annotations": {MARK: None}}}
+    assert live.request("PATCH", path, removed, "application/merge-patch+json").status_code == 200
+    project.up("renamed")
+    project.unchanged("renamed")
+    assert (
+        live.get("configmaps", "hello-deployed", project.namespace)["metadata"]["annotations"][MARK]
+        == "trainform/renamed"
+    )
+    project.destroy("renamed")
