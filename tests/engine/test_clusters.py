@@ -55,6 +55,10 @@ def bind(project: Project, live: Live | None) -> None:
     project.environment(cluster={"context": CONTEXT} | ({} if live is None else {"uid": uid(live)}))
 
 
+def own(project: Project) -> Path:
+    return Path(project.environ["KUBECONFIG"])
+
+
 def resources(project: Project, stack: str) -> list[dict[str, Any]]:
     exported = json.loads(project.pulumi("stack", "export", "-s", stack).succeeded())
     found: list[dict[str, Any]] = exported["deployment"].get("resources", [])
@@ -98,6 +102,11 @@ def test_a_bound_stack_touches_no_other_cluster(project: Project, live: Live, ot
     project.unchanged(stack)
     assert provider(project, stack)["inputs"]["clusterIdentifier"] == uid(live)
     assert len(live.names("jobs", project.namespace)) == 1
+    row = [word for word in trainform(project, "stacks", kubeconfig=own(project)).succeeded().split() if word]
+    assert {"hello", "dev", project.plan("hello").revision, "trainform/hello.dev"} <= {*row}
+    shown = trainform(project, "stacks", kubeconfig=other.kubeconfig).failed()
+    assert "not read: the environment dev" in shown
+    refused(shown, live, other_live, other)
     project.destroy(stack)
 
 
@@ -183,7 +192,7 @@ def test_destroy_deletes_on_the_stacks_own_cluster_alone(
     refused(output, live, other_live, other)
     assert other_live.names("jobs", project.namespace) == {job}
 
-    ran = trainform(project, "destroy", stack, "--", "--yes", kubeconfig=Path(project.environ["KUBECONFIG"]))
+    ran = trainform(project, "destroy", stack, "--", "--yes", kubeconfig=own(project))
     assert "Resources:" in ran.succeeded()
     assert live.names("jobs", project.namespace) == set()
     assert other_live.names("jobs", project.namespace) == {job}
@@ -205,7 +214,7 @@ def test_a_stack_that_is_not_bound_is_destroyed_with_a_note(project: Project, li
     project.copied("hello")
     stack = project.stack("hello")
     project.up(stack)
-    kubeconfig = Path(project.environ["KUBECONFIG"])
+    kubeconfig = own(project)
     output = trainform(project, "destroy", stack, "--", "--yes", "--skip-preview", kubeconfig=kubeconfig).succeeded()
     assert "not compared: the stack hello.dev is bound to no cluster" in output
     assert live.names("jobs", project.namespace) == set()

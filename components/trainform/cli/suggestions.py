@@ -23,7 +23,7 @@ STATUS = (
 )
 LOGS = "`kubectl logs POD -n NAMESPACE` prints what a pod wrote; `trainform plan` lists the pods' names"
 CHECK = "`trainform check EXPERIMENT -e ENV` finds every problem of both files"
-LIST = "`pulumi stack ls` lists stacks; experiments and environments are the files in stacks/experiments and stacks/environments"
+LIST = "`trainform stacks` shows what is deployed, `pulumi stack ls` lists the stacks of a backend; experiments and environments are the files in stacks/experiments and stacks/environments"
 RENDER = "`trainform render EXPERIMENT -e ENV` prints the manifests"
 CONFIG = "`pulumi config -s STACK` shows and sets a stack's config; docs/reference lists the fields of both files"
 NEW = "`trainform new NAME -e ENV` writes the files of an experiment"

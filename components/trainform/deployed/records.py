@@ -7,7 +7,9 @@ reason, so that a table of many stacks loses one row and not all. Without permis
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 from urllib.parse import quote
 
@@ -17,10 +19,9 @@ from trainform.errors import ClusterError
 from trainform.manifests.shapes import mapping
 from trainform.plan.record import Record, read_record, record_name
 
-# The other ConfigMaps of an experiment belong to a revision.
-_SELECTOR = ",".join(
-    [*(f"{label}={value}" for label, value in defaults.MANAGED_BY.items()), f"!{defaults.REVISION_LABEL}"]
-)
+SELECTOR = ",".join(f"{label}={value}" for label, value in defaults.MANAGED_BY.items())
+"""All objects that trainform has made."""
+_OF_NO_REVISION = f"{SELECTOR},!{defaults.REVISION_LABEL}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,13 +56,30 @@ def deployed(api: ClusterApi, experiment: str, namespace: str) -> Deployed | Non
 def all_deployed(api: ClusterApi, namespace: str | None = None) -> tuple[Deployed, ...]:
     """Every record in the namespace (None: in the cluster) by namespace and experiment, in one list and not one read for each."""
     path = _path(namespace)
-    listed = api.listed(path, parameters={"labelSelector": _SELECTOR})
+    listed = api.listed(path, parameters={"labelSelector": _OF_NO_REVISION})
     if isinstance(listed, Answer):
         where = "all namespaces" if namespace is None else f"the namespace {namespace}"
         raise _refused(listed, f"list the ConfigMaps of {where}")
     with api.reading(path):
         found = [_deployed(body) for body in listed if _is_record(body)]
     return tuple(sorted(found, key=lambda each: (each.namespace, each.experiment)))
+
+
+def accelerators_of_roles(roles: Any) -> Counter[str]:
+    """How many accelerators of each kind the roles of a recorded experiment have together."""
+    counts: Counter[str] = Counter()
+    for role in mapping(roles).values():
+        replicas = _whole(mapping(role).get("replicas", 1))
+        for kind, count in mapping(mapping(role).get("accelerators")).items():
+            counts[str(kind)] += replicas * _whole(count)
+    return +counts
+
+
+def _whole(value: object) -> int:
+    try:
+        return int(Decimal(str(value)))
+    except (ArithmeticError, ValueError):
+        return 0
 
 
 def _path(namespace: str | None) -> str:

@@ -6,7 +6,6 @@ import dataclasses
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from decimal import Decimal
 from typing import Any
 
 from pydantic import ValidationError
@@ -16,6 +15,7 @@ from trainform.backends.job_fields import named
 from trainform.backends.queues import API_VERSION as QUEUE_API
 from trainform.backends.table import BACKENDS
 from trainform.cluster.facts import AppliedObject, AskedJob
+from trainform.deployed.records import accelerators_of_roles
 from trainform.manifests.shapes import mapping
 from trainform.manifests.templates import Template
 from trainform.plan.build import chosen_backend
@@ -136,18 +136,7 @@ def accelerators_of(asked: Iterable[Demand] | None, roles: Any) -> Counter[str]:
     counts: Counter[str] = Counter()
     for demand in () if asked is None else asked:
         counts[demand.kind] += demand.total
-    for role in mapping(roles).values() if asked is None else ():
-        replicas = _number(mapping(role).get("replicas", 1))
-        for kind, count in mapping(mapping(role).get("accelerators")).items():
-            counts[str(kind)] += replicas * _number(count)
-    return +counts
-
-
-def _number(value: object) -> int:
-    try:
-        return int(Decimal(str(value)))
-    except (ArithmeticError, ValueError):
-        return 0
+    return accelerators_of_roles(roles) if asked is None else +counts
 
 
 def queue_steps(preview: Preview) -> Iterator[tuple[str, Step]]:

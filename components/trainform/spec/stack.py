@@ -75,6 +75,14 @@ def project_name(root: Path) -> str:
     return name if isinstance(name, str) else ""
 
 
+def pinned_release(name: str, root: Path) -> str | None:
+    """The release that the stack's config names; None if it names none, or if the stack has no config here that can be read."""
+    try:
+        return _text(_read(root, stack_path(name)), "release", ours=False)
+    except InputError:
+        return None
+
+
 def run_number(written: str | None) -> int:
     """`run` of a stack's config; 1 where it says nothing."""
     if not written:

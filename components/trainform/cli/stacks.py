@@ -1,0 +1,186 @@
+"""`trainform stacks`."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from trainform.cli.app import prints_data
+from trainform.cli.arguments import WHICH_ENVIRONMENT, environment_option
+from trainform.errors import TrainformError
+from trainform.project import ENVIRONMENTS, known_names, project_root, require_project
+from trainform.terminal.lines import echo, echo_json, note
+
+if TYPE_CHECKING:
+    from trainform.deployed.overview import Overview, Row
+    from trainform.spec.environment import Environment
+
+SECONDS = 5.0
+FOLLOWS = "follows file"
+COLUMNS = ("experiment", "environment", "release", "revision", "phase", "accelerators", "cost per hour", "age", "stack")
+
+
+class Form(StrEnum):
+    """The forms of the table."""
+
+    TERMINAL = "terminal"
+    JSON = "json"
+    MARKDOWN = "markdown"
+
+
+EnvironmentsOption = Annotated[
+    list[str] | None, environment_option(f"{WHICH_ENVIRONMENT} May be repeated. Default: all of the project.")
+]
+FormOption = Annotated[Form, typer.Option("--format", metavar="terminal|json|markdown", help="Form of the table.")]
+
+
+@prints_data
+def command(environments: EnvironmentsOption = None, form: FormOption = Form.TERMINAL) -> None:
+    """Show every experiment that is deployed, with its phase, its accelerators and its cost.
+
+    It reads the clusters of the environments: what `pulumi up` has recorded there, from this checkout or another one. Of an
+    environment whose cluster cannot be read the reason is told, and the others are shown. Whether somebody has changed the objects
+    by hand is not looked at.
+
+    Exit code: 0, or 1 if an environment could not be read.
+    """
+    from trainform.deployed.overview import overview
+
+    root = project_root()
+    require_project(root)
+    found = overview(_loaded(environments, root), SECONDS)
+    rows = [_described(row, root) for row in found.rows]
+    FORMS[form](rows, found)
+    if found.not_read:
+        raise typer.Exit(1)
+
+
+def _loaded(names: Sequence[str] | None, root: Path) -> list[Environment]:
+    """The models of the environments: those that are named, or all of the project."""
+    from trainform.check import check_environment
+
+    chosen = names if names else known_names(ENVIRONMENTS, root)
+    return [check_environment(name, None if names else root).checked() for name in dict.fromkeys(chosen)]
+
+
+def _described(row: Row, root: Path) -> dict[str, Any]:
+    """A row as data. drift: null, since nobody has looked."""
+    from trainform.deployed.overview import age
+
+    cost = None if row.cost is None else {"amount": f"{row.cost.amount:.2f}", "currency": row.cost.currency}
+    return {
+        "experiment": row.experiment,
+        "environment": row.environment,
+        "namespace": row.namespace,
+        "stack": row.stack,
+        "release": _release(row.stack, root),
+        "revision": row.revision,
+        "run": row.run,
+        "job": row.job,
+        "phase": row.phase,
+        "accelerators": dict(row.accelerators),
+        "cost_per_hour": cost,
+        "created": row.created,
+        "age": age(row.created, datetime.datetime.now(datetime.UTC)),
+        "drift": None,
+        "unreadable": row.unreadable,
+    }
+
+
+def _release(stack: str, root: Path) -> str | None:
+    """The release that the stack's config in this project pins; None if it follows the experiment's file, or has no config here."""
+    from trainform.spec.stack import pinned_release
+
+    return pinned_release(stack.rpartition("/")[2], root) if stack else None
+
+
+# --- forms
+
+
+def _cells(row: Mapping[str, Any]) -> list[str]:
+    cost = row["cost_per_hour"]
+    return [
+        row["experiment"],
+        row["environment"],
+        FOLLOWS if row["release"] is None else row["release"],
+        row["revision"],
+        row["phase"] if not row["unreadable"] else "the record cannot be read",
+        _counted(row["accelerators"]),
+        "" if cost is None else f"{cost['amount']} {cost['currency']}",
+        row["age"],
+        row["stack"],
+    ]
+
+
+def _counted(accelerators: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {kind}" for kind, count in accelerators.items())
+
+
+def _totals(found: Overview) -> str:
+    """How many there are, and what those that run take and cost together."""
+    from collections import Counter
+    from decimal import Decimal
+
+    costs: dict[str, Decimal] = {}
+    counts: Counter[str] = Counter()
+    for row in found.rows:
+        if row.cost is not None:
+            counts.update(row.accelerators)
+            costs[row.cost.currency] = costs.get(row.cost.currency, Decimal(0)) + row.cost.amount
+    number = len(found.rows)
+    parts = [f"{number} experiment{'' if number == 1 else 's'} deployed"]
+    if costs:
+        parts += [f"those that cost something: {_counted(dict(sorted(counts.items())))}"]
+        parts += [" and ".join(f"{amount:.2f} {currency}" for currency, amount in sorted(costs.items())) + " per hour"]
+    return ", ".join(parts)
+
+
+def _as_terminal(rows: Sequence[Mapping[str, Any]], found: Overview) -> None:
+    from rich.table import Table
+
+    from trainform.terminal.screen import PIPED_WIDTH, screen
+
+    console = screen(piped_width=PIPED_WIDTH)
+    if rows:
+        table = Table(*COLUMNS, box=None, padding=(0, 2, 0, 0))
+        for row in rows:
+            table.add_row(*_cells(row))
+        console.print(table)
+        console.print()
+    console.print(_totals(found), soft_wrap=True)
+    for row in rows:
+        if row["unreadable"]:
+            note(f"note: {row['unreadable']}", err=True)
+    for name, error in found.not_read.items():
+        echo(*_told(name, error), err=True)
+
+
+def _told(name: str, error: TrainformError) -> list[str]:
+    return [f"not read: the environment {name}", *(f"  {line}" for line in error.lines())]
+
+
+def _as_markdown(rows: Sequence[Mapping[str, Any]], found: Overview) -> None:
+    from trainform.review.forms.markdown import prose
+
+    if rows:
+        echo(f"| {' | '.join(COLUMNS)} |", f"|{' --- |' * len(COLUMNS)}")
+        for row in rows:
+            cells = (prose(cell.replace("|", r"\x7c")) if cell else "" for cell in _cells(row))
+            echo(f"| {' | '.join(cells)} |")
+        echo("")
+    echo(prose(f"{_totals(found)}."))
+    for name, error in found.not_read.items():
+        echo("", prose(" ".join(_told(name, error))))
+
+
+def _as_json(rows: Sequence[Mapping[str, Any]], found: Overview) -> None:
+    not_read = [{"environment": name, "error": error.as_dict()} for name, error in found.not_read.items()]
+    echo_json({"ok": not not_read, "stacks": list(rows), "not_read": not_read})
+
+
+FORMS = {Form.TERMINAL: _as_terminal, Form.MARKDOWN: _as_markdown, Form.JSON: _as_json}

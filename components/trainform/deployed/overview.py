@@ -1,0 +1,165 @@
+"""All experiments that are deployed in some environments: one row each, from a few lists of each namespace and not from reads of each stack."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import datetime
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from urllib.parse import quote
+
+from trainform import defaults
+from trainform.backends.table import BACKENDS
+from trainform.cluster.api import Answer, ClusterApi
+from trainform.cluster.facts import ENDED
+from trainform.cluster.identity import refuse_another
+from trainform.cluster.phases import phase_of
+from trainform.deployed.records import SELECTOR, Deployed, accelerators_of_roles, all_deployed
+from trainform.errors import TrainformError
+from trainform.manifests.shapes import mapping
+from trainform.plan.totals import HourlyCost, hourly_cost
+from trainform.spec.environment import Environment
+
+GONE = "Gone"
+"""The phase of a job that is recorded as deployed, and that the cluster no longer has."""
+UNKNOWN = "unknown"
+AT_ONCE = 8
+Job = tuple[str, str]
+"""Experiment and revision."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """What is deployed of one experiment. stack: PROJECT/STACK; "" if the record is of an earlier trainform. created: of the job object, "" if it is
+    gone. cost: per hour, None if nothing runs or a price is missing. unreadable: why the record says nothing."""
+
+    experiment: str
+    environment: str
+    namespace: str
+    stack: str
+    revision: str = ""
+    run: int = 1
+    job: str = ""
+    phase: str = UNKNOWN
+    accelerators: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    cost: HourlyCost | None = None
+    created: str = ""
+    unreadable: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Overview:
+    """The rows by environment and experiment, and the error of each environment that could not be read."""
+
+    rows: tuple[Row, ...]
+    not_read: Mapping[str, TrainformError]
+
+
+def overview(environments: Sequence[Environment], seconds: float) -> Overview:
+    """What is deployed in the environments, whose clusters are read at the same time. seconds: how long a server may take to answer."""
+    rows, not_read = list[Row](), dict[str, TrainformError]()
+    with ThreadPoolExecutor(AT_ONCE) as threads:
+        for environment, work in [(each, threads.submit(_rows, each, seconds)) for each in environments]:
+            try:
+                rows += work.result()
+            except TrainformError as error:
+                not_read[environment.name] = error
+    return Overview(tuple(sorted(rows, key=lambda row: (row.environment, row.experiment))), not_read)
+
+
+def _rows(environment: Environment, seconds: float) -> list[Row]:
+    with contextlib.closing(ClusterApi(environment.cluster.context, seconds)) as api:
+        refuse_another(api, environment)
+        found = [
+            each
+            for each in all_deployed(api, environment.namespace.name)
+            if each.environment == environment.name  # several environments may share a namespace
+        ]
+        live = _Live(api, environment.namespace.name, found) if found else None
+        return [_row(each, environment, live) for each in found]
+
+
+def _row(deployed: Deployed, environment: Environment, live: _Live | None) -> Row:
+    stack = str(mapping(deployed.metadata.get("annotations")).get(defaults.STACK_ANNOTATION, ""))
+    row = Row(deployed.experiment, deployed.environment, deployed.namespace, stack)
+    record = deployed.record
+    if record is None or live is None:
+        reason = "" if deployed.unreadable is None else deployed.unreadable.message
+        return dataclasses.replace(row, unreadable=reason)
+    phase, created = live.job(record.job, (deployed.experiment, record.revision))
+    accelerators = accelerators_of_roles(record.experiment.get("roles"))
+    costs = phase not in ENDED | {GONE, UNKNOWN, "Pending"}
+    return dataclasses.replace(
+        row,
+        revision=record.revision,
+        run=record.run,
+        job=record.job,
+        phase=phase,
+        accelerators=dict(sorted(accelerators.items())),
+        cost=hourly_cost(accelerators, environment)
+        if costs and accelerators.keys() <= environment.accelerators.keys()
+        else None,
+        created=created,
+    )
+
+
+class _Live:
+    """The job objects and the pods of a namespace, as far as they are trainform's."""
+
+    def __init__(self, api: ClusterApi, namespace: str, found: Iterable[Deployed]) -> None:
+        self._pods: dict[Job, Counter[str]] = defaultdict(Counter)
+        place = f"namespaces/{quote(namespace, safe='')}"
+        paths = [f"/apis/{version}/{place}/{plural}" for version, plural in _kinds(found)]
+        with ThreadPoolExecutor(AT_ONCE) as threads:
+            lists = [threads.submit(_listed, api, path) for path in paths]
+            pods = threads.submit(_listed, api, f"/api/v1/{place}/pods", _pod)
+            jobs = [work.result() for work in lists]
+        self._unread = None in jobs
+        # a kind without a status may have an object of the same name
+        bodies = sorted((body for each in jobs for body in each or ()), key=lambda body: "status" in body)
+        self._jobs = {body["metadata"]["name"]: body for body in bodies}
+        for job, phase in pods.result() or ():
+            self._pods[job][phase] += 1
+
+    def job(self, name: str, job: Job) -> tuple[str, str]:
+        """The phase of the job object, and when it was made."""
+        body = self._jobs.get(name)
+        if body is None:
+            return (UNKNOWN if self._unread else GONE), ""
+        return phase_of(body, self._pods.get(job, {})), str(body["metadata"].get("creationTimestamp", ""))
+
+
+def _kinds(found: Iterable[Deployed]) -> Iterator[tuple[str, str]]:
+    """Version and plural of the kinds that the recorded jobs may have."""
+    records = [each.record for each in found if each.record is not None]
+    names = {str(each.experiment.get("backend") or each.environment.get("backend")) for each in records}
+    for name in sorted(names & BACKENDS.keys()):
+        yield from ((BACKENDS[name].API_VERSION, plural) for plural in BACKENDS[name].PLURALS)
+
+
+def _listed(api: ClusterApi, path: str, keep: Any = lambda item: item) -> list[Any] | None:
+    """The objects; none if the kind is not served, None if they could not be read."""
+    with api.reading(path):
+        listed = api.listed(path, keep, {"labelSelector": SELECTOR})
+    if isinstance(listed, Answer):
+        return [] if listed.missing else None
+    return listed
+
+
+def _pod(body: Any) -> tuple[Job, str]:
+    labels = mapping(body["metadata"].get("labels"))
+    job = str(labels.get(defaults.NAME_LABEL, "")), str(labels.get(defaults.REVISION_LABEL, ""))
+    return job, str(mapping(body.get("status")).get("phase", ""))
+
+
+def age(created: str, now: datetime.datetime) -> str:
+    """How long ago that was, in its two largest units: `3d 4h`; "" for no time."""
+    if not created:
+        return ""
+    seconds = max(0, int((now - datetime.datetime.fromisoformat(created)).total_seconds()))
+    parts = [(seconds // 86400, "d"), (seconds // 3600 % 24, "h"), (seconds // 60 % 60, "m"), (seconds % 60, "s")]
+    first = next((index for index, (number, _) in enumerate(parts) if number), len(parts) - 1)
+    return " ".join(f"{number}{unit}" for number, unit in parts[first : first + 2] if number or unit == "s")

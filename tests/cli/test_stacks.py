@@ -1,0 +1,95 @@
+"""`trainform stacks`, from a server that answers as an API server does, in each of its forms."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.cli.running import run
+from tests.cluster.test_read import use
+from tests.deployed.test_overview import environment, job, of_job, recorded
+from tests.support.api_objects import ApiObjects
+from tests.support.websites import website
+
+BROKEN = recorded("mnist", stack="vision/mnist.dev")
+BROKEN["data"]["run"] = "seven"
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A project with `dev`, in which two experiments are deployed, one of them by a release, and `prod`, which nobody reaches."""
+    (tmp_path / "stacks" / "environments").mkdir(parents=True)
+    (tmp_path / "Pulumi.yaml").write_text("name: vision\nruntime: python\nmain: stacks\nstackConfigDir: stacks\n")
+    for name, cluster in (("dev", {}), ("prod", {"context": "prod-cluster"})):
+        data = environment(name, cluster=cluster).model_dump(by_alias=True, exclude_defaults=True)
+        (tmp_path / "stacks" / "environments" / f"{name}.yaml").write_text(yaml.safe_dump(data))
+    (tmp_path / "stacks" / "Pulumi.bert.dev.yaml").write_text("config:\n  trainform:release: 8c1f20d7\n")
+    monkeypatch.chdir(tmp_path)
+    bodies = [recorded("bert"), job("bert"), of_job("bert", 0), of_job("bert", 1)]
+    bodies += [recorded("sdxl-lora", stack="vision/sdxl-lora.dev"), job("sdxl-lora", "Completed")]
+    with website(ApiObjects(bodies)) as server:
+        use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
+        yield tmp_path
+
+
+def cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.split("  ") if cell.strip()]
+
+
+def test_a_table_for_a_terminal(project: Path) -> None:
+    code, out, err = run("stacks", "-e", "dev")
+    head, bert, sdxl, _, total = out.splitlines()
+    assert (code, err) == (0, "")
+    assert cells(head)[:4] == ["experiment", "environment", "release", "revision"]
+    shown = cells(bert)
+    assert shown[:7] == ["bert", "dev", "8c1f20d7", "1f3a9c", "Running", "16 a800", "33.60 USD"]
+    assert shown[8:] == ["vision/bert.dev"]
+    assert cells(sdxl)[2:6] == ["follows file", "1f3a9c", "Completed", "16 a800"], "and no cost"
+    assert total == "2 experiments deployed, those that cost something: 16 a800, 33.60 USD per hour"
+
+
+def test_an_environment_that_is_not_reached_is_told_beside_the_others(project: Path) -> None:
+    code, out, err = run("stacks")
+    assert code == 1
+    assert "bert" in out
+    assert err.startswith("not read: the environment prod\n  cannot connect to the cluster of context prod-cluster")
+    assert "fix:" in err
+
+
+def test_json_has_every_row_and_what_was_not_read(project: Path) -> None:
+    code, out, err = run("stacks", "--format", "json")
+    answer: dict[str, Any] = json.loads(out)
+    assert (code, err, answer["ok"]) == (1, "", False)
+    bert, sdxl = answer["stacks"]
+    assert (bert["release"], bert["job"], bert["run"]) == ("8c1f20d7", "bert-1f3a9c", 1)
+    assert bert["cost_per_hour"] == {"amount": "33.60", "currency": "USD"}
+    assert (bert["drift"], sdxl["release"], sdxl["cost_per_hour"]) == (None, None, None)
+    (unread,) = answer["not_read"]
+    assert (unread["environment"], unread["error"]["message"][:14]) == ("prod", "cannot connect")
+
+
+def test_markdown_is_a_table(project: Path) -> None:
+    code, out, _ = run("stacks", "-e", "dev", "--format", "markdown")
+    head, rule, bert, *_ = out.splitlines()
+    assert code == 0
+    assert head.count("|") == rule.count("|") == bert.count("|") == 10
+    assert bert.startswith("| bert | dev | `8c1f20d7` | 1f3a9c | Running | 16 a800 |")
+
+
+def test_a_record_that_cannot_be_read_is_told(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with website(ApiObjects([BROKEN])) as server:
+        use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
+        _, out, err = run("stacks", "-e", "dev")
+    assert "the record cannot be read" in out
+    assert "its entry `run` is not a whole number" in err
+
+
+def test_nothing_is_deployed(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with website(ApiObjects()) as server:
+        use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
+        assert run("stacks", "-e", "dev") == (0, "0 experiments deployed\n", "")

@@ -1,0 +1,158 @@
+"""The table of what is deployed, from servers that answer as API servers do."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cluster.test_identity import OTHER, UID
+from tests.cluster.test_identity import answer as kube_system
+from tests.cluster.test_read import use
+from tests.deployed.test_records import config_map, launch_files
+from tests.support.api_objects import ApiObjects
+from tests.support.live_objects import pod, volcano_job
+from tests.support.samples import CLUSTER
+from tests.support.websites import website
+from trainform import defaults
+from trainform.deployed.overview import Overview, age, overview
+from trainform.plan.record import Record
+from trainform.spec import Environment
+
+PLENTY = 30.0  # on a busy machine
+PRICE = {"amount": 2.10, "currency": "USD", "as_of": datetime.date(2026, 1, 1)}
+REVISION = "1f3a9c"
+
+
+def environment(name: str = "dev", **changes: Any) -> Environment:
+    accelerators = {"a800": {**CLUSTER["accelerators"]["a800"], "price_per_hour": PRICE}}
+    return Environment.model_validate({**CLUSTER, "name": name, "accelerators": accelerators, **changes})
+
+
+def recorded(
+    experiment: str, replicas: int = 2, accelerators: int = 8, stack: str = "vision/bert.dev"
+) -> dict[str, Any]:
+    """The record of a job with one role."""
+    roles = {"worker": {"replicas": replicas, "accelerators": {"a800": accelerators} if accelerators else None}}
+    record = Record(
+        REVISION, f"{experiment}-{REVISION}", 1, {"name": experiment, "roles": roles}, {"backend": "volcano"}
+    )
+    body = {**config_map(experiment), "data": record.data()}
+    body["metadata"]["annotations"] = {defaults.STACK_ANNOTATION: stack}
+    return body
+
+
+def job(experiment: str, phase: str = "Running") -> dict[str, Any]:
+    body = volcano_job(f"{experiment}-{REVISION}", phase)
+    body["metadata"]["labels"] = {**defaults.MANAGED_BY, defaults.NAME_LABEL: experiment}
+    return body
+
+
+def of_job(experiment: str, index: int, phase: str = "Running") -> dict[str, Any]:
+    body = pod(f"{experiment}-{REVISION}", index, phase, experiment=experiment)
+    body["metadata"]["labels"] |= {
+        defaults.NAME_LABEL: experiment,
+        defaults.REVISION_LABEL: REVISION,
+        **defaults.MANAGED_BY,
+    }
+    return body
+
+
+@pytest.fixture
+def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    def reading(answers: Any, *environments: Environment) -> Overview:
+        with website(answers) as server:
+            use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
+            return overview(environments if environments else [environment()], PLENTY)
+
+    return reading
+
+
+def test_a_row_for_each_experiment(read: Any) -> None:
+    running = [recorded("bert"), job("bert"), of_job("bert", 0), of_job("bert", 1), launch_files("bert")]
+    waiting = [recorded("sdxl-lora", 4), job("sdxl-lora", "Running"), of_job("sdxl-lora", 0, "Pending")]
+    bert, sdxl = read(ApiObjects([*running, *waiting])).rows
+    assert (bert.experiment, bert.environment, bert.stack, bert.revision) == (
+        "bert",
+        "dev",
+        "vision/bert.dev",
+        REVISION,
+    )
+    assert (bert.phase, bert.accelerators, bert.created) == ("Running", {"a800": 16}, "2026-11-22T09:00:00Z")
+    assert f"{bert.cost.amount:.2f} {bert.cost.currency}" == "33.60 USD"
+    assert (sdxl.phase, sdxl.accelerators, sdxl.cost) == ("Pending", {"a800": 32}, None), "no pod of it runs"
+
+
+@pytest.mark.parametrize("phase", ["Completed", "Failed"])
+def test_a_job_that_is_over_costs_nothing(read: Any, phase: str) -> None:
+    (row,) = read(ApiObjects([recorded("bert"), job("bert", phase), of_job("bert", 0, "Succeeded")])).rows
+    assert (row.phase, row.cost) == (phase, None)
+
+
+def test_a_job_that_somebody_has_deleted_is_gone(read: Any) -> None:
+    (row,) = read(ApiObjects([recorded("bert")])).rows
+    assert (row.phase, row.created, row.cost) == ("Gone", "", None)
+
+
+def test_what_may_not_be_read_is_unknown_and_not_gone(read: Any) -> None:
+    (row,) = read(ApiObjects([recorded("bert"), job("bert")], forbidden=frozenset({"jobs"}))).rows
+    assert row.phase == "unknown"
+    found = read(ApiObjects([recorded("bert")], forbidden=frozenset({"configmaps"})))
+    assert (found.rows, [*found.not_read]) == ((), ["dev"])
+    assert "no permission to list the ConfigMaps of the namespace ai-namespace" in found.not_read["dev"].message
+
+
+def test_a_record_that_cannot_be_read_has_a_row_all_the_same(read: Any) -> None:
+    broken = recorded("bert")
+    broken["data"]["run"] = "seven"
+    bert, sdxl = read(ApiObjects([broken, recorded("sdxl-lora"), job("sdxl-lora")])).rows
+    assert "its entry `run` is not a whole number" in bert.unreadable
+    assert (bert.phase, bert.revision) == ("unknown", "")
+    assert sdxl.unreadable == ""
+
+
+def test_a_cluster_that_is_not_reached_is_told_and_the_rest_is_shown(read: Any) -> None:
+    away = environment("prod", cluster={"context": "prod-cluster"})
+    found = read(ApiObjects([recorded("bert"), job("bert")]), away, environment())
+    assert [row.experiment for row in found.rows] == ["bert"]
+    assert "the kubeconfig has no such context" in found.not_read["prod"].message
+
+
+def test_nothing_is_read_of_another_cluster(read: Any) -> None:
+    bound = environment(cluster={"uid": UID})
+    objects = ApiObjects([recorded("bert")])
+
+    def answering(path: str) -> Any:
+        return kube_system(OTHER) if path.endswith("/kube-system") else objects(path)
+
+    found = read(answering, bound)
+    assert found.rows == ()
+    assert found.not_read["dev"].problems[0].path == "cluster.uid"
+    assert not any("configmaps" in path for path in objects.asked)
+
+
+def test_the_reads_do_not_grow_with_the_stacks(read: Any) -> None:
+    def asked(number: int) -> int:
+        names = [f"bert-{index}" for index in range(number)]
+        objects = ApiObjects([body for name in names for body in (recorded(name), job(name), of_job(name, 0))])
+        assert len(read(objects).rows) == number
+        return len(objects.asked)
+
+    assert asked(1) == asked(60)
+
+
+@pytest.mark.parametrize(
+    ("created", "shown"),
+    [
+        ("", ""),
+        ("2026-11-23T11:59:58Z", "2s"),
+        ("2026-11-23T11:00:00Z", "1h"),
+        ("2026-11-23T10:54:59Z", "1h 5m"),
+        ("2026-11-20T08:00:00Z", "3d 4h"),
+        ("2026-11-23T12:00:30Z", "0s"),
+    ],
+)
+def test_an_age_has_its_two_largest_units(created: str, shown: str) -> None:
+    assert age(created, datetime.datetime(2026, 11, 23, 12, tzinfo=datetime.UTC)) == shown
