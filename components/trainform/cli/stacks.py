@@ -41,7 +41,7 @@ FormOption = Annotated[Form, typer.Option("--format", metavar="terminal|json|mar
 
 @prints_data
 def command(environments: EnvironmentsOption = None, form: FormOption = Form.TERMINAL) -> None:
-    """Show every experiment that is deployed, with its phase, its accelerators and its cost.
+    """Show what is deployed in all environments: phase, accelerators, cost, age.
 
     It reads the clusters of the environments: what `pulumi up` has recorded there, from this checkout or another one. Of an
     environment whose cluster cannot be read the reason is told, and the others are shown. Whether somebody has changed the objects
