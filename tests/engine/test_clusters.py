@@ -66,9 +66,8 @@ def resources(project: Project, stack: str) -> list[dict[str, Any]]:
 
 
 def provider(project: Project, stack: str) -> dict[str, Any]:
-    """The only provider of the stack: no object is made by a default one, which takes whichever cluster is the current one."""
-    (found,) = (each for each in resources(project, stack) if each["type"].startswith("pulumi:providers:"))
-    assert found["type"] == PROVIDER
+    """The only provider of Kubernetes: no object is made by a default one, which takes whichever cluster is the current one."""
+    (found,) = (each for each in resources(project, stack) if each["type"] == PROVIDER)
     return found
 
 
@@ -137,7 +136,7 @@ def test_a_sandbox_says_that_the_environment_is_bound_to_another_one(
 
 
 def test_a_stack_is_bound_in_place_and_another_uid_is_refused_before_it_replaces_everything(
-    project: Project, live: Live, other: Sandbox, other_live: Live
+    project: Project, live: Live, sandbox: Sandbox, other_live: Live
 ) -> None:
     bind(project, None)
     project.copied("hello")
@@ -159,6 +158,10 @@ def test_a_stack_is_bound_in_place_and_another_uid_is_refused_before_it_replaces
     assert provider(project, stack)["inputs"]["clusterIdentifier"] == uid(live)
     bind(project, live)
     project.unchanged(stack)
+
+    project.environment(cluster={"context": sandbox.context, "uid": uid(live)})
+    changes = {(step.op, step.kind) for step in project.preview(stack) if step.op != "same"}
+    assert changes == {("update", "kubernetes"), ("update", "TrainingJob")}, "another name of the same cluster"
     project.destroy(stack)
 
 
@@ -186,10 +189,11 @@ def test_destroy_deletes_on_the_stacks_own_cluster_alone(
     assert "pulumi stack rm --force hello.dev" in ran.output
     assert live.names("jobs", project.namespace) == other_live.names("jobs", project.namespace) == {job}
 
-    # plain destroy with the program is refused by the program
-    words = ("destroy", "--yes", "--skip-preview", "-s", stack)
-    output = project.pulumi(*words, KUBECONFIG=str(other.kubeconfig), PULUMI_RUN_PROGRAM="true").failed()
-    refused(output, live, other_live, other)
+    # Pulumi's own verbs are refused by the program where they run it
+    for verb in ("destroy", "refresh"):
+        words = (verb, "--yes", "--skip-preview", "-s", stack)
+        output = project.pulumi(*words, KUBECONFIG=str(other.kubeconfig), PULUMI_RUN_PROGRAM="true").failed()
+        refused(output, live, other_live, other)
     assert other_live.names("jobs", project.namespace) == {job}
 
     ran = trainform(project, "destroy", stack, "--", "--yes", kubeconfig=own(project))
@@ -220,3 +224,29 @@ def test_a_stack_that_is_not_bound_is_destroyed_with_a_note(project: Project, li
     assert live.names("jobs", project.namespace) == set()
     output = trainform(project, "destroy", "nowhere.dev", kubeconfig=kubeconfig).failed()
     assert "the stack has no file" in output
+
+
+def test_a_stack_whose_cluster_is_gone_begins_again_on_the_new_one(
+    project: Project, live: Live, other: Sandbox, other_live: Live
+) -> None:
+    bind(project, live)
+    project.copied("hello")
+    stack = project.stack("hello")
+    project.up(stack)
+    (job,) = live.names("jobs", project.namespace)
+
+    bind(project, other_live)
+    project.environ["KUBECONFIG"] = str(other.kubeconfig)
+    for verb in (("preview",), ("up", "--yes", "--skip-preview")):
+        output = " ".join(project.pulumi(*verb, "-s", stack).failed().split())
+        assert f"the objects of the stack hello.dev are on the cluster {uid(live)}" in output
+        assert "`pulumi refresh -s hello.dev`, which forgets its objects" in output
+    assert other_live.names("jobs", project.namespace) == set()
+    project.pulumi("refresh", "--yes", "--skip-preview", "-s", stack).succeeded()
+    project.up(stack)
+    project.unchanged(stack)
+    assert other_live.names("jobs", project.namespace) == {job}
+    assert "hello-deployed" in other_live.names("configmaps", project.namespace)
+    assert provider(project, stack)["inputs"]["clusterIdentifier"] == uid(other_live)
+    assert live.names("jobs", project.namespace) == {job}, "the cluster that is not there is left alone"
+    project.destroy(stack)

@@ -12,6 +12,7 @@ from pulumi.runtime.settings import get_monitor
 from trainform.cluster.identity import refuse_another, unbound_note
 from trainform.cluster.read import Cluster
 from trainform.escaping import escaped
+from trainform.resources.moved import refuse_moved
 from trainform.spec.environment import Environment
 
 
@@ -27,6 +28,7 @@ def preflight(check: Callable[[Cluster], None], environment: Environment) -> Non
         return
     cluster = Cluster(environment.cluster.context)
     refuse_another(cluster, environment)
+    refuse_moved(environment)
     _show_once(unbound_note(cluster, environment))
     check(cluster)
 

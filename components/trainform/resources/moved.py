@@ -1,0 +1,58 @@
+"""A stack whose environment names another cluster than the one on which its objects are.
+
+The engine would replace every object: it makes the new ones, and then deletes the old ones by their names, which it finds on the new cluster
+since the context is the same. The program learns from the stack's own state where its objects are.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+import pulumi
+
+from trainform.cluster.identity import FIELD
+from trainform.errors import InputError, Problem, TrainformError
+from trainform.spec.environment import Environment
+
+PROVIDER = "pulumi:providers:kubernetes"
+OBJECT = "kubernetes:"
+
+
+def refuse_moved(environment: Environment) -> None:
+    """Raise `InputError` if objects of the stack are on another cluster than the one that the environment names."""
+    uid = environment.cluster.uid
+    if uid is None:
+        return
+    others = sorted(_clusters_with_objects() - {uid})
+    if others:
+        stack = pulumi.get_stack()
+        reason = f"the objects of the stack {stack} are on the cluster {others[0]}, and an update would delete those of the same names on this one"
+        fix = (
+            f"to move: `trainform destroy {stack}` with the old UID and kubeconfig first; if the old cluster is gone for ever: "
+            f"`pulumi refresh -s {stack}`, which forgets its objects"
+        )
+        raise InputError([Problem(FIELD, uid, reason, fix)])
+
+
+def _clusters_with_objects() -> set[str]:
+    """The UIDs in the stack's state, if the state has objects of Kubernetes."""
+    resources = _state()
+    if not any(str(each.get("type", "")).startswith(OBJECT) for each in resources.values()):
+        return set()
+    providers = (each["outputs"] for each in resources.values() if each.get("type") == PROVIDER)
+    return {uid for provider in providers if (uid := provider.get("clusterIdentifier"))}
+
+
+@functools.cache
+def _state() -> Mapping[str, Mapping[str, Any]]:
+    """Type and outputs of each resource in the state, by its URN, as a `StackReference` reads those of another stack."""
+    name = f"{pulumi.get_organization()}/{pulumi.get_project()}/{pulumi.get_stack()}"
+    try:
+        answer = pulumi.runtime.invoke("pulumi:pulumi:readStackResourceOutputs", {"stackName": name}).value
+    except Exception as error:  # the SDK raises no kind of its own
+        reason = f"the state of the stack {name} cannot be read, so that nobody knows on which cluster its objects are: {error}"
+        raise TrainformError(reason, "`pulumi stack -s STACK` shows whether the backend answers") from None
+    found: Mapping[str, Mapping[str, Any]] = {} if answer is None else answer["outputs"]
+    return found
