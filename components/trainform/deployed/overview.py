@@ -20,6 +20,7 @@ from trainform.cluster.phases import phase_of
 from trainform.deployed.records import SELECTOR, Deployed, accelerators_of_roles, all_deployed
 from trainform.errors import TrainformError
 from trainform.manifests.shapes import mapping
+from trainform.plan.record import Record
 from trainform.plan.totals import HourlyCost, hourly_cost
 from trainform.spec.environment import Environment
 
@@ -119,9 +120,10 @@ class _Live:
             jobs = [work.result() for work in lists]
         self._unread = None in jobs
         # a kind without a status may have an object of the same name
-        bodies = sorted((body for each in jobs for body in each or ()), key=lambda body: "status" in body)
+        bodies = sorted((body for each in jobs if each is not None for body in each), key=lambda body: "status" in body)
         self._jobs = {body["metadata"]["name"]: body for body in bodies}
-        for job, phase in pods.result() or ():
+        found_pods = pods.result()
+        for job, phase in [] if found_pods is None else found_pods:
             self._pods[job][phase] += 1
 
     def job(self, name: str, job: Job) -> tuple[str, str]:
@@ -134,10 +136,14 @@ class _Live:
 
 def _kinds(found: Iterable[Deployed]) -> Iterator[tuple[str, str]]:
     """Version and plural of the kinds that the recorded jobs may have."""
-    records = [each.record for each in found if each.record is not None]
-    names = {str(each.experiment.get("backend") or each.environment.get("backend")) for each in records}
+    names = {_backend(each.record) for each in found if each.record is not None}
     for name in sorted(names & BACKENDS.keys()):
         yield from ((BACKENDS[name].API_VERSION, plural) for plural in BACKENDS[name].PLURALS)
+
+
+def _backend(record: Record) -> str:
+    own = record.experiment.get("backend")
+    return str(record.environment.get("backend") if own is None else own)
 
 
 def _listed(api: ClusterApi, path: str, keep: Any = lambda item: item) -> list[Any] | None:

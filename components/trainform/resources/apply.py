@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
@@ -16,7 +15,6 @@ import pulumi
 from pulumi.resource import DependencyResource
 from pulumi.runtime import stack
 
-from trainform import defaults
 from trainform.errors import TrainformError
 from trainform.escaping import escaped
 from trainform.manifests.manifest import Manifest, resource_name
@@ -75,21 +73,6 @@ def token(api_version: str, kind: str, patch: bool = False) -> str:
     """The Pulumi type of an object: `kubernetes:core/v1:Service`. The type of a patch changes only its own fields of an object that exists."""
     group_version = api_version if "/" in api_version else f"core/{api_version}"
     return f"kubernetes:{group_version}:{kind}{'Patch' if patch else ''}"
-
-
-def with_own_record(manifests: Iterable[Manifest]) -> tuple[Manifest, ...]:
-    """The objects of a job with what only its program knows in the record of what is deployed: the version of trainform, and whose job it is.
-
-    `trainform render` prints neither, so that what it prints is the same in each version and stack.
-    """
-    return tuple(_recorded(manifest) if manifest.is_record else manifest for manifest in manifests)
-
-
-def _recorded(manifest: Manifest) -> Manifest:
-    body = copy.deepcopy(manifest.body)
-    body["data"]["version"] = version("trainform")
-    body["metadata"]["annotations"][defaults.STACK_ANNOTATION] = f"{pulumi.get_project()}/{pulumi.get_stack()}"
-    return dataclasses.replace(manifest, body=body)
 
 
 def register(

@@ -14,17 +14,11 @@ from trainform.manifests.ssh import ssh_names
 from trainform.plan.inputs import JobInputs, job_inputs
 from trainform.plan.model import Plan, RolePlan
 from trainform.render import RenderedJob
-from trainform.resources.apply import (
-    after_attempt,
-    as_run_error,
-    cluster_provider,
-    register,
-    show_warnings,
-    with_own_record,
-)
+from trainform.resources.apply import after_attempt, as_run_error, cluster_provider, register, show_warnings
 from trainform.resources.components import Rendezvous, RoleGroup, SharedStorage, TrainingQueue
 from trainform.resources.part import Part
 from trainform.resources.preflight import preflight
+from trainform.resources.record import with_own_record
 from trainform.resources.ssh import SshIdentity, private_files
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
