@@ -17,7 +17,8 @@ from trainform.cluster.api import Answer, ClusterApi
 from trainform.cluster.facts import ENDED
 from trainform.cluster.identity import refuse_another
 from trainform.cluster.phases import phase_of
-from trainform.deployed.records import SELECTOR, Deployed, accelerators_of_roles, all_deployed
+from trainform.deployed.accelerators import accelerators_of_roles
+from trainform.deployed.records import SELECTOR, Deployed, all_deployed
 from trainform.errors import TrainformError
 from trainform.manifests.shapes import mapping
 from trainform.plan.record import Record

@@ -7,9 +7,7 @@ reason, so that a table of many stacks loses one row and not all. Without permis
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter
 from collections.abc import Mapping
-from decimal import Decimal
 from typing import Any
 from urllib.parse import quote
 
@@ -63,23 +61,6 @@ def all_deployed(api: ClusterApi, namespace: str | None = None) -> tuple[Deploye
     with api.reading(path):
         found = [_deployed(body) for body in listed if _is_record(body)]
     return tuple(sorted(found, key=lambda each: (each.namespace, each.experiment)))
-
-
-def accelerators_of_roles(roles: Any) -> Counter[str]:
-    """How many accelerators of each kind the roles of a recorded experiment have together."""
-    counts: Counter[str] = Counter()
-    for role in mapping(roles).values():
-        replicas = _whole(mapping(role).get("replicas", 1))
-        for kind, count in mapping(mapping(role).get("accelerators")).items():
-            counts[str(kind)] += replicas * _whole(count)
-    return +counts
-
-
-def _whole(value: object) -> int:
-    try:
-        return int(Decimal(str(value)))
-    except (ArithmeticError, ValueError):
-        return 0
 
 
 def _path(namespace: str | None) -> str:

@@ -15,7 +15,7 @@ from trainform.backends.job_fields import named
 from trainform.backends.queues import API_VERSION as QUEUE_API
 from trainform.backends.table import BACKENDS
 from trainform.cluster.facts import AppliedObject, AskedJob
-from trainform.deployed.records import accelerators_of_roles
+from trainform.deployed.accelerators import accelerators_of_roles
 from trainform.manifests.shapes import mapping
 from trainform.manifests.templates import Template
 from trainform.plan.build import chosen_backend
