@@ -115,3 +115,22 @@ def test_who_wrote_a_field_last(path: tuple[str, ...], written: tuple[str, str])
 def test_managed_fields_of_any_shape(fields: Any) -> None:
     manager, _ = last_write([entry("x", "1", fields)], ("spec", "queue"))
     assert manager in ("", "x")
+
+
+def test_a_port_is_noted_by_its_number_and_told_by_its_name() -> None:
+    live = {"spec": {"ports": [{"name": "rendezvous", "port": 9999, "protocol": "TCP"}]}}
+    noted: dict[str, Any] = {
+        'k:{"port":9999,"protocol":"TCP"}': {".": {}, "f:port": {}},
+        'k:{"port":22,"protocol":"TCP"}': {".": {}},
+    }
+    entries = [entry("kubectl-edit", "2026-11-22T14:02:00Z", {"f:spec": {"f:ports": noted}})]
+    path = ("spec", "ports", "rendezvous", "port")
+    assert last_write(entries, path, live) == ("kubectl-edit", "2026-11-22T14:02:00Z")
+    assert last_write(entries, ("spec", "ports", "ssh", "port"), live) == ("", "")
+
+
+def test_the_order_of_variables_is_theirs() -> None:
+    one, other = {"name": "A", "value": "1"}, {"name": "B", "value": "$(A)"}
+    more = {"name": "PROXY", "value": "of a webhook"}
+    assert differing({"env": [one, other]}, {"env": [one, more, other]}) == {}
+    assert differing({"env": [one, other]}, {"env": [other, one]}) == {"spec.env": (["A", "B"], ["B", "A"])}

@@ -21,6 +21,8 @@ SERVED = {
         "Service": ("services", True),
         "ResourceQuota": ("resourcequotas", True),
         "LimitRange": ("limitranges", True),
+        "Namespace": ("namespaces", False),
+        "PersistentVolumeClaim": ("persistentvolumeclaims", True),
     },
     "kueue.x-k8s.io/v1beta2": {
         "LocalQueue": ("localqueues", True),
@@ -40,7 +42,7 @@ _IN = re.compile(r"([^,\s]+) in \(([^)]*)\)")
 @dataclasses.dataclass
 class ApiObjects:
     """The objects of a cluster. forbidden, slow: plurals that may not be read, or are answered late, in seconds; an object is PLURAL/NAME, the pods of
-    all namespaces `*/pods`. asked: every path that was asked for."""
+    all namespaces `*/pods`. asked: every path that was asked for. Dry runs are forbidden."""
 
     bodies: list[dict[str, Any]] = dataclasses.field(default_factory=list)
     forbidden: frozenset[str] = frozenset()
@@ -53,15 +55,19 @@ class ApiObjects:
         match = _PATH.fullmatch(unquote(parts.path))
         if match is None or match["version"] not in SERVED:
             return 404, "text/plain", b"404 page not found\n"
-        if match["plural"] is None:
+        if match["plural"] is None and match["namespace"] is None:
             return _json(200, _discovery(match["version"]))
-        plural, name = match["plural"], match["name"]
-        everywhere = f"*/{plural}" if match["namespace"] is None else plural
+        if "dryRun" in query:
+            return _json(403, {"kind": "Status", "message": "no dry runs here"})
+        plural, name, namespace = match["plural"], match["name"], match["namespace"]
+        if plural is None:
+            plural, name, namespace = "namespaces", namespace, None
+        everywhere = f"*/{plural}" if namespace is None else plural
         names = {plural, everywhere, f"{plural}/{name}"}
         time.sleep(max([self.slow.get(each, 0.0) for each in names]))
         if names & self.forbidden:
             return _json(403, {"kind": "Status", "message": f"{plural} is forbidden"})
-        found = [body for body in self.bodies if _is_of(body, match["version"], plural, match["namespace"])]
+        found = [body for body in self.bodies if _is_of(body, match["version"], plural, namespace)]
         if name is None:
             return _json(200, _page([body for body in found if _selected(body, query)], query))
         one = next((body for body in found if body["metadata"]["name"] == name), None)

@@ -39,6 +39,10 @@ def website(
         def do_POST(self) -> None:
             self.do_GET()
 
+        def do_PATCH(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.do_GET()
+
         def log_message(self, *arguments: object) -> None:
             """Nothing on standard error."""
 

@@ -30,8 +30,11 @@ PAGE = "250"  # objects in one response: a node with its list of images has up t
 # Bytes after decompression: of one response, and of a whole list, which is enough for 5,000 such nodes.
 LARGEST_ANSWER = 32 << 20
 LARGEST_LIST = 256 << 20
+_APPLY = "application/apply-patch+yaml"  # of which JSON is a part
 # Name and labels of an object without its content: enough to know that a Secret exists.
-_METADATA_ONLY = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+_METADATA_ONLY = ", ".join(
+    f"application/json;as={kind};g=meta.k8s.io;v=v1" for kind in ("PartialObjectMetadata", "PartialObjectMetadataList")
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,14 +113,18 @@ class ClusterApi:
         return None if isinstance(listed, Answer) else listed
 
     def listed(
-        self, path: str, keep: Callable[[Any], Any] = lambda item: item, parameters: Mapping[str, str] | None = None
+        self,
+        path: str,
+        keep: Callable[[Any], Any] = lambda item: item,
+        parameters: Mapping[str, str] | None = None,
+        metadata_only: bool = False,
     ) -> list[Any] | Answer:
-        """Return the same, and the response in place of the list if there is none. `parameters`: such as `labelSelector`."""
+        """Return the same, and the response in place of the list if there is none. `parameters`: such as `labelSelector`. `metadata_only`: as in `get`."""
         found: list[Any] = []
         page: dict[str, str] = {"limit": PAGE, **({} if parameters is None else parameters)}
         met, size = set[str](), 0
         while True:
-            answer = self.get(path, page)
+            answer = self.get(path, page, metadata_only)
             if not answer.found:
                 return answer
             size += answer.size
@@ -143,6 +150,11 @@ class ClusterApi:
     def post(self, path: str, body: dict[str, Any]) -> Answer:
         """Return the response to a review, such as that of a permission."""
         return self._send("POST", path, json=body)
+
+    def dry_run_apply(self, path: str, body: Mapping[str, Any], manager: str) -> Answer:
+        """Return the object as it would be if `manager` applied this body to it. Nothing is changed: the request is a dry run, webhooks included."""
+        asked = {"dryRun": "All", "fieldManager": manager, "force": "true"}
+        return self._send("PATCH", path, params=asked, headers={"Content-Type": _APPLY}, json=body)
 
     def _send(self, method: str, path: str, **parts: Any) -> Answer:
         with (

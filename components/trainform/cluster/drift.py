@@ -1,4 +1,4 @@
-"""What of a live object differs from what was applied last, and who wrote it. Pure functions of the two objects.
+"""What of a live object differs from what was applied last, who wrote it, and what others have written beside it. Pure functions of the objects.
 
 What the applied object does not have belongs to somebody else: defaults, fields of controllers and webhooks, annotations of tools.
 """
@@ -6,7 +6,7 @@ What the applied object does not have belongs to somebody else: defaults, fields
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from trainform.cluster.facts import Drift
@@ -26,6 +26,15 @@ SWITCHED_BY_KUEUE = frozenset({"spec.suspend", "spec.runPolicy.suspend"})
 """Kueue holds a job back and lets it go with these fields."""
 SECRETS = "Secret"
 OF_TYPE, METADATA = frozenset({"apiVersion", "kind"}), "metadata"
+OF_SERVER = frozenset({"managedFields", "resourceVersion", "generation", "uid", "creationTimestamp", "selfLink"})
+"""Fields of `metadata` that only the API server writes."""
+OF_CLUSTER = frozenset({"kube-controller-manager", "kube-scheduler", "kube-apiserver"})
+"""Managers that are parts of Kubernetes. They also scale for an autoscaler."""
+OF_STORAGE = ("pv.kubernetes.io/", "volume.kubernetes.io/", "volume.beta.kubernetes.io/")
+"""How annotations begin with which controllers and schedulers of any name bind a claim."""
+STATUS, SCALE = "status", "scale"
+NOT_READ = "(not read)"
+"""Stands for a value that nobody has read, since it is a secret."""
 Path = tuple[str, ...]
 
 
@@ -42,8 +51,109 @@ def drift_of(applied: Mapping[str, Any], live: Mapping[str, Any]) -> Iterator[Dr
     for path, before, now in _differences(_without_tools(ours), live, ()):
         if ".".join(path) in SWITCHED_BY_KUEUE:
             continue
-        manager, written = last_write(entries, path)
+        manager, written = last_write(entries, path, live)
         yield Drift(kind, name, ".".join(path), _shown(path, before), _shown(path, now), manager, written)
+
+
+def drift_from(answer: Mapping[str, Any], live: Mapping[str, Any]) -> Iterator[tuple[Path, Drift]]:
+    """The fields of which the API server says that they would change if the object was applied again. answer: what it would be then.
+
+    Also what would go: of a list that is written as a whole, items and fields of others.
+    """
+    kind, name = str(live.get("kind", "")), str(mapping(live.get("metadata")).get("name", ""))
+    entries = mappings(mapping(live.get("metadata")).get("managedFields"))
+    after, before = _without_tools(_without_server(answer)), _without_tools(_without_server(live))
+    found = {path: (applied, now) for path, applied, now in _differences(after, before, ())}
+    more = {path: (applied, now) for path, now, applied in _differences(before, after, ()) if path not in found}
+    for path, (applied, now) in {**found, **more}.items():
+        if ".".join(path) in SWITCHED_BY_KUEUE:
+            continue
+        manager, written = last_write(entries, path, live)
+        yield path, Drift(kind, name, ".".join(path), _shown(path, applied), _shown(path, now), manager, written)
+
+
+def written_by_others(keys: Sequence[str], body: Mapping[str, Any], ours: Callable[[str], bool]) -> Iterator[Drift]:
+    """Which of the entries of `data` are not ours any more, by `managedFields` alone: no value is read."""
+    kind, name = str(body.get("kind", "")), str(mapping(body.get("metadata")).get("name", ""))
+    entries = mappings(mapping(body.get("metadata")).get("managedFields"))
+    for key in keys:
+        owners = [entry for entry in entries if _owns(entry.get("fieldsV1"), ("data", key), None)]
+        if not any(ours(str(entry.get("manager", ""))) for entry in owners):
+            manager, written = last_write(owners, ("data", key))
+            yield Drift(kind, name, f"data.{key}", NOT_READ, NOT_READ if owners else None, manager, written)
+
+
+def fields_of_others(live: Mapping[str, Any], ours: Callable[[str], bool]) -> Iterator[tuple[Path, Drift]]:
+    """The fields that somebody else has written, with the path of each: not we, not the object's controller and no part of Kubernetes.
+
+    Of Secrets and of what a tool notes for itself nothing is told.
+    """
+    kind, metadata = str(live.get("kind", "")), mapping(live.get("metadata"))
+    entries = mappings(metadata.get("managedFields"))
+    without = {*OF_CLUSTER, *(str(entry.get("manager", "")) for entry in entries if _writes_status(entry))}
+    for entry in entries:
+        manager = str(entry.get("manager", ""))
+        if ours(manager) or manager in without or entry.get("subresource") == STATUS:
+            continue
+        for path in _leaves(entry.get("fieldsV1"), (), live):
+            noted = path[:2] == (METADATA, "annotations") and path[-1].startswith((*NOT_OURS, *OF_STORAGE))
+            value = value_at(live, path)
+            if not noted and value is not None:
+                shown = NOT_READ if kind == SECRETS and path[0] != METADATA else _shown(path, value)
+                drift = Drift(kind, str(metadata.get("name", "")), ".".join(path), None, shown, manager, str(entry.get("time", "")))  # fmt: skip
+                yield path, drift
+
+
+def is_scaled(live: Mapping[str, Any], path: str) -> bool:
+    """True if an autoscaler has written the field: a part of Kubernetes does that through the subresource `scale`."""
+    entries = mappings(mapping(live.get("metadata")).get("managedFields"))
+    owning = [entry for entry in entries if _owns(entry.get("fieldsV1"), tuple(path.split(".")), live)]
+    last = max(owning, key=lambda entry: str(entry.get("time", "")), default={})
+    return last.get("subresource") == SCALE and last.get("manager") in OF_CLUSTER
+
+
+def value_at(value: Any, path: Path) -> Any:
+    """The value at the path; None if there is none."""
+    for part in path:
+        if isinstance(value, list):
+            value = next((item for item in value if _is_item(item, part)), None)
+        else:
+            value = mapping(value).get(part)
+    return value
+
+
+def _is_item(item: Any, part: str) -> bool:
+    if not isinstance(item, Mapping):
+        return str(item) == part
+    return part in _names(item)
+
+
+def _writes_status(entry: Mapping[str, Any]) -> bool:
+    return entry.get("subresource") == STATUS or f"f:{STATUS}" in mapping(entry.get("fieldsV1"))
+
+
+def _leaves(fields: Any, path: Path, live: Any) -> Iterator[Path]:
+    """The paths of a set of fields, those of an item with a key as one."""
+    for key, inner in mapping(fields).items():
+        kind, _, name = key.partition(":")
+        if kind == "f":
+            part, value = name, mapping(live).get(name)
+        elif kind == "k" and (names := _names(_item(key, live))):
+            part, value = names[0], _item(key, live)
+        elif kind == "v":
+            part, value = name.strip('"'), None
+        else:
+            continue
+        if not set(inner) - {"."} or (kind == "k" and "." in inner):
+            yield (*path, part)
+        else:
+            yield from _leaves(inner, (*path, part), value)
+
+
+def _without_server(body: Mapping[str, Any]) -> dict[str, Any]:
+    metadata = {field: value for field, value in mapping(body.get(METADATA)).items() if field not in OF_SERVER}
+    rest = {field: value for field, value in body.items() if field not in {*OF_TYPE, STATUS, METADATA}}
+    return {METADATA: metadata, **rest}
 
 
 def _without_tools(body: dict[str, Any]) -> dict[str, Any]:
@@ -83,6 +193,10 @@ def _items(applied: list[Any], live: Any, path: Path) -> Iterator[tuple[Path, An
         there = {str(item[key]): item for item in live}
         for item in applied:
             yield from _differences(item, there.get(str(item[key])), (*path, str(item[key])))
+        order = [str(item[key]) for item in applied if str(item[key]) in there]
+        now = [name for name in there if name in {*order}]
+        if order != now:  # a variable refers to those that stand before it, and containers start in their order
+            yield path, order, now
     elif len(applied) == len(live) and any(isinstance(item, Mapping) for item in applied):
         for index, (item, other) in enumerate(zip(applied, live, strict=True)):
             yield from _differences(item, other, (*path, str(index)))
@@ -131,30 +245,45 @@ def _shown(path: Path, value: Any) -> Any:
     return MASK if secret else value
 
 
-def last_write(entries: Sequence[Mapping[str, Any]], path: Path) -> tuple[str, str]:
-    """The manager of the field and the time of its last write, by `managedFields`; empty texts if nobody manages it."""
-    owning = [entry for entry in entries if _owns(entry.get("fieldsV1"), path)]
+def last_write(entries: Sequence[Mapping[str, Any]], path: Path, live: Any = None) -> tuple[str, str]:
+    """The manager of the field and the time of its last write, by `managedFields`; empty texts if nobody manages it. live: the object, whose lists may
+    tell their items apart by other fields than the notes do."""
+    owning = [entry for entry in entries if _owns(entry.get("fieldsV1"), path, live)]
     last = max(owning, key=lambda entry: str(entry.get("time", "")), default=None)
     return ("", "") if last is None else (str(last.get("manager", "")), str(last.get("time", "")))
 
 
-def _owns(fields: Any, path: Path) -> bool:
+def _owns(fields: Any, path: Path, live: Any) -> bool:
     """True if the set of fields has the one at the path, or a value that is written as a whole and holds it."""
     if not isinstance(fields, Mapping):
         return False
     if not path:
         return True
     for key, inner in fields.items():
-        if key == f"f:{path[0]}" or (key.startswith("k:") and _item_key(key) == path[0]):
-            return not inner or _owns(inner, path[1:])
+        if key.startswith("k:"):
+            item = _item(key, live)
+            if path[0] in _names(item):
+                return not inner or _owns(inner, path[1:], item)
+        elif key == f"f:{path[0]}":
+            return not inner or _owns(inner, path[1:], mapping(live).get(path[0]))
     return False
 
 
-def _item_key(key: str) -> str:
-    """The value by which `k:{"name":"main"}` tells an item apart."""
+def _item(key: str, items: Any) -> Mapping[str, Any]:
+    """The item that `k:{"port":22,"protocol":"TCP"}` means; what the key says of it if it is not there."""
     try:
-        values = json.loads(key.removeprefix("k:"))
+        values = mapping(json.loads(key.removeprefix("k:")))
     except ValueError:
-        return ""
-    found = [str(values[name]) for name in KEYS if name in values] if isinstance(values, dict) else []
-    return found[0] if found else ""
+        return {}
+    listed = items if isinstance(items, list) else []
+    fitting = (each for each in listed if isinstance(each, Mapping) and values.items() <= _plain(each).items())
+    return next(fitting, values)
+
+
+def _plain(item: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in item.items() if isinstance(value, str | int)}
+
+
+def _names(item: Mapping[str, Any]) -> list[str]:
+    """By what an item may be told apart, the first one first."""
+    return [str(item[key]) for key in KEYS if key in item]

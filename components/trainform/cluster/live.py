@@ -10,7 +10,6 @@ import contextlib
 import dataclasses
 import datetime
 import functools
-import re
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -37,15 +36,15 @@ from trainform.cluster.facts import (
 from trainform.cluster.held import HeldPod, free_node, pod_reader, with_holders, with_pods
 from trainform.cluster.operators import KUEUE
 from trainform.cluster.phases import phase_of
+from trainform.cluster.served import NotReadError, Served, collection, refusal, served
 from trainform.errors import TrainformError, without_credentials
-from trainform.manifests.shapes import mapping, mappings
+from trainform.manifests.shapes import mapping
 from trainform.plan.record import record_name
 
 SECONDS = 2.0
 AT_ONCE = 6  # objects; the lists take the other connections of `api.MAX_CONNECTIONS`
 NOT_ENDED = {"fieldSelector": "status.phase!=Succeeded,status.phase!=Failed"}
 QUOTAS, RANGES = "resource quotas", "limit ranges"
-_API_VERSION = re.compile(r"(?:[a-z0-9][a-z0-9.-]*/)?v[a-z0-9]+")
 
 
 def _records(jobs: Sequence[AskedJob], namespace: str) -> list[AppliedObject]:
@@ -59,10 +58,6 @@ def _record(job: AskedJob, namespace: str) -> AppliedObject:
 
 
 # --- reading
-
-
-class _NotReadError(Exception):
-    """Something could not be read; the text is the reason."""
 
 
 Identity = tuple[str, str, str, str]
@@ -138,7 +133,7 @@ class LiveReads:
                 return listed
             if listed.missing:
                 return []  # a kind that the cluster does not serve has no objects
-            raise _NotReadError(_refusal(listed, f"list {name}"))
+            raise NotReadError(refusal(listed, f"list {name}"))
 
         self._lists[name] = self._start(read)
 
@@ -151,43 +146,32 @@ class LiveReads:
                 self._objects[self._identity(item)] = waiting[-1][1]
         self._all += self._objects.values()
         versions = {item.api_version for item in wanted}
-        served = {version: self._start(functools.partial(self._served, version)) for version in sorted(versions)}
+        kinds = {version: self._start(functools.partial(self._served, version)) for version in sorted(versions)}
 
         def work() -> None:
             with contextlib.suppress(IndexError):
                 while True:
                     item, future = waiting.popleft()
-                    _settle(future, functools.partial(self._read, item, served[item.api_version]))
+                    _settle(future, functools.partial(self._read, item, kinds[item.api_version]))
 
         for _ in range(min(AT_ONCE, len(waiting))):
             threading.Thread(target=work, daemon=True).start()
 
-    def _served(self, api_version: str) -> dict[str, tuple[str, bool]]:
-        """The kinds of the version: the name in paths, and whether its objects are in a namespace."""
-        if _API_VERSION.fullmatch(api_version) is None:
-            raise _NotReadError(f"{api_version} is no API version")
-        api: ClusterApi = self._api.result()
-        answer = api.get(_root(api_version))
-        if answer.missing:
-            return {}
-        if not answer.found:
-            raise _NotReadError(_refusal(answer, f"read {api_version}"))
-        named = [each for each in mappings(answer.body.get("resources")) if "/" not in str(each.get("name", "/"))]
-        return {str(each.get("kind")): (str(each["name"]), bool(each.get("namespaced"))) for each in named}
+    def _served(self, api_version: str) -> dict[str, Served]:
+        return served(self._api.result(), api_version)
 
-    def _read(self, item: AppliedObject, served: Future[dict[str, tuple[str, bool]]]) -> dict[str, Any] | None:
+    def _read(self, item: AppliedObject, kinds: Future[dict[str, Served]]) -> dict[str, Any] | None:
         """The object, None if the cluster has none."""
         api: ClusterApi = self._api.result()
-        plural, namespaced = served.result().get(item.kind, ("", False))
-        if not plural:
+        kind = kinds.result().get(item.kind)
+        if kind is None:
             return None
-        place = f"/namespaces/{quote(self.namespace_of(item), safe='')}" if namespaced else ""
-        path = f"{_root(item.api_version)}{place}/{plural}/{quote(item.name, safe='')}"
+        path = f"{collection(item.api_version, kind, self.namespace_of(item))}/{quote(item.name, safe='')}"
         answer = api.get(path, metadata_only=item.kind == SECRETS)
         if answer.missing:
             return None
         if not answer.found:
-            raise _NotReadError(_refusal(answer, f"read {item.kind}/{item.name}"))
+            raise NotReadError(refusal(answer, f"read {item.kind}/{item.name}"))
         return answer.body
 
     # --- results
@@ -208,7 +192,7 @@ class LiveReads:
             return ""
         if isinstance(error, TrainformError):
             return " ".join(without_credentials(error.message).split())
-        return str(error) if isinstance(error, _NotReadError) else f"the answer cannot be read ({type(error).__name__})"
+        return str(error) if isinstance(error, NotReadError) else f"the answer cannot be read ({type(error).__name__})"
 
     def found(self, name: str) -> tuple[list[Any] | None, str]:
         """A list, or None and the reason."""
@@ -234,16 +218,6 @@ def _settle(future: Future[Any], work: Callable[[], Any]) -> None:
         future.set_result(work())
     except BaseException as error:
         future.set_exception(error)
-
-
-def _root(api_version: str) -> str:
-    return f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
-
-
-def _refusal(answer: Answer, what: str) -> str:
-    if answer.forbidden:
-        return f"this account has no permission to {what}"
-    return f"the cluster does not {what}: {' '.join(without_credentials(answer.message).split())}"
 
 
 def _selector(jobs: Sequence[AskedJob]) -> dict[str, str]:

@@ -29,6 +29,9 @@ _WITHOUT_EFFECT: Mapping[str, Any] = {
     "rdma": {"per_node"},
 }
 
+STAND_IN = {"per_node": 1, "nodes": 1}
+"""Of a kind of accelerators: what its environment must say, and no record has."""
+
 
 @dataclasses.dataclass(frozen=True)
 class JobInputs:
@@ -111,6 +114,17 @@ def job_record(experiment: Experiment, environment: Environment, plan: Plan) -> 
     del part["cluster"]
     record = Record(plan.revision, plan.job, plan.run, resolved(experiment), part)
     return record if record.fits() else None
+
+
+def recorded_models(record: Record) -> tuple[Experiment, Environment]:
+    """The models of a record. What reaches no object of the job has its default, or a stand-in where the file must say it. ValueError if this
+    version of trainform cannot read them."""
+    try:
+        kinds = {name: {**STAND_IN, **kind} for name, kind in record.environment.get("accelerators", {}).items()}
+        environment = {**record.environment, **({"accelerators": kinds} if kinds else {})}
+        return Experiment.model_validate(record.experiment), Environment.model_validate(environment)
+    except (AttributeError, TypeError, RecursionError) as error:
+        raise ValueError(type(error).__name__) from None
 
 
 def resolved(experiment: Experiment) -> dict[str, Any]:
