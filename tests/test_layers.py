@@ -35,6 +35,7 @@ ORDER = [
     "cluster",
     "deployed",
     "review",
+    "drift",
     "resources",
 ]
 BESIDE = {
@@ -64,7 +65,7 @@ BESIDE = {
         "signals",
     },
     # what `init` and `new` write: text from plain data
-    "scaffold": {"errors", "atomic", "defaults", "spec", "backends", "cluster", "review"},
+    "scaffold": {"errors", "atomic", "defaults", "spec", "backends", "cluster", "review", "drift"},
     # the rules for the engine, over the objects of any program; nothing needs it but `policy/__main__.py` of a project
     "policy_pack": {
         "escaping",

@@ -14,6 +14,7 @@ The way of a job, each step in a folder or file of its own, which imports only w
     cluster           what is asked of the live cluster before a change
     deployed          what is deployed on the live cluster, from its records
     review            a preview as a report: what happens, findings, cost, capacity
+    drift             live objects beside the deployed ones, as a report
     resources         the components of Pulumi
     cli               the command `trainform`
 

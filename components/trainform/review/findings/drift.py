@@ -11,7 +11,6 @@ from trainform.review.changes import field_differences
 from trainform.review.context import Context, JobReview
 from trainform.review.difference import shown
 from trainform.review.kinds import Kind
-from trainform.review.live import Drift
 from trainform.review.model import Category, Finding
 from trainform.review.objects import own_names
 from trainform.review.preview import Preview, Step
@@ -67,7 +66,7 @@ def find(context: Context) -> Iterator[Finding]:
     for drift in () if live is None or live.drift is None else live.drift:
         title = (
             f"The live {drift.kind} {drift.name} differs in {drift.path}: applied was {_shown(drift.applied)}, the cluster has "
-            f"{_shown(drift.live)} ({_writer(drift, '' if live is None else live.read_at)})."
+            f"{_shown(drift.live)} ({writer(drift.manager, drift.written, '' if live is None else live.read_at)})."
         )
         yield DIFFERS.finding(drift.name, drift.path, drift.applied, drift.live, title=title)
     jobs = {name.rpartition("/")[2] for job in context.jobs for name in own_names(job)}
@@ -117,12 +116,12 @@ def _shown(value: object) -> str:
     return "nothing" if value is None else shorten(value)
 
 
-def _writer(drift: Drift, read_at: str) -> str:
+def writer(manager: str, written: str, read_at: str) -> str:
     """`manager kubectl-edit, last write 14:02 UTC`; with the day if that is not the one of the reading."""
-    if not drift.manager:
+    if not manager:
         return "nobody manages the field any more"
-    if not drift.written:
-        return f"manager {drift.manager}"
-    day, time = drift.written[:LENGTH_OF_DAY], drift.written[LENGTH_OF_DAY + 1 : LENGTH_OF_DAY + 6]
+    if not written:
+        return f"manager {manager}"
+    day, time = written[:LENGTH_OF_DAY], written[LENGTH_OF_DAY + 1 : LENGTH_OF_DAY + 6]
     when = time if day == read_at[:LENGTH_OF_DAY] else f"{day} {time}"
-    return f"manager {drift.manager}, last write {when} UTC"
+    return f"manager {manager}, last write {when} UTC"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from trainform.escaping import escaped
 from trainform.review.forms.document import Block, Drawing, Fold, Item, Row, Section, Table
@@ -26,7 +26,12 @@ _OPENING = re.compile(r"([0-9]+)([.)])(?=\s|$)|[-+=](?=\s|$|[-+=])|[-+](?=.)")
 
 def render(review: Review) -> str:
     """The review as text that ends with a line feed."""
-    return "\n\n".join(block for document in documents(review) for block in _document(*document)) + "\n"
+    return render_documents(documents(review))
+
+
+def render_documents(found: Iterable[Sequence[Section]]) -> str:
+    """Documents, each with its title in the first section, as text that ends with a line feed."""
+    return "\n\n".join(block for document in found for block in _document(*document)) + "\n"
 
 
 def _document(first: Section, *others: Section) -> Iterator[str]:

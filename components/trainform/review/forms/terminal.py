@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from trainform.escaping import display_width, escaped, wrapped
 from trainform.review.forms.document import Block, Drawing, Fold, Item, Row, Section, Table
@@ -32,8 +32,13 @@ def render(review: Review, width: int = USUAL) -> str:
 
 def lines(review: Review, width: int = USUAL) -> Iterator[Line]:
     """The lines of the review, each with what it is."""
+    return lines_of(documents(review), width)
+
+
+def lines_of(found: Iterable[Sequence[Section]], width: int) -> Iterator[Line]:
+    """The lines of documents, each of which has its title in the first section."""
     columns = max(NARROWEST, min(width, WIDEST))
-    for index, document in enumerate(documents(review)):
+    for index, document in enumerate(found):
         if index:
             yield from (Line(""), Line(""))
         yield from _document(document, columns)

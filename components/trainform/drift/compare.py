@@ -1,0 +1,143 @@
+"""Deployed objects beside live ones. Pure functions: the reads are in `read`."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from trainform.cluster.drift import (
+    SECRETS,
+    drift_from,
+    drift_of,
+    fields_of_others,
+    is_scaled,
+    value_at,
+    written_by_others,
+)
+from trainform.cluster.facts import Drift
+from trainform.drift.model import FieldDrift, ObjectDrift
+from trainform.drift.wanted import Basis
+from trainform.manifests.manifest import FIELD_MANAGER, Manifest
+from trainform.manifests.shapes import mapping, mappings
+
+(MANAGER,) = FIELD_MANAGER.values()
+_OF_PULUMI = "pulumi-"  # its names for objects without the annotation of `FIELD_MANAGER`
+_DATA = ("data", "stringData")
+
+
+@dataclasses.dataclass(frozen=True)
+class Compared:
+    """An object, and how many of its fields the files have that are not applied yet."""
+
+    object: ObjectDrift
+    ahead: int = 0
+
+
+def is_ours(manager: str) -> bool:
+    """True for the manager of the fields that `pulumi up` writes."""
+    return manager == MANAGER or manager.startswith(_OF_PULUMI)
+
+
+def unsettled(manifest: Manifest, live: Mapping[str, Any]) -> bool:
+    """True if the API server must say whether something differs: something is spelled otherwise, or somebody else has written one of our fields.
+
+    False for what is as it was deployed for certain, and for objects of which no value is read.
+    """
+    if _is_closed(manifest):
+        return False
+    written = (path for path, _ in fields_of_others(live, is_ours))
+    return any(True for _ in drift_of(manifest.body, live)) or any(_has(manifest.body, path) for path in written)
+
+
+def compared(manifest: Manifest, live: Mapping[str, Any], answer: Mapping[str, Any] | None, basis: Basis) -> Compared:
+    """The object. answer: what the API server would make of the deployed one; None if it was not asked, or refused."""
+    found = [*_changes(manifest, live, answer)]
+    scaled = [drift for drift in found if is_scaled(live, drift.path)]
+    changed = [drift for drift in found if drift not in scaled]
+    ours = [drift for drift in changed if _WORTH[basis](drift.manager)]
+    paths = {drift.path for drift in found}
+    others = [
+        drift
+        for path, drift in fields_of_others(live, is_ours)
+        if not _has(manifest.body, path) and not any(f"{drift.path}.".startswith(f"{each}.") for each in paths)
+    ]
+    metadata = mapping(live.get("metadata"))
+    managers = [str(entry.get("manager", "")) for entry in mappings(metadata.get("managedFields"))]
+    anew = bool(managers) and not any(map(is_ours, managers))
+    deleting = str(metadata.get("deletionTimestamp", ""))
+    result = _object(
+        manifest,
+        state="gone" if deleting else "made anew" if anew else "changed" if ours else "as deployed",
+        fields=[*map(_field, ours)],
+        others=[] if anew else [*map(_field, [*scaled, *others])],  # all of it is of who made it
+        manager=_maker(metadata) if anew else "",
+        created=str(metadata.get("creationTimestamp", "")) if anew else "",
+        deleting=deleting,
+    )
+    return Compared(result, len(changed) - len(ours) if basis == "files" else 0)
+
+
+def gone(manifest: Manifest) -> ObjectDrift:
+    """The object of which the cluster has none."""
+    return _object(manifest, state="gone")
+
+
+# Whose differences are drift, by what the rendering is worth: of files, what trainform has written itself is not applied yet; what another version
+# renders may be new, also where nobody has the field.
+_WORTH: Mapping[Basis, Callable[[str], bool]] = {
+    "record": lambda manager: True,
+    "files": lambda manager: not is_ours(manager),
+    "other version": lambda manager: bool(manager) and not is_ours(manager),
+}
+
+
+def _is_closed(manifest: Manifest) -> bool:
+    """True if no value of its `data` is compared: of a Secret nobody reads one, and the record is what all else is compared with."""
+    return manifest.body["kind"] == SECRETS or manifest.is_record
+
+
+def _changes(manifest: Manifest, live: Mapping[str, Any], answer: Mapping[str, Any] | None) -> Iterable[Drift]:
+    body = manifest.body
+    if _is_closed(manifest):
+        keys = [key for field in _DATA for key in body.get(field, {})]
+        visible = {field: value for field, value in body.items() if field not in _DATA}
+        return [*drift_of(visible, live), *written_by_others(keys, {**live, "kind": body["kind"]}, is_ours)]
+    if answer is None:
+        return drift_of(body, live)
+    # what trainform has written and does not render is of a webhook, when the object was made
+    return [drift for path, drift in drift_from(answer, live) if _has(body, path) or not is_ours(drift.manager)]
+
+
+def _has(body: Mapping[str, Any], path: tuple[str, ...]) -> bool:
+    return value_at(body, path) is not None
+
+
+def _maker(metadata: Mapping[str, Any]) -> str:
+    """Who wrote the object first."""
+    entries = sorted(mappings(metadata.get("managedFields")), key=lambda entry: str(entry.get("time", "")))
+    return str(entries[0].get("manager", "")) if entries else ""
+
+
+def _field(drift: Drift) -> FieldDrift:
+    return FieldDrift.model_validate(
+        {
+            "path": drift.path,
+            "was": drift.applied,
+            "now": drift.live,
+            "manager": drift.manager,
+            "written": drift.written,
+        }
+    )
+
+
+def _object(manifest: Manifest, **found: Any) -> ObjectDrift:
+    metadata = manifest.body["metadata"]
+    namespace = metadata.get("namespace")
+    return ObjectDrift(
+        kind=manifest.body["kind"],
+        name=metadata["name"],
+        namespace="" if namespace is None else namespace,
+        is_job=manifest.is_job,
+        **found,
+    )

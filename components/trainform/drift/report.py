@@ -1,0 +1,179 @@
+"""Stacks beside what the cluster has of them: the whole way from names to the report. Nothing is changed."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.metadata import version
+
+from trainform.cluster.drift import SECRETS
+from trainform.deployed.records import Deployed
+from trainform.drift.compare import compared, gone, unsettled
+from trainform.drift.model import DriftReport, NotCompared, ObjectDrift, Outcome, StackDrift
+from trainform.drift.read import Key, Live, Reads, key_of
+from trainform.drift.wanted import Wanted, of_environment, of_record
+from trainform.drift.way_back import commands, not_put_back
+from trainform.errors import ClusterError
+from trainform.manifests.manifest import Manifest
+from trainform.plan.record import record_name
+from trainform.spec.environment import Environment
+
+WORST = (Outcome.failed, Outcome.incomplete, Outcome.drift, Outcome.in_sync, Outcome.not_deployed)
+NOTHING = "The cluster has no record of the experiment and no object of it: no `pulumi up` of the stack has succeeded, or it was destroyed."
+NO_RECORD = "without the record nobody knows what was deployed"
+ENDED = "The job is not in the cluster: its `ttl` deletes it some time after it has ended. That is not drift."
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    """A stack that is compared. experiment: empty for an environment's own stack."""
+
+    stack: str
+    experiment: str
+    environment: Environment
+
+    @property
+    def namespace(self) -> str:
+        """Where its record is."""
+        return self.environment.namespace.name
+
+
+def find_drift(targets: Sequence[Target]) -> DriftReport:
+    """The report, with the stacks in the order of `targets`."""
+    now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    found: dict[str, StackDrift] = {}
+    for context in dict.fromkeys(target.environment.cluster.context for target in targets):
+        here = [target for target in targets if target.environment.cluster.context == context]
+        try:
+            with Reads(context) as reads:
+                found |= _on_cluster(here, reads)
+        except ClusterError as error:
+            reason = f"{error.message}; {error.fix}" if error.fix else error.message
+            found |= {target.stack: _without(target, Outcome.failed, NotCompared(what="cluster", reason=reason)) for target in here}  # fmt: skip
+    stacks = [found[target.stack] for target in targets]
+    worst = min((stack.outcome for stack in stacks), key=WORST.index, default=Outcome.in_sync)
+    return DriftReport(generated_by=version("trainform"), read_at=now, outcome=worst, stacks=stacks)
+
+
+def _on_cluster(targets: Sequence[Target], reads: Reads) -> dict[str, StackDrift]:
+    records = reads.records([(target.experiment, target.namespace) for target in targets if target.experiment])
+    found: dict[str, StackDrift] = {}
+    wanted: dict[str, Wanted] = {}
+    for target in targets:
+        record = records.get((target.experiment, target.namespace))
+        made = _wanted(target, record, reads)
+        if isinstance(made, StackDrift):
+            found[target.stack] = made
+        else:
+            wanted[target.stack] = made
+    everything = [manifest for each in wanted.values() for manifest in each.manifests]
+    live = reads.objects(everything)
+    answers = _answers(everything, live, reads)
+    for target in targets:
+        if target.stack in wanted:
+            found[target.stack] = _stack(target, wanted[target.stack], records.get((target.experiment, target.namespace)), live, answers)  # fmt: skip
+    return found
+
+
+def _wanted(target: Target, record: Deployed | None, reads: Reads) -> Wanted | StackDrift:
+    """The deployed objects, or what is said of a stack of which nobody knows them."""
+    try:
+        if not target.experiment:
+            return of_environment(target.environment)
+        if record is not None and record.record is not None:
+            return of_record(record.record)
+    except ValueError as error:
+        return _without(target, Outcome.failed, NotCompared(what="all objects", reason=str(error)))
+    if record is not None and record.unreadable is not None:
+        reason = f"{record.unreadable.message}; {record.unreadable.fix}"
+        return _without(target, Outcome.failed, NotCompared(what="all objects", reason=reason))
+    if not reads.has_objects(target.experiment, target.namespace):
+        return _without(target, Outcome.not_deployed, note=NOTHING)
+    lost = ObjectDrift(kind="ConfigMap", name=record_name(target.experiment), namespace=target.namespace, state="gone")
+    return _without(target, Outcome.drift, NotCompared(what="all other objects", reason=NO_RECORD), lost)
+
+
+Answers = Mapping[Key, "tuple[Mapping[str, object] | None, str]"]
+
+
+def _answers(manifests: Iterable[Manifest], live: Mapping[Key, Live], reads: Reads) -> Answers:
+    """What the API server says of those that it must be asked about, and why it does not."""
+    asked = [
+        (manifest, found)
+        for manifest in manifests
+        if (found := live[key_of(manifest)]).body is not None and unsettled(manifest, found.body)
+    ]
+    answers = zip(asked, reads.dry_runs(asked), strict=True)
+    return {key_of(manifest): (answer.body, answer.reason) for (manifest, _), answer in answers}
+
+
+def _stack(
+    target: Target, wanted: Wanted, record: Deployed | None, live: Mapping[Key, Live], answers: Answers
+) -> StackDrift:
+    objects = list[ObjectDrift]()
+    not_compared, notes, ahead, read = list[NotCompared](), [*wanted.notes], 0, 0
+    for manifest in wanted.manifests:
+        kind, name = manifest.body["kind"], manifest.body["metadata"]["name"]
+        there = live[key_of(manifest)]
+        if there.reason and kind == SECRETS:  # who only looks needs no right to read keys
+            notes.append(f"Secret {name} is not compared: {there.reason}.")
+            continue
+        if there.reason:
+            not_compared.append(NotCompared(what=f"{kind} {name}", reason=there.reason))
+            continue
+        read += 1
+        if there.body is None:
+            if manifest.is_job and wanted.ends:
+                notes.append(ENDED)
+            elif wanted.basis != "other version" or manifest.is_job:
+                objects.append(gone(manifest))
+            continue
+        answer, refused = answers.get(key_of(manifest), (None, ""))
+        result = compared(manifest, there.body, answer, wanted.basis)
+        ahead += result.ahead
+        if refused:
+            notes.append(
+                f"{kind} {name} is compared without the API server, which answers the dry run with: {refused}."
+            )
+        if result.object.state != "as deployed" or result.object.others:
+            objects.append(result.object)
+    if ahead:
+        notes.append(
+            f"The environment's file is ahead of the cluster: {ahead} field{'s' if ahead > 1 else ''} not applied yet."
+        )
+    drifted = any(each.state != "as deployed" for each in objects)
+    return StackDrift(
+        stack=target.stack,
+        experiment=target.experiment,
+        environment=target.environment.name,
+        namespace=target.namespace,
+        revision="" if record is None or record.record is None else record.record.revision,
+        outcome=Outcome.drift if drifted else Outcome.incomplete if not_compared else Outcome.in_sync,
+        compared=read,
+        objects=objects,
+        not_compared=not_compared,
+        notes=[*notes, *not_put_back(objects)],
+        commands=commands(objects, target.stack) if drifted else [],
+    )
+
+
+def _without(
+    target: Target,
+    outcome: Outcome,
+    missing: NotCompared | None = None,
+    lost: ObjectDrift | None = None,
+    note: str = "",
+) -> StackDrift:
+    """What is said of a stack of which no object could be compared."""
+    return StackDrift(
+        stack=target.stack,
+        experiment=target.experiment,
+        environment=target.environment.name,
+        namespace=target.namespace,
+        outcome=outcome,
+        objects=[] if lost is None else [lost],
+        not_compared=[] if missing is None else [missing],
+        notes=[note] if note else [],
+        commands=[] if lost is None else commands([lost], target.stack),
+    )

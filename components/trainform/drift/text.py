@@ -1,0 +1,111 @@
+"""The report in sentences, the same for every form that people read: the sections and the forms are those of a review."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from trainform.drift.model import DriftReport, FieldDrift, ObjectDrift, Outcome, StackDrift
+from trainform.review.findings.drift import writer
+from trainform.review.forms import markdown, terminal
+from trainform.review.forms.document import Item, Row, Section, Table, bounded, shown
+
+COLUMNS = ("stack", "experiment", "revision", "outcome", "changed", "gone", "made anew", "of others")
+STATES = ("changed", "gone", "made anew")
+REPLACED = "The job was made anew, so its pods have started again, or wait to start."
+WAY_BACK = (
+    "To keep a change, write it into the files and run `pulumi up`. To put back what was deployed, run the command below. It applies the files "
+    "as they are now. A plain `pulumi preview` compares with the state and does not show what somebody has changed, and `pulumi preview "
+    "--refresh` may end with a conflict of field managers."
+)
+
+
+def as_terminal(report: DriftReport, width: int) -> Iterator[terminal.Line]:
+    """The lines for a terminal of this width, each with what it is."""
+    return terminal.lines_of(documents(report), width)
+
+
+def as_markdown(report: DriftReport) -> str:
+    """Markdown as GitHub reads it."""
+    return markdown.render_documents(documents(report))
+
+
+def as_json(report: DriftReport) -> str:
+    """One document in which everything outside of ASCII is escaped, with a line feed at its end."""
+    return json.dumps(report.model_dump(mode="json"), indent=2, allow_nan=False) + "\n"
+
+
+def documents(report: DriftReport) -> list[list[Section]]:
+    """A document for the stack; for several a table, and a document for each that has something to say."""
+    if len(report.stacks) == 1:
+        return [_stack(report.stacks[0], report.read_at)]
+    told = [stack for stack in report.stacks if stack.outcome is not Outcome.in_sync or stack.objects]
+    return [_summary(report), *(_stack(stack, report.read_at) for stack in told)]
+
+
+def _summary(report: DriftReport) -> list[Section]:
+    return bounded([
+        Section(f"Drift of {len(report.stacks)} stacks", (Item(f"Outcome: {report.outcome.value}."),)),
+        Section("Stacks", (Table((COLUMNS, *map(_row, report.stacks))),)),
+    ])  # fmt: skip
+
+
+def _row(stack: StackDrift) -> tuple[str, ...]:
+    counts = [sum(each.state == state for each in stack.objects) for state in STATES]
+    others = sum(len(each.others) for each in stack.objects)
+    names = (
+        stack.stack,
+        stack.experiment if stack.experiment else "(environment)",
+        stack.revision,
+        stack.outcome.value,
+    )
+    return (*names, *(str(count) if count else "" for count in (*counts, others)))
+
+
+def _stack(stack: StackDrift, read_at: str) -> list[Section]:
+    drifted = [each for each in stack.objects if each.state != "as deployed"]
+    others = [each for each in stack.objects if each.others]
+    commands = tuple(Row("", command, verbatim=True) for command in stack.commands)
+    return bounded([
+        Section(f"Drift of {stack.stack}", (Item(_outcome(stack, drifted)),)),
+        Section("Not as deployed", tuple(Item(_sentence(each, read_at), tuple(_rows(each.fields, read_at))) for each in drifted)),
+        Section("To put it back", (Item(WAY_BACK, commands),) if commands else ()),
+        Section("Fields of others", tuple(Item(f"{each.kind} {each.name} has fields that `pulumi up` leaves as they are.", tuple(_rows(each.others, read_at))) for each in others)),
+        Section("Not compared", tuple(Item(f"{each.what}: {each.reason}.") for each in stack.not_compared)),
+        Section("Notes", tuple(map(Item, stack.notes))),
+    ])  # fmt: skip
+
+
+def _outcome(stack: StackDrift, drifted: list[ObjectDrift]) -> str:
+    number = f"{stack.compared} object{'' if stack.compared == 1 else 's'}"
+    if stack.outcome is Outcome.not_deployed:
+        return "Not deployed."
+    if not stack.compared:
+        return f"Outcome: {stack.outcome.value}."
+    if not drifted:
+        return f"Outcome: {stack.outcome.value}. {number} compared, and nothing differs from what was deployed."
+    count = f"{len(drifted)} of them {'is' if len(drifted) == 1 else 'are'}"
+    return f"Outcome: drift. {number} compared, {count} not as deployed."
+
+
+def _sentence(each: ObjectDrift, read_at: str) -> str:
+    subject = f"{each.kind} {each.name}"
+    if each.deleting:
+        return f"{subject} is being deleted since {each.deleting}."
+    if each.state == "gone":
+        more = ", by its `ttl`" if each.is_job else ""
+        return f"{subject} is not in the cluster: it was deleted by hand{more}, or by an `up` that ended half way."
+    if each.state == "made anew":
+        by = f" by the manager {each.manager}" if each.manager else ""
+        return f"{subject} was deleted and made anew{by} at {each.created}: nothing in it is written by trainform.{f' {REPLACED}' if each.is_job else ''}"
+    count = len(each.fields)
+    return (
+        f"{subject} has {count} field{'' if count == 1 else 's'} that {'is' if count == 1 else 'are'} not as deployed."
+    )
+
+
+def _rows(fields: list[FieldDrift], read_at: str) -> Iterator[Row]:
+    for field in fields:
+        who = writer(field.manager, field.written, read_at)
+        was = "" if field.was is None and field.now is not None else f"was {shown(field.was)}, "
+        yield Row("", f"{field.path}: {was}is {shown(field.now)} ({who})", verbatim=True)

@@ -1,0 +1,73 @@
+"""The objects that are deployed, rendered again from their record by the same pure pass that made them. Nothing here reads the cluster."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from importlib.metadata import version
+from typing import Literal
+
+from trainform.backends.table import BACKENDS
+from trainform.errors import InputError
+from trainform.manifests.manifest import Manifest
+from trainform.plan.inputs import recorded_models
+from trainform.plan.record import Record
+from trainform.render import draft_plan, job_manifests
+from trainform.render_platform import platform_manifests
+from trainform.revision import revision
+from trainform.spec.environment import Environment
+
+Basis = Literal["record", "other version", "files"]
+"""What the rendering is worth. `record`: it is what was deployed. `other version`: this version of trainform renders the record in another
+way. `files`: nobody has recorded what was deployed, and the files may be ahead of it."""
+AHEAD = "Nothing records what is deployed of an environment's own stack, so its file is compared. What the file has and trainform has not written yet is not drift."
+
+
+@dataclasses.dataclass(frozen=True)
+class Wanted:
+    """The objects of a stack as they were deployed. notes: sentences about what the comparison can tell. ends: True if the job object may go by itself."""
+
+    manifests: tuple[Manifest, ...]
+    basis: Basis
+    notes: tuple[str, ...] = ()
+    ends: bool = False
+
+
+def of_record(record: Record) -> Wanted:
+    """The objects of the job that is recorded. ValueError, whose text is the reason, if this version of trainform cannot render it."""
+    try:
+        experiment, environment = recorded_models(record)
+        draft = draft_plan(experiment, environment, record.run)
+        plan = draft_plan(experiment, environment, record.run, record.revision)
+        manifests = job_manifests(dataclasses.replace(plan, record=record))
+        same = plan.job == record.job
+        same = same and revision(job_manifests(draft), draft, BACKENDS[draft.backend].IN_PLACE) == record.revision
+    except (ValueError, KeyError) as error:
+        raise ValueError(" ".join([*_unreadable(record, error)])) from None
+    ends = plan.ttl_seconds is not None
+    if same:
+        return Wanted(tuple(manifests), "record", ends=ends)
+    note = (
+        f"{_made_by(record)} The present version, {version('trainform')}, renders other objects from the record, so that only what others "
+        "have written is compared, and no object that is missing."
+    )
+    return Wanted(tuple(manifests), "other version", (note,), ends)
+
+
+def of_environment(environment: Environment) -> Wanted:
+    """The objects of the environment's own stack. ValueError, whose text is the reason, if its file is wrong."""
+    try:
+        return Wanted(tuple(platform_manifests(environment)), "files", (AHEAD,))
+    except InputError as error:
+        raise ValueError(f"the environment's file is wrong: {error.problems[0].reason}") from None
+
+
+def _made_by(record: Record) -> str:
+    by = "an unknown version of trainform" if record.version is None else f"trainform {record.version}"
+    return f"The record of what is deployed was made by {by}."
+
+
+def _unreadable(record: Record, error: Exception) -> Iterator[str]:
+    yield _made_by(record)
+    yield f"The present version, {version('trainform')}, cannot render it ({type(error).__name__});"
+    yield "run `pulumi up`, which records it anew, or use that version."
