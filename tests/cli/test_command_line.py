@@ -22,7 +22,7 @@ from trainform.terminal.lines import note, without_notes
 SUB_VERBS = [["sandbox", name] for name in ("up", "down", "status", "env")] + [["toolchain", name] for name in ("ensure", "where")]  # fmt: skip
 COMMANDS = [[], *([verb] for verb in VERBS), *SUB_VERBS]
 WITH_JSON = ["init", "check", "plan", "render", "rehearse", "new", "schema", "doctor", "toolchain where", *(" ".join(words) for words in SUB_VERBS[:4])]  # fmt: skip
-WITH_OUTPUT = ["check", "plan", "render", "stacks", "doctor", "toolchain where", "sandbox status", "sandbox env"]
+WITH_OUTPUT = ["check", "plan", "render", "drift", "stacks", "doctor", "toolchain where", "sandbox status", "sandbox env"]
 WITH_FILES = ["review"]  # which prints its report in any case, and may write it to several files
 
 
@@ -220,7 +220,7 @@ def test_manifests_as_json() -> None:
 def test_written_schemas_as_json(tmp_path: Path) -> None:
     code, out, err = run("schema", "--folder", str(tmp_path), "--json")
     assert (code, err) == (0, "")
-    assert [Path(name).parent for name in json.loads(out)["written"]] == [tmp_path] * 3
+    assert [Path(name).parent for name in json.loads(out)["written"]] == [tmp_path] * 4
 
 
 def test_the_tool_chain_as_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,7 +45,7 @@ def test_outside_of_a_project_the_error_names_the_folder(words: tuple[str, ...],
 def test_schemas_are_written_where_a_folder_is_named(tmp_path: Path) -> None:
     code, _, err = run("schema", "--folder", "schemas")
     assert (code, err) == (0, "")
-    assert len(list((tmp_path / "schemas").glob("*.json"))) == 3
+    assert len(list((tmp_path / "schemas").glob("*.json"))) == 4
 
 
 def test_paths_of_files_need_no_project(tmp_path: Path) -> None:

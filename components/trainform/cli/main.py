@@ -26,6 +26,7 @@ GROUPS = {
         "review": "Say what a change does to the run, the data, the bill and the queue",
         "stacks": "Show what is deployed in all environments: phase, accelerators, cost, age",
         "destroy": "Delete what a stack has made, on its own cluster and on no other one",
+        "drift": "Say what somebody else has changed in the cluster since the last `pulumi up`",
         "rehearse": "Run the job's pods as containers on this machine",
     },
     "This machine": {
@@ -35,7 +36,7 @@ GROUPS = {
         "demo": "Run a four-node job on the sandbox: preview, up, and its pods",
     },
     "Editors and shells": {
-        "schema": "Write the JSON Schemas of both files and of the report of a review",
+        "schema": "Write the JSON Schemas of both files and of the reports",
         "completion": "Print the script that completes commands in a shell",
     },
 }

@@ -20,10 +20,10 @@ FolderOption = Annotated[
 
 
 def command(folder: FolderOption = None, as_json: JsonOption = False) -> None:
-    """Write the JSON Schemas of both files and of the report of a review.
+    """Write the JSON Schemas of both files and of the reports.
 
     The first line of each experiment and environment names its schema, so that editors complete and check while you
-    type. The schema of the report says what `trainform review --format json` prints.
+    type. The schemas of the reports say what `trainform review` and `drift` print with --format json.
     """
     from trainform.scaffold.project import SCHEMAS
     from trainform.spec.schema import schema

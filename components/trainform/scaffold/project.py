@@ -10,6 +10,8 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel
 
 from trainform import defaults
+from trainform.drift.model import SCHEMA_FILE as DRIFT_SCHEMA_FILE
+from trainform.drift.model import DriftReport
 from trainform.review.forms.as_json import SCHEMA_FILE
 from trainform.review.model import Review
 from trainform.scaffold.experiment import stack_text
@@ -20,7 +22,7 @@ from trainform.spec.schema import FILES, schema
 PROJECT_NAME = rf"^[A-Za-z0-9_.-]{{1,100}}{END}"  # as Pulumi accepts it; `pulumi` itself is reserved
 CONFIG = "trainform"
 EXPERIMENT, ENVIRONMENT = "hello", defaults.ENVIRONMENT
-SCHEMAS: dict[str, type[BaseModel]] = {**FILES, SCHEMA_FILE: Review}
+SCHEMAS: dict[str, type[BaseModel]] = {**FILES, SCHEMA_FILE: Review, DRIFT_SCHEMA_FILE: DriftReport}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -81,7 +81,7 @@ def find_file(kind: type[BaseModel], name_or_path: str, root: Path | None = None
     """
     word, folder_name, command = FOLDERS[kind]
     written = written_path(kind, name_or_path)
-    if _is_path(name_or_path):
+    if is_path(name_or_path):
         return (Path() if root is None else root) / written, written
     root = project_root() if root is None else root
     known = known_names(folder_name, root)
@@ -118,13 +118,13 @@ def load(kind: type[ModelT], given: Given, root: Path | None = None) -> Loaded[M
         problems = error.problems if near is None else [dataclasses.replace(error.problems[0], fix=near)]
         return Loaded(None, tuple(problems), Source(name, {}))
     parsed = parse(kind, content.data, content.source.written)
-    by_name = isinstance(given, str) and not _is_path(given)
+    by_name = isinstance(given, str) and not is_path(given)
     copied = _copied(path, content.data.get("name"), parsed.problems) if by_name else []
     found = [content.source.locate(problem) for problem in [*parsed.problems, *copied]]
     return Loaded(parsed.model, (*content.problems, *found), content.source, parsed.left_out, content.data)
 
 
-def _is_path(name_or_path: str) -> bool:
+def is_path(name_or_path: str) -> bool:
     return "/" in name_or_path or name_or_path.endswith((".yaml", ".yml"))
 
 

@@ -1,0 +1,125 @@
+"""`trainform drift`."""
+
+from __future__ import annotations
+
+import enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from trainform.cli import candidates
+from trainform.cli.app import prints_data
+from trainform.cli.arguments import WHICH_ENVIRONMENT, environment_option
+from trainform.cli.review_stacks import refuse_wrong_words, stacks_of
+from trainform.terminal.lines import echo, terminal_width
+
+if TYPE_CHECKING:
+    from trainform.drift.model import DriftReport
+    from trainform.drift.report import Target
+
+FAILED, DRIFT = 1, 3
+
+
+class Form(enum.StrEnum):
+    """A form of the report."""
+
+    TERMINAL = "terminal"
+    MARKDOWN = "markdown"
+    JSON = "json"
+
+
+StackArguments = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="STACK",
+        help="Stacks of the project. Default: the only one.",
+        show_default=False,
+        autocompletion=candidates.stacks,
+    ),
+]
+AllOption = Annotated[bool, typer.Option("--all", help="Take all stacks of the environment that -e names.")]
+EnvironmentOption = Annotated[str | None, environment_option(f"{WHICH_ENVIRONMENT} For --all.")]
+FormOption = Annotated[
+    Form, typer.Option("--format", metavar="terminal|markdown|json", help="Form on standard output.")
+]
+FailOption = Annotated[bool, typer.Option("--fail", help="End with exit code 3 if there is drift.")]
+
+
+@prints_data
+def command(
+    stacks: StackArguments = None,
+    every: AllOption = False,
+    environment: EnvironmentOption = None,
+    form: FormOption = Form.TERMINAL,
+    fail: FailOption = False,
+) -> None:
+    """Say what somebody else has changed in the cluster since the last `pulumi up`.
+
+    The engine is not run and nothing is changed: what is recorded as deployed is rendered again and held beside the live
+    objects, and in doubt the API server says by a dry run what it would change. Fields of others, defaults and what
+    controllers own are no drift. Values of Secrets are not read. Exit code: 0, 1 if something could not be compared, 2 for
+    wrong arguments, or with --fail 3 if there is drift.
+    """
+    named = [] if stacks is None else stacks
+    refuse_wrong_words(named, environment, [], every=every)
+    found, root = stacks_of(named, environment if every else None)
+    from trainform.drift.report import find_drift
+
+    report = find_drift(_targets(found, root))
+    _show(report, form)
+    code = _exit_code(report, fail=fail)
+    if code:
+        raise typer.Exit(code)
+
+
+def _targets(stacks: list[str], root: Path) -> list[Target]:
+    """The stacks with what they run. InputError with every problem of their files."""
+    from trainform.check import check_environment
+    from trainform.drift.report import Target
+    from trainform.errors import InputError, Problem
+    from trainform.review.files import chosen_by
+
+    problems = list[Problem]()
+    chosen = {}
+    for stack in stacks:
+        try:
+            runs = chosen_by(stack, root)
+            chosen[stack] = ("", runs) if isinstance(runs, str) else (_name(runs.experiment, root), runs.environment)
+        except InputError as error:
+            problems += error.problems
+    environments = {}
+    for name in dict.fromkeys(name for _, name in chosen.values()):
+        try:
+            environments[name] = check_environment(name, root).checked()
+        except InputError as error:
+            problems += error.problems
+    if problems:
+        raise InputError(problems)
+    return [Target(stack, experiment, environments[name]) for stack, (experiment, name) in chosen.items()]
+
+
+def _name(experiment: str, root: Path) -> str:
+    """The experiment's name. A name in `stacks/experiments` is that of the file too, which need not be read, and may be wrong by now."""
+    from trainform.spec.load import is_path, load_experiment
+
+    return load_experiment(experiment, root).checked().name if is_path(experiment) else experiment
+
+
+def _exit_code(report: DriftReport, *, fail: bool) -> int:
+    from trainform.drift.model import Outcome
+
+    outcomes = {stack.outcome for stack in report.stacks}
+    if outcomes & {Outcome.failed, Outcome.incomplete}:
+        return FAILED
+    return DRIFT if fail and Outcome.drift in outcomes else 0
+
+
+def _show(report: DriftReport, form: Form) -> None:
+    from trainform.drift import text
+
+    if form is Form.TERMINAL:
+        echo(*(line.text for line in text.as_terminal(report, terminal_width())))
+        return
+    shown = text.as_markdown(report) if form is Form.MARKDOWN else text.as_json(report)
+    echo(*shown.removesuffix("\n").split("\n"))
