@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 
-from bench import command_line, dry_run, growth, machine, previews, reports, ways
+from bench import command_line, drift, dry_run, growth, machine, previews, reports, ways
 from bench.commands import REPOSITORY
 from bench.display import between_markers, show, to_markdown
 from bench.sections import Section
@@ -26,6 +26,7 @@ MEASUREMENTS: dict[str, Callable[[Workplace], list[Section]]] = {
     "dry-run": dry_run.measure,
     "report": reports.measure,
     "preview": previews.measure,
+    "drift": drift.measure,
 }
 RUNS = 9
 INTERRUPTED = 130

@@ -63,8 +63,11 @@ class Cluster:
 
     def review(self, name: str, experiment: str = EXPERIMENT) -> Command:
         """Return `trainform review` of a stack of the project, in the Python that measures."""
-        words = (sys.executable, "-m", "trainform", "review", f"{experiment}.{ENVIRONMENT}")
-        return Command(name, words, self.project.folder, self.project.environ)
+        return self.verb(name, "review", f"{experiment}.{ENVIRONMENT}")
+
+    def verb(self, name: str, *words: str) -> Command:
+        """Return a command of trainform in the project, in the Python that measures."""
+        return Command(name, (sys.executable, "-m", "trainform", *words), self.project.folder, self.project.environ)
 
     def without_role_groups(self, name: str, command: Command) -> Command:
         """Return a command of `ours` for a program that leaves out the components of the roles."""
