@@ -35,6 +35,7 @@ OF_STORAGE = ("pv.kubernetes.io/", "volume.kubernetes.io/", "volume.beta.kuberne
 STATUS, SCALE = "status", "scale"
 NOT_READ = "(not read)"
 """Stands for a value that nobody has read, since it is a secret."""
+LENGTH_OF_DAY = len("2026-01-01")
 Path = tuple[str, ...]
 
 
@@ -287,3 +288,14 @@ def _plain(item: Mapping[str, Any]) -> dict[str, Any]:
 def _names(item: Mapping[str, Any]) -> list[str]:
     """By what an item may be told apart, the first one first."""
     return [str(item[key]) for key in KEYS if key in item]
+
+
+def writer(manager: str, written: str, read_at: str) -> str:
+    """`manager kubectl-edit, last write 14:02 UTC`; with the day if that is not the one of the reading."""
+    if not manager:
+        return "nobody manages the field any more"
+    if not written:
+        return f"manager {manager}"
+    day, time = written[:LENGTH_OF_DAY], written[LENGTH_OF_DAY + 1 : LENGTH_OF_DAY + 6]
+    when = time if day == read_at[:LENGTH_OF_DAY] else f"{day} {time}"
+    return f"manager {manager}, last write {when} UTC"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from trainform.cluster.drift import writer
 from trainform.drift.model import DriftReport, FieldDrift, ObjectDrift, Outcome, StackDrift
-from trainform.review.findings.drift import writer
-from trainform.review.forms import markdown, terminal
+from trainform.review.forms import terminal
 from trainform.review.forms.document import Item, Row, Section, Table, bounded, shown
 
 COLUMNS = ("stack", "experiment", "revision", "outcome", "changed", "gone", "made anew", "of others")
@@ -27,6 +27,8 @@ def as_terminal(report: DriftReport, width: int) -> Iterator[terminal.Line]:
 
 def as_markdown(report: DriftReport) -> str:
     """Markdown as GitHub reads it."""
+    from trainform.review.forms import markdown  # which also draws pictures
+
     return markdown.render_documents(documents(report))
 
 

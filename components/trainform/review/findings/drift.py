@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
+from trainform.cluster.drift import writer
 from trainform.errors import shorten
 from trainform.review import last_up, steps
 from trainform.review.changes import field_differences
@@ -21,7 +22,7 @@ DIFFERS = Kind(
     "medium",
     "A live object differs from what the stack applied last.",
     "The preview compares with the stack's state and does not show it; `pulumi up` may overwrite it, or leave it as it is.",
-    "Run `pulumi preview --refresh` to see it, then take the change into the files, or undo it.",
+    "`trainform drift` shows all of it, and what puts it back. Take the change into the files if it shall stay.",
 )
 MISSING = Kind(
     "TR-DRIFT-2",
@@ -50,7 +51,6 @@ REFRESHED = dataclasses.replace(
 )
 CLAIM = "PersistentVolumeClaim"
 STREAM = "stream"
-LENGTH_OF_DAY = len("2026-01-01")
 
 
 def find(context: Context) -> Iterator[Finding]:
@@ -114,14 +114,3 @@ def _gone(kind: str, name: str, *, is_job: bool) -> str:
 
 def _shown(value: object) -> str:
     return "nothing" if value is None else shorten(value)
-
-
-def writer(manager: str, written: str, read_at: str) -> str:
-    """`manager kubectl-edit, last write 14:02 UTC`; with the day if that is not the one of the reading."""
-    if not manager:
-        return "nobody manages the field any more"
-    if not written:
-        return f"manager {manager}"
-    day, time = written[:LENGTH_OF_DAY], written[LENGTH_OF_DAY + 1 : LENGTH_OF_DAY + 6]
-    when = time if day == read_at[:LENGTH_OF_DAY] else f"{day} {time}"
-    return f"manager {manager}, last write {when} UTC"
