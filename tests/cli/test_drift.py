@@ -105,11 +105,18 @@ def test_several_stacks_in_one_table(edit: Edit, monkeypatch: pytest.MonkeyPatch
     head, tail = out.split("\n\n\n")
     rows = [line.split() for line in head.splitlines() if ".dev" in line]
     assert [(row[0], row[3:]) for row in rows] == [
-        ("hello.dev", ["in", "sync"]),
-        ("resnet.dev", ["drift", "1"]),
-        ("mnist.dev", ["in", "sync"]),
+        ("hello.dev", ["in", "sync", "0", "0", "0", "0"]),
+        ("resnet.dev", ["drift", "1", "0", "0", "0"]),
+        ("mnist.dev", ["in", "sync", "0", "0", "0", "0"]),
     ]
     assert tail.startswith("Drift of resnet.dev\n")
+
+
+def test_a_table_of_stacks_of_which_nothing_is_known(server: ApiObjects) -> None:
+    server.forbidden = frozenset({"configmaps"})
+    code, out, _ = run("drift", "hello.dev", "resnet.dev", "--format", "markdown")
+    assert code == 1
+    assert "| hello.dev | hello | unknown | failed | unknown | unknown | unknown | unknown |\n" in out
 
 
 def test_markdown_names_nothing_as_markup(edit: Edit) -> None:

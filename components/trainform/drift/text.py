@@ -11,6 +11,7 @@ from trainform.review.forms import terminal
 from trainform.review.forms.document import Item, Row, Section, Table, bounded, shown
 
 COLUMNS = ("stack", "experiment", "revision", "outcome", "changed", "gone", "made anew", "of others")
+UNKNOWN = "unknown"
 STATES = ("changed", "gone", "made anew")
 REPLACED = "The job was made anew, so its pods have started again, or wait to start."
 WAY_BACK = (
@@ -55,13 +56,16 @@ def _summary(report: DriftReport) -> list[Section]:
 def _row(stack: StackDrift) -> tuple[str, ...]:
     counts = [sum(each.state == state for each in stack.objects) for state in STATES]
     others = sum(len(each.others) for each in stack.objects)
-    names = (
+    known = stack.compared > 0 or bool(stack.objects)
+    experiment = stack.experiment if stack.experiment else "none (environment)"
+    revision = stack.revision if stack.revision else "none" if known else UNKNOWN
+    return (
         stack.stack,
-        stack.experiment if stack.experiment else "(environment)",
-        stack.revision,
+        experiment,
+        revision,
         stack.outcome.value,
+        *(str(count) if known else UNKNOWN for count in (*counts, others)),
     )
-    return (*names, *(str(count) if count else "" for count in (*counts, others)))
 
 
 def _stack(stack: StackDrift, read_at: str) -> list[Section]:
