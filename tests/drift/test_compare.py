@@ -165,6 +165,12 @@ def test_what_an_autoscaler_scales_is_its_own_and_what_a_person_scales_is_not() 
     assert (one.state, paths(one.fields)) == ("changed", {"spec.replicas": (2, 5, "kubectl")})
 
 
+def test_how_kueue_holds_a_job_back_is_not_told_and_where_it_places_it_is() -> None:
+    found = applied(job(), entry("kueue", {"f:spec": {"f:suspend": {}, "f:nodeSelector": {}}}))
+    found["spec"] |= {"suspend": False, "nodeSelector": {"pool": "a800"}}
+    assert [field.path for field in result(job(), found).others] == ["spec.nodeSelector"]
+
+
 def test_an_object_that_was_made_anew() -> None:
     found = applied(service())
     found["metadata"]["managedFields"] = [entry("kubectl-create", set_of({"spec": {"clusterIP": "None"}}))]

@@ -99,7 +99,7 @@ def fields_of_others(live: Mapping[str, Any], ours: Callable[[str], bool]) -> It
         for path in _leaves(entry.get("fieldsV1"), (), live):
             noted = path[:2] == (METADATA, "annotations") and path[-1].startswith((*NOT_OURS, *OF_STORAGE))
             value = value_at(live, path)
-            if not noted and value is not None:
+            if not noted and value is not None and ".".join(path) not in SWITCHED_BY_KUEUE:
                 shown = NOT_READ if kind == SECRETS and path[0] != METADATA else _shown(path, value)
                 drift = Drift(kind, str(metadata.get("name", "")), ".".join(path), None, shown, manager, str(entry.get("time", "")))  # fmt: skip
                 yield path, drift

@@ -94,7 +94,7 @@ def _wanted(target: Target, record: Deployed | None, reads: Reads) -> Wanted | S
     return _without(target, Outcome.drift, NotCompared(what="all other objects", reason=NO_RECORD), lost)
 
 
-Answers = Mapping[Key, "tuple[Mapping[str, object] | None, str]"]
+Answers = Mapping[Key, tuple[Mapping[str, object] | None, str]]
 
 
 def _answers(manifests: Iterable[Manifest], live: Mapping[Key, Live], reads: Reads) -> Answers:
