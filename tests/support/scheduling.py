@@ -16,6 +16,7 @@ SCOPES = {
         "tests/engine/test_backends.py",
         "tests/engine/test_capacity_of_kueue.py",
         "tests/engine/test_doctor_of_operators.py",
+        "tests/engine/test_drift.py",
         "tests/engine/test_ends_of_operators.py",
         "tests/engine/test_failed_ups.py",
         "tests/engine/test_late_webhooks.py",
