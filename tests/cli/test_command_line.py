@@ -22,7 +22,17 @@ from trainform.terminal.lines import note, without_notes
 SUB_VERBS = [["sandbox", name] for name in ("up", "down", "status", "env")] + [["toolchain", name] for name in ("ensure", "where")]  # fmt: skip
 COMMANDS = [[], *([verb] for verb in VERBS), *SUB_VERBS]
 WITH_JSON = ["init", "check", "plan", "render", "rehearse", "new", "schema", "doctor", "toolchain where", *(" ".join(words) for words in SUB_VERBS[:4])]  # fmt: skip
-WITH_OUTPUT = ["check", "plan", "render", "drift", "stacks", "doctor", "toolchain where", "sandbox status", "sandbox env"]
+WITH_OUTPUT = [
+    "check",
+    "plan",
+    "render",
+    "drift",
+    "stacks",
+    "doctor",
+    "toolchain where",
+    "sandbox status",
+    "sandbox env",
+]
 WITH_FILES = ["review"]  # which prints its report in any case, and may write it to several files
 
 

@@ -62,7 +62,7 @@ def command(
     wrong arguments, or with --fail 3 if there is drift.
     """
     named = [] if stacks is None else stacks
-    refuse_wrong_words(named, environment, [], every=every)
+    refuse_wrong_words(named, environment, [], None, every=every)
     found, root = stacks_of(named, environment if every else None)
     from trainform.drift.report import find_drift
 
@@ -78,7 +78,7 @@ def _targets(stacks: list[str], root: Path) -> list[Target]:
     from trainform.check import check_environment
     from trainform.drift.report import Target
     from trainform.errors import InputError, Problem
-    from trainform.review.files import chosen_by
+    from trainform.review.stack_choice import chosen_by
 
     problems = list[Problem]()
     chosen = {}
@@ -101,7 +101,8 @@ def _targets(stacks: list[str], root: Path) -> list[Target]:
 
 def _name(experiment: str, root: Path) -> str:
     """The experiment's name. A name in `stacks/experiments` is that of the file too, which need not be read, and may be wrong by now."""
-    from trainform.spec.load import is_path, load_experiment
+    from trainform.check import load_experiment
+    from trainform.spec.load import is_path
 
     return load_experiment(experiment, root).checked().name if is_path(experiment) else experiment
 

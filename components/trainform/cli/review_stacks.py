@@ -113,7 +113,7 @@ def _named(stacks: Sequence[str], root: Path) -> list[str]:
 def _only(root: Path) -> list[str]:
     known = known_stacks(root)
     if len(known) != 1:
-        several = f"the project has {', '.join(known)}; or take several by --all or {CHANGED_SINCE}"
+        several = f"the project has {', '.join(known)}; or take several by --all"
         raise CommandLineError(
             "Missing argument 'STACK'", f"name the stack: {several if known else '`trainform new` writes one'}"
         )

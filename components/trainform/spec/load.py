@@ -104,7 +104,7 @@ def find_file(kind: type[BaseModel], name_or_path: str, root: Path | None = None
 
 def written_path(kind: type[BaseModel], name_or_path: str) -> str:
     """The path of the file as messages have it, whether it is there or not; that of a name counts from the project's folder."""
-    return name_or_path if _is_path(name_or_path) else f"stacks/{FOLDERS[kind][1]}/{name_or_path}.yaml"
+    return name_or_path if is_path(name_or_path) else f"stacks/{FOLDERS[kind][1]}/{name_or_path}.yaml"
 
 
 def load(kind: type[ModelT], given: Given, root: Path | None = None) -> Loaded[ModelT]:
