@@ -15,6 +15,8 @@ PROGRAM = (
     "environment",
 )  # commands in which Pulumi runs a Python program for a user's cluster
 PYTHON = (*PROGRAM, "demo")  # or for the sandbox
+ENGINE = (*PROGRAM, "destroy")
+CLUSTER = (*ENGINE, "drift", "stacks")
 SLOW = "check the network or VPN with `kubectl get --raw /readyz`; if it is only slow: trainform doctor --timeout 30"
 BUILT = ("sandbox", "demo", "test")
 ADDONS = ",".join(defaults.ADD_ONS)  # without spaces: one word of a shell
@@ -27,13 +29,13 @@ def _with_kueue(request: Request) -> bool:
 CHECKS = (
     Check("python", machine.look_at_python, verbs=PYTHON),
     Check("pip", machine.look_at_pip, verbs=PYTHON, needs=("python",)),
-    Check("pulumi", pulumi.look_at_pulumi, verbs=PROGRAM),
+    Check("pulumi", pulumi.look_at_pulumi, verbs=ENGINE),
     Check("pulumi_plugin", pulumi.look_at_plugin, verbs=PROGRAM, needs=("python", "pulumi")),
-    Check("pulumi_login", pulumi.look_at_state, "pulumi login", verbs=PROGRAM),
-    Check("kubeconfig", cluster.look_at_kubeconfig, verbs=PROGRAM),
-    Check("cluster", cluster.look_at_cluster, SLOW, PROGRAM, ("kubeconfig",)),
-    Check("identity", cluster.look_at_identity, verbs=PROGRAM, needs=("kubeconfig", "cluster")),
-    Check("account", cluster.look_at_account, "log in to the cluster again", PROGRAM, ("kubeconfig", "cluster")),
+    Check("pulumi_login", pulumi.look_at_state, "pulumi login", verbs=ENGINE),
+    Check("kubeconfig", cluster.look_at_kubeconfig, verbs=CLUSTER),
+    Check("cluster", cluster.look_at_cluster, SLOW, CLUSTER, ("kubeconfig",)),
+    Check("identity", cluster.look_at_identity, verbs=CLUSTER, needs=("kubeconfig", "cluster")),
+    Check("account", cluster.look_at_account, "log in to the cluster again", CLUSTER, ("kubeconfig", "cluster")),
     Check(
         "operators",
         cluster.look_at_operators,
