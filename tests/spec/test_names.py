@@ -52,6 +52,10 @@ CASES = {
         ["", "Never", "0 times", "times", "-1 times", "3", "3  times", "1000000000 times", "three times", "all"],
     ),
     names.FINGERPRINT: (["0" * 16, "1a2b3c4d" * 2], ["", "1a2b3c4d" * 2 + "5", "1a2b3c4d", "1A2B3C4D" * 2, "1a2b3c4d" * 2 + "\n"]),
+    names.UID: (
+        ["0f8fad5b-d9cb-469f-a165-70867728950e", "00000000-0000-0000-0000-000000000000"],
+        ["", "0F8FAD5B-D9CB-469F-A165-70867728950E", "0f8fad5bd9cb469fa16570867728950e", "0f8fad5b-d9cb-469f-a165-70867728950", "prod"],
+    ),
     names.RULE: (["TF-IMG-1", "TF-COST-12"], ["", "IMG-1", "TF-IMG-0", "TF-img-1", "TF-IMG", "TF-IMG-1\n"]),
     names.REGISTRY: (["registry.example.com", "localhost:5000/ai"], ["", "https//x?", "-a"]),
     names.MIRROR: (
