@@ -19,7 +19,7 @@ from trainform.check_platform import check_platform
 from trainform.drift.model import DriftReport, Outcome
 from trainform.project import known_stacks
 
-EXPERIMENTS = [stack.removesuffix(".dev") for stack in known_stacks() if stack != "dev"]
+EXPERIMENTS = [stack.removesuffix(".dev") for stack in known_stacks() if stack.endswith(".dev")]
 
 
 @pytest.fixture
