@@ -36,6 +36,7 @@ ORDER = [
     "deployed",
     "review",
     "drift",
+    "saved",
     "resources",
 ]
 BESIDE = {
@@ -86,7 +87,8 @@ BESIDE = {
     "doctor": {"errors", "defaults", "project", "spec", "backends", "cluster", "rehearsal", "toolchain", "sandbox"},
 }
 ALLOWED = {room: set(ORDER[:index]) for index, room in enumerate(ORDER)} | BESIDE
-ALLOWED["review"] |= {"signals"}  # it runs the engine, which a signal must not leave behind
+for name in ("review", "saved"):
+    ALLOWED[name] |= {"signals"}  # it runs the engine, which a signal must not leave behind
 PULUMI = {"resources", "policy_pack"}
 PURE = ("ssh", "spec", "plan", "manifests", "rules", "backends", "revision", "render", "render_platform")
 # What a user has written; and the shell programs, which are data of the package: the same in every run, as a constant would be.

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
-import shutil
-import subprocess
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from trainform import defaults
 from trainform.cli import candidates
-from trainform.errors import InputError, Problem, ToolchainError, TrainformError
+from trainform.errors import InputError, Problem
 from trainform.project import project_root, require_project, require_stack
 from trainform.terminal.lines import flush_or_discard, note
 
@@ -42,25 +38,13 @@ def command(stack: StackArgument, options: OptionsArgument = None) -> None:
     root = project_root()
     require_project(root)
     require_stack(stack, root)
-    pulumi = shutil.which("pulumi")
-    if pulumi is None:
-        raise ToolchainError("pulumi is not on PATH", "`trainform doctor` shows how to install it")
-    _compare(stack, _state(pulumi, stack, root))
+    from trainform.saved import engine
+
+    pulumi = engine.pulumi()
+    _compare(stack, engine.exported(stack, root))
     os.chdir(root)
     flush_or_discard()
     os.execv(pulumi, [pulumi, "destroy", "-s", stack, *([] if options is None else options)])  # noqa: S606 - the user's pulumi
-
-
-def _state(pulumi: str, stack: str, root: Path) -> Mapping[str, Any]:
-    """What the backend has of the stack; secrets stay encrypted."""
-    words = [pulumi, "stack", "export", "-s", stack, "--non-interactive", "--color", "never"]
-    ran = subprocess.run(words, cwd=root, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
-    if ran.returncode != 0:
-        errors = [line for line in ran.stderr.splitlines() if line.strip()]
-        fix = "`pulumi stack ls` lists the stacks of the backend that you are logged in to"
-        raise TrainformError(f"`pulumi stack export` ended with exit code {ran.returncode}", fix, errors)
-    exported: Mapping[str, Any] = json.loads(ran.stdout)
-    return exported
 
 
 def _compare(stack: str, exported: Mapping[str, Any]) -> None:

@@ -24,6 +24,7 @@ GROUPS = {
         "plan": "Show what will run: roles, pods, ranks, ports, variables, objects",
         "render": "Print the manifests that `pulumi up` applies",
         "review": "Say what a change does to the run, the data, the bill and the queue",
+        "apply": "Apply what was reviewed, and nothing else",
         "stacks": "Show what is deployed in all environments: phase, accelerators, cost, age",
         "destroy": "Delete what a stack has made, on its own cluster and on no other one",
         "drift": "Say what somebody else has changed in the cluster since the last `pulumi up`",

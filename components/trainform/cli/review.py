@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated
@@ -12,6 +13,7 @@ from trainform.cli import candidates
 from trainform.cli.arguments import WHICH_ENVIRONMENT, environment_option
 from trainform.cli.review_files import Form, forms_of
 from trainform.cli.review_posting import Comments, Forge, posting_of
+from trainform.cli.review_saving import SAVE, Saving, saving_of
 from trainform.cli.review_stacks import (
     CHANGED_SINCE,
     PREVIEW,
@@ -129,6 +131,15 @@ DetailsOption = Annotated[
         show_default=False,
     ),
 ]
+SaveOption = Annotated[
+    str | None,
+    typer.Option(
+        SAVE,
+        metavar="FILE",
+        help="Save the review of one stack, so that `trainform apply FILE` applies what was reviewed, and nothing else.",
+        show_default=False,
+    ),
+]
 ClusterOption = Annotated[bool, typer.Option("--no-cluster", help="Ask the cluster nothing.")]
 
 
@@ -147,6 +158,7 @@ def command(
     post: PostOption = None,
     comments: CommentsOption = None,
     details: DetailsOption = None,
+    save: SaveOption = None,
 ) -> None:
     """Say what a change does to the run, the data, the bill and the queue.
 
@@ -170,25 +182,26 @@ def command(
     }
     if review_json is not None:
         refuse_beside_report(making)
+    beside_save = {name: there for name, there in making.items() if name not in ("STACK", "--duration")}
+    beside_save |= {STORED: review_json is not None, "--no-cluster": no_cluster}
+    saving = saving_of(save, named, targets, beside_save)
     posting = posting_of(post, comments, details)  # who waits ten minutes for previews wants to know before
     if review_json is not None:
         review = _written_before(review_json)
     else:
         hidden = frozenset[str]() if posting is None else posting.hidden
         wanted = Wanted(named, environment if every else None, given, changed_since, hidden)
-        review = _review(wanted, hours, ask_cluster=not no_cluster)
+        review = _review(wanted, hours, saving, ask_cluster=not no_cluster)
     forms_of([*targets])  # a preview may take minutes, in which others may make a file or a link of the name
     for file, chosen in targets.items():
         _write(review, file, chosen)
     _show(review, form)
     if posting is not None:
         posting.post(review)
-    told_before = (
-        review_json is not None and posting is not None and conditions is None
-    )  # by the job that made the report
-    code = 0 if told_before else _exit_code(review, conditions)
-    if code:
-        raise typer.Exit(code)
+    if saving is not None:
+        saving.write()
+    if review_json is None or posting is None or conditions is not None:  # else told by the job that made the report
+        _end(review, conditions)
 
 
 # --- arguments
@@ -200,10 +213,12 @@ def _conditions(fail_on: str) -> FailOn:
     return parse_fail_on(fail_on)
 
 
-def _exit_code(review: Review, conditions: FailOn | None) -> int:
+def _end(review: Review, conditions: FailOn | None) -> None:
     from trainform.review.fail_on import FailOn, exit_code
 
-    return exit_code(review, FailOn() if conditions is None else conditions)
+    code = exit_code(review, FailOn() if conditions is None else conditions)
+    if code:
+        raise typer.Exit(code)
 
 
 def _hours(duration: str) -> Fraction:
@@ -239,12 +254,15 @@ def _written_before(file: str) -> Review:
     return written_before(file)
 
 
-def _review(wanted: Wanted, hours: Fraction | None, *, ask_cluster: bool) -> Review:
+def _review(wanted: Wanted, hours: Fraction | None, saving: Saving | None, *, ask_cluster: bool) -> Review:
     from trainform.cli.review_reading import cluster_reads, review_of_read
 
     selection = None if wanted.since is None else selection_since(wanted.since)
-    with cluster_reads(ask_cluster=ask_cluster) as begin:
+    gathering = contextlib.nullcontext() if saving is None else saving.gathering()
+    with gathering, cluster_reads(ask_cluster=ask_cluster) as begin:
         read = _read(wanted, begin) if selection is None else _read_selected(wanted, selection, begin)
+        if saving is not None:
+            saving.finish(read)
         return review_of_read(read, selection, hours, ask_cluster=ask_cluster)
 
 

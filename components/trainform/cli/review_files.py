@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from trainform.project import project_root
 from trainform.terminal.output import OPTION, STANDARD_OUTPUT, target_of
 
 ANOTHER = "give the path of another file"
+IS_NO_REPORT = "is there already, and it is not an earlier report in this form"
 
 
 class Form(StrEnum):
@@ -65,20 +66,39 @@ def _problems(file: str, targets: dict[Path, str]) -> Iterator[Problem]:
         fix = f"give it one of {', '.join(FORM_OF_SUFFIX)}"
         yield Problem(OPTION, file, "the ending of the name does not say the form", fix)
         return
+    yield from _of_target(OPTION, file, lambda target: _is_report(target, form), targets, IS_NO_REPORT)
+
+
+def refuse_target(option: str, file: str, is_earlier: Callable[[Path], bool], others: Sequence[str]) -> None:
+    """Raise `InputError` if something else than a report may not be written to the file. is_earlier: whether the file that is there is an earlier one of
+    the same kind. others: files that are written as well."""
+    targets = {target_of(other): other for other in others}
+    problems = [*_of_target(option, file, is_earlier, targets, "is there already, and it is something else")]
+    if problems:
+        raise InputError(problems)
+
+
+def _of_target(
+    option: str, file: str, is_earlier: Callable[[Path], bool], targets: dict[Path, str], other: str
+) -> Iterator[Problem]:
+    """What is wrong with the place of the file. targets: the files before it, each by its target; this one is added. other: what is said of a file that
+    is there and no earlier one."""
     try:
         target = target_of(file)
-        reason = _refused(file, target, form, targets)
+        reason = _refused(file, target, targets)
+        if reason is None and target.exists() and not is_earlier(target):
+            reason = (other, f"{ANOTHER}, or remove this one")
     except InputError as error:
         yield from error.problems
         return
     except OSError as error:
         reason = (f"cannot be read: {str(error.strerror).lower()}", ANOTHER)
     if reason is not None:
-        yield Problem(OPTION, file, *reason)
+        yield Problem(option, file, *reason)
     targets.setdefault(target, file)
 
 
-def _refused(file: str, target: Path, form: Form, others: Mapping[Path, str]) -> tuple[str, str] | None:
+def _refused(file: str, target: Path, others: Mapping[Path, str]) -> tuple[str, str] | None:
     """Reason and fix, if the report may not be written there."""
     if target in others:
         return f"is the same file as {others[target]}", "name it once"
@@ -92,8 +112,6 @@ def _refused(file: str, target: Path, form: Form, others: Mapping[Path, str]) ->
         return "its folder does not exist", "make the folder first, or correct the path"
     if not os.access(target.parent, os.W_OK | os.X_OK):
         return "its folder is not writable", "give the path of another file, or change its permissions"
-    if target.exists() and not _is_report(target, form):
-        return "is there already, and it is not an earlier report in this form", f"{ANOTHER}, or remove this one"
     return None
 
 

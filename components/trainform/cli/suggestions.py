@@ -43,7 +43,6 @@ SUGGESTIONS = {
     "diff": CHANGES,
     "compare": CHANGES,
     "up": UP,
-    "apply": UP,
     "deploy": UP,
     "submit": UP,
     "launch": UP,

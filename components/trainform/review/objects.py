@@ -164,7 +164,7 @@ def asked_of(preview: Preview, jobs: Sequence[JobReview]) -> Asked:
     return Asked(
         tuple(_asked_jobs(jobs)),
         tuple(sorted(queues_of(context))),
-        tuple(_applied(step.old) for step in preview.steps if step.is_object and _is_deployed(step)),
+        tuple(applied(step.old) for step in preview.steps if step.is_object and _is_deployed(step)),
     )
 
 
@@ -178,14 +178,15 @@ def _asked_jobs(jobs: Iterable[JobReview]) -> Iterator[AskedJob]:
     for job in jobs:
         if job.job is not None and job.job.old is not None:
             experiment = "" if job.before is None else str(job.before.experiment.get("name", ""))
-            yield AskedJob(_applied(job.job.old), experiment)
+            yield AskedJob(applied(job.job.old), experiment)
 
 
 def _is_deployed(step: Step) -> bool:
     return step.old is not None and step.old.id is not None and step.operation != "read"
 
 
-def _applied(state: State | None) -> AppliedObject:
+def applied(state: State | None) -> AppliedObject:
+    """The object of the state as it was applied, without what cannot be compared."""
     return AppliedObject(_without_hidden(body_of(state)))
 
 

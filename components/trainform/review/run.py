@@ -79,15 +79,19 @@ def previews_in(
             "`trainform doctor` shows how to install it, and the variables that its shell needs",
         )
     words = [command, "preview", "--json", "--non-interactive", "--color", "never", *arguments]
-    environ = {key: value for key, value in os.environ.items() if not key.startswith(_DEBUGGING) and key not in hidden}
-    environ |= {STREAMING: "true", "PULUMI_SKIP_UPDATE_CHECK": "true"}
-    engines = _Engines(words, folder, environ, watch)
+    engines = _Engines(words, folder, {**environ_of_engine(hidden), STREAMING: "true"}, watch)
     with exit_on_termination(), ThreadPoolExecutor(_at_once()) as pool:
         try:
             yield lambda stack: pool.submit(engines.run, stack)
         except BaseException:
             engines.end()
             raise
+
+
+def environ_of_engine(hidden: Collection[str] = ()) -> dict[str, str]:
+    """The variables that the engine gets: without those that show secrets, and without the hidden ones."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(_DEBUGGING) and key not in hidden}
+    return kept | {"PULUMI_SKIP_UPDATE_CHECK": "true"}
 
 
 def finished(run: Future[EngineRun]) -> EngineRun:

@@ -19,13 +19,13 @@ from trainform.sandbox.folder import Layout, read_private
 from trainform.spec.events import check_events
 from trainform.spec.libyaml import Dumper, Loader
 from trainform.spec.read import parse_mapping
+from trainform.spec.stack import ENCRYPTION
 
 SALT = "encryptionsalt"
 UNREADABLE_SALT_FIX = f"delete the line `{SALT}` of each of these files, and set its secrets again"
 """The fix for stack files whose passphrase no longer exists."""
-_KEYS = (SALT, "encryptedkey", "secretsprovider")
 # For files that are not valid YAML: the keys as Pulumi writes them. A value may continue on indented lines.
-_PROVIDER = re.compile(rf"^(?:{'|'.join(_KEYS)}):.*\n?(?:[ \t]+.*\n?)*", re.MULTILINE)
+_PROVIDER = re.compile(rf"^(?:{'|'.join(ENCRYPTION)}):.*\n?(?:[ \t]+.*\n?)*", re.MULTILINE)
 _SALT = re.compile(rf"^{SALT}:\s*['\"]?([^\s'\"]+)", re.MULTILINE)
 # Pulumi's format "v1": pkg/secrets/passphrase and sdk/go/common/resource/config/crypt.go.
 _ITERATIONS, _KEY_BYTES, _KNOWN_TEXT = 1_000_000, 32, b"pulumi"
@@ -36,11 +36,13 @@ def without_salt(text: str) -> str:
     root = _root(text)
     if root is None:
         return _PROVIDER.sub("", text)
-    found = [(key, value) for key, value in root.value if key.value in _KEYS]
+    found = [(key, value) for key, value in root.value if key.value in ENCRYPTION]
     if not found:
         return text
     if root.flow_style:
-        return _with_changed_data(text, lambda data: {key: value for key, value in data.items() if key not in _KEYS})
+        return _with_changed_data(
+            text, lambda data: {key: value for key, value in data.items() if key not in ENCRYPTION}
+        )
     gone = {line for key, value in found for line in _lines(key, value)}
     return "".join(line for number, line in enumerate(text.splitlines(keepends=True)) if number not in gone)
 

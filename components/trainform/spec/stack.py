@@ -16,6 +16,8 @@ NAMESPACE = "trainform"
 CORRECT = "correct the YAML of this line, whose value is not shown: it may be a secret"
 KEYS = {"experiment": "NAME", "environment": "NAME", "run": "1"}
 """What is read of a stack's config, and a value for `pulumi config set`."""
+ENCRYPTION = ("encryptionsalt", "encryptedkey", "secretsprovider")
+"""The keys of a stack's file that say what encrypts its secrets."""
 SAME_FOR_ALL = re.compile(r"-?(0|[1-9][0-9]{0,17})|true|false")
 # What Pulumi's YAML reads as something else where no quotes say that it is text: `010` as 8, `1e1` as 10, a date with its time.
 READ_OTHERWISE = re.compile(

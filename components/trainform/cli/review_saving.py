@@ -1,0 +1,104 @@
+"""`trainform review STACK --save FILE`: what a later `trainform apply FILE` compares with, gathered beside the preview."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from trainform.cli.review_files import refuse_target
+from trainform.cli.review_stacks import stacks_of
+from trainform.errors import CommandLineError, TrainformError
+from trainform.terminal.lines import echo, note
+from trainform.terminal.output import output_to
+
+if TYPE_CHECKING:
+    from trainform.cli.review_reading import Read
+    from trainform.saved.model import Facts
+
+SAVE = "--save"
+Gathered = tuple["Facts", bytes, Mapping[str, Any]]
+
+
+@dataclasses.dataclass
+class Saving:
+    """A review that is to be saved. text: of the file, once it is known. failed: why there is none."""
+
+    file: str
+    stack: str
+    root: Path
+    text: str = ""
+    failed: TrainformError | None = None
+
+    @contextlib.contextmanager
+    def gathering(self) -> Iterator[None]:
+        """Gather in a thread of its own while the preview runs."""
+        with ThreadPoolExecutor(1) as beside:
+            self._gathered: Future[Gathered] = beside.submit(_gather, self.stack, self.root)
+            yield
+
+    def finish(self, read: Sequence[Read]) -> None:
+        """Make the text. What fails is kept for `write`: a report is worth something without it."""
+        from trainform.saved.file import text_of
+        from trainform.saved.review import saved_review, seen
+
+        try:
+            facts, key, sealed = self._gathered.result()
+            (only,) = read
+            self.text = text_of(saved_review(facts, *seen(only.preview, only.files.environment)), key, dict(sealed))
+        except TrainformError as error:
+            self.failed = error
+
+    def write(self) -> None:
+        """Write the file. TrainformError if there is nothing to write."""
+        from trainform.spec.files import was_read
+
+        if self.failed is not None:
+            raise _not_saved(self.file, self.failed)
+        refuse_save(self.file)  # a preview may take minutes, in which others may make a file of the name
+        with output_to(self.file, was_read):
+            echo(*self.text.removesuffix("\n").split("\n"))
+        note(f"trainform: saved; `trainform apply {self.file}` applies what was reviewed, and nothing else", err=True)
+
+
+def saving_of(
+    file: str | None, stacks: list[str], reports: Mapping[str, object], given: Mapping[str, bool]
+) -> Saving | None:
+    """How to save; None: not at all. reports: the files of the report. given: words that do not go with it, and whether each is there."""
+    if file is None:
+        return None
+    extra = [name for name, there in given.items() if there]
+    if extra:
+        raise CommandLineError(
+            f"{SAVE} cannot be used with {', '.join(extra)}", "save the review of one stack that is previewed here"
+        )
+    found, root = stacks_of(stacks, None)
+    if len(found) > 1:
+        raise CommandLineError(
+            f"{SAVE} takes the review of one stack, and {len(found)} are named", "save each by itself"
+        )
+    refuse_save(file, [*reports])
+    return Saving(file, found[0], root)
+
+
+def refuse_save(file: str, others: Sequence[str] = ()) -> None:
+    """Raise `InputError` if the file cannot be written, or is there and is no saved review. others: files that are written as well."""
+    from trainform.saved.file import is_saved
+
+    refuse_target(SAVE, file, is_saved, others)
+
+
+def _gather(stack: str, root: Path) -> Gathered:
+    from trainform.saved.facts import Source, gather
+    from trainform.saved.seal import new_key
+
+    key, sealed = new_key(stack, root)
+    return gather(Source(stack, root, key)), key, sealed
+
+
+def _not_saved(file: str, error: TrainformError) -> TrainformError:
+    """The error with the file that is not written because of it."""
+    return TrainformError(f"{file} is not written: {error.message}", error.fix, [*error.details, *error.lines()[1:]])

@@ -1,0 +1,206 @@
+"""What is not as it was when a review was saved, in the words of the files. Pure functions of two lists of facts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from trainform.manifests.shapes import mapping
+from trainform.review.difference import Difference, differences, shown
+from trainform.review.engine_events import name_of
+from trainform.review.stand_ins import CHANGED_MASK, MASKED
+from trainform.review.steps import RECORD
+from trainform.saved.model import Document, Facts, Moved, Planned, Setting, State, Touched, What
+
+PROVIDER = "pulumi:providers:"
+MOST_FIELDS = 20
+"""Fields of one object that are told."""
+
+
+def moved_place(saved: Facts, backend: str) -> list[Moved]:
+    """The backend, without which there is no state to compare."""
+    return [*_one("backend", "backend", saved.backend, backend, "The states of stacks are kept in another backend.")]
+
+
+def moved_facts(saved: Facts, now: Facts) -> list[Moved]:
+    """Everything from which a preview follows and that is not as it was."""
+    return [
+        *moved_place(saved, now.backend),
+        *_one("backend", "name", saved.project, now.project, "The project has another name."),
+        *_cluster(saved, now),
+        *_one("engine", "pulumi", saved.engine, now.engine, "Another version of the engine runs."),
+        *_one("trainform", "trainform", saved.trainform, now.trainform, "Another version of trainform runs."),
+        *_settings(saved.config, now.config),
+        *_document("experiment", "", saved.experiment, now.experiment, "The experiment says something else."),
+        *_document("environment", "environment.", saved.environment, now.environment, "The environment says something else."),
+        *_files(saved.program, now.program),
+        *_state(saved.state, now.state),
+    ]  # fmt: skip
+
+
+def _one(what: What, path: str, was: Any, now: Any, sentence: str) -> Iterator[Moved]:
+    if was != now:
+        yield Moved(what=what, path=path, was=was, now=now, sentence=sentence)
+
+
+def _cluster(saved: Facts, now: Facts) -> Iterator[Moved]:
+    """Another cluster. A cluster may be reached by several contexts and addresses, and where its identity may not be read nobody knows which one it is."""
+    was, uid = (None if each.cluster is None else each.cluster.uid for each in (saved, now))
+    if was is None or was == uid:
+        return
+    server = "no environment says where it is" if now.cluster is None else now.cluster.server
+    reason = "leads to another cluster" if uid is not None else "does not say which cluster it is"
+    yield Moved(what="cluster", path="cluster.uid", was=was, now=uid, sentence=f"The kubeconfig ({server}) {reason}.")
+
+
+def _settings(saved: Mapping[str, Setting], now: Mapping[str, Setting]) -> Iterator[Moved]:
+    for key in _keys(saved, now):
+        was, will = saved.get(key), now.get(key)
+        if (None if was is None else was.hash) != (None if will is None else will.hash):
+            sentence = f"The config of the stack has {_change(was, will, 'another value of')} `{key}`."
+            before, after = (None if each is None else each.shown for each in (was, will))
+            yield Moved(what="config", path=key, was=before, now=after, sentence=sentence)
+
+
+def _change(was: object, now: object, other: str) -> str:
+    return "now" if was is None else "no longer" if now is None else other
+
+
+def _document(what: What, prefix: str, was: Document | None, now: Document | None, sentence: str) -> Iterator[Moved]:
+    """The fields of a file that differ. What looks like a secret has the same shown value on both sides."""
+    if (None if was is None else was.hash) == (None if now is None else now.hash):
+        return
+    found = differences(None if was is None else was.shown, None if now is None else now.shown)
+    if not found:
+        path, before, after = f"{prefix}(a secret)", MASKED, CHANGED_MASK
+        yield Moved(what=what, path=path, was=before, now=after, sentence=f"{sentence[:-1]} where it holds a secret.")
+    yield from _differences(what, prefix, found, sentence)
+
+
+def _differences(what: What, prefix: str, found: Iterable[Difference], sentence: str) -> Iterator[Moved]:
+    for difference in found:
+        was, now = shown(difference)
+        yield Moved(what=what, path=f"{prefix}{difference.path}", was=was, now=now, sentence=sentence)
+
+
+def _files(saved: Mapping[str, str], now: Mapping[str, str]) -> Iterator[Moved]:
+    for path in _keys(saved, now):
+        if saved.get(path) != now.get(path):
+            sentence = {"now": "was not there", "no longer": "is gone"}.get(
+                _change(saved.get(path), now.get(path), ""), "has changed"
+            )
+            yield Moved(what="program", path=path, sentence=f"A file of the program {sentence}.")
+
+
+def _keys(saved: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    return [*saved, *(key for key in now if key not in saved)]
+
+
+# --- the state
+
+
+def _state(saved: State, now: State) -> Iterator[Moved]:
+    """What has become of the state: what is deployed in the words of the experiment, then the resources, then that nothing but the time differs."""
+    found = [*_deployed(saved, now), *_resources(saved, now)]
+    if saved.pending != now.pending:
+        found.append(Moved(what="state", path="pending operations", sentence="A `pulumi up` was interrupted."))
+    yield from found
+    if found or saved.written != now.written:
+        sentence = "The state was written since the review: by an `up`, a `refresh`, an `import` or a `destroy`."
+        yield Moved(what="state", path="written", was=saved.written, now=now.written, sentence=sentence)
+
+
+def _deployed(saved: State, now: State) -> Iterator[Moved]:
+    for name in _keys(saved.deployed, now.deployed):
+        sentence = f"Something else is deployed of {name}."
+        yield from _document("deployed", "", saved.deployed.get(name), now.deployed.get(name), sentence)
+
+
+def _resources(saved: State, now: State) -> Iterator[Moved]:
+    for urn in _keys(saved.resources, now.resources):
+        was, will = saved.resources.get(urn), now.resources.get(urn)
+        if was != will:
+            change = {"now": "was made", "no longer": "is gone"}.get(_change(was, will, ""), "has changed")
+            yield Moved(what="state", path=_name(urn), sentence=f"{_kind(urn)} {_name(urn)} {change} in the state.")
+
+
+def _kind(urn: str) -> str:
+    return urn.split("::")[2].rpartition("$")[2].rpartition(":")[2] if urn.count("::") > 2 else "A resource"
+
+
+def _name(urn: str) -> str:
+    return name_of(urn) if name_of(urn) else urn
+
+
+# --- the cluster
+
+
+def moved_objects(saved: Iterable[Touched], now: Iterable[Touched]) -> list[Moved]:
+    """The live objects that are not as they were. One that could not be read is not compared."""
+    before, after = ({_identity(each): each for each in objects} for objects in (saved, now))
+    both = [(before[key], after[key]) for key in before if key in after]
+    return [moved for was, will in both if not (was.unread or will.unread) for moved in _object(was, will)]
+
+
+def _identity(each: Touched) -> tuple[str, ...]:
+    return each.api_version.rpartition("/")[0], each.kind, each.namespace, each.name
+
+
+def _object(was: Touched, now: Touched) -> Iterator[Moved]:
+    path = f"{was.kind}/{was.name}"
+    if was.uid != now.uid:
+        change = "was made" if not was.uid else "is gone" if not now.uid else "was deleted and made anew"
+        yield Moved(
+            what="object", path=path, was=was.uid, now=now.uid, sentence=f"{was.kind} {was.name} {change} in the cluster."
+        )  # fmt: skip
+        return
+    for field in _keys(was.fields, now.fields):
+        if was.fields.get(field) != now.fields.get(field) or (field in was.fields) != (field in now.fields):
+            sentence = f"{was.kind} {was.name} was changed in the cluster by somebody else."
+            yield Moved(what="object", path=f"{path}: {field}", was=was.fields.get(field), now=now.fields.get(field), sentence=sentence)  # fmt: skip
+
+
+# --- the steps
+
+
+def moved_steps(saved: Iterable[Planned], now: Iterable[Planned]) -> list[Moved]:
+    """The steps of the engine that are others than those that were reviewed."""
+    before, after = ({(each.urn, each.operation == "delete"): each for each in steps} for steps in (saved, now))
+    return [moved for key in _step_keys(before, after) for moved in _step(before.get(key), after.get(key))]
+
+
+StepKey = tuple[str, bool]
+Steps = Mapping[StepKey, Planned]
+
+
+def _step_keys(before: Steps, after: Steps) -> list[StepKey]:
+    return [*before, *(key for key in after if key not in before)]
+
+
+def _step(was: Planned | None, now: Planned | None) -> Iterator[Moved]:
+    either = now if was is None else was
+    if was == now or either is None:
+        return
+    subject = f"{_kind(either.urn)} {_name(either.urn)}"
+    operations = [None if each is None else each.operation for each in (was, now)]
+    if was is None or now is None or was.operation != now.operation:
+        sentence = f"The engine would do something else to {subject}."
+        yield Moved(what="step", path=_name(either.urn), was=operations[0], now=operations[1], sentence=sentence)
+        return
+    what: What = "provider" if PROVIDER in was.urn.split("::")[2] else "step"
+    found = differences(_values(was), _values(now))
+    plain = [each for each in found if not _of_record(was, each)]
+    sentence = (
+        "Another version or setting of the provider is used." if what == "provider" else f"{subject} would be another."
+    )
+    yield from _differences(what, f"{_name(was.urn)}: ", (plain if plain else found)[:MOST_FIELDS], sentence)
+
+
+def _values(step: Planned) -> dict[str, Any]:
+    options = {"parent": step.parent, "provider": step.provider, "keep": step.keep, "protect": step.protect}
+    return {**step.inputs, "(options)": options}
+
+
+def _of_record(step: Planned, difference: Difference) -> bool:
+    """True for the text of a record of what is deployed, whose parts other steps have in the words of the files."""
+    return mapping(step.inputs.get("data")).keys() >= RECORD and difference.keys[:1] == ("data",)

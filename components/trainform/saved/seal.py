@@ -1,0 +1,68 @@
+"""The key of a saved review, and the hashes that are made with it.
+
+A hash of something short can be guessed by trying. So every hash is keyed, and the key is in the file only as the stack's secrets provider has
+encrypted it: whoever cannot read the secrets of the stack can neither guess from the file, nor make one that `trainform apply` takes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import secrets
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from trainform.errors import InputError, TrainformError
+from trainform.project import stack_path
+from trainform.saved.engine import printed
+from trainform.spec.read import read_content
+from trainform.spec.stack import ENCRYPTION, NAMESPACE
+
+NAME = f"{NAMESPACE}:savedReview"
+KEY_BYTES = 32
+_FILE = "Pulumi.key.yaml"
+
+
+def canonical(value: Any) -> bytes:
+    """Plain data as bytes, the same for equal data."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, default=str).encode()
+
+
+def keyed(key: bytes, value: Any) -> str:
+    """The keyed hash of plain data."""
+    return hmac.new(key, canonical(value), hashlib.sha256).hexdigest()
+
+
+def new_key(stack: str, root: Path) -> tuple[bytes, dict[str, Any]]:
+    """A new key, and the same as the stack's secrets provider has encrypted it."""
+    key = secrets.token_hex(KEY_BYTES)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / _FILE
+        file.write_text(json.dumps(_encryption(stack, root)))  # JSON is YAML
+        printed(root, "config", "set", "--secret", NAME, "-s", stack, "--config-file", str(file), text=key)
+        return key.encode(), read_content(file, _FILE).data
+
+
+def open_key(sealed: Mapping[str, Any], stack: str, root: Path) -> bytes:
+    """The key. TrainformError if whoever runs this may not read the stack's secrets."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / _FILE
+        file.write_text(json.dumps(sealed))
+        try:
+            return printed(root, "config", "get", NAME, "-s", stack, "--config-file", str(file)).strip().encode()
+        except TrainformError as error:
+            fix = "set the passphrase of the stack, or log in to what encrypts its secrets; if that was changed, save the review again"
+            raise TrainformError("the key of the saved review cannot be decrypted", fix, error.details) from None
+
+
+def _encryption(stack: str, root: Path) -> dict[str, Any]:
+    """What says how the secrets of the stack are encrypted."""
+    name = stack_path(stack.rpartition("/")[2])
+    try:
+        data = read_content(root / name, name).data
+    except InputError:
+        return {}  # a stack without config has a file that is empty, or none
+    return {key: data[key] for key in ENCRYPTION if key in data}

@@ -1,0 +1,56 @@
+"""The steps of a preview with their values, in a form that is the same as long as nothing moves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from trainform.manifests.shapes import mapping
+from trainform.review import steps
+from trainform.review.preview import Preview, State, Step
+from trainform.saved.model import Planned
+
+AUTONAMED = "pulumi.com/autonamed"
+CHOSEN_LATER = "[a name that the engine chooses at apply]"
+
+
+def planned(preview: Preview) -> list[Planned]:
+    """What the engine will do to each resource, by URN. Of what it leaves alone nothing is told: that follows from the state."""
+    changing = [step for step in preview.steps if steps.fate(step) != "none"]
+    chosen = {name for step in changing if (name := _chosen_name(step))}
+    return sorted((_planned(step, chosen) for step in changing), key=lambda each: (each.urn, each.operation))
+
+
+def _planned(step: Step, chosen: set[str]) -> Planned:
+    state = State({}) if step.new is None else step.new
+    return Planned(
+        urn=step.urn,
+        operation=step.operation,
+        inputs={key: _without_chosen(value, chosen) for key, value in state.inputs.items()},
+        parent=state.parent,
+        provider=state.provider.rpartition("::")[0],  # without the identity of a provider that is made anew
+        keep=state.keep,
+        protect=state.protect,
+    )
+
+
+def _chosen_name(step: Step) -> str:
+    """The name of a new object for which the provider draws one in each preview."""
+    if step.old is not None or step.new is None or not step.is_object:
+        return ""
+    metadata = mapping(step.new.inputs.get("metadata"))
+    is_drawn = mapping(metadata.get("annotations")).get(AUTONAMED) == "true"
+    return str(metadata.get("name", "")) if is_drawn else ""
+
+
+def _without_chosen(value: Any, chosen: set[str]) -> Any:
+    if not chosen:
+        return value
+    if isinstance(value, Mapping):
+        return {key: _without_chosen(item, chosen) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_without_chosen(item, chosen) for item in value]
+    if isinstance(value, str):
+        for name in chosen:
+            value = value.replace(name, CHOSEN_LATER)
+    return value

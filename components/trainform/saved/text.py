@@ -1,0 +1,59 @@
+"""What `trainform apply` found in sentences, the same for every form that people read: the sections and the forms are those of a review."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from trainform.review.forms import terminal
+from trainform.review.forms.document import Item, Row, Section, bounded, shown
+from trainform.saved.model import Moved, Verdict
+
+OUTCOMES = {
+    "unmoved": "Nothing has moved since the review of {at}: `trainform apply` without --check applies it.",
+    "moved": "{count} since the review of {at}, so nothing was changed.",
+    "applied": "What was reviewed at {at} is applied.",
+    "failed": "`pulumi up` of what was reviewed at {at} has failed: its output says why.",
+}
+
+
+def as_terminal(verdict: Verdict, width: int) -> Iterator[terminal.Line]:
+    """The lines for a terminal of this width, each with what it is."""
+    return terminal.lines_of([sections(verdict)], width)
+
+
+def as_markdown(verdict: Verdict) -> str:
+    """Markdown as GitHub reads it."""
+    from trainform.review.forms import markdown  # which also draws pictures
+
+    return markdown.render_documents([sections(verdict)])
+
+
+def as_json(verdict: Verdict) -> str:
+    """One document in which everything outside of ASCII is escaped, with a line feed at its end."""
+    return json.dumps(verdict.model_dump(mode="json"), indent=2, allow_nan=False) + "\n"
+
+
+def sections(verdict: Verdict) -> list[Section]:
+    """What came of it, what has moved, what was not compared, and what to do."""
+    number = len(verdict.moved)
+    count = f"{number} thing{' has' if number == 1 else 's have'} moved"
+    outcome = OUTCOMES[verdict.result].format(at=verdict.reviewed, count=count)
+    return bounded([
+        Section(f"Apply of {verdict.stack}", (Item(outcome),)),
+        Section("Moved", tuple(_items(verdict.moved))),
+        Section("Not compared", tuple(map(Item, verdict.not_compared))),
+        Section("What to do", (Item(verdict.fix),) if verdict.fix else ()),
+    ])  # fmt: skip
+
+
+def _items(moved: list[Moved]) -> Iterator[Item]:
+    """Each sentence once, with all that it is true of."""
+    for sentence in dict.fromkeys(each.sentence for each in moved):
+        yield Item(sentence, tuple(_row(each) for each in moved if each.sentence == sentence))
+
+
+def _row(each: Moved) -> Row:
+    if each.was is None and each.now is None:
+        return Row("", each.path, verbatim=True)
+    return Row("", f"{each.path}: {shown(each.was)} -> {shown(each.now)}", verbatim=True)
