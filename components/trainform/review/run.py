@@ -149,7 +149,7 @@ class _Engines:
             with self._lock:
                 del self._running[stack]
                 self._watch([*self._running])
-        errors = _without_secrets(err.decode(errors="replace"), self._environ)
+        errors = without_secrets(err.decode(errors="replace"), self._environ)
         return EngineRun(out.decode(errors="replace"), process.returncode, errors)
 
     def _start(self, stack: str) -> subprocess.Popen[bytes]:
@@ -196,7 +196,7 @@ def _wait(processes: Sequence[subprocess.Popen[bytes]]) -> None:
             process.wait(max(0.0, until - time.monotonic()))
 
 
-def _without_secrets(text: str, environ: Mapping[str, str]) -> str:
+def without_secrets(text: str, environ: Mapping[str, str]) -> str:
     """The text without what looks like a secret, and without the secrets among the variables."""
     from trainform.review.masking import Masks  # with it come the models, for which the engine's start would wait
 

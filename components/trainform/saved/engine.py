@@ -13,8 +13,8 @@ from types import FrameType
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from trainform.errors import ToolchainError, TrainformError, without_credentials
-from trainform.review.run import environ_of_engine
+from trainform.errors import ToolchainError, TrainformError
+from trainform.review.run import environ_of_engine, without_secrets
 from trainform.signals import ENDING, signal_handler
 
 BACKEND_FIX = "`pulumi stack ls` lists the stacks of the backend that you are logged in to"
@@ -33,12 +33,12 @@ def pulumi() -> str:
 def printed(root: Path, *words: str, text: str | None = None) -> str:
     """What a command prints on standard output. text: for its standard input. TrainformError with what it says if it fails."""
     given: dict[str, Any] = {"stdin": subprocess.DEVNULL} if text is None else {"input": text}
-    whole = [pulumi(), *words, "--non-interactive", "--color", "never"]
+    whole, environ = [pulumi(), *words, "--non-interactive", "--color", "never"], environ_of_engine()
     ran: subprocess.CompletedProcess[str] = subprocess.run(
-        whole, cwd=root, env=environ_of_engine(), capture_output=True, text=True, check=False, **given
+        whole, cwd=root, env=environ, capture_output=True, text=True, check=False, **given
     )
     if ran.returncode != 0:
-        errors = [without_credentials(line) for line in ran.stderr.splitlines() if line.strip()]
+        errors = [line for line in without_secrets(ran.stderr, environ).splitlines() if line.strip()]
         verb = " ".join(words[:2])
         raise TrainformError(f"`pulumi {verb}` ended with exit code {ran.returncode}", BACKEND_FIX, errors)
     return ran.stdout
@@ -62,13 +62,16 @@ def backend(root: Path) -> str:
 
 def place_of_backend(url: str) -> str:
     """The place that the address names. Who is logged in, credentials, and how the place is read are no part of it."""
-    parts = urlsplit(without_credentials(url))
-    host = parts.netloc.rpartition("@")[2]
+    parts = urlsplit(url)
+    host = _without_login(parts.netloc)
     if parts.scheme in OF_SERVICES:
         return f"{parts.scheme}://{host}"
-    endpoint = parse_qs(parts.query).get("endpoint", [""])[0]
-    at = f" at {without_credentials(endpoint)}" if endpoint else ""
-    return f"{parts.scheme}://{host}{parts.path.rstrip('/')}{at}"
+    at = [f" at {_without_login(endpoint)}" for endpoint in parse_qs(parts.query).get("endpoint", [])]
+    return f"{parts.scheme}://{host}{parts.path.rstrip('/')}{''.join(at)}"
+
+
+def _without_login(address: str) -> str:
+    return address.rpartition("@")[2]
 
 
 def run_up(stack: str, root: Path, *, beside_data: bool) -> int:

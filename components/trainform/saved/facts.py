@@ -68,7 +68,7 @@ def gather(source: Source) -> Facts:
             trainform=version("trainform"),
             cluster=cluster.result(),
             state=state_of(state.result(), source),
-            config=_config(source),
+            config=config_of(source),
             program={path: keyed(source.key, text.hex()) for path, text in program_files(root)},
             experiment=_experiment(files, source),
             environment=None if files.environment is None else source.document(_data_of(files.environment)),
@@ -95,7 +95,7 @@ def _cluster(environment: Environment | None) -> Cluster | None:
         return Cluster(context=context, server=api.server, uid=api.uid())
 
 
-def _config(source: Source) -> dict[str, Setting]:
+def config_of(source: Source) -> dict[str, Setting]:
     """What the stack's file sets. What encrypts its secrets says nothing of them."""
     name = stack_path(source.stack.rpartition("/")[2])
     if not (source.root / name).is_file():

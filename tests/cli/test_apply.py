@@ -1,0 +1,156 @@
+"""`trainform apply` and `trainform review --save` as they are typed: wrong words and wrong files. What they do is shown by the engine's tests."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import run
+from tests.saved.samples import KEY, facts, planned, saved
+from trainform.cli import apply
+from trainform.saved.file import text_of
+from trainform.saved.model import Verdict
+from trainform.saved.moved import moved_facts, moved_steps
+from trainform.saved.text import as_json, as_markdown, as_terminal
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        (["hello.dev", "resnet.dev"], "--save takes the review of one stack, and 2 are named"),
+        (["--all", "-e", "dev"], "--save cannot be used with --all"),
+        (["--changed-since", "main"], "--save cannot be used with --changed-since"),
+        (["--preview-json", "preview.json"], "--save cannot be used with --preview-json"),
+        (["--review-json", "review.json"], "--save cannot be used with --review-json"),
+        (["hello.dev", "--no-cluster"], "--save cannot be used with --no-cluster"),
+    ],
+)
+def test_words_that_do_not_go_with_save(words: list[str], shown: str, tmp_path: Path) -> None:
+    code, out, err = run("review", *words, "--save", str(tmp_path / "hello.json"))
+    assert (code, out) == (2, "")
+    assert shown in err
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_files_that_are_not_replaced(tmp_path: Path) -> None:
+    notes = tmp_path / "notes.json"
+    notes.write_text('{"notes": 1}')
+    code, _, err = run("review", "hello.dev", "--save", str(notes))
+    assert (code, notes.read_text()) == (2, '{"notes": 1}')
+    assert "--save = " in err
+    assert "is there already, and it is something else" in err
+
+
+@pytest.mark.parametrize(
+    ("file", "reason"),
+    [
+        ("stacks/hello.json", "lies among the files of the project's stacks"),
+        ("/nowhere/hello.json", "its folder does not exist"),
+    ],
+)
+def test_places_where_nothing_is_written(file: str, reason: str) -> None:
+    code, _, err = run("review", "hello.dev", "--save", file)
+    assert code == 2
+    assert reason in err
+
+
+def test_a_report_and_a_saved_review_are_two_files(tmp_path: Path) -> None:
+    file = str(tmp_path / "hello.json")
+    code, _, err = run("review", "hello.dev", "-o", file, "--save", file)
+    assert code == 2
+    assert f"is the same file as {file}" in err
+
+
+def test_apply_without_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, _, err = run("apply", "hello.json")
+    assert code == 2
+    assert "there is no project here" in err
+
+
+def test_apply_of_what_is_no_saved_review(tmp_path: Path) -> None:
+    code, out, err = run("apply", "resnet.dev")
+    assert (code, out) == (2, "")
+    assert "FILE = resnet.dev" in err
+    assert "`pulumi up -s STACK` applies" in err
+
+
+def test_apply_of_a_stack_that_the_project_does_not_have(tmp_path: Path) -> None:
+    file = tmp_path / "bert.json"
+    review = saved().model_copy(update={"facts": facts(stack="bert.prod")})
+    file.write_text(text_of(review, KEY, {}))
+    code, _, err = run("apply", str(file))
+    assert code == 2
+    assert "the stack has no file stacks/Pulumi.STACK.yaml" in err
+
+
+# --- forms
+
+
+def verdict(**more: object) -> Verdict:
+    return Verdict.model_validate(
+        {"stack": "resnet.prod", "reviewed": "2026-11-23T09:20:00Z", "result": "unmoved", **more}
+    )
+
+
+def test_the_codes_of_the_answers() -> None:
+    assert (apply.FAILED, apply.MOVED) == (1, 4)
+
+
+def test_nothing_moved() -> None:
+    assert [line.text for line in as_terminal(verdict(), 200)] == [
+        "Apply of resnet.prod",
+        "  Nothing has moved since the review of 2026-11-23T09:20:00Z: `trainform apply` without --check applies it.",
+    ]
+
+
+def moved() -> Verdict:
+    found = [
+        *moved_facts(facts(), facts(engine="v3.260.0", program={})),
+        *moved_steps([planned()], [planned(spec={"replicas": 5})]),
+    ]
+    return verdict(
+        result="moved", moved=found, not_compared=["Job bert is not compared: no permission."], fix="Look at it."
+    )
+
+
+def test_what_moved_in_a_terminal() -> None:
+    assert [line.text for line in as_terminal(moved(), 100)] == [
+        "Apply of resnet.prod",
+        "  4 things have moved since the review of 2026-11-23T09:20:00Z, so nothing was changed.",
+        "",
+        "Moved",
+        "  Another version of the engine runs.",
+        '    pulumi: "v3.259.0" -> "v3.260.0"',
+        "  A file of the program is gone.",
+        "    Pulumi.yaml",
+        "    stacks/__main__.py",
+        "  Job resnet-job would be another.",
+        "    resnet-job: spec.replicas: 4 -> 5",
+        "",
+        "Not compared",
+        "  Job bert is not compared: no permission.",
+        "",
+        "What to do",
+        "  Look at it.",
+    ]
+
+
+def test_what_moved_in_markdown() -> None:
+    text = as_markdown(moved())
+    assert text.startswith("## Apply of resnet.prod\n\n4 things have moved")
+    assert "### Moved" in text
+
+
+def test_what_moved_as_json() -> None:
+    data = json.loads(as_json(moved()))
+    assert (data["version"], data["stack"], data["result"]) == (1, "resnet.prod", "moved")
+    assert data["moved"][0] == {
+        "what": "engine",
+        "path": "pulumi",
+        "was": "v3.259.0",
+        "now": "v3.260.0",
+        "sentence": "Another version of the engine runs.",
+    }

@@ -1,0 +1,104 @@
+"""The facts of a stack: what is hashed, what is shown, and that nothing secret is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.saved.samples import EXPERIMENT, JOB_URN, KEY, RECORD_URN, exported
+from tests.support.leaks import HUB_TOKEN
+from trainform.plan.record import Record
+from trainform.saved import facts
+from trainform.saved.facts import Source, state_of
+
+SECRET = {"4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270", "ciphertext": "v1:abc"}
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Source:
+    (tmp_path / "stacks").mkdir()
+    return Source("bert.dev", tmp_path, KEY)
+
+
+def config(source: Source, text: str) -> dict[str, str | None]:
+    (source.root / "stacks" / "Pulumi.bert.dev.yaml").write_text(text)
+    return {key: setting.shown for key, setting in facts.config_of(source).items()}
+
+
+def test_the_values_of_trainforms_own_keys_are_shown(source: Source) -> None:
+    text = """\
+encryptionsalt: v1:abc
+config:
+  trainform:experiment: bert
+  trainform:run: 2
+  trainform:release: 0123456789ab
+  trainform:sshSecret: {secure: v1:def}
+  aws:region: eu-west-1
+environment: [shared]
+"""
+    assert config(source, text) == {
+        "trainform:experiment": "bert",
+        "trainform:run": "2",
+        "trainform:release": "0123456789ab",
+        "trainform:sshSecret": None,
+        "aws:region": None,
+        "environment": None,
+    }
+
+
+def test_what_encrypts_the_secrets_is_no_config(source: Source) -> None:
+    """The engine writes it at a first preview."""
+    assert config(source, "config: {}\n") == config(source, "config: {}\nencryptionsalt: v1:abc\n") == {}
+
+
+def test_no_value_is_in_the_hashes(source: Source) -> None:
+    other = Source("bert.dev", source.root, KEY[::-1])
+    config(source, "config: {trainform:sshSecret: '1234'}\n")
+    assert facts.config_of(source) != facts.config_of(other)
+    assert "1234" not in facts.config_of(source)["trainform:sshSecret"].model_dump_json()
+
+
+def test_a_stack_without_a_state_and_an_empty_one(source: Source) -> None:
+    empty: list[dict[str, Any]] = [{}, {"deployment": None}, {"deployment": {"manifest": {}, "resources": None}}]
+    for data in empty:
+        assert state_of(data, source).resources == {}
+
+
+def test_every_resource_has_a_hash(source: Source) -> None:
+    found = state_of(exported(), source)
+    assert [*found.resources] == sorted([JOB_URN, RECORD_URN])
+    other = state_of(exported(5), source)
+    assert all(found.resources[urn] != other.resources[urn] for urn in found.resources)
+
+
+def test_a_resource_that_waits_to_be_deleted_counts(source: Source) -> None:
+    data = exported()
+    before = state_of(data, source)
+    data["deployment"]["resources"].append({**data["deployment"]["resources"][0], "delete": True})
+    assert state_of(data, source).resources.keys() == before.resources.keys()
+    assert state_of(data, source).resources != before.resources
+
+
+def with_record(data: Any) -> dict[str, Any]:
+    resource = {"urn": RECORD_URN, "type": facts.CONFIG_MAP, "inputs": {"data": data}}
+    return {"deployment": {"resources": [resource]}}
+
+
+def test_what_is_deployed_is_shown_without_secrets(source: Source) -> None:
+    experiment = json.loads(json.dumps(EXPERIMENT))
+    experiment["roles"]["node"]["env"]["HF_TOKEN"] = HUB_TOKEN
+    found = state_of(with_record(Record("1", "j", 1, experiment, {}).data()), source)
+    assert HUB_TOKEN not in found.model_dump_json()
+    shown: Any = found.deployed["resnet"].shown
+    assert shown["roles"]["node"]["replicas"] == 4
+
+
+@pytest.mark.parametrize(
+    "data", [SECRET, {"revision": "1"}, {"revision": "", "job": "", "experiment": "{", "environment": "[]"}, None]
+)
+def test_a_record_that_nobody_can_read_is_a_resource_like_others(source: Source, data: Any) -> None:
+    found = state_of(with_record(data), source)
+    assert (found.deployed, [*found.resources]) == ({}, [RECORD_URN])
