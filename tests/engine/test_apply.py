@@ -1,0 +1,259 @@
+"""Reviews that are saved and applied: what was reviewed goes through, and whatever has moved since is refused before anything changes."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.engine.applying import TRAINFORM, apply, check, failed, refused, reviewed_and_applied, save
+from tests.engine.live import Live, until
+from tests.engine.project import Project
+
+MERGE = "application/merge-patch+json"
+WRONG = "not the passphrase of the project"
+
+
+def variable(value: str) -> Callable[[dict[str, Any]], object]:
+    """An edit of an experiment: a new revision."""
+    return lambda data: data.setdefault("env", {}).update(LETTER=value)
+
+
+def state(project: Project, stack: str) -> Any:
+    return json.loads(project.pulumi("stack", "export", "-s", stack).succeeded())["deployment"]
+
+
+@pytest.mark.shows("a review that is saved is applied once, and refused when the state has moved")
+def test_a_first_deployment_is_applied_once(project: Project, live: Live) -> None:
+    project.copied("hello")
+    stack = project.stack("hello")
+    file = save(project, stack)
+    assert check(project, file).verdict["result"] == "unmoved"
+    assert live.names("jobs", project.namespace) == set()
+
+    found = apply(project, file)
+    assert (found.code, found.verdict["result"]) == (0, "applied"), found.output
+    assert live.only_job(project.namespace)["metadata"]["name"] == project.plan("hello").job
+    before = state(project, stack)
+    refused(apply(project, file), ("state", "written"), ("state", "hello-job"))
+    assert state(project, stack) == before
+
+    # destroyed, the stack is as empty as it was when the review was made
+    project.destroy(stack)
+    refused(apply(project, file), ("state", "written"))
+    assert live.names("jobs", project.namespace) == set()
+
+
+@pytest.mark.proof("everything that can move between a review and its apply")
+def test_whatever_moves_is_named_and_nothing_is_changed(project: Project, live: Live, tmp_path: Path) -> None:
+    project.copied("hello")
+    stack = project.stack("hello")
+    project.ssh_secret(stack, "--secret")
+    project.up(stack)
+    before = state(project, stack)
+    project.copied("hello", variable("INFO"))
+    file = save(project, stack)
+
+    project.copied("hello", lambda data: (variable("INFO")(data), data["roles"]["worker"].update(replicas=3)))
+    refused(check(project, file), ("experiment", "roles.worker.replicas"))
+    project.copied("hello", variable("WARN"))
+    refused(apply(project, file), ("experiment", "env.LETTER"))
+    project.copied("hello", variable("INFO"))
+
+    project.environment(limits={"max_accelerators": 7})
+    refused(apply(project, file), ("environment", "environment.limits.max_accelerators"))
+    project.environment()
+
+    config = project.folder / "stacks" / f"Pulumi.{stack}.yaml"
+    written = config.read_text()
+    project.pulumi("config", "set", "trainform:run", "2", "-s", stack).succeeded()
+    refused(apply(project, file), ("config", "trainform:run"))
+    config.write_text(written)
+    project.ssh_secret(stack, "--secret", value="another secret of thirty-six characters")
+    refused(apply(project, file), ("config", "trainform:sshSecret"))
+    config.write_text(written)
+
+    program = project.folder / "stacks" / "__main__.py"
+    text = program.read_text()
+    program.write_text(f"{text}\nprint('more')\n")
+    refused(apply(project, file), ("program", "stacks/__main__.py"))
+    program.write_text(text)
+
+    with project.as_version("9.9.9"):
+        refused(apply(project, file), ("trainform", "trainform"))
+    refused(apply(project, file, PATH=another_version(project, tmp_path)), ("engine", "pulumi"))
+
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    refused(apply(project, file, PULUMI_BACKEND_URL=f"file://{elsewhere}"), ("backend", "backend"))
+
+    failed(apply(project, file, PULUMI_CONFIG_PASSPHRASE=WRONG), 1, "the key of the saved review cannot be decrypted")
+    assert state(project, stack) == before
+    assert check(project, file).code == 0
+
+
+def another_version(project: Project, folder: Path) -> str:
+    """A PATH on which `pulumi` says that it is a newer one, and else is the real one."""
+    real = shutil.which("pulumi", path=project.environ["PATH"])
+    shim = folder / "newer" / "pulumi"
+    shim.parent.mkdir()
+    shim.write_text(f'#!/bin/sh\n[ "$1" = version ] && echo v9.9.9 && exit\nexec {real} "$@"\n')
+    shim.chmod(0o755)
+    return f"{shim.parent}:{project.environ['PATH']}"
+
+
+@pytest.mark.proof("a newer provider between a review and its apply")
+def test_a_newer_provider(project: Project, tmp_path: Path) -> None:
+    """The provider's SDK names the version of the plugin; the plugin of that version is the same one here."""
+    project.copied("hello")
+    stack = project.stack("hello")
+    file = save(project, stack)
+    home = tmp_path / "home"
+    shutil.copytree(
+        project.environ["PULUMI_HOME"],
+        home,
+        symlinks=True,
+        ignore=lambda folder, names: [name for name in names if name.endswith(".lock")],
+    )
+    (installed,) = (home / "plugins").glob("resource-kubernetes-v*[0-9]")
+    installed.rename(installed.with_name("resource-kubernetes-v4.26.0"))
+    information = tmp_path / "newer" / "pulumi_kubernetes-4.26.0.dist-info" / "METADATA"
+    information.parent.mkdir(parents=True)
+    information.write_text("Metadata-Version: 2.1\nName: pulumi-kubernetes\nVersion: 4.26.0\n")
+    found = apply(project, file, PULUMI_HOME=str(home), PYTHONPATH=str(tmp_path / "newer"))
+    refused(found, ("provider", "hello-cluster: version"))
+
+
+@pytest.mark.proof("a state that has moved between a review and its apply")
+def test_an_up_or_a_refresh_in_between(project: Project, live: Live) -> None:
+    project.copied("hello")
+    stack = project.stack("hello")
+    project.up(stack)
+    project.copied("hello", variable("INFO"))
+    file = save(project, stack)
+    project.copied("hello", variable("WARN"))
+    project.up(stack)
+    project.copied("hello", variable("INFO"))
+    found = apply(project, file)
+    refused(found, ("deployed", "env.LETTER"), ("state", "hello-job"), ("state", "written"))
+    told = {each["path"]: (each["was"], each["now"]) for each in found.verdict["moved"]}
+    assert told["env.LETTER"][1] == "WARN"
+
+    file = save(project, stack)
+    project.pulumi("refresh", "--yes", "--skip-preview", "-s", stack).succeeded()
+    refused(apply(project, file), ("state", "written"))
+    reviewed_and_applied(project, stack)
+
+
+@pytest.mark.proof("objects that move between a review and its apply")
+def test_an_object_that_somebody_changes_deletes_or_makes(project: Project, live: Live) -> None:
+    project.copied("hello")
+    stack = project.stack("hello")
+    project.up(stack)
+    job = live.only_job(project.namespace)["metadata"]["name"]
+    project.copied("hello", variable("INFO"))
+    file = save(project, stack)
+    place = live.path("jobs", project.namespace, job)
+
+    # what moves by itself
+    live.running_pods(project.namespace, project.plan("hello").totals.pods)
+    annotation = {"metadata": {"annotations": {"example.com/noted": "yes"}}}
+    assert live.request("PATCH", place, annotation, MERGE).status_code == 200
+    assert check(project, file).code == 0
+
+    labels = {"metadata": {"labels": {"trainform.dev/revision": "edited"}}}
+    assert live.request("PATCH", f"{place}?fieldManager=kubectl-edit", labels, MERGE).status_code == 200
+    refused(apply(project, file), ("object", f"Job/{job}: metadata.labels.trainform.dev/revision"))
+
+    # what was there when it was reviewed was reviewed
+    file = save(project, stack)
+    assert check(project, file).code == 0
+    live.delete("jobs", job, project.namespace)
+    until(lambda: live.find("jobs", job, project.namespace) is None, "the job to go")
+    refused(apply(project, file), ("object", f"Job/{job}"))
+
+    launch = f"{project.plan('hello').job}-launch"
+    other = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": launch}}
+    file = save(project, stack)
+    live.create("configmaps", other, project.namespace)
+    refused(apply(project, file), ("object", f"ConfigMap/{launch}"))
+
+
+@pytest.mark.proof("a file of a saved review that somebody has changed")
+def test_a_file_that_somebody_changed(project: Project) -> None:
+    project.copied("hello")
+    stack = project.stack("hello")
+    file = save(project, stack)
+    data = json.loads(file.read_text())
+    data["review"]["facts"]["engine"] = "v9.9.9"
+    file.write_text(json.dumps(data))
+    failed(apply(project, file), 2, "its seal does not fit")
+
+
+@pytest.mark.proof("a review whose preview fails is not saved")
+def test_what_cannot_be_previewed_is_not_saved_and_not_applied(project: Project, live: Live) -> None:
+    project.copied("hello")
+    stack = project.stack("hello")
+    file = save(project, stack)
+    written = file.read_text()
+    program = project.folder / "stacks" / "__main__.py"
+    program.write_text("raise RuntimeError('broken')\n")
+    ran = project.run(*TRAINFORM, "review", stack, "--save", str(file))
+    assert ran.code == 1
+    assert f"{file} is not written: the preview fails" in ran.failed()
+    assert file.read_text() == written
+    refused(apply(project, file), ("program", "stacks/__main__.py"))
+    assert live.names("jobs", project.namespace) == set()
+
+
+@pytest.mark.proof("every teaching experiment is reviewed and applied, and no change is found where there is none")
+@pytest.mark.parametrize(
+    "name", ["hello", "mnist", "resnet", "elastic", "extras", "allreduce", "llama-sft", "sdxl-lora"]
+)
+def test_nothing_has_moved_where_nothing_was_done(project: Project, live: Live, name: str) -> None:
+    project.copied(name)
+    stack = project.stack(name)
+    project.ssh_secret(stack)
+    reviewed_and_applied(project, stack)
+    project.copied(name, variable("INFO"))
+    reviewed_and_applied(project, stack)
+    reviewed_and_applied(project, stack)  # nothing to do
+    assert check(project, save(project, stack)).code == 0
+
+
+@pytest.mark.proof("an environment's own stack is reviewed and applied")
+def test_an_environments_own_stack(project: Project, live: Live) -> None:
+    project.environment(queues={"vision": {"weight": 2}})
+    stack = project.stack()
+    reviewed_and_applied(project, stack)
+    project.environment(queues={"vision": {"weight": 3}})
+    file = save(project, stack)
+    project.environment(queues={"vision": {"weight": 4}})
+    refused(apply(project, file), ("environment", "environment.queues.vision.weight"))
+    project.environment(queues={"vision": {"weight": 3}})
+    assert apply(project, file).code == 0
+    assert live.get("queues", "vision")["spec"]["weight"] == 3
+    project.destroy(stack)
+
+
+AUTONAMED = """\
+import pulumi
+import pulumi_kubernetes as k8s
+
+provider = k8s.Provider("own", context="dev-cluster", namespace="{namespace}")
+notes = k8s.core.v1.ConfigMap("notes", data={{"text": "hello"}}, opts=pulumi.ResourceOptions(provider=provider))
+k8s.core.v1.ConfigMap("other", data={{"of": notes.metadata["name"]}}, opts=pulumi.ResourceOptions(provider=provider))
+"""
+
+
+@pytest.mark.proof("a program of one's own, whose objects are named by the engine")
+def test_names_that_the_engine_draws_are_no_change(project: Project, live: Live) -> None:
+    (project.folder / "stacks" / "__main__.py").write_text(AUTONAMED.format(namespace=project.namespace))
+    stack = project.program_stack("notes", {})
+    reviewed_and_applied(project, stack)
+    assert {name.partition("-")[0] for name in live.names("configmaps", project.namespace)} >= {"notes", "other"}
+    project.destroy(stack)

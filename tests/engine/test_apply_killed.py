@@ -1,0 +1,126 @@
+"""`trainform review --save` and `trainform apply` that are killed: no half-written file, nothing that only half of a review says, and a clear way on."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.engine.applying import TRAINFORM, apply, check, failed, refused, reviewed_and_applied, save
+from tests.engine.interruption import kill_all
+from tests.engine.live import Live, until
+from tests.engine.project import Project
+from tests.engine.test_interruptions import MOMENTS
+
+pytestmark = pytest.mark.proof("kills at every moment")
+
+
+def start(project: Project, *words: str) -> subprocess.Popen[bytes]:
+    """A command in the background, whose output nobody sees."""
+    return subprocess.Popen(
+        [*TRAINFORM, *words],
+        cwd=project.folder,
+        env={**project.environ, "PULUMI_SKIP_CHECKPOINTS": "false"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+@pytest.fixture
+def stack(project: Project) -> str:
+    """The stack of `extras`, not up."""
+    project.copied("extras")
+    return project.stack("extras")
+
+
+def engine_of(process: subprocess.Popen[bytes], verb: str) -> psutil.Process:
+    """The engine that the command has started."""
+
+    def found() -> psutil.Process | None:
+        children = psutil.Process(process.pid).children()
+        return next((each for each in children if verb in each.cmdline()), None)
+
+    return until(found, f"pulumi {verb}")
+
+
+def test_a_review_that_is_killed_leaves_no_half_of_a_file(project: Project, stack: str) -> None:
+    file = project.folder / "saved.json"
+    for seconds in (0.3, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0):
+        process = start(project, "review", stack, "--save", str(file))
+        time.sleep(seconds)
+        kill_all(process)
+        if file.exists():
+            assert json.loads(file.read_text())["saved_review"] == 1
+            assert check(project, file).code == 0
+            file.unlink()
+    assert [path.name for path in project.folder.glob("*saved.json*")] == []
+    reviewed_and_applied(project, stack)
+
+
+def test_an_apply_that_is_killed_before_anything_changes_can_be_repeated(
+    project: Project, live: Live, stack: str
+) -> None:
+    file = save(project, stack)
+    for seconds in (0.5, 2.0):
+        process = start(project, "apply", str(file))
+        time.sleep(seconds)
+        kill_all(process)
+    process = start(project, "apply", str(file))
+    engine_of(process, "preview")
+    kill_all(process)
+    assert live.find_all("jobs", project.namespace) == []
+    assert apply(project, file).code == 0
+    live.running_pods(project.namespace, 8)
+
+
+@pytest.mark.parametrize("moment", ["the queue is made", "the job is made"])
+def test_an_apply_that_is_killed_while_it_changes(project: Project, live: Live, stack: str, moment: str) -> None:
+    """The machine loses power: the engine is gone too, and its lock stays."""
+    file = save(project, stack)
+    process = start(project, "apply", str(file))
+    until(lambda: MOMENTS[moment](live, project.namespace), moment)
+    kill_all(process)
+    refused(apply(project, file), ("state", "written"))
+    fresh = save(project, stack)
+    failed(apply(project, fresh), 1, "the stack is currently locked", "pulumi cancel")
+    project.pulumi("cancel", "--yes", "-s", stack)
+    assert apply(project, fresh).code == 0
+    live.running_pods(project.namespace, 8)
+    project.unchanged(stack)
+
+
+def test_the_engine_ends_its_work_when_the_command_alone_is_killed(project: Project, live: Live, stack: str) -> None:
+    file = save(project, stack)
+    process = start(project, "apply", str(file))
+    engine = engine_of(process, "up")
+    process.kill()
+    process.wait()
+    psutil.wait_procs([engine], timeout=120)
+    live.running_pods(project.namespace, 8)
+    project.unchanged(stack)
+    refused(apply(project, file), ("state", "written"))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_apply_that_is_interrupted_gives_back_the_lock(
+    project: Project, live: Live, stack: str, number: signal.Signals
+) -> None:
+    file = save(project, stack)
+    process = start(project, "apply", str(file))
+    until(lambda: MOMENTS["the service is made"](live, project.namespace), "the service")
+    process.send_signal(number)
+    assert process.wait(timeout=120) == 128 + number
+    assert _locks(project) == []
+    reviewed_and_applied(project, stack)
+    live.running_pods(project.namespace, 8)
+
+
+def _locks(project: Project) -> list[Path]:
+    return [path for path in (project.folder / "state").rglob("locks/**/*.json") if path.is_file()]
