@@ -34,6 +34,7 @@ ORDER = [
     "check_platform",
     "cluster",
     "deployed",
+    "releases",
     "review",
     "drift",
     "saved",

@@ -195,6 +195,12 @@ VARIATIONS: dict[str, Any] = {
     "limits.service_accounts": ["default"],
     "limits.tolerations": ["other"],
     "limits.service_types": ["ClusterIP", "NodePort"],
+    "promotion.sources": ["dev"],
+    "promotion.succeeded": True,
+    "promotion.digest": True,
+    "promotion.soak": "24h",
+    "promotion.clean": True,
+    "promotion.waivable": {"soak": ["team-lead"]},
 }
 ON_IT: dict[str, Any] = {
     **JOB,

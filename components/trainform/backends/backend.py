@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from trainform import defaults
 from trainform.backends.job_fields import Kinds
+from trainform.backends.outcome import Outcome
 from trainform.backends.planned import changes
 from trainform.backends.support import Fields
 from trainform.backends.workloads import Finder
@@ -158,6 +159,10 @@ class Backend(abc.ABC):
     def endings(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
         """The pods whose success ends the rendered job while other pods still run. Default: none, so every pod must end by itself."""
         return ()
+
+    @abc.abstractmethod
+    def outcome(self, job: Mapping[str, Any]) -> Outcome:
+        """What became of a live job object, by what the operator itself says in its status."""
 
     # --- merge patches of the user's
 

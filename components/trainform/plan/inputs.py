@@ -24,6 +24,7 @@ _WITHOUT_EFFECT: Mapping[str, Any] = {
     "priority_classes": True,
     "claims": True,
     "limits": True,
+    "promotion": True,
     "namespace": {"create"},
     "accelerators": {"__all__": {"per_node", "nodes", "cpu", "memory", "price_per_hour"}},
     "rdma": {"per_node"},

@@ -23,6 +23,7 @@ from trainform.spec.names import (
     Subdomain,
     Uid,
 )
+from trainform.spec.promotion import Promotion
 from trainform.spec.quantities import Bytes, Quantity
 from trainform.spec.queues import EnvironmentQueue
 from trainform.spec.refusal import refusal
@@ -248,6 +249,12 @@ class Environment(Model):
         default=Limits(),
         json_schema_extra=OnChange.NO_OBJECT,
         description="What experiments may ask for. Empty: see each limit.",
+    )
+    promotion: Promotion = Field(
+        default=Promotion(),
+        examples=[{"from": ["dev"], "succeeded": True, "soak": "24h"}],
+        json_schema_extra=OnChange.NO_OBJECT,
+        description="Gates before a release is promoted to here. Empty: none.",
     )
 
     @property

@@ -8,7 +8,7 @@ workers only when the pods of the Master, or of all parameter servers, run.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from trainform.backends.backend import Backend, Decided
@@ -18,6 +18,7 @@ from trainform.backends.kubedl.controller import HOST, NETWORK_ANNOTATION, OWN_L
 from trainform.backends.kubedl.controller import INDEX_LABEL as INDEX
 from trainform.backends.kubedl.fields import RELEASE, dropped
 from trainform.backends.kubedl.pods import POD_ANNOTATIONS, PODS
+from trainform.backends.outcome import Outcome, by_conditions
 from trainform.backends.planned import follows
 from trainform.backends.refusals import EVALUATORS, EXTRA_ROLES, JOB_RESTARTS, another_backend
 from trainform.backends.replica_specs.kinds import kind_of, rendered_kind, rendered_specs
@@ -212,6 +213,9 @@ class KubeDL(Backend):
     def endings(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
         body = job_body(manifests)
         return _ENDINGS[body["kind"]](body)
+
+    def outcome(self, job: Mapping[str, Any]) -> Outcome:
+        return by_conditions(job, "Succeeded")
 
     def override_conflicts(
         self, key: str, rendered: dict[str, Any], patched: dict[str, Any]

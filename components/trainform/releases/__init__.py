@@ -1,0 +1,1 @@
+"""Releases: what was deployed in one environment, and may be promoted to another one."""

@@ -1,0 +1,173 @@
+"""The gates before a promotion: what the target's environment asks for, held against what is known of the source. Pure functions in a table."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Literal, get_args
+
+from trainform.backends.outcome import Outcome
+from trainform.errors import Problem, list_names
+from trainform.rules.references import Known
+from trainform.spec.environment import Environment
+from trainform.spec.promotion import GateName, Promotion
+from trainform.spec.quantities import seconds
+
+Result = Literal["passed", "refused", "waived", "not asked"]
+Refusal = tuple[str, str]
+"""Reason and fix."""
+NAMES: tuple[GateName, ...] = get_args(GateName)
+OPTION = "--waive"
+
+
+@dataclasses.dataclass(frozen=True)
+class Facts:
+    """What is known of the source when it is promoted. environment: of the source. outcome: of its job; None if the cluster has no such job any more.
+    tags: paths of the images that the experiment names without a digest. commit, dirty: of git at the last `pulumi up`; "" and None if Pulumi's history
+    does not say it. now: with its time zone."""
+
+    environment: str
+    outcome: Outcome | None
+    tags: tuple[str, ...]
+    commit: str
+    dirty: bool | None
+    now: datetime.datetime
+
+
+@dataclasses.dataclass(frozen=True)
+class Waiver:
+    """A gate that somebody waives, and why. by: `NAME <EMAIL>`, or a name alone."""
+
+    gate: str
+    reason: str
+    by: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Judged:
+    """What came of a gate. reason, fix: of what was refused, also where that is waived."""
+
+    gate: GateName
+    result: Result
+    reason: str = ""
+    fix: str = ""
+    waiver: Waiver | None = None
+
+
+Gate = Callable[[Promotion, Facts], Refusal | None]
+
+
+def _from(asked: Promotion, facts: Facts) -> Refusal | None:
+    if facts.environment in asked.sources:
+        return None
+    return (
+        f"releases come from {list_names(asked.sources)} only, and the source is in the environment {facts.environment}",
+        f"promote it to a stack of {list_names(asked.sources)} first, then from there",
+    )
+
+
+def _succeeded(asked: Promotion, facts: Facts) -> Refusal | None:
+    if facts.outcome is None:
+        return "the cluster has no job of the source any more, so that nothing says whether it has succeeded", AGAIN
+    if facts.outcome.word == "succeeded":
+        return None
+    if facts.outcome.word == "not ended":
+        return "the job of the source has not ended yet", "wait for its end"
+    return f"the job of the source has {WORDS[facts.outcome.word]}", AGAIN
+
+
+def _digest(asked: Promotion, facts: Facts) -> Refusal | None:
+    if not facts.tags:
+        return None
+    names = list_names(facts.tags)
+    return (
+        f"{names} {'names' if len(facts.tags) == 1 else 'name'} an image without a digest",
+        "write it as IMAGE@sha256:…, run `pulumi up` of the source, and promote that",
+    )
+
+
+def _soak(asked: Promotion, facts: Facts) -> Refusal | None:
+    refused = _succeeded(asked, facts)
+    if refused is not None:
+        return refused
+    done = "" if facts.outcome is None else facts.outcome.at
+    try:
+        passed = facts.now - datetime.datetime.fromisoformat(done)
+    except (TypeError, ValueError):  # no time, or one without a zone
+        return "nothing says when the job of the source has succeeded", AGAIN
+    wanted = datetime.timedelta(seconds=seconds(str(asked.soak)))
+    if passed >= wanted:
+        return None
+    until = datetime.datetime.fromisoformat(done) + wanted
+    return (
+        f"the job of the source has succeeded less than {asked.soak} ago, at {done}",
+        f"promote it after {until.astimezone(datetime.UTC).strftime('%Y-%m-%d %H:%M:%S')} UTC",
+    )
+
+
+def _clean(asked: Promotion, facts: Facts) -> Refusal | None:
+    if not facts.commit or facts.dirty is None:
+        reason = "Pulumi's history has no commit of git for the last `pulumi up` of the source"
+    elif facts.dirty:
+        reason = f"the last `pulumi up` of the source ran with changes that were not in the commit {facts.commit}"
+    else:
+        return None
+    return reason, "commit all files, run `pulumi up` of the source in that commit, and promote that"
+
+
+AGAIN = "run it again in the source's stack (`run`), and promote it when it has succeeded"
+WORDS = {"failed": "failed", "stopped": "been stopped"}
+GATES: Mapping[GateName, tuple[Callable[[Promotion], bool], Gate]] = {
+    "from": (lambda asked: bool(asked.sources), _from),
+    "succeeded": (lambda asked: asked.succeeded, _succeeded),
+    "digest": (lambda asked: asked.digest, _digest),
+    "soak": (lambda asked: asked.soak is not None, _soak),
+    "clean": (lambda asked: asked.clean, _clean),
+}
+"""Whether an environment asks for the gate, and why it refuses, in the order in which they are told."""
+
+
+def judge(environment: Environment, facts: Facts, waivers: Sequence[Waiver] = ()) -> tuple[Judged, ...]:
+    """What each gate of the target's environment says. A waiver counts where the environment lets this person waive this gate."""
+    waived = {waiver.gate: waiver for waiver in waivers}
+    return tuple(_judged(environment, facts, gate, waived.get(gate)) for gate in GATES)
+
+
+def _judged(environment: Environment, facts: Facts, gate: GateName, waiver: Waiver | None) -> Judged:
+    is_asked, refusal = GATES[gate]
+    if not is_asked(environment.promotion):
+        return Judged(gate, "not asked")
+    refused = refusal(environment.promotion, facts)
+    if refused is None:
+        return Judged(gate, "passed")
+    reason, fix = refused
+    allowed = environment.promotion.waivable.get(gate, [])
+    if waiver is None:
+        more = f"; or {list_names(allowed)} may waive it: {OPTION} {gate} --reason …" if allowed else ""
+        return Judged(gate, "refused", reason, f"{fix}{more}")
+    if names_of(waiver.by).isdisjoint(allowed):
+        who = f"{list_names(allowed)} may waive it here" if allowed else "nobody may waive it here"
+        return Judged(gate, "refused", f"{reason}, and {who}, not {waiver.by}", fix)
+    return Judged(gate, "waived", reason, fix, waiver)
+
+
+def names_of(person: str) -> set[str]:
+    """What a list may call a person of whom `NAME <EMAIL>` is known: that, the name or the address."""
+    name, _, rest = person.partition(" <")
+    return {person, name, rest.removesuffix(">")} - {""}
+
+
+def waiver_problems(waivers: Sequence[Waiver], environment: Environment) -> Iterator[Problem]:
+    """What is wrong with waivers as such, whoever writes them: an unknown gate, one that nobody asks for, no reason."""
+    for waiver in waivers:
+        gate = next((name for name in GATES if name == waiver.gate), None)
+        if gate is None:
+            near = Known(NAMES).nearest(waiver.gate)
+            fix = f"known: {list_names(NAMES)}" if near is None else f"did you mean {near}?"
+            yield Problem(OPTION, waiver.gate, "no gate has this name", fix)
+        elif not GATES[gate][0](environment.promotion):
+            reason = f"the environment {environment.name} does not ask for this gate"
+            yield Problem(OPTION, waiver.gate, reason, "leave it out")
+        if not waiver.reason.strip(" .…"):
+            yield Problem("--reason", None, "the waiver gives no reason", "write why it is waived")

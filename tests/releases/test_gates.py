@@ -1,0 +1,140 @@
+"""Each gate refuses what it is there for, and nothing else; a waiver counts only from whom the environment names."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+from typing import Any
+
+import pytest
+
+from trainform.backends.outcome import Outcome
+from trainform.releases.gates import GATES, NAMES, Facts, Judged, Waiver, judge, names_of, waiver_problems
+from trainform.spec import Environment
+from trainform.spec.promotion import Promotion
+
+NOW = datetime.datetime(2026, 3, 3, 10, 0, tzinfo=datetime.UTC)
+DONE = "2026-03-02T09:30:05Z"
+PASSING = Facts("dev", Outcome("succeeded", DONE), (), "9f2c4e1", False, NOW)
+LEAD = "Ada Lovelace <ada@example.com>"
+
+
+def environment(**asked: Any) -> Environment:
+    return Environment.model_validate({"name": "prod", "namespace": {"name": "ai-production"}, "promotion": asked})
+
+
+def judged(gate: str, facts: Facts, *waivers: Waiver, **asked: Any) -> Judged:
+    (found,) = [each for each in judge(environment(**asked), facts, waivers) if each.gate == gate]
+    return found
+
+
+def test_an_environment_asks_for_nothing_unless_it_says_so() -> None:
+    nothing = Facts("elsewhere", None, ("image",), "", None, NOW)
+    assert {each.result for each in judge(environment(), nothing)} == {"not asked"}
+
+
+def test_every_gate_is_a_field_and_has_a_row() -> None:
+    assert tuple(GATES) == NAMES
+    fields = {field.alias or name for name, field in Promotion.model_fields.items()}
+    assert fields == {*NAMES, "waivable"}
+
+
+ASKED = {"from": ["dev"], "succeeded": True, "digest": True, "soak": "24h", "clean": True}
+REFUSED = [
+    ("from", {"environment": "scratch"}, "releases come from dev only, and the source is in the environment scratch"),
+    ("succeeded", {"outcome": None}, "the cluster has no job of the source any more, so that nothing says whether it has succeeded"),
+    ("succeeded", {"outcome": Outcome()}, "the job of the source has not ended yet"),
+    ("succeeded", {"outcome": Outcome("failed", DONE)}, "the job of the source has failed"),
+    ("succeeded", {"outcome": Outcome("stopped", DONE)}, "the job of the source has been stopped"),
+    ("digest", {"tags": ("image",)}, "image names an image without a digest"),
+    ("digest", {"tags": ("image", "roles.eval.image")}, "image, roles.eval.image name an image without a digest"),
+    ("soak", {"outcome": Outcome("failed", DONE)}, "the job of the source has failed"),
+    ("soak", {"outcome": Outcome("succeeded", "2026-03-02T10:00:01Z")}, "the job of the source has succeeded less than 24h ago, at 2026-03-02T10:00:01Z"),
+    ("soak", {"outcome": Outcome("succeeded")}, "nothing says when the job of the source has succeeded"),
+    ("soak", {"outcome": Outcome("succeeded", "2026-03-02T09:30:05")}, "nothing says when the job of the source has succeeded"),
+    ("clean", {"commit": ""}, "Pulumi's history has no commit of git for the last `pulumi up` of the source"),
+    ("clean", {"dirty": None}, "Pulumi's history has no commit of git for the last `pulumi up` of the source"),
+    ("clean", {"dirty": True}, "the last `pulumi up` of the source ran with changes that were not in the commit 9f2c4e1"),
+]  # fmt: skip
+
+
+def test_a_source_that_meets_everything_passes_every_gate() -> None:
+    assert {each.result for each in judge(environment(**ASKED), PASSING)} == {"passed"}
+
+
+def test_exactly_the_time_of_the_soak_is_enough() -> None:
+    done = dataclasses.replace(PASSING, outcome=Outcome("succeeded", "2026-03-02T10:00:00Z"))
+    assert judged("soak", done, soak="24h").result == "passed"
+
+
+@pytest.mark.parametrize(("gate", "changed", "reason"), REFUSED)
+def test_a_gate_refuses_with_reason_and_fix(gate: str, changed: dict[str, Any], reason: str) -> None:
+    facts = dataclasses.replace(PASSING, **changed)
+    found = judged(gate, facts, **ASKED)
+    assert (found.result, found.reason) == ("refused", reason)
+    assert found.fix
+    assert judged(gate, facts, **{name: value for name, value in ASKED.items() if name != gate}).result == "not asked"
+
+
+def test_every_gate_has_a_refusal_here() -> None:
+    assert {gate for gate, _, _ in REFUSED} == set(NAMES)
+
+
+def test_the_end_of_a_soak_is_said_to_the_second() -> None:
+    late = dataclasses.replace(PASSING, outcome=Outcome("succeeded", "2026-03-03T08:00:00Z"))
+    assert judged("soak", late, soak="12h").fix == "promote it after 2026-03-03 20:00:00 UTC"
+
+
+@pytest.mark.parametrize("named", ["Ada Lovelace", "ada@example.com", LEAD])
+def test_who_is_named_may_waive(named: str) -> None:
+    waiver = Waiver("soak", "the fix is for an outage", LEAD)
+    late = dataclasses.replace(PASSING, outcome=None)
+    found = judged("soak", late, waiver, soak="24h", waivable={"soak": [named]})
+    assert (found.result, found.waiver) == ("waived", waiver)
+    assert found.reason.startswith("the cluster has no job")
+
+
+@pytest.mark.parametrize(
+    ("waivable", "reason"),
+    [
+        ({}, "nobody may waive it here, not Ada Lovelace <ada@example.com>"),
+        ({"digest": ["ada@example.com"]}, "nobody may waive it here, not Ada Lovelace <ada@example.com>"),
+        ({"soak": ["grace@example.com", "Ada"]}, "grace@example.com, Ada may waive it here, not Ada Lovelace <ada@example.com>"),
+    ],
+)  # fmt: skip
+def test_a_waiver_of_anybody_else_does_not_count(waivable: dict[str, list[str]], reason: str) -> None:
+    facts = dataclasses.replace(PASSING, outcome=Outcome("failed", DONE))
+    found = judged("soak", facts, Waiver("soak", "urgent", LEAD), soak="24h", waivable=waivable)
+    assert (found.result, found.waiver) == ("refused", None)
+    assert found.reason == f"the job of the source has failed, and {reason}"
+
+
+def test_a_gate_that_passes_takes_no_waiver() -> None:
+    found = judged("soak", PASSING, Waiver("soak", "urgent", LEAD), soak="24h", waivable={"soak": [LEAD]})
+    assert (found.result, found.waiver) == ("passed", None)
+
+
+def test_a_refusal_says_who_may_waive_it() -> None:
+    facts = dataclasses.replace(PASSING, dirty=True)
+    fix = judged("clean", facts, clean=True, waivable={"clean": ["ada@example.com"]}).fix
+    assert fix.endswith("and promote that; or ada@example.com may waive it: --waive clean --reason …")
+
+
+@pytest.mark.parametrize(
+    ("waiver", "lines"),
+    [
+        (Waiver("soack", "urgent", LEAD), ["--waive = soack", "  why: no gate has this name", "  fix: did you mean soak?"]),
+        (Waiver("everything", "urgent", LEAD), ["--waive = everything", "  why: no gate has this name", "  fix: known: from, succeeded, digest, soak, clean"]),
+        (Waiver("digest", "urgent", LEAD), ["--waive = digest", "  why: the environment prod does not ask for this gate", "  fix: leave it out"]),
+        (Waiver("soak", " … ", LEAD), ["--reason", "  why: the waiver gives no reason", "  fix: write why it is waived"]),
+        (Waiver("soak", "the fix is for an outage", LEAD), []),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_a_waiver_itself(waiver: Waiver, lines: list[str]) -> None:
+    problems = waiver_problems([waiver], environment(soak="24h"))
+    assert [line for problem in problems for line in problem.lines()] == lines
+
+
+def test_what_a_list_may_call_a_person() -> None:
+    assert names_of("Ada Lovelace <ada@example.com>") == {LEAD, "Ada Lovelace", "ada@example.com"}
+    assert names_of("ada") == {"ada"}
