@@ -69,18 +69,18 @@ def test_every_backend_is_here() -> None:
 
 @pytest.mark.parametrize(("backend", "word", "status"), CASES)
 def test_the_outcome_is_what_the_operator_says(backend: str, word: Word, status: dict[str, Any]) -> None:
-    outcome = BACKENDS[backend].outcome({"metadata": {"name": "resnet-1f3a9c"}, "status": status})
+    outcome = BACKENDS[backend].OUTCOME({"metadata": {"name": "resnet-1f3a9c"}, "status": status})
     assert outcome == Outcome(word, "" if word == "not ended" else ENDED)
 
 
 @pytest.mark.parametrize("backend", STATUSES)
 def test_a_job_without_a_status_has_not_ended(backend: str) -> None:
-    assert BACKENDS[backend].outcome({"metadata": {}}) == Outcome()
+    assert BACKENDS[backend].OUTCOME({"metadata": {}}) == Outcome()
 
 
 def test_a_job_that_failed_and_says_that_it_completed_counts_as_failed() -> None:
     status = conditions("Completed", "Failed")
-    assert BACKENDS["jobset"].outcome({"status": status}).word == "failed"
+    assert BACKENDS["jobset"].OUTCOME({"status": status}).word == "failed"
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,14 @@ Source: project-codeflare/appwrapper, `api/v1beta2`, `internal/webhook` (compone
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from trainform import defaults
 from trainform.backends.backend import Backend, Decided
 from trainform.backends.gangs import QUEUE_LABEL, admission_crds, gang_problems, in_gang, pod_group, queue_labels
-from trainform.backends.outcome import Outcome, Word
+from trainform.backends.outcome import ByCondition
 from trainform.backends.planned import labels_of, overwritten
 from trainform.backends.refusals import JOB_RESTARTS, another_backend
 from trainform.backends.support import NO_RUNTIME, Fields, no_policies
@@ -60,6 +60,7 @@ class AppWrapper(Backend):
     PLURALS = ("appwrappers",)
     CONTROLLER_IMAGE = "appwrapper"
     MAKES_GANGS = True
+    OUTCOME = ByCondition("Succeeded")
 
     MAKES = f"AppWrapper (`{API_VERSION}`), with Volcano's admission a PodGroup"
     ENDS = "nothing: every pod must end by itself"
@@ -131,11 +132,6 @@ class AppWrapper(Backend):
             for index in range(component["template"]["spec"]["completions"])
         ]
         return made, {}
-
-    def outcome(self, job: Mapping[str, Any]) -> Outcome:
-        """Its phase says the end; nothing says the time."""
-        words: dict[str, Word] = {"Succeeded": "succeeded", "Failed": "failed"}
-        return Outcome(words.get(job.get("status", {}).get("phase", ""), "not ended"))
 
     def schemas(self, plan: Plan) -> dict[str, Any]:
         counted = {"parallelism!": int, "completions!": int, "template!": POD_TEMPLATE}

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from trainform import defaults
 from trainform.backends.job_fields import Kinds
-from trainform.backends.outcome import Outcome
+from trainform.backends.outcome import ToOutcome
 from trainform.backends.planned import changes
 from trainform.backends.support import Fields
 from trainform.backends.workloads import Finder
@@ -69,6 +69,9 @@ class Backend(abc.ABC):
 
     PODS: ClassVar[Mapping[str, tuple[Finder, ...]]] = {}
     """How the pods of its objects are found, by `GROUP/KIND`, in objects that anybody may have written (`backends.workloads`)."""
+
+    OUTCOME: ClassVar[ToOutcome]
+    """What became of a job, by what the operator itself says in the status of the live object."""
 
     # --- for the documentation
 
@@ -159,10 +162,6 @@ class Backend(abc.ABC):
     def endings(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
         """The pods whose success ends the rendered job while other pods still run. Default: none, so every pod must end by itself."""
         return ()
-
-    @abc.abstractmethod
-    def outcome(self, job: Mapping[str, Any]) -> Outcome:
-        """What became of a live job object, by what the operator itself says in its status."""
 
     # --- merge patches of the user's
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import dataclasses
 import datetime
 from collections.abc import Mapping
@@ -20,15 +21,41 @@ class Outcome:
     at: str = ""
 
 
-def by_conditions(job: Mapping[str, Any], succeeded: str, failed: str = "Failed") -> Outcome:
-    """The outcome of a job object whose status has conditions. succeeded, failed: their types."""
-    conditions = mappings(mapping(job.get("status")).get("conditions"))
-    true = {each.get("type"): each for each in conditions if each.get("status") == "True"}
-    words: dict[str, Word] = {failed: "failed", succeeded: "succeeded"}
-    for condition, word in words.items():
-        if condition in true:
-            return Outcome(word, str(true[condition].get("lastTransitionTime", "")))
-    return Outcome()
+class ToOutcome(abc.ABC):
+    """How an operator says it."""
+
+    @abc.abstractmethod
+    def __call__(self, job: Mapping[str, Any]) -> Outcome:
+        """The outcome of a live job object."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ByCondition(ToOutcome):
+    """The outcome of a job whose status has conditions. succeeded, failed: their types."""
+
+    succeeded: str
+    failed: str = "Failed"
+
+    def __call__(self, job: Mapping[str, Any]) -> Outcome:
+        conditions = mappings(mapping(job.get("status")).get("conditions"))
+        true = {each.get("type"): each for each in conditions if each.get("status") == "True"}
+        words: dict[str, Word] = {self.failed: "failed", self.succeeded: "succeeded"}
+        for condition, word in words.items():
+            if condition in true:
+                return Outcome(word, str(true[condition].get("lastTransitionTime", "")))
+        return Outcome()
+
+
+@dataclasses.dataclass(frozen=True)
+class ByPhase(ToOutcome):
+    """The outcome of a job whose status has a phase with the time of its beginning. words: by the phases of a job of which nothing runs any more."""
+
+    words: Mapping[str, Word]
+
+    def __call__(self, job: Mapping[str, Any]) -> Outcome:
+        state = mapping(mapping(job.get("status")).get("state"))
+        word = self.words.get(str(state.get("phase", "")))
+        return Outcome() if word is None else Outcome(word, str(state.get("lastTransitionTime", "")))
 
 
 def seconds_of(job: Mapping[str, Any], outcome: Outcome) -> int | None:

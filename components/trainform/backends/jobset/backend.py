@@ -5,7 +5,7 @@ Only suspend and ttl can change in place. Ranks are computed from the completion
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 from trainform import defaults
@@ -28,7 +28,7 @@ from trainform.backends.jobset.spec import INDEX_LABEL as INDEX
 from trainform.backends.jobset.spec import JOB_LABEL as JOB
 from trainform.backends.jobset.spec import endings as replicated_endings
 from trainform.backends.jobset.spec import templates as replicated_templates
-from trainform.backends.outcome import Outcome, by_conditions
+from trainform.backends.outcome import ByCondition
 from trainform.backends.planned import overwritten
 from trainform.backends.support import NO_RUNTIME, Fields, done_by, no_policies, noted
 from trainform.errors import Problem
@@ -51,6 +51,7 @@ class JobSet(Backend):
     PLURALS = ("jobsets",)
     CONTROLLER_IMAGE = "jobset"
     PODS = PODS
+    OUTCOME = ByCondition("Completed")
     MAKES_GANGS = True
 
     MAKES = f"JobSet (`{API_VERSION}`), with Volcano's admission a PodGroup"
@@ -131,6 +132,3 @@ class JobSet(Backend):
 
     def endings(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
         return replicated_endings(job_body(manifests)["spec"], labelled_role)
-
-    def outcome(self, job: Mapping[str, Any]) -> Outcome:
-        return by_conditions(job, "Completed")

@@ -8,7 +8,7 @@ workers only when the pods of the Master, or of all parameter servers, run.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
 from trainform.backends.backend import Backend, Decided
@@ -18,7 +18,7 @@ from trainform.backends.kubedl.controller import HOST, NETWORK_ANNOTATION, OWN_L
 from trainform.backends.kubedl.controller import INDEX_LABEL as INDEX
 from trainform.backends.kubedl.fields import RELEASE, dropped
 from trainform.backends.kubedl.pods import POD_ANNOTATIONS, PODS
-from trainform.backends.outcome import Outcome, by_conditions
+from trainform.backends.outcome import ByCondition
 from trainform.backends.planned import follows
 from trainform.backends.refusals import EVALUATORS, EXTRA_ROLES, JOB_RESTARTS, another_backend
 from trainform.backends.replica_specs.kinds import kind_of, rendered_kind, rendered_specs
@@ -65,6 +65,7 @@ class KubeDL(Backend):
     API_VERSION = "training.kubedl.io/v1alpha1"
     PLURALS = ("pytorchjobs", "tfjobs")
     CONTROLLER_IMAGE = "kubedl"
+    OUTCOME = ByCondition("Succeeded")
     PODS = PODS
 
     MAKES = f"PyTorchJob or TFJob (`{API_VERSION}`)"
@@ -213,9 +214,6 @@ class KubeDL(Backend):
     def endings(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
         body = job_body(manifests)
         return _ENDINGS[body["kind"]](body)
-
-    def outcome(self, job: Mapping[str, Any]) -> Outcome:
-        return by_conditions(job, "Succeeded")
 
     def override_conflicts(
         self, key: str, rendered: dict[str, Any], patched: dict[str, Any]

@@ -8,7 +8,7 @@ has changed, so a changed template is a new revision.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
 from trainform.backends.backend import Backend, Decided
@@ -26,7 +26,7 @@ from trainform.backends.kubeflow.controller import (
     controller_objects,
 )
 from trainform.backends.kubeflow.controller import INDEX_LABEL as INDEX
-from trainform.backends.outcome import Outcome, by_conditions
+from trainform.backends.outcome import ByCondition
 from trainform.backends.planned import follows
 from trainform.backends.refusals import EXTRA_ROLES, JOB_RESTARTS
 from trainform.backends.replica_specs.kinds import JobKind, kind_of, rendered_specs
@@ -72,6 +72,7 @@ class Kubeflow(Backend):
     API_VERSION = "kubeflow.org/v1"
     PLURALS = ("pytorchjobs", "tfjobs", "mpijobs")
     CONTROLLER_IMAGE = "training-operator"
+    OUTCOME = ByCondition("Succeeded")
     PODS = replica_spec_pods("kubeflow.org")
 
     MAKES = f"PyTorchJob, TFJob or MPIJob (`{API_VERSION}`)"
@@ -203,9 +204,6 @@ class Kubeflow(Backend):
     def endings(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
         body = job_body(manifests)
         return _ENDINGS[body["kind"]](body)
-
-    def outcome(self, job: Mapping[str, Any]) -> Outcome:
-        return by_conditions(job, "Succeeded")
 
     def override_conflicts(
         self, key: str, rendered: dict[str, Any], patched: dict[str, Any]

@@ -7,7 +7,7 @@ its `suspend` can change in place. Ranks are computed from the completion index,
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 from trainform import defaults
@@ -20,7 +20,7 @@ from trainform.backends.jobset.spec import INDEX_LABEL as INDEX
 from trainform.backends.jobset.spec import JOB_LABEL as JOB
 from trainform.backends.jobset.spec import endings as replicated_endings
 from trainform.backends.jobset.spec import templates as replicated_templates
-from trainform.backends.outcome import Outcome, by_conditions
+from trainform.backends.outcome import ByCondition
 from trainform.backends.planned import labels_of
 from trainform.backends.support import Fields, done_by, no_policies, noted, refused
 from trainform.backends.trainer.controller import controller_objects
@@ -78,6 +78,7 @@ class Trainer(Backend):
     PLURALS = ("trainjobs", "trainingruntimes")
     CONTROLLER_IMAGE = "trainer-controller-manager"
     PODS = PODS
+    OUTCOME = ByCondition("Complete")
 
     MAKES = f"TrainingRuntime and TrainJob (`{API_VERSION}`)"
     ENDS = "`successPolicy` of the runtime's JobSet, as with jobset; on a runtime that is named, what that says"
@@ -256,9 +257,6 @@ class Trainer(Backend):
         if plan.runtime is not None:
             return named_endings(plan, plan.runtime)
         return replicated_endings(_runtime(manifests)["spec"]["template"]["spec"], labelled_role)
-
-    def outcome(self, job: Mapping[str, Any]) -> Outcome:
-        return by_conditions(job, "Complete")
 
     def override_conflicts(
         self, key: str, rendered: dict[str, Any], patched: dict[str, Any]

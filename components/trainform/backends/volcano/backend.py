@@ -7,18 +7,18 @@ could never be updated.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 from trainform.backends.backend import Backend, Decided
 from trainform.backends.gangs import GROUP_ANNOTATION, SCHEDULER, topology
 from trainform.backends.job_fields import JobFields, Kinds
-from trainform.backends.outcome import Outcome, Word
 from trainform.backends.planned import labels_of, overwritten
 from trainform.backends.support import NO_RUNTIME, Fields, done_by
 from trainform.backends.volcano.controller import HOSTS_MOUNT, controller_objects, host_variables
 from trainform.backends.volcano.ends import (
     ENDS,
+    OUTCOME,
     POLICY,
     ending_problems,
     min_success,
@@ -33,7 +33,6 @@ from trainform.manifests.manifest import Manifest, job_body, without_empty
 from trainform.manifests.objects import job_manifest
 from trainform.manifests.pods import pod_template
 from trainform.manifests.schema import METADATA, POD_TEMPLATE
-from trainform.manifests.shapes import mapping
 from trainform.manifests.templates import Template
 from trainform.plan.model import Ending, Group, Naming, Plan, RolePlan
 from trainform.spec.experiment import Experiment
@@ -65,14 +64,6 @@ OWN_KEYS = frozenset(
     ]
 )
 
-OUTCOMES: dict[str, Word] = {
-    "Completed": "succeeded",
-    "Failed": "failed",
-    "Terminated": "stopped",
-    "Aborted": "stopped",
-}
-"""The phases in which nothing of a Job runs any more."""
-
 # The webhook reads the job's queue from its own cache, which may be late.
 _LATE_REFUSALS = (("unable to find job queue",), ("can only submit job to queue with state `Open`",))
 
@@ -86,6 +77,7 @@ class Volcano(Backend):
     PLURALS = ("jobs",)
     CONTROLLER_IMAGE = "vc-controller-manager"
     PODS = PODS
+    OUTCOME = OUTCOME
 
     MAKES = f"Job (`{API_VERSION}`)"
     ENDS = ENDS
@@ -174,11 +166,6 @@ class Volcano(Backend):
 
     def endings(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
         return job_endings(job_body(manifests))
-
-    def outcome(self, job: Mapping[str, Any]) -> Outcome:
-        state = mapping(mapping(job.get("status")).get("state"))
-        word = OUTCOMES.get(state.get("phase", ""))
-        return Outcome() if word is None else Outcome(word, str(state.get("lastTransitionTime", "")))
 
     def conventions(self, plan: Plan) -> PodConventions:
         """The index by Volcano's label, and VC_TASK_INDEX as its `env` plugin would set it. The svc plugin appends its lists of hosts to the `env`

@@ -15,6 +15,7 @@ from typing import Any
 
 from trainform import defaults
 from trainform.backends.endings import Part, all_of, any_of
+from trainform.backends.outcome import ByPhase
 from trainform.errors import Problem
 from trainform.manifests.manifest import without_empty
 from trainform.plan.launch.launch import STAY_SCRIPT
@@ -28,6 +29,7 @@ ENDS = (
     "the policy `TaskCompleted: CompleteJob` of the task; where its replicas have templates of their own (`ports: per-replica`) `minSuccess`, the number "
     "of them: a pod of another role that succeeds then stays up until the job ends, since Volcano counts every pod"
 )
+OUTCOME = ByPhase({"Completed": "succeeded", "Failed": "failed", "Terminated": "stopped", "Aborted": "stopped"})
 _END_ACTIONS = ("CompleteJob", "TerminateJob", "AbortJob")
 _EACH = "the policy would act when a single replica has succeeded: with `ports: per-replica` each replica of a ranked role is a separate task"
 _NEVER = "the policy would never act: with `ports: per-replica` the pods of this role keep running until the job ends"
