@@ -36,6 +36,7 @@ ORDER = [
     "deployed",
     "releases",
     "review",
+    "comparison",
     "drift",
     "saved",
     "resources",

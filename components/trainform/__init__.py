@@ -15,6 +15,7 @@ The way of a job, each step in a folder or file of its own, which imports only w
     deployed          what is deployed on the live cluster, from its records
     releases          what may be promoted, and what an environment asks for before
     review            a preview as a report: what happens, findings, cost, capacity
+    comparison        versions of an experiment beside each other
     drift             live objects beside the deployed ones, as a report
     saved             a review that is saved, and what has moved since, for `trainform apply`
     resources         the components of Pulumi

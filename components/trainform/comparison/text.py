@@ -1,0 +1,70 @@
+"""A comparison in sentences and tables, the same for every form that people read: the forms are those of a review."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+from trainform.comparison.compare import Comparison, Row, Version
+from trainform.review.forms import terminal
+from trainform.review.forms.document import MOST_ITEMS, Block, Item, Section, Table, bounded, counted, shown
+
+FIELD = "field"
+
+
+def as_terminal(comparison: Comparison, width: int) -> Iterator[terminal.Line]:
+    """The lines for a terminal of this width, each with what it is."""
+    return terminal.lines_of([sections(comparison)], width)
+
+
+def as_markdown(comparison: Comparison) -> str:
+    """Markdown as GitHub reads it."""
+    from trainform.review.forms import markdown  # which also draws pictures
+
+    return markdown.render_documents([sections(comparison)])
+
+
+def as_json(comparison: Comparison) -> str:
+    """One document in which everything outside of ASCII is escaped, with a line feed at its end."""
+    found = {
+        "same": comparison.same,
+        "versions": [{"name": version.name, **version.facts} for version in comparison.versions],
+        "experiment": _as_data(comparison.experiment),
+        "environment": _as_data(comparison.environment),
+    }
+    return json.dumps(found, indent=2, allow_nan=False) + "\n"
+
+
+def _as_data(rows: Sequence[Row]) -> list[dict[str, object]]:
+    return [{"path": row.path, "values": list(row.values)} for row in rows]
+
+
+def sections(comparison: Comparison) -> list[Section]:
+    """The comparison as sections, the first with the title."""
+    names = [version.name for version in comparison.versions]
+    return bounded([
+        Section(f"Comparison of {', '.join(names[:-1])} and {names[-1]}", (Item(headline(comparison)), *map(_version, comparison.versions))),
+        Section("What differs in the experiment", _table(comparison.experiment, names)),
+        Section("What differs in what the environments give", _table(comparison.environment, names)),
+    ])  # fmt: skip
+
+
+def headline(comparison: Comparison) -> str:
+    """What comes out, in one sentence."""
+    count = len(comparison.experiment)
+    if not count:
+        return f"{'Both' if len(comparison.versions) == 2 else 'All'} are the same experiment."
+    return f"{counted(count, 'field')} of the experiment {'differs' if count == 1 else 'differ'}."
+
+
+def _version(version: Version) -> Item:
+    facts = ", ".join(f"{name} {value}" for name, value in version.facts.items() if value)
+    return Item(f"{version.name}: {facts}." if facts else f"{version.name}.")
+
+
+def _table(rows: Sequence[Row], names: Sequence[str]) -> tuple[Block, ...]:
+    if not rows:
+        return ()
+    table = Table(((FIELD, *names), *((row.path, *map(shown, row.values)) for row in rows[:MOST_ITEMS])))
+    more = len(rows) - MOST_ITEMS
+    return (table, Item(f"And {more} more.")) if more > 0 else (table,)

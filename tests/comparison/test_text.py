@@ -1,0 +1,65 @@
+"""A comparison as people and machines read it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+from tests.comparison.test_compare import role, version
+from trainform.comparison.compare import compare
+from trainform.comparison.text import as_json, as_markdown, as_terminal
+
+DEV = dataclasses.replace(version("resnet.dev", {"name": "dev"}), facts={"revision": "1f3a9c", "release": ""})
+PROD = dataclasses.replace(
+    version("resnet.prod", {"name": "prod"}, roles=role(replicas=16)), facts={"revision": "77ab01"}
+)
+FILE = version("stacks/experiments/resnet.yaml", env={"NOTE": "a | b"})
+
+
+def test_a_terminal_gets_a_table() -> None:
+    assert [line.text for line in as_terminal(compare([DEV, PROD]), 80)] == [
+        "Comparison of resnet.dev and resnet.prod",
+        "  1 field of the experiment differs.",
+        "  resnet.dev: revision 1f3a9c.",
+        "  resnet.prod: revision 77ab01.",
+        "",
+        "What differs in the experiment",
+        "  field                resnet.dev  resnet.prod",
+        "  roles.node.replicas  2           16",
+        "",
+        "What differs in what the environments give",
+        "  field  resnet.dev  resnet.prod",
+        '  name   "dev"       "prod"',
+    ]
+
+
+def test_the_same_is_said_in_one_sentence() -> None:
+    assert [line.text for line in as_terminal(compare([DEV, DEV]), 80)][1] == "  Both are the same experiment."
+    assert [line.text for line in as_terminal(compare([DEV, DEV, DEV]), 80)][:2] == [
+        "Comparison of resnet.dev, resnet.dev and resnet.dev",
+        "  All are the same experiment.",
+    ]
+
+
+def test_markdown_holds_any_value() -> None:
+    assert as_markdown(compare([DEV, FILE])).split("\n\n") == [
+        "## Comparison of resnet.dev and stacks/experiments/resnet.yaml",
+        "1 field of the experiment differs.",
+        "resnet.dev: revision 1f3a9c.",
+        "stacks/experiments/resnet.yaml.",
+        "### What differs in the experiment",
+        r"""| field | resnet.dev | stacks/experiments/resnet.yaml |
+| --- | --- | --- |
+| env.NOTE | not set | "a `\x7c` b" |
+""",
+    ]
+
+
+def test_json_has_every_value() -> None:
+    found = json.loads(as_json(compare([DEV, PROD])))
+    assert found == {
+        "same": False,
+        "versions": [{"name": "resnet.dev", "revision": "1f3a9c", "release": ""}, {"name": "resnet.prod", "revision": "77ab01"}],
+        "experiment": [{"path": "roles.node.replicas", "values": [2, 16]}],
+        "environment": [{"path": "name", "values": ["dev", "prod"]}],
+    }  # fmt: skip
