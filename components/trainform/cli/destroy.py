@@ -35,16 +35,16 @@ def command(stack: StackArgument, options: OptionsArgument = None) -> None:
     `pulumi destroy` runs no program and deletes on whichever cluster the kubeconfig leads to. This command compares that cluster with the
     one in the stack's state first, and then runs `pulumi destroy` in its place: its questions, its output and its exit code are Pulumi's.
     """
+    from trainform.deployed.engine import exported, pulumi
+
     root = project_root()
     require_project(root)
     require_stack(stack, root)
-    from trainform.saved import engine
-
-    pulumi = engine.pulumi()
-    _compare(stack, engine.exported(stack, root))
+    program = pulumi()
+    _compare(stack, exported(stack, root))
     os.chdir(root)
     flush_or_discard()
-    os.execv(pulumi, [pulumi, "destroy", "-s", stack, *([] if options is None else options)])  # noqa: S606 - the user's pulumi
+    os.execv(program, [program, "destroy", "-s", stack, *([] if options is None else options)])  # noqa: S606 - the user's pulumi
 
 
 def _compare(stack: str, exported: Mapping[str, Any]) -> None:

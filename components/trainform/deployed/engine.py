@@ -1,0 +1,122 @@
+"""What Pulumi's backend has of a stack, by the commands of the engine: its state, and the history of its updates. Nothing is changed, and no secret is asked for."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from trainform.errors import ToolchainError, TrainformError, without_credentials
+from trainform.manifests.shapes import mapping, mappings
+
+FIX = "`pulumi stack ls` lists the stacks of the backend that you are logged in to"
+MOST_UPDATES = 100
+RELEASE = "trainform:release"
+BOOLEANS = {"true": True, "false": False}
+
+
+@dataclasses.dataclass(frozen=True)
+class Update:
+    """One update of a stack. kind: `update` is a `pulumi up`. result: `succeeded`, `failed` or `in-progress`. started, ended: in UTC (RFC 3339); "" if
+    it has not ended. number: that a service gives it; 0 in a folder or a bucket. commit, dirty: of git, where it ran; "" and None if it is not
+    known. release: that the stack's config named."""
+
+    kind: str
+    result: str
+    started: str
+    ended: str
+    number: int
+    commit: str
+    dirty: bool | None
+    release: str
+
+    @property
+    def deployed(self) -> bool:
+        """Whether it is a `pulumi up` that succeeded."""
+        return (self.kind, self.result) == ("update", "succeeded")
+
+
+def pulumi() -> str:
+    """The path of the engine's program. ToolchainError if there is none."""
+    found = shutil.which("pulumi")
+    if found is None:
+        raise ToolchainError("pulumi is not on PATH", "`trainform doctor` shows how to install it")
+    return found
+
+
+def printed(root: Path, *words: str) -> str:
+    """What a command of the engine prints on standard output. TrainformError with what it says if it fails."""
+    ran = subprocess.run(
+        [pulumi(), *words, "--non-interactive", "--color", "never"],
+        cwd=root,
+        env={**os.environ, "PULUMI_SKIP_UPDATE_CHECK": "true"},
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
+    if ran.returncode != 0:
+        errors = [without_credentials(line) for line in ran.stderr.splitlines() if line.strip()]
+        verb = " ".join(words[:2])
+        raise TrainformError(f"`pulumi {verb}` ended with exit code {ran.returncode}", FIX, errors)
+    return ran.stdout
+
+
+def exported(stack: str, root: Path, number: int | None = None) -> Mapping[str, Any]:
+    """What the backend has of the stack; secrets stay encrypted. number: of the update after which it had it; None: now."""
+    earlier = () if number is None else ("--version", str(number))
+    return cast(
+        Mapping[str, Any],
+        _json(printed(root, "stack", "export", "-s", stack, "--show-secrets=false", *earlier), "stack export"),
+    )
+
+
+def updates(stack: str, root: Path) -> list[Update]:
+    """The last updates of the stack, the newest first; none if it was never updated."""
+    words = ("stack", "history", "-s", stack, "--json", "--show-secrets=false", "--page-size", str(MOST_UPDATES))
+    text = printed(root, *words)
+    return updates_in(_json(text, "stack history") if text.strip() else [])
+
+
+def updates_in(listed: Any) -> list[Update]:
+    """The updates in what `pulumi stack history --json` prints."""
+    return [*map(_update, mappings(listed))]
+
+
+def last_deployed(found: Iterable[Update]) -> Update | None:
+    """The last `pulumi up` that succeeded; None if there is none, or if a `pulumi destroy` came after it."""
+    for update in found:
+        if update.deployed:
+            return update
+        if (update.kind, update.result) == ("destroy", "succeeded"):
+            return None
+    return None
+
+
+def _update(entry: Mapping[str, Any]) -> Update:
+    environment, config = mapping(entry.get("environment")), mapping(entry.get("config"))
+    number = entry.get("version")
+    return Update(
+        kind=str(entry.get("kind", "")),
+        result=str(entry.get("result", "")),
+        started=str(entry.get("startTime", "")),
+        ended=str(entry.get("endTime", "")),
+        number=number if isinstance(number, int) else 0,
+        commit=str(environment.get("git.head", "")),
+        dirty=BOOLEANS.get(str(environment.get("git.dirty", ""))),
+        release=str(mapping(config.get(RELEASE)).get("value", "")),
+    )
+
+
+def _json(text: str, verb: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise TrainformError(
+            f"what `pulumi {verb}` prints is not JSON", "`trainform doctor` shows which pulumi is on PATH"
+        ) from None
