@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from trainform.deployed.state import StateCluster, clusters_of
+from trainform.deployed.state import StateCluster, clusters_of, record_in
+from trainform.plan.record import Record
 
 UID = "5f1c2d7e-8a54-4f0e-9b1d-3f6f6c1b2a90"
 
@@ -40,3 +41,31 @@ def test_each_provider_has_a_cluster() -> None:
 @pytest.mark.parametrize("state", [{}, {"deployment": None}, {"deployment": {"manifest": {}}}, exported()])
 def test_a_stack_without_resources_has_none(state: dict[str, Any]) -> None:
     assert clusters_of(state) == []
+
+
+RECORD = Record("1f3a9c", "bert-1f3a9c", 2, {"name": "bert"}, {"name": "prod"}, "0.9.0")
+
+
+def config_map(name: str, **data: str) -> dict[str, Any]:
+    body = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": name, "namespace": "ai-production"},
+        "data": data,
+    }
+    return {"urn": f"urn:pulumi:bert.prod::vision::kubernetes:core/v1:ConfigMap::{name}", "type": "kubernetes:core/v1:ConfigMap", "inputs": body}  # fmt: skip
+
+
+def test_the_record_of_what_was_deployed_is_in_the_state() -> None:
+    state = exported(config_map("bert-launch"), config_map("bert-deployed", **RECORD.data()))
+    assert record_in(state, "bert") == RECORD
+    assert record_in(state, "resnet") is None
+
+
+def test_a_file_of_the_history_has_the_same_resources() -> None:
+    of_export = exported(config_map("bert-deployed", **RECORD.data()))["deployment"]
+    assert record_in({"version": 3, "checkpoint": {"stack": "bert.prod", "latest": of_export}}, "bert") == RECORD
+
+
+def test_a_record_that_nobody_can_read_is_none() -> None:
+    assert record_in(exported(config_map("bert-deployed", revision="1f3a9c")), "bert") is None

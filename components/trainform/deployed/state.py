@@ -1,4 +1,4 @@
-"""The clusters of a stack, as Pulumi's state has them: those on which `pulumi destroy` deletes, which runs no program."""
+"""What Pulumi's state has of a stack: its clusters, on which `pulumi destroy` deletes, which runs no program, and the record of what was deployed."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from trainform.errors import ClusterError
 from trainform.manifests.shapes import mapping, mappings
+from trainform.plan.record import Record, read_record, record_name
 
 PROVIDER = "pulumi:providers:kubernetes"
+CONFIG_MAP = "kubernetes:core/v1:ConfigMap"
 
 
 @dataclasses.dataclass(frozen=True, order=True)
@@ -27,8 +30,28 @@ def clusters_of(exported: Mapping[str, Any]) -> list[StateCluster]:
     return sorted(_clusters(exported), key=lambda cluster: cluster.name)
 
 
+def record_in(exported: Mapping[str, Any], experiment: str) -> Record | None:
+    """The record of what is deployed, as the state has it; None if it has none that can be read. After a `pulumi up` that failed it may be what was
+    wanted."""
+    for resource in _resources(exported):
+        inputs = mapping(resource.get("inputs"))
+        name = mapping(inputs.get("metadata")).get("name")
+        if resource.get("type") == CONFIG_MAP and name == record_name(experiment):
+            try:
+                return read_record(inputs)
+            except ClusterError:
+                return None
+    return None
+
+
+def _resources(exported: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Those of what the engine exports, or of a file of its history."""
+    latest = mapping(mapping(exported.get("checkpoint")).get("latest"))
+    return mappings((mapping(exported.get("deployment")) if "deployment" in exported else latest).get("resources"))
+
+
 def _clusters(exported: Mapping[str, Any]) -> Iterator[StateCluster]:
-    for resource in mappings(mapping(exported.get("deployment")).get("resources")):
+    for resource in _resources(exported):
         if resource.get("type") == PROVIDER:
             inputs = mapping(resource.get("inputs"))
             yield StateCluster(

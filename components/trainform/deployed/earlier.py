@@ -1,0 +1,90 @@
+"""What a stack had deployed before, from the states that Pulumi's backend keeps of its earlier updates."""
+
+from __future__ import annotations
+
+import dataclasses
+import gzip
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from trainform.deployed.engine import Update, exported, printed, updates
+from trainform.deployed.state import record_in
+from trainform.errors import TrainformError, without_credentials
+from trainform.plan.record import Record
+from trainform.spec.stack import project_name
+
+FOLDER, SERVICES = "file", ("http", "https")
+COMPRESSED = ".gz"
+
+
+@dataclasses.dataclass(frozen=True)
+class EarlierDeployment:
+    """What a `pulumi up` that succeeded has deployed."""
+
+    update: Update
+    record: Record
+
+
+State = Callable[[], Mapping[str, Any] | None]
+"""Reads the state after an update; None if there is none that can be read."""
+
+
+def earlier_deployments(experiment: str, stack: str, root: Path) -> Iterator[EarlierDeployment]:
+    """What the stack had deployed, the newest first; each is read when it is asked for. TrainformError if the backend gives out no earlier states."""
+    done = updates(stack, root)
+    for update, state in zip(done, _states(stack, root, done), strict=False):
+        found = state() if update.deployed else None
+        record = None if found is None else record_in(found, experiment)
+        if record is not None:
+            yield EarlierDeployment(update, record)
+
+
+def _states(stack: str, root: Path, done: Sequence[Update]) -> list[State]:
+    url = str(json.loads(printed(root, "whoami", "--verbose", "--json")).get("url", ""))
+    scheme = urlsplit(url).scheme
+    if scheme in SERVICES:
+        return [_of_service(stack, root, update.number) for update in done]
+    if scheme == FOLDER:
+        return [
+            _of_file(path) for path in history_files(_folder(url, root), project_name(root), stack.rpartition("/")[2])
+        ]
+    raise TrainformError(
+        f"the backend {without_credentials(url)} does not give out what was deployed earlier",
+        "name a release with --to; `trainform history` shows them. Or take the experiment's file from git, and run `pulumi up`",
+    )
+
+
+def _of_service(stack: str, root: Path, number: int) -> State:
+    return lambda: exported(stack, root, number)
+
+
+def _of_file(history: Path) -> State:
+    """The state is beside the file of the update, and is missing if somebody has removed it."""
+    path = history.with_name(history.name.replace(".history.", ".checkpoint."))
+
+    def read() -> Mapping[str, Any] | None:
+        try:
+            content = path.read_bytes()
+            found = json.loads(gzip.decompress(content) if path.suffix == COMPRESSED else content)
+        except (OSError, EOFError, ValueError, RecursionError):
+            return None
+        return found if isinstance(found, dict) else None
+
+    return read
+
+
+def _folder(url: str, root: Path) -> Path:
+    """The folder of a backend such as `file:///srv/state` or `file://~`, without options behind `?`."""
+    return root / Path(url.removeprefix(f"{FOLDER}://").partition("?")[0]).expanduser()
+
+
+def history_files(folder: Path, project: str, stack: str) -> list[Path]:
+    """The files of the stack's updates in a folder backend, the newest first, as the engine lists them. A folder that an early Pulumi made has no
+    folders of projects."""
+    places = [folder / ".pulumi" / "history" / project / stack, folder / ".pulumi" / "history" / stack]
+    place = next((place for place in places if place.is_dir()), places[0])
+    found = [path for path in place.glob("*") if path.name.endswith((".history.json", f".history.json{COMPRESSED}"))]
+    return sorted(found, reverse=True)

@@ -1,0 +1,73 @@
+"""What a stack had deployed before, from a folder of states. The engine that writes one runs in `tests/engine/test_history.py`."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.deployed.test_state import RECORD, config_map, exported
+from trainform.deployed.earlier import _folder, _of_file, history_files
+from trainform.deployed.state import record_in
+
+STATE = {"version": 3, "checkpoint": {"latest": exported(config_map("bert-deployed", **RECORD.data()))["deployment"]}}
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> Path:
+    folder = tmp_path / ".pulumi" / "history" / "vision" / "bert.prod"
+    folder.mkdir(parents=True)
+    return folder
+
+
+def test_updates_are_the_newest_first_and_without_their_states(tmp_path: Path, history: Path) -> None:
+    for time in ("1771234567000000000", "1771239999000000000"):
+        for kind in ("history", "checkpoint"):
+            (history / f"bert.prod-{time}.{kind}.json").write_text("{}")
+    (history / "bert.prod-1771240000000000000.history.json.gz").write_bytes(gzip.compress(b"{}"))
+    assert [path.name for path in history_files(tmp_path, "vision", "bert.prod")] == [
+        "bert.prod-1771240000000000000.history.json.gz",
+        "bert.prod-1771239999000000000.history.json",
+        "bert.prod-1771234567000000000.history.json",
+    ]
+
+
+def test_a_folder_without_projects_is_read_too(tmp_path: Path) -> None:
+    folder = tmp_path / ".pulumi" / "history" / "bert.prod"
+    folder.mkdir(parents=True)
+    (folder / "bert.prod-1.history.json").write_text("{}")
+    assert [path.name for path in history_files(tmp_path, "vision", "bert.prod")] == ["bert.prod-1.history.json"]
+    assert history_files(tmp_path, "vision", "bert.dev") == []
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_the_state_is_beside_the_update(history: Path, compressed: bool) -> None:
+    content, end = json.dumps(STATE).encode(), ".gz" if compressed else ""
+    (history / f"bert.prod-1.checkpoint.json{end}").write_bytes(gzip.compress(content) if compressed else content)
+    found = _of_file(history / f"bert.prod-1.history.json{end}")()
+    assert found is not None
+    assert record_in(found, "bert") == RECORD
+
+
+@pytest.mark.parametrize("content", [None, b"", b"{", b"[]", b"\x1f\x8b"])
+@pytest.mark.parametrize("end", ["", ".gz"])
+def test_a_state_that_cannot_be_read_is_none(history: Path, content: bytes | None, end: str) -> None:
+    if content is not None:
+        (history / f"bert.prod-1.checkpoint.json{end}").write_bytes(content)
+    assert _of_file(history / f"bert.prod-1.history.json{end}")() is None
+
+
+@pytest.mark.parametrize(
+    ("url", "folder"),
+    [
+        ("file:///srv/state", "/srv/state"),
+        ("file:///srv/state?no_tmp_dir=true", "/srv/state"),
+        ("file://~", str(Path.home())),
+        ("file://~/states", str(Path.home() / "states")),
+        ("file://./state", "/project/state"),
+    ],
+)
+def test_the_folder_of_a_backend(url: str, folder: str) -> None:
+    assert _folder(url, Path("/project")) == Path(folder)
