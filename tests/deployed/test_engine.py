@@ -32,7 +32,7 @@ UP = {
     "endTime": "2026-03-02T08:00:09.000Z",
     "resourceChanges": {"create": 9},
 }
-READ = Update("update", "succeeded", "2026-03-02T08:00:00.000Z", "2026-03-02T08:00:09.000Z", 0, "9f2c4e1d0b7a", False, "0a1b2c3d4e5f")  # fmt: skip
+READ = Update("update", "succeeded", "2026-03-02T08:00:00Z", "2026-03-02T08:00:09Z", 0, "9f2c4e1d0b7a", False, "0a1b2c3d4e5f")  # fmt: skip
 
 
 def test_an_update_is_read_with_its_commit_and_release() -> None:
@@ -40,9 +40,8 @@ def test_an_update_is_read_with_its_commit_and_release() -> None:
 
 
 def test_what_a_history_does_not_say_is_not_known() -> None:
-    begun = "2026-03-02T08:00:00.000Z"
-    bare = {"kind": "update", "startTime": begun, "config": {}, "result": "in-progress"}
-    assert updates_in([bare]) == [Update("update", "in-progress", begun, "", 0, "", None, "")]
+    bare = {"kind": "update", "startTime": "2026-03-02T08:00:00.000Z", "config": {}, "result": "in-progress"}
+    assert updates_in([bare]) == [Update("update", "in-progress", "2026-03-02T08:00:00Z", "", 0, "", None, "")]
 
 
 @pytest.mark.parametrize("odd", [None, {}, "none", [3], [None]])

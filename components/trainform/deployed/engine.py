@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterable, Mapping
@@ -104,13 +105,18 @@ def _update(entry: Mapping[str, Any]) -> Update:
     return Update(
         kind=str(entry.get("kind", "")),
         result=str(entry.get("result", "")),
-        started=str(entry.get("startTime", "")),
-        ended=str(entry.get("endTime", "")),
+        started=_second(entry.get("startTime")),
+        ended=_second(entry.get("endTime")),
         number=number if isinstance(number, int) else 0,
         commit=str(environment.get("git.head", "")),
         dirty=BOOLEANS.get(str(environment.get("git.dirty", ""))),
         release=str(mapping(config.get(RELEASE)).get("value", "")),
     )
+
+
+def _second(time: object) -> str:
+    """The time without fractions of a second, of which the engine writes none but zeros."""
+    return re.sub(r"\.[0-9]+Z$", "Z", time) if isinstance(time, str) else ""
 
 
 def _json(text: str, verb: str) -> Any:
