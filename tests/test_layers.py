@@ -91,10 +91,18 @@ BESIDE = {
 ALLOWED = {room: set(ORDER[:index]) for index, room in enumerate(ORDER)} | BESIDE
 for name in ("review", "saved"):
     ALLOWED[name] |= {"signals"}  # it runs the engine, which a signal must not leave behind
+ALLOWED["releases"] |= {"atomic"}  # it writes the files of releases
 PULUMI = {"resources", "policy_pack"}
 PURE = ("ssh", "spec", "plan", "manifests", "rules", "backends", "revision", "render", "render_platform")
 # What a user has written; and the shell programs, which are data of the package: the same in every run, as a constant would be.
-READS_FILES = {"spec/files.py", "spec/read.py", "spec/load.py", "spec/stack.py", "plan/launch/scripts/__init__.py"}
+READS_FILES = {
+    "spec/files.py",
+    "spec/release.py",
+    "spec/read.py",
+    "spec/load.py",
+    "spec/stack.py",
+    "plan/launch/scripts/__init__.py",
+}
 IMPURE_MODULES = {"os", "random", "time", "secrets", "uuid", "socket", "subprocess", "tempfile", "io", "pathlib"}
 IMPURE_NAMES = {"open", "now", "today", "utcnow", "getenv", "environ", "input", "print", "read_text", "read_bytes"}
 

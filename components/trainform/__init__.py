@@ -13,7 +13,7 @@ The way of a job, each step in a folder or file of its own, which imports only w
     check_platform    the same for an environment's file alone
     cluster           what is asked of the live cluster before a change
     deployed          what is deployed on the live cluster, from its records
-    releases          what may be promoted, and what an environment asks for before
+    releases          what was deployed in one stack, as a file that others run
     review            a preview as a report: what happens, findings, cost, capacity
     comparison        versions of an experiment beside each other
     drift             live objects beside the deployed ones, as a report

@@ -9,8 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel
-
 from trainform import defaults
 from trainform.errors import InputError, Problem
 from trainform.project import ENVIRONMENTS, known_names
@@ -18,8 +16,10 @@ from trainform.render import RenderedJob, render_job
 from trainform.rules.environment import environment_problems
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
-from trainform.spec.load import Given, Loaded, ModelT, Text, load, load_environment, read_runtime
+from trainform.spec.given import name_of, parameter_problems
+from trainform.spec.load import Given, Loaded, ModelT, load, load_environment, read_runtime
 from trainform.spec.overlay import in_environment
+from trainform.spec.release import Released
 from trainform.spec.source import NOWHERE, Source
 from trainform.spec.trial import Assignment
 
@@ -40,6 +40,8 @@ class CheckedJob:
     of_both: frozenset[Problem] = frozenset()
     """Those of the problems that the experiment has in this environment, and perhaps not in another one."""
     sources: tuple[Source, Source] = (NOWHERE, NOWHERE)
+    release: str | None = None
+    """The release in which the experiment is; None if it is in its own file, or in none."""
 
     def checked(self) -> RenderedJob:
         """The job; InputError with every problem where there is one."""
@@ -58,7 +60,7 @@ def check_experiment(
 ) -> CheckedJob:
     """Check an experiment in an environment without a cluster.
 
-    Each is a model, a name in `stacks/`, the path of a file, or a text. `run` counts deliberate repetitions of an unchanged experiment,
+    Each is a model, a name in `stacks/`, the path of a file, a text, or a release of the experiment. `run` counts deliberate repetitions of an unchanged experiment,
     from 1. root: the project's folder; None: that of the current folder, from which paths count then. Raises InputError where a
     name or path has no file. today: the day on which waivers must hold; None: this day, in UTC. tried: values of the experiment that stand in
     no file, set after what the experiment says of this environment.
@@ -85,14 +87,8 @@ def check_experiment(
         environment_name,
         frozenset(of_both),
         (loaded.source, loaded_environment.source),
+        experiment.release if isinstance(experiment, Released) else None,
     )
-
-
-def name_of(given: object, kind: str) -> str:
-    """What was given for an experiment or environment that has no model; a value of another type has no name."""
-    if isinstance(given, Experiment | Environment | Text):
-        return given.name
-    return given if isinstance(given, str) else kind
 
 
 def _run_problems(run: int) -> Iterator[Problem]:
@@ -103,7 +99,7 @@ def _run_problems(run: int) -> Iterator[Problem]:
 
 def check_environment(environment: Environment | Given, root: Path | None = None) -> Loaded[Environment]:
     """The environment, given as a model, a name, a path or a text, with the problems that it has by itself."""
-    wrong = _parameter_problems(Environment, environment)
+    wrong = parameter_problems(Environment, environment)
     if wrong:
         return Loaded(None, tuple(wrong), NOWHERE)
     loaded = _of_model(environment) if isinstance(environment, Environment) else load_environment(environment, root)
@@ -117,27 +113,14 @@ def load_experiment(
     experiment: Experiment | Given, root: Path | None = None, environment: str = "", tried: Sequence[Assignment] = ()
 ) -> Loaded[Experiment]:
     """The experiment as it is in the environment of this name, with the problems that it has by itself; `tried` as for `check_experiment`."""
-    wrong = _parameter_problems(Experiment, experiment)
+    wrong = parameter_problems(Experiment, experiment)
     if wrong:
         return Loaded(None, tuple(wrong), NOWHERE)
     loaded = _of_model(experiment) if isinstance(experiment, Experiment) else load(Experiment, experiment, root)
-    found = in_environment(loaded, environment, known_names(ENVIRONMENTS, root), tried)
+    # a release outlives environments, and nobody edits it
+    known = [] if isinstance(experiment, Released) else known_names(ENVIRONMENTS, root)
+    found = in_environment(loaded, environment, known, tried)
     return read_runtime(found, root)
-
-
-def _parameter_problems(kind: type[BaseModel], given: object) -> list[Problem]:
-    name = kind.__name__
-    needed = f"a model {name}, or the name or path of its file as text"
-    return type_problems(
-        name.lower(), given, (kind, str, Text), needed, f"write `{name}.model_validate({{…}})`, or the name as text"
-    )
-
-
-def type_problems(path: str, given: object, kinds: type | tuple[type, ...], needed: str, fix: str) -> list[Problem]:
-    """A problem if a value from a Python program has none of these types. It is not shown: secrets may be in it."""
-    if isinstance(given, kinds):
-        return []
-    return [Problem(path, None, f"the value is of the type {type(given).__name__}, and must be {needed}", fix)]
 
 
 def _of_model(model: ModelT) -> Loaded[ModelT]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
-from trainform.check import check_environment, name_of
+from trainform.check import check_environment
 from trainform.errors import InputError, Problem
 from trainform.render_platform import RenderedPlatform, render_platform
 from trainform.spec.environment import Environment
+from trainform.spec.given import name_of
 from trainform.spec.load import Given
 
 

@@ -10,7 +10,7 @@ from trainform import defaults
 from trainform.errors import CommandLineError, InputError, Problem
 
 PROJECT_FILE = "Pulumi.yaml"
-EXPERIMENTS, ENVIRONMENTS = "experiments", "environments"
+EXPERIMENTS, ENVIRONMENTS, RELEASES = "experiments", "environments", "releases"
 
 
 def project_root(start: Path | None = None) -> Path:
@@ -37,6 +37,11 @@ def known_names(folder: str, root: Path | None = None) -> list[str]:
 def stack_path(stack: str) -> str:
     """Return the path of a stack's config file, relative to the project."""
     return f"stacks/Pulumi.{stack}.yaml"
+
+
+def release_path(experiment: str, name: str) -> str:
+    """Return the path of a release of an experiment, relative to the project."""
+    return f"stacks/{RELEASES}/{experiment}/{name}.yaml"
 
 
 def known_stacks(root: Path | None = None) -> list[str]:

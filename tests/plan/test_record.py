@@ -15,7 +15,7 @@ from tests.support.samples import JOB
 from trainform import defaults
 from trainform.errors import ClusterError
 from trainform.manifests.manifest import Manifest, job_body
-from trainform.plan.inputs import environment_part
+from trainform.plan.inputs import environment_part, recorded_models, with_overlays
 from trainform.plan.model import Plan
 from trainform.plan.record import Record, read_record
 from trainform.render import job_manifests
@@ -222,3 +222,39 @@ def test_a_users_merge_patch_may_not_change_trainforms_annotations(value: str | 
     assert problem.path == f"manifest_overrides.job.metadata.annotations.{defaults.OVERRIDES_ANNOTATION}"
     assert problem.reason == "the key is set by trainform itself"
     assert problem.fix == "remove it, or choose another key"
+
+
+OVERLAYS = {RICH.name: {"roles": {"worker": {"replicas": 1}}, "env": {"NCCL_DEBUG": None}}, "other": {"queue": "night"}}
+
+
+def test_an_experiment_without_overlays_has_no_second_form_in_the_record() -> None:
+    assert recorded(planned(JOB)).base is None
+
+
+def test_the_record_has_the_experiment_as_it_is_in_all_environments() -> None:
+    """What a release needs, and the experiment in one environment cannot give."""
+    data = {**JOB, "env": {"NCCL_DEBUG": "INFO"}}
+    with_them, plain = recorded(planned({**data, "environments": OVERLAYS})), recorded(planned(data))
+    assert with_them.base == {**plain.experiment, "environments": OVERLAYS}
+    assert (with_them.experiment["roles"]["worker"]["replicas"], with_them.experiment["env"]) == (1, {})
+    again = Experiment.model_validate(with_them.base)
+    assert recorded(plan_job(again, RICH)).revision == with_them.revision
+
+
+def test_the_file_of_a_runtime_is_in_no_record() -> None:
+    runtime = {"name": "torch-distributed", "file": "runtimes/torch.yaml"}
+    model = Experiment.model_validate({**JOB, "environments": {"prod": {"runtime": runtime}}})
+    assert with_overlays(model)["environments"] == {"prod": {"runtime": {"name": "torch-distributed"}}}
+
+
+def test_a_recorded_waiver_is_read_with_its_last_day() -> None:
+    waiver = {
+        "rule": "TF-SEC-1",
+        "finding": "0123456789abcdef",
+        "reason": "it must",
+        "owner": "lead",
+        "until": "2026-12-01",
+    }
+    record = dataclasses.replace(recorded(planned(JOB)), experiment={**JOB, "waivers": [waiver]})
+    experiment, _ = recorded_models(record)
+    assert experiment.waivers[0].until.isoformat() == "2026-12-01"

@@ -11,7 +11,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 # The keys that define a stack. Salts, secrets and settings such as `trainform:run` belong to the user of this clone.
-STACK_KEYS = ("trainform:experiment", "trainform:environment")
+STACK_KEYS = ("trainform:experiment", "trainform:environment", "trainform:release")
 
 
 def tracked(pattern: str, repository: Path = ROOT) -> list[Path]:

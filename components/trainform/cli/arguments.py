@@ -196,7 +196,7 @@ def _of_stack(stack: str, experiments: list[str], environments: list[str], run: 
         if not alone:
             raise
         return Chosen((), (error.environment,), root=root)
-    return Chosen((found.experiment,), (found.environment,), found.run, root)
+    return Chosen((found.given,), (found.environment,), found.run, root)
 
 
 def from_input(given: str) -> Given:

@@ -17,6 +17,7 @@ from trainform.terminal.lines import echo, terminal_width
 if TYPE_CHECKING:
     from trainform.drift.model import DriftReport
     from trainform.drift.report import Target
+    from trainform.spec.stack import Stack
 
 FAILED, DRIFT = 1, 3
 
@@ -85,7 +86,7 @@ def _targets(stacks: list[str], root: Path) -> list[Target]:
     for stack in stacks:
         try:
             runs = chosen_by(stack, root)
-            chosen[stack] = ("", runs) if isinstance(runs, str) else (_name(runs.experiment, root), runs.environment)
+            chosen[stack] = ("", runs) if isinstance(runs, str) else (_name(runs, root), runs.environment)
         except InputError as error:
             problems += error.problems
     environments = {}
@@ -99,12 +100,12 @@ def _targets(stacks: list[str], root: Path) -> list[Target]:
     return [Target(stack, experiment, environments[name]) for stack, (experiment, name) in chosen.items()]
 
 
-def _name(experiment: str, root: Path) -> str:
+def _name(runs: Stack, root: Path) -> str:
     """The experiment's name. A name in `stacks/experiments` is that of the file too, which need not be read, and may be wrong by now."""
     from trainform.check import load_experiment
     from trainform.spec.load import is_path
 
-    return load_experiment(experiment, root).checked().name if is_path(experiment) else experiment
+    return load_experiment(runs.given, root).checked().name if is_path(runs.experiment) else runs.experiment
 
 
 def _exit_code(report: DriftReport, *, fail: bool) -> int:

@@ -56,8 +56,9 @@ def _as_data(result: Result) -> dict[str, Any]:
     if isinstance(checked, CheckedPlatform):
         manifests = checked.checked().manifests
         return {"environment": checked.environment, "objects": [manifest.body for manifest in manifests]}
+    released = {} if checked.release is None else {"release": checked.release}
     tried = {"tried": [*result.tried]} if result.tried else {}
-    return {**as_data(checked.checked().plan), "overlaid": as_rows(overlaid(checked.sources[0])), **tried}
+    return {**as_data(checked.checked().plan), **released, "overlaid": as_rows(overlaid(checked.sources[0])), **tried}
 
 
 def _show(result: Result, width: int) -> None:
@@ -72,7 +73,7 @@ def _show(result: Result, width: int) -> None:
         return
     job = checked.checked()
     plan = job.plan
-    echo(*headline(plan, result.tried, width))
+    echo(*headline(plan, checked.release, result.tried, width))
     if not result.tried:
         note(*origin(_usual_stack(plan) if result.stack is None else result.stack, width))
     echo(*sections(plan, job.manifests, overlaid(checked.sources[0]), width))

@@ -18,11 +18,12 @@ GAP = "  "
 LABEL = 12  # columns of the labels on the left
 
 
-def headline(plan: Plan, tried: Sequence[str], width: int) -> list[str]:
-    """Return the first line: the experiment, the environment, and the job object; and what of it is tried and in no file."""
+def headline(plan: Plan, release: str | None, tried: Sequence[str], width: int) -> list[str]:
+    """Return the first line: the experiment, its release, the environment, and the job object; and what of it is tried and in no file."""
     again = f", run {plan.run}" if plan.run > 1 else ""
     job = f"{plan.backend} job {plan.namespace}/{plan.job} (revision {plan.revision}{again})"
-    first = wrapped(f"{plan.experiment} in {plan.environment}: {job}", width)
+    released = "" if release is None else f", release {release},"
+    first = wrapped(f"{plan.experiment}{released} in {plan.environment}: {job}", width)
     return [*first, *wrapped(f"Tried, in no file: {', '.join(tried)}", width)] if tried else first
 
 

@@ -11,7 +11,7 @@ from trainform.manifests.manifest import Manifest
 from trainform.spec.libyaml import Dumper
 
 
-class _Dumper(Dumper):
+class ReadableDumper(Dumper):
     """Writes scripts as literal blocks, and no aliases: requests and limits are written twice, as is usual in manifests."""
 
     def ignore_aliases(self, data: Any) -> bool:
@@ -22,10 +22,10 @@ def _text(dumper: Dumper, value: str) -> yaml.ScalarNode:
     return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)
 
 
-_Dumper.add_representer(str, _text)
+ReadableDumper.add_representer(str, _text)
 
 
 def to_yaml(manifests: Iterable[Manifest]) -> str:
     """One YAML document per object, in the given order."""
     bodies = [manifest.body for manifest in manifests]
-    return yaml.dump_all(bodies, Dumper=_Dumper, sort_keys=False, width=1000, explicit_start=True)
+    return yaml.dump_all(bodies, Dumper=ReadableDumper, sort_keys=False, width=1000, explicit_start=True)

@@ -7,6 +7,7 @@ nowhere else. A new price, or another node of the same kind, changes nothing.
 from __future__ import annotations
 
 import dataclasses
+import datetime
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -113,7 +114,8 @@ def job_record(experiment: Experiment, environment: Environment, plan: Plan) -> 
     somebody's machine, and not in it."""
     part = environment_part(experiment, environment, plan, exclude_defaults=False)
     del part["cluster"]
-    record = Record(plan.revision, plan.job, plan.run, resolved(experiment), part)
+    base = None if experiment.base is None else with_overlays(experiment.base)
+    record = Record(plan.revision, plan.job, plan.run, resolved(experiment), part, base=base)
     return record if record.fits() else None
 
 
@@ -123,7 +125,7 @@ def recorded_models(record: Record) -> tuple[Experiment, Environment]:
     try:
         kinds = {name: {**STAND_IN, **kind} for name, kind in record.environment.get("accelerators", {}).items()}
         environment = {**record.environment, **({"accelerators": kinds} if kinds else {})}
-        return Experiment.model_validate(record.experiment), Environment.model_validate(environment)
+        return Experiment.model_validate(with_dates(record.experiment)), Environment.model_validate(environment)
     except (AttributeError, TypeError, RecursionError) as error:
         raise ValueError(type(error).__name__) from None
 
@@ -131,6 +133,34 @@ def recorded_models(record: Record) -> tuple[Experiment, Environment]:
 def resolved(experiment: Experiment) -> dict[str, Any]:
     """The experiment with every default, as plain data under the names of the file."""
     return experiment.model_dump(mode="json", by_alias=True, exclude=_without_value(experiment))
+
+
+def with_overlays(experiment: Experiment) -> dict[str, Any]:
+    """The experiment with every default, and beside them what differs in the environments, as written."""
+    overlays = experiment.model_dump(mode="json", include={"environments"})["environments"]
+    return {**resolved(experiment), "environments": {name: _no_file(patch) for name, patch in overlays.items()}}
+
+
+def _no_file(patch: Mapping[str, Any]) -> dict[str, Any]:
+    """The merge patch without the file of a runtime, as `resolved` leaves it out."""
+    runtime = patch.get("runtime")
+    if not isinstance(runtime, dict):
+        return {**patch}
+    return {**patch, "runtime": {key: value for key, value in runtime.items() if key != "file"}}
+
+
+def with_dates(experiment: Mapping[str, Any]) -> dict[str, Any]:
+    """An experiment from JSON as a file has it: the last days of waivers are dates there, those in its overlays too."""
+    found = {**experiment}
+    if isinstance(found.get("waivers"), list):
+        found["waivers"] = [{**waiver, "until": _day(waiver.get("until"))} for waiver in found["waivers"]]
+    if found.get("environments"):
+        found["environments"] = {name: with_dates(patch) for name, patch in found["environments"].items()}
+    return found
+
+
+def _day(value: Any) -> Any:
+    return datetime.date.fromisoformat(value) if isinstance(value, str) else value
 
 
 def _without_value(experiment: Experiment) -> dict[str, Any]:

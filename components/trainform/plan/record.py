@@ -22,7 +22,8 @@ class Record:
     revision, job: those of the job object. If another job object runs, the last `up` has failed half way. run: counts repetitions of an
     unchanged experiment. experiment: every field with its value, defaults included, under the names of the file and in its order.
     environment: what of the environment reaches an object of the job, defaults included. version: of the trainform that ran the last `up`;
-    None if no Pulumi program has made the ConfigMap.
+    None if no Pulumi program has made the ConfigMap. base: the experiment without what differs in its environment, every default included, with all
+    that differs in environments under `environments`, as written; None: nothing does.
     """
 
     revision: str
@@ -31,11 +32,13 @@ class Record:
     experiment: dict[str, Any]
     environment: dict[str, Any]
     version: str | None = None
+    base: dict[str, Any] | None = None
 
     def data(self) -> dict[str, str]:
         """The data of the ConfigMap."""
         texts = {"revision": self.revision, "job": self.job, "run": str(self.run)}
         texts |= {"experiment": _json(self.experiment), "environment": _json(self.environment)}
+        texts |= {} if self.base is None else {"base": _json(self.base)}
         return texts if self.version is None else texts | {"version": self.version}
 
     def fits(self) -> bool:
@@ -69,6 +72,7 @@ def read_record(config_map: Mapping[str, Any] | None) -> Record | None:
             experiment=_mapping(data, "experiment"),
             environment=_mapping(data, "environment"),
             version=data.get("version"),
+            base=_mapping(data, "base") if "base" in data else None,
         )
     except ValueError as error:
         raise ClusterError(

@@ -1,1 +1,1 @@
-"""Releases: what was deployed in one environment, and may be promoted to another one."""
+"""Releases: what was deployed in one stack, as a file that other stacks run."""

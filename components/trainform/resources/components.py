@@ -15,7 +15,7 @@ from pydantic import Field
 
 from trainform.backends.queues import CRDS, queue_manifest
 from trainform.backends.table import BACKENDS
-from trainform.check import check_environment, check_experiment, type_problems
+from trainform.check import check_environment, check_experiment
 from trainform.cluster.preflight import check_objects
 from trainform.errors import InputError, Problem
 from trainform.manifests.manifest import Manifest, ownership, with_own_annotations
@@ -28,6 +28,7 @@ from trainform.resources.part import Part
 from trainform.resources.preflight import preflight
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
+from trainform.spec.given import type_problems
 from trainform.spec.load import parse
 from trainform.spec.merge_patch import merge_patch
 from trainform.spec.model import Model

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 
 from pydantic import BaseModel
 
-from trainform.check import type_problems
 from trainform.errors import InputError, Problem
 from trainform.rules.environment import environment_problems
 from trainform.spec.environment import Environment
+from trainform.spec.given import type_problems
 from trainform.spec.load import parse
 from trainform.spec.queues import QueueRequest
 from trainform.spec.storage import ClaimRequest

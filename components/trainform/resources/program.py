@@ -9,7 +9,7 @@ from trainform.project import project_root
 from trainform.resources.apply import as_run_error
 from trainform.resources.platform import Platform
 from trainform.resources.training_job import TrainingJob
-from trainform.spec.stack import NAMESPACE, run_number
+from trainform.spec.stack import NAMESPACE, Stack, release_name, run_number
 
 
 def run() -> None:
@@ -24,8 +24,9 @@ def run() -> None:
         component = Platform(environment.name, environment)
     else:
         with as_run_error():
-            number = run_number(config.get("run"))
-            job = check_experiment(experiment_name, environment_name, number, root).checked()
+            release = release_name(config.get("release"))
+            stack = Stack(experiment_name, environment_name, run_number(config.get("run")), release)
+            job = check_experiment(stack.given, environment_name, stack.run, root).checked()
         component = TrainingJob.of_rendered(job)
     for key in type(component).__annotations__:
         pulumi.export(key, getattr(component, key))

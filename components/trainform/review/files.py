@@ -58,7 +58,7 @@ def without_files(error: TrainformError) -> StackFiles:
 
 
 def _of_experiment(chosen: Stack, root: Path) -> StackFiles:
-    checked = check_experiment(chosen.experiment, chosen.environment, chosen.run, root)
+    checked = check_experiment(chosen.given, chosen.environment, chosen.run, root)
     experiment, environment = checked.sources
     # what is wrong with the experiment alone leaves the environment, which says where the cluster is
     model = check_environment(chosen.environment, root).model if checked.job is None else checked.job.environment

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from trainform.check import load_experiment
 from trainform.errors import InputError, TrainformError
-from trainform.project import stack_path
+from trainform.project import release_path, stack_path
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.load import find_file, written_path
@@ -31,7 +31,7 @@ def files_read(stack: str, chosen: Stack | str, root: Path) -> set[str]:
     environment = chosen if isinstance(chosen, str) else chosen.environment
     named = [stack_path(stack), written_path(Environment, environment)]
     if not isinstance(chosen, str):
-        named += [written_path(Experiment, chosen.experiment), *_read_by(chosen.experiment, environment, root)]
+        named += [_written(chosen), *_read_by(chosen, root)]
     real = root.resolve()
     behind_links = {os.path.relpath(path, real) for name in named for path in _followed(real / name)}
     return {os.path.relpath(root / name, root) for name in named} | behind_links
@@ -48,10 +48,17 @@ def _followed(path: Path) -> Iterator[Path]:
     yield path.resolve()
 
 
-def _read_by(experiment: str, environment: str, root: Path) -> list[str]:
-    """What an experiment reads beside its own file in this environment. Of one that cannot be read nothing is known."""
+def _written(chosen: Stack) -> str:
+    """The file in which the experiment is: its own, or that of the release."""
+    if chosen.release is None:
+        return written_path(Experiment, chosen.experiment)
+    return release_path(Path(chosen.experiment).stem, chosen.release)
+
+
+def _read_by(chosen: Stack, root: Path) -> list[str]:
+    """What an experiment reads beside its own file in its environment. Of one that cannot be read nothing is known."""
     try:
-        model = load_experiment(experiment, root, environment).model
+        model = load_experiment(chosen.given, root, chosen.environment).model
     except TrainformError:
         return []
     runtime = None if model is None else model.runtime

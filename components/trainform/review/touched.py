@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
-from trainform.project import ENVIRONMENTS, EXPERIMENTS, PROJECT_FILE, stack_path
+from trainform.project import ENVIRONMENTS, EXPERIMENTS, PROJECT_FILE, RELEASES, stack_path
 
 PROGRAM = ("/stacks/*", "/components/*")
 """Folders of which every file may make the program; elsewhere only modules of Python do so."""
@@ -20,7 +20,7 @@ DEPENDENCIES = tuple(f"/{name}" for name in (
 ))  # fmt: skip
 """Files at the top of the project that say how the program runs and which packages it has, trainform among them."""
 NEVER_PROGRAM = (
-    f"/{stack_path('*')}", f"/stacks/{EXPERIMENTS}/*", f"/stacks/{ENVIRONMENTS}/*", "/stacks/schemas/*", "*.md", "*.rst", "/policy/*", "*/.*/*",
+    f"/{stack_path('*')}", f"/stacks/{EXPERIMENTS}/*", f"/stacks/{ENVIRONMENTS}/*", f"/stacks/{RELEASES}/*", "/stacks/schemas/*", "*.md", "*.rst", "/policy/*", "*/.*/*",
 )  # fmt: skip
 """Files that a stack reads by itself or not at all: documents, the policy pack, hidden folders, and what lies above the project (`../`)."""
 NEVER_MODULES = ("*/tests/*", "*/test/*", "*/test_*.py", "*_test.py", "*/conftest.py", "*/docs/*", "*/doc/*")

@@ -32,7 +32,7 @@ def _user(stack: str, environment: Path | None, root: Path) -> User | None:
         if not isinstance(chosen, Stack) or environment_file(chosen.environment, root) != environment:
             return None
         experiment = chosen.experiment
-        checked = check_experiment(chosen.experiment, chosen.environment, chosen.run, root)
+        checked = check_experiment(chosen.given, chosen.environment, chosen.run, root)
     except TrainformError as error:
         return User(stack, experiment, unread=first_reason(error))
     if checked.job is None:

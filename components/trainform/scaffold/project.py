@@ -50,6 +50,12 @@ CONFIG_KEYS = (
     ),
     ConfigKey("run", "integer", "Counts deliberate repetitions of an unchanged experiment.", "1"),
     ConfigKey(
+        "release",
+        "string",
+        "Name of a file in stacks/releases, which 'trainform promote' sets. Without it the stack follows the experiment's file.",
+        '""',
+    ),
+    ConfigKey(
         "sshSecret",
         "string",
         "What the SSH keys of the stack's job are derived from (deepspeed, mpi). Set it with --secret.",

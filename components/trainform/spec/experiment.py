@@ -1,8 +1,8 @@
 """What a researcher writes: one training job, whatever cluster it runs on."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field, StringConstraints, Tag, ValidationInfo, field_validator
+from pydantic import AfterValidator, Field, PrivateAttr, StringConstraints, Tag, ValidationInfo, field_validator
 
 from trainform import defaults
 from trainform.spec.launchers import Launcher
@@ -185,6 +185,9 @@ class Experiment(Model):
         "a list takes the place of a list, and the items of a list that have names may be patched as a mapping of their names.",
     )
 
+    # with what differs in the environments; a file has no field for it
+    _base: Self | None = PrivateAttr(default=None)
+
     @field_validator("ssh")
     @classmethod
     def _ssh_of_the_runtime(cls, ssh: Ssh | None, info: ValidationInfo) -> Ssh | None:
@@ -193,6 +196,17 @@ class Experiment(Model):
                 "`ssh` stands beside `runtime`, whose pods have an SSH of their own or none", "remove one of the two"
             )
         return ssh
+
+    @property
+    def base(self) -> Self | None:
+        """For an experiment in one environment: the same with what differs in the environments; None where nothing does."""
+        return self._base
+
+    def with_base(self, base: Self | None) -> Self:
+        """The same, made from `base` for one environment."""
+        made = self.model_copy()
+        made._base = base
+        return made
 
     @property
     def elastic(self) -> bool:

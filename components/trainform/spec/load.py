@@ -23,7 +23,8 @@ from trainform.project import project_root as project_root
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.explain import NOTHING, explain, locate
-from trainform.spec.read import parse_mapping, read_content, read_mapping
+from trainform.spec.read import Content, parse_mapping, read_content, read_mapping
+from trainform.spec.release import Released, released_experiment
 from trainform.spec.source import Source
 
 # What a file of the kind is called, its folder in `stacks/`, and the command that writes one.
@@ -49,8 +50,8 @@ class Text:
     text: str
 
 
-Given = str | Text
-"""A name, a path, or the text itself."""
+Given = str | Text | Released
+"""A name, a path, the text itself, or a release of an experiment."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -109,10 +110,10 @@ def written_path(kind: type[BaseModel], name_or_path: str) -> str:
 
 def load(kind: type[ModelT], given: Given, root: Path | None = None) -> Loaded[ModelT]:
     """Read the file; problems of its content are in the result, so that those of several files can be shown together."""
-    # text has no file whose name could differ from the one that is written in it
-    path, name = (Path(), given.name) if isinstance(given, Text) else find_file(kind, given, root)
+    # text has no file whose name could differ from the one that is written in it, nor has a release
+    path, name = find_file(kind, given, root) if isinstance(given, str) else (Path(), given.name)
     try:
-        content = parse_mapping(given.text, name) if isinstance(given, Text) else read_content(path, name)
+        content = _content(given, path, name, root)
     except InputError as error:
         near = _name_meant(kind, path, root) if isinstance(given, str) else None
         problems = error.problems if near is None else [dataclasses.replace(error.problems[0], fix=near)]
@@ -122,6 +123,12 @@ def load(kind: type[ModelT], given: Given, root: Path | None = None) -> Loaded[M
     copied = _copied(path, content.data.get("name"), parsed.problems) if by_name else []
     found = [content.source.locate(problem) for problem in [*parsed.problems, *copied]]
     return Loaded(parsed.model, (*content.problems, *found), content.source, parsed.left_out, content.data)
+
+
+def _content(given: Given, path: Path, name: str, root: Path | None) -> Content:
+    if isinstance(given, Released):
+        return released_experiment(given, project_root() if root is None else root, by_path=is_path(given.experiment))
+    return parse_mapping(given.text, name) if isinstance(given, Text) else read_content(path, name)
 
 
 def is_path(name_or_path: str) -> bool:

@@ -58,7 +58,8 @@ def in_environment(
         problems += nowhere(tried, below)
         chosen = (*chosen, made.layer(OPTION, patch_of(tried), chosen, in_file=False))
     parsed, found, source = made.read(chosen)
-    return Loaded(parsed.model, (*problems, *found), source, parsed.left_out, loaded.data)
+    model = parsed.model if parsed.model is None or not overlays else parsed.model.with_base(loaded.model)
+    return Loaded(model, (*problems, *found), source, parsed.left_out, loaded.data)
 
 
 def merged(experiment: Experiment, name: str) -> Experiment:

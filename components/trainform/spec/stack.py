@@ -11,13 +11,15 @@ from trainform import defaults
 from trainform.errors import InputError, Problem
 from trainform.project import PROJECT_FILE, require_stack, stack_path
 from trainform.spec.read import Content, read_content
+from trainform.spec.release import NAME, SETTING, Released
 
 NAMESPACE = "trainform"
 CORRECT = "correct the YAML of this line, whose value is not shown: it may be a secret"
-KEYS = {"experiment": "NAME", "environment": "NAME", "run": "1"}
+KEYS = {"experiment": "NAME", "environment": "NAME", "run": "1", "release": "NAME"}
 """What is read of a stack's config, and a value for `pulumi config set`."""
 ENCRYPTION = ("encryptionsalt", "encryptedkey", "secretsprovider")
 """The keys of a stack's file that say what encrypts its secrets."""
+MAY_BE_EMPTY = frozenset({"experiment", "release"})
 SAME_FOR_ALL = re.compile(r"-?(0|[1-9][0-9]{0,17})|true|false")
 # What Pulumi's YAML reads as something else where no quotes say that it is text: `010` as 8, `1e1` as 10, a date with its time.
 READ_OTHERWISE = re.compile(
@@ -29,11 +31,18 @@ READ_OTHERWISE = re.compile(
 
 @dataclasses.dataclass(frozen=True)
 class Stack:
-    """An experiment in an environment, as names or as paths from the project's folder on, and the number of the run."""
+    """An experiment in an environment, as names or as paths from the project's folder on, and the number of the run. release: the one that the stack
+    names, in which the experiment is then; None: the stack follows the experiment's file."""
 
     experiment: str
     environment: str
     run: int
+    release: str | None = None
+
+    @property
+    def given(self) -> str | Released:
+        """What the stack runs, for `check_experiment`."""
+        return self.experiment if self.release is None else Released(self.experiment, self.release)
 
 
 class OwnStackError(InputError):
@@ -66,7 +75,7 @@ def load_stack(name: str, root: Path) -> Stack:
         raise OwnStackError(_problem(own, f"config.{NAMESPACE}:experiment", reason, fix), found["environment"])
     if problems:
         raise InputError(problems)
-    return Stack(found["experiment"], found["environment"], run_number(found["run"]))
+    return Stack(found["experiment"], found["environment"], run_number(found["run"]), release_name(found["release"]))
 
 
 def project_name(root: Path) -> str:
@@ -80,9 +89,22 @@ def project_name(root: Path) -> str:
 def pinned_release(name: str, root: Path) -> str | None:
     """The release that the stack's config names; None if it names none, or if the stack has no config here that can be read."""
     try:
-        return _text(_read(root, stack_path(name)), "release", ours=False)
+        return release_name(_text(_read(root, stack_path(name)), "release", ours=False))
     except InputError:
         return None
+
+
+def release_name(written: str | None) -> str | None:
+    """`release` of a stack's config; None where it says nothing, so that the stack follows the experiment's file."""
+    if not written:
+        return None
+    if NAME.fullmatch(written) is None:
+        reason, fix = (
+            "the value is not the name of a release, which has 12 hexadecimal digits",
+            f"run `trainform promote`, or `pulumi config rm {SETTING}`, and the stack follows the experiment's file",
+        )
+        raise InputError([Problem(SETTING, written, reason, fix)])
+    return written
 
 
 def run_number(written: str | None) -> int:
@@ -125,7 +147,7 @@ def _value(own: Content, project: Content | None, key: str, command: str) -> str
             )
     if value is None and key == "environment":
         raise InputError([_problem(own, path, "the value is not set", command)])
-    if value == "" and key != "experiment":
+    if value == "" and key not in MAY_BE_EMPTY:
         raise InputError([_problem(own, path, "the value is set to nothing", command)])
     return "" if value is None else value
 

@@ -1,0 +1,72 @@
+"""Releases are read and written here: files that are made whole, and never changed again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import yaml
+
+from trainform.atomic import create_files
+from trainform.errors import InputError, Problem, TrainformError
+from trainform.manifests.documents import ReadableDumper
+from trainform.project import RELEASES, known_stacks, release_path
+from trainform.releases.model import Release, release_of
+from trainform.spec.read import parse_mapping
+from trainform.spec.release import digest, read_release_file
+from trainform.spec.stack import pinned_release
+
+HEAD = """\
+# A release, written by trainform. Nobody edits it: its name is the hash of what is in it.
+"""
+
+
+def read_release(experiment: str, name: str, root: Path) -> Release:
+    """The release; InputError if its file is not there or has been changed."""
+    content = read_release_file(experiment, name, root)
+    return release_of(content.data, content.source)
+
+
+def releases_of(experiment: str, root: Path) -> dict[str, Release]:
+    """Every release of the experiment by its name, the oldest first. InputError with every file that cannot be read."""
+    found: dict[str, Release] = {}
+    problems: list[Problem] = []
+    for path in (root / "stacks" / RELEASES / experiment).glob("[!.]*.yaml"):
+        try:
+            found[path.stem] = read_release(experiment, path.stem, root)
+        except InputError as error:
+            problems += error.problems
+    if problems:
+        raise InputError(problems)
+    return dict(sorted(found.items(), key=lambda item: (item[1].promoted.at, item[0])))
+
+
+def stacks_that_follow(name: str, root: Path) -> list[str]:
+    """The stacks of the project that name the release."""
+    return [stack for stack in known_stacks(root) if pinned_release(stack, root) == name]
+
+
+def write_release(release: Release, root: Path) -> str:
+    """Make the file, whole or not at all, and return the release's name. A file that is there already has the same content, and stays."""
+    experiment, name = str(release.experiment["name"]), release.name
+    path = release_path(experiment, name)
+    if (root / path).exists():
+        read_release(experiment, name, root)
+        return name
+    text = as_text(release)
+    if digest(parse_mapping(text, path).data) != name:
+        raise TrainformError(f"{path} would not be read as it is written", "report this as an error of trainform")
+    create_files(root, {path: text})
+    return name
+
+
+def as_text(release: Release) -> str:
+    """The file's text, for people to read too."""
+    return HEAD + str(yaml.dump(release.data(), Dumper=ReadableDumper, sort_keys=False, width=1000, allow_unicode=True))
+
+
+def unfollowed(experiment: str, root: Path) -> Iterator[tuple[str, Release]]:
+    """The releases that no stack names, by their names: earlier ones, and those whose promotion was ended half way."""
+    for name, release in releases_of(experiment, root).items():
+        if not stacks_that_follow(name, root):
+            yield name, release

@@ -1,0 +1,101 @@
+"""What is in the file of a release: an experiment with every value, where it was deployed, and how it came to another stack."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError
+
+from trainform.errors import InputError, Problem
+from trainform.spec.model import Model
+from trainform.spec.release import digest
+from trainform.spec.source import Source, join_path
+
+
+class Origin(Model):
+    """The stack from which the experiment is, as it was deployed. None: nobody has recorded it."""
+
+    stack: str
+    environment: str
+    revision: str
+    run: int
+    version: str | None
+    """Of the trainform that deployed it."""
+    commit: str | None
+    """Of git, when it was deployed."""
+    dirty: bool | None
+    """Whether files were changed and in no commit then."""
+    updated: str | None
+    """When the `pulumi up` ended that deployed it."""
+    parent: str | None
+    """The release that the stack follows itself."""
+    outcome: str
+    """The phase of the job, when it was promoted."""
+    seconds: int | None
+    """From the start of the job to its end."""
+
+
+class Waived(Model):
+    """A gate that did not hold, and was waived."""
+
+    gate: str
+    reason: str
+    by: str
+
+
+class Promoted(Model):
+    """How the release came to its stack. gates: the result of each gate that the environment asks for. replaces: the release that the stack followed
+    before; None: it followed the experiment's file, or did not exist."""
+
+    by: str
+    at: str
+    source: str = Field(alias="from")
+    target: str = Field(alias="to")
+    replaces: str | None
+    gates: dict[str, str]
+    waived: list[Waived]
+
+
+class Rollback(Model):
+    """Of a release that restores an earlier one: that from which the stack came (None: it followed the experiment's file), and the one that it restores
+    (None: it was deployed before there were releases)."""
+
+    of: str | None
+    to: str | None
+    reason: str
+
+
+class Release(Model):
+    """One file, for one promotion or rollback. experiment: as in an experiment's file, with every default."""
+
+    format: Literal[1] = Field(default=1, alias="release")
+    experiment: dict[str, Any]
+    origin: Origin
+    promoted: Promoted
+    rollback: Rollback | None = None
+
+    @property
+    def content(self) -> str:
+        """Two releases with the same content are the same thing."""
+        return digest(self.experiment)
+
+    @property
+    def name(self) -> str:
+        """The stem of the file."""
+        return digest(self.data())
+
+    def data(self) -> dict[str, Any]:
+        """What is in the file."""
+        found = {**self.model_dump(by_alias=True), "experiment": self.experiment}
+        return {key: value for key, value in found.items() if key != "rollback" or value is not None}
+
+
+def release_of(data: dict[str, Any], source: Source) -> Release:
+    """The release in the data of a file; InputError where another version of trainform has written it in another form."""
+    try:
+        return Release.model_validate(data)
+    except ValidationError as error:
+        fix = "use the version of trainform that has written it, or a later one"
+        reason = "this version of trainform does not know this form of a release"
+        places = [join_path(detail["loc"]) for detail in error.errors(include_input=False, include_url=False)]
+        raise InputError([source.locate(Problem(place, None, reason, fix)) for place in places]) from None

@@ -1,0 +1,86 @@
+"""Which release a stack follows is set in its file of config, of which no other character changes: people write it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import yaml
+
+from trainform.atomic import replacing
+from trainform.errors import TrainformError
+from trainform.project import stack_path
+from trainform.spec.files import read_text
+from trainform.spec.libyaml import Loader
+from trainform.spec.read import parse_mapping
+from trainform.spec.release import SETTING
+
+EXPERIMENT = "trainform:experiment"
+SPELLINGS = (SETTING, SETTING.replace(":", ":config:"))
+Entry = tuple[yaml.ScalarNode, yaml.ScalarNode]
+
+
+def set_release(stack: str, name: str, root: Path) -> None:
+    """Let the stack follow the release. Another program may read the file at any time: it has the old text or the new one."""
+    path = stack_path(stack)
+    text = read_text(root / path, path)
+    written = with_release(text, name, path)
+    if written == text:
+        return
+    before = (root / path).stat()
+    with replacing((root / path).resolve(), before) as stream:
+        stream.write(written)
+
+
+def with_release(text: str, name: str, path: str) -> str:
+    """The text of a stack's file with the release. Where the file has none, it is set behind the experiment."""
+    config, entries = _config(text)
+    value = f'"{name}"'  # 12 digits, or digits around an `e`, are a number where no quotes stand
+    found = next((spelling for spelling in SPELLINGS if spelling in entries), None)
+    if found is not None:
+        old = entries[found][1]
+        written = f"{text[: old.start_mark.index]}{value}{text[old.end_mark.index :]}"
+    elif config is None or EXPERIMENT not in entries:
+        raise _not_changed(path, name)
+    else:
+        key, last = entries[EXPERIMENT]
+        end = last.end_mark.index
+        if not config.flow_style:  # a comment may follow on the line
+            end = next((index for index in range(end, len(text)) if text[index] in "\r\n"), len(text))
+        newline = "\r\n" if text[end : end + 2] == "\r\n" else "\n"
+        between = ", " if config.flow_style else f"{newline}{' ' * key.start_mark.column}"
+        written = f"{text[:end]}{between}{SETTING}: {value}{text[end:]}"
+    if not _differ_by_release(text, written, SETTING if found is None else found, name):
+        raise _not_changed(path, name)
+    return written
+
+
+def _config(text: str) -> tuple[yaml.MappingNode | None, dict[str, Entry]]:
+    """The mapping under `config`, and its entries of one value each."""
+    top = _entries(yaml.compose(text, Loader=Loader))
+    config = top.get("config", (None, None))[1]
+    if not isinstance(config, yaml.MappingNode):
+        return None, {}
+    pairs = _entries(config).items()
+    return config, {name: (key, value) for name, (key, value) in pairs if isinstance(value, yaml.ScalarNode)}
+
+
+def _entries(node: yaml.Node | None) -> dict[str, tuple[yaml.ScalarNode, yaml.Node]]:
+    pairs = node.value if isinstance(node, yaml.MappingNode) else []
+    return {key.value: (key, value) for key, value in pairs if isinstance(key, yaml.ScalarNode)}
+
+
+def _differ_by_release(before: str, after: str, key: str, name: str) -> bool:
+    """Whether the new text says the same as the old one but for the release."""
+    expected = parse_mapping(before, "").data
+    expected["config"] = {**expected["config"], key: name}
+    try:
+        return parse_mapping(after, "").data == expected
+    except TrainformError:
+        return False
+
+
+def _not_changed(path: str, name: str) -> TrainformError:
+    return TrainformError(
+        f"{path} cannot be changed without a change of something else in it",
+        f'write `{SETTING}: "{name}"` under `config` there, and run the same command again',
+    )

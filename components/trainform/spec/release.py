@@ -1,0 +1,88 @@
+"""The file of a release, whose name is the hash of its content, and the experiment in it.
+
+A release has two parts of interest here: what it is called, and the experiment that a stack takes from it. What else is in it, `trainform.releases` reads.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import hashlib
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from trainform.errors import InputError, Problem
+from trainform.project import RELEASES, release_path
+from trainform.spec.read import Content, read_content
+from trainform.spec.source import Source
+
+NAME = re.compile("[0-9a-f]{12}")
+EXPERIMENT = "experiment"
+SETTING = "trainform:release"
+
+
+@dataclasses.dataclass(frozen=True)
+class Released:
+    """A release of an experiment, in place of the experiment's file. experiment: its name, or the path of its file, as a stack has it. release: its name."""
+
+    experiment: str
+    release: str
+
+    @property
+    def name(self) -> str:
+        """How to call it in messages."""
+        return self.experiment
+
+
+def digest(data: Any) -> str:
+    """The name that data have: a hash of them as JSON. The order of keys counts, since that of roles is the order of the ranks."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_date)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def _date(value: Any) -> str:
+    if not isinstance(value, datetime.date):
+        raise TypeError(f"{type(value).__name__} is not data")
+    return value.isoformat()
+
+
+def read_release_file(experiment: str, release: str, root: Path) -> Content:
+    """What is in the file. InputError if it is not there, or if it is not what its name says: nobody edits a release."""
+    name = release_path(experiment, release)
+    if not (root / name).is_file():
+        fix = "take it from git (`git pull`, `git log --all -- " + name + "`), or run `trainform promote` again"
+        raise InputError([Problem(SETTING, release, f"there is no file {name}", fix)])
+    content = read_content(root / name, name)
+    if content.problems:
+        raise InputError(content.problems)
+    found = digest(content.data)
+    if found != release:
+        reason = f"the file has been changed: the hash of its content is {found}, and a release is never edited"
+        fix = f"get it back by `git checkout -- {name}`; what is to change, change in the experiment, and promote that"
+        raise InputError([Problem("", None, reason, fix, name)])
+    return content
+
+
+def released_experiment(given: Released, root: Path, *, by_path: bool) -> Content:
+    """The experiment of the release, with its lines in the file. InputError as above, and if it is another experiment's. by_path: whether the stack has
+    the path of the experiment's file, and not its name."""
+    found = sorted(path.parent.name for path in (root / "stacks" / RELEASES).glob(f"*/{given.release}.yaml"))
+    if found and given.experiment not in found and not by_path:
+        reason = f"the release is one of {found[0]}, and the stack runs {given.experiment}"
+        raise InputError([Problem(SETTING, given.release, reason, "run `trainform promote`, which sets both")])
+    content = read_release_file(found[0] if found and by_path else given.experiment, given.release, root)
+    data = content.data.get(EXPERIMENT)
+    if not isinstance(data, dict):
+        fix = "run `trainform promote` again"
+        raise InputError([content.source.locate(Problem(EXPERIMENT, None, "the release holds no experiment", fix))])
+    return Content(data, _below(content.source), (), {})
+
+
+def _below(source: Source) -> Source:
+    """The lines and texts of the experiment, by its own paths."""
+    start = f"{EXPERIMENT}."
+    lines = {path.removeprefix(start): line for path, line in source.lines.items() if path.startswith(start)}
+    written = {path.removeprefix(start): text for path, text in source.written.items() if path.startswith(start)}
+    return Source(source.name, lines, written)

@@ -1,0 +1,90 @@
+"""The release of a stack is set in its file, and no other character of the file changes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.releases import project
+from trainform.errors import TrainformError
+from trainform.releases.stack_file import set_release, with_release
+from trainform.spec.stack import load_stack, pinned_release
+
+NAME = "12e456789012"  # a number, where no quotes stand
+PATH = "stacks/Pulumi.a.prod.yaml"
+RICH = (
+    "# the platform team's\nencryptionsalt: v1:L3jw4eYLX50=:v1:x:y==\nconfig:\n   # what runs\n   trainform:experiment: 'a' # ours\n",
+    '   # only here\n   trainform:environment: "prod"   # the large one\n   trainform:sshSecret:\n      secure: v1:abc:def==\n'
+    f"   vision:teams:\n   - one   # and\n   -   two\n   vision:text: {'word ' * 60}end\n\n# the end",
+)
+BLOCKS = {
+    "short": ("config:\n  trainform:experiment: a\n", "  trainform:environment: prod\n"),
+    "comments, quotes, a secret, lists and a long line": RICH,
+    "lines of Windows": ("config:\r\n  trainform:experiment: a\r\n", "  trainform:environment: prod\r\n"),
+}
+
+
+@pytest.mark.parametrize("file", BLOCKS)
+def test_only_the_release_is_added(file: str) -> None:
+    start, rest = BLOCKS[file]
+    newline = "\r\n" if "\r" in rest else "\n"
+    indent = " " * (len(rest) - len(rest.lstrip()))
+    assert with_release(start + rest, NAME, PATH) == f'{start}{indent}trainform:release: "{NAME}"{newline}{rest}'
+
+
+def test_the_experiment_may_be_the_last_line() -> None:
+    text = "config:\n  trainform:environment: prod\n  trainform:experiment: a"
+    assert with_release(text, NAME, PATH) == f'{text}\n  trainform:release: "{NAME}"'
+
+
+def test_a_file_on_one_line() -> None:
+    text = "config: {trainform:experiment: a, trainform:environment: prod} # short\n"
+    expected = (
+        f'config: {{trainform:experiment: a, trainform:release: "{NAME}", trainform:environment: prod}} # short\n'
+    )
+    assert with_release(text, NAME, PATH) == expected
+
+
+@pytest.mark.parametrize("key", ["trainform:release", "trainform:config:release"])
+@pytest.mark.parametrize("old", ['"0123456789ab"', "0123456789ab", "''"])
+def test_a_release_that_is_set_gets_the_new_name(key: str, old: str) -> None:
+    start, rest = RICH
+    before = f"{start}   {key}: {old} # approved\n{rest}"
+    assert with_release(before, NAME, PATH) == f'{start}   {key}: "{NAME}" # approved\n{rest}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "config:\n  trainform:environment: prod\n",
+        "encryptionsalt: v1:x\n",
+        "config:\n  trainform:experiment: &name a\n  vision:name: *name\n  trainform:release: *name\n",
+    ],
+)
+def test_a_file_that_nobody_can_change_so(text: str) -> None:
+    with pytest.raises(TrainformError, match="cannot be changed") as raised:
+        with_release(text, NAME, PATH)
+    assert f'write `trainform:release: "{NAME}"`' in raised.value.fix
+
+
+def test_the_program_reads_what_is_written(tmp_path: Path) -> None:
+    project(tmp_path)
+    path = tmp_path / "stacks" / "Pulumi.sdxl-lora.prod.yaml"
+    path.chmod(0o640)
+    set_release("sdxl-lora.prod", NAME, tmp_path)
+    assert pinned_release("sdxl-lora.prod", tmp_path) == load_stack("sdxl-lora.prod", tmp_path).release == NAME
+    assert path.stat().st_mode & 0o777 == 0o640
+    before = path.stat().st_ino
+    set_release("sdxl-lora.prod", NAME, tmp_path)
+    assert path.stat().st_ino == before, "a file that is right is not written"
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    project(tmp_path)
+    path = tmp_path / "stacks" / "Pulumi.sdxl-lora.prod.yaml"
+    path.rename(tmp_path / "elsewhere.yaml")
+    path.symlink_to(tmp_path / "elsewhere.yaml")
+    set_release("sdxl-lora.prod", NAME, tmp_path)
+    assert path.is_symlink()
+    assert pinned_release("sdxl-lora.prod", tmp_path) == NAME

@@ -1,0 +1,101 @@
+"""A stack that names a release runs the experiment in it, and the experiment's file no longer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.support.releases import IMAGE, project, release
+from tests.support.samples import JOB
+from trainform.check import CheckedJob, check_experiment
+from trainform.errors import InputError
+from trainform.spec.stack import load_stack, pinned_release
+
+STACK = "sdxl-lora.prod"
+
+
+def checked(root: Path, stack: str = STACK) -> CheckedJob:
+    found = load_stack(stack, root)
+    return check_experiment(found.given, found.environment, found.run, root)
+
+
+def test_editing_the_experiment_moves_no_stack_that_names_a_release(tmp_path: Path) -> None:
+    name = project(tmp_path, release())
+    before = checked(tmp_path)
+    assert (before.problems, before.release) == ((), name)
+    file = tmp_path / "stacks" / "experiments" / "sdxl-lora.yaml"
+    file.write_text(file.read_text().replace("replicas: 2", "replicas: 8"))
+    assert checked(tmp_path).checked().plan == before.checked().plan
+    assert checked(tmp_path, "sdxl-lora.dev").checked().plan.totals.pods == 8
+    file.unlink()
+    assert checked(tmp_path).checked().plan.experiment == "sdxl-lora"
+
+
+def test_the_experiment_of_the_file_and_its_release_are_one_revision(tmp_path: Path) -> None:
+    """What a release resolves is what the file meant."""
+    parts: dict[str, Any] = {"storage": {"data": {"claim": "images", "mount": "/data"}}, "env": {"B": "1", "A": "2"}}
+    project(tmp_path, release(**parts))
+    file = tmp_path / "stacks" / "experiments" / "sdxl-lora.yaml"
+    file.write_text(yaml.safe_dump({**JOB, "image": IMAGE, **parts}, sort_keys=False))
+    of_file = check_experiment("sdxl-lora", "prod", 1, tmp_path).checked()
+    assert checked(tmp_path).checked().plan.revision == of_file.plan.revision
+
+
+def test_the_overlay_of_the_target_is_that_of_the_release(tmp_path: Path) -> None:
+    overlays = {"prod": {"roles": {"worker": {"replicas": 16}}}, "gone": {"queue": "night"}}
+    project(tmp_path, release(environments=overlays))
+    found = checked(tmp_path)
+    assert found.checked().plan.totals.pods == 16, "and nobody asks for the file of an environment that is gone"
+
+
+def test_a_problem_is_in_the_line_of_the_release(tmp_path: Path) -> None:
+    name = project(tmp_path, release(queue="closed"))
+    (problem,) = checked(tmp_path).problems
+    path = f"stacks/releases/sdxl-lora/{name}.yaml"
+    assert (problem.path, problem.source) == ("queue", path)
+    assert (tmp_path / path).read_text().splitlines()[problem.line - 1] == "  queue: closed"
+
+
+@pytest.mark.parametrize(
+    ("experiment", "release_name", "reason"),
+    [
+        ("sdxl-lora", "0123456789ab", "there is no file stacks/releases/sdxl-lora/0123456789ab.yaml"),
+        ("bert", None, "the release is one of sdxl-lora, and the stack runs bert"),
+    ],
+)
+def test_a_release_that_is_not_there(experiment: str, release_name: str | None, reason: str, tmp_path: Path) -> None:
+    name = project(tmp_path, release())
+    stack = tmp_path / "stacks" / f"Pulumi.{STACK}.yaml"
+    text = stack.read_text().replace("experiment: sdxl-lora", f"experiment: {experiment}")
+    stack.write_text(text if release_name is None else text.replace(name, release_name))
+    (problem,) = checked(tmp_path).problems
+    assert problem.reason == reason
+
+
+def test_a_stack_that_names_its_experiment_by_a_path(tmp_path: Path) -> None:
+    project(tmp_path, release())
+    stack = tmp_path / "stacks" / f"Pulumi.{STACK}.yaml"
+    stack.write_text(stack.read_text().replace("experiment: sdxl-lora", "experiment: stacks/experiments/lora.yaml"))
+    assert checked(tmp_path).checked().plan.experiment == "sdxl-lora"
+
+
+@pytest.mark.parametrize("written", ["latest", "0123456789AB", "0123456789abc"])
+def test_what_is_no_name_of_a_release(written: str, tmp_path: Path) -> None:
+    name = project(tmp_path, release())
+    stack = tmp_path / "stacks" / f"Pulumi.{STACK}.yaml"
+    stack.write_text(stack.read_text().replace(name, written))
+    with pytest.raises(InputError) as raised:
+        load_stack(STACK, tmp_path)
+    assert "12 hexadecimal digits" in raised.value.problems[0].reason
+    assert pinned_release(STACK, tmp_path) is None
+
+
+def test_nothing_is_no_release(tmp_path: Path) -> None:
+    name = project(tmp_path, release())
+    stack = tmp_path / "stacks" / f"Pulumi.{STACK}.yaml"
+    stack.write_text(stack.read_text().replace(f'"{name}"', '""'))
+    assert load_stack(STACK, tmp_path).release is None
+    assert pinned_release(STACK, tmp_path) is None

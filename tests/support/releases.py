@@ -1,0 +1,65 @@
+"""Releases for tests, and projects that have some."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.support.samples import CLUSTER, JOB
+from trainform.plan.inputs import resolved, with_dates, with_overlays
+from trainform.releases.files import write_release
+from trainform.releases.model import Origin, Promoted, Release
+from trainform.spec import Experiment
+
+DIGEST = "sha256:" + "4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945"
+IMAGE = f"registry.example.com/ai/pytorch-training:2.8@{DIGEST}"
+ORIGIN = Origin(
+    stack="trainform/sdxl-lora.dev",
+    environment="dev",
+    revision="1f3a9c",
+    run=1,
+    version="0.1.0",
+    commit="1999ff7a0d3cbb9d2f6a0a8c4bd0ee1f4b7f5a11",
+    dirty=False,
+    updated="2026-11-20T09:12:44Z",
+    parent=None,
+    outcome="Succeeded",
+    seconds=5123,
+)
+PROMOTED = Promoted(
+    by="Ada Byron <ada@example.com>",
+    at="2026-11-23T14:35:24Z",
+    source="sdxl-lora.dev",
+    target="sdxl-lora.prod",
+    replaces=None,
+    gates={"succeeded": "held"},
+    waived=[],
+)
+
+
+def release(promoted: Promoted = PROMOTED, **parts: Any) -> Release:
+    """A release of the sample experiment with these fields."""
+    model = Experiment.model_validate({**JOB, "image": IMAGE, **parts})
+    experiment = with_dates(with_overlays(model) if model.environments else resolved(model))
+    return Release(experiment=experiment, origin=ORIGIN, promoted=promoted)
+
+
+def project(root: Path, made: Release | None = None, stack: str = "sdxl-lora.prod", environment: str = "prod") -> str:
+    """A project whose stack follows the release, and its experiment's file; the release's name."""
+    stacks = root / "stacks"
+    for folder in ("experiments", "environments"):
+        (stacks / folder).mkdir(parents=True, exist_ok=True)
+    (root / "Pulumi.yaml").write_text("name: vision\nruntime: python\nmain: stacks\nstackConfigDir: stacks\n")
+    (stacks / "experiments" / "sdxl-lora.yaml").write_text(yaml.safe_dump(JOB, sort_keys=False))
+    for name in ("dev", environment):
+        (stacks / "environments" / f"{name}.yaml").write_text(
+            yaml.safe_dump({**CLUSTER, "name": name}, sort_keys=False)
+        )
+    name = "" if made is None else write_release(made, root)
+    followed = f'  trainform:release: "{name}"\n' if name else ""
+    for each, where, line in ((stack, environment, followed), ("sdxl-lora.dev", "dev", "")):
+        text = f"config:\n  trainform:experiment: sdxl-lora\n{line}  trainform:environment: {where}\n"
+        (stacks / f"Pulumi.{each}.yaml").write_text(text)
+    return name
