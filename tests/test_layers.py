@@ -37,6 +37,7 @@ ORDER = [
     "releases",
     "review",
     "comparison",
+    "promotion",
     "drift",
     "saved",
     "resources",

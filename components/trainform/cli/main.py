@@ -25,6 +25,7 @@ GROUPS = {
         "render": "Print the manifests that `pulumi up` applies",
         "review": "Say what a change does to the run, the data, the bill and the queue",
         "apply": "Apply what was reviewed, and nothing else",
+        "promote": "Take what is deployed in one stack to another one, as a release",
         "stacks": "Show what is deployed in all environments: phase, accelerators, cost, age",
         "destroy": "Delete what a stack has made, on its own cluster and on no other one",
         "drift": "Say what somebody else has changed in the cluster since the last `pulumi up`",

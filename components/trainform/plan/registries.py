@@ -36,13 +36,13 @@ def _begins(whole: str, prefix: str) -> bool:
 
 def with_registries(experiment: Experiment, registries: Mapping[str, str]) -> Experiment:
     """The experiment with every image of it, those in its merge patches too, under the name by which the nodes pull it."""
-    return _renamed(experiment, lambda image: pulled(image, registries)) if registries else experiment
+    return renamed(experiment, lambda image: pulled(image, registries)) if registries else experiment
 
 
 def images_of(experiment: Experiment) -> list[str]:
     """Every image of the experiment, each once."""
     found: dict[str, str] = {}
-    _renamed(experiment, lambda image: found.setdefault(image, image))
+    renamed(experiment, lambda image: found.setdefault(image, image))
     return list(found)
 
 
@@ -58,7 +58,8 @@ def used_registries(experiment: Experiment, registries: Mapping[str, str]) -> di
     return {prefix: target for prefix, target in registries.items() if prefix in used}
 
 
-def _renamed(experiment: Experiment, name: Name) -> Experiment:
+def renamed(experiment: Experiment, name: Name) -> Experiment:
+    """The experiment with another name for every image of it, those in its merge patches too."""
     return experiment.model_copy(
         update={
             "image": name(experiment.image),

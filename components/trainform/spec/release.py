@@ -10,6 +10,7 @@ import datetime
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +26,12 @@ SETTING = "trainform:release"
 
 @dataclasses.dataclass(frozen=True)
 class Released:
-    """A release of an experiment, in place of the experiment's file. experiment: its name, or the path of its file, as a stack has it. release: its name."""
+    """A release of an experiment, in place of the experiment's file. experiment: its name, or the path of its file, as a stack has it. release: its name.
+    data: the experiment in it, where it has no file yet."""
 
     experiment: str
     release: str
+    data: Mapping[str, Any] | None = dataclasses.field(default=None, hash=False)
 
     @property
     def name(self) -> str:
@@ -68,6 +71,8 @@ def read_release_file(experiment: str, release: str, root: Path) -> Content:
 def released_experiment(given: Released, root: Path, *, by_path: bool) -> Content:
     """The experiment of the release, with its lines in the file. InputError as above, and if it is another experiment's. by_path: whether the stack has
     the path of the experiment's file, and not its name."""
+    if given.data is not None:
+        return Content({**given.data}, Source(release_path(given.experiment, given.release), {}), (), {})
     found = sorted(path.parent.name for path in (root / "stacks" / RELEASES).glob(f"*/{given.release}.yaml"))
     if found and given.experiment not in found and not by_path:
         reason = f"the release is one of {found[0]}, and the stack runs {given.experiment}"

@@ -58,6 +58,14 @@ def stdin_is_terminal() -> bool:
     return sys.stdin is not None and sys.stdin.isatty()
 
 
+def ask(question: str) -> bool:
+    """Ask on standard error, and return whether the answer begins with `y`. The end of the input is a no."""
+    stream = output_stream(err=True)
+    stream.write(escaped(question))
+    stream.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
 def echo_json(data: Any) -> None:
     """Print data as JSON, in which all characters outside of ASCII are escaped."""
     echo(*json.dumps(data, indent=2).split("\n"))

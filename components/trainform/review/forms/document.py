@@ -109,7 +109,7 @@ def sections(report: Report, most: int = MOST_ITEMS) -> list[Section]:
         Section("Who uses what changes", tuple(_most(most, report.dependents, lambda users: Item(users.sentence)))),
         Section("Findings", _or_none(_most(most, report.findings, _finding, _weight), none)),
         Section("Cost", tuple(cost_items(report.cost))),
-        Section("Capacity", tuple(_capacity(report.capacity))),
+        Section("Capacity", tuple(capacity_items(report.capacity))),
         Section("Changes", _or_none(_changes(report, most), none)),
         Section("Picture", tuple(map(Drawing, report.pictures))),
         Section("In the cluster", tuple(_most(most, report.live, lambda fact: Item(fact.sentence)))),
@@ -290,7 +290,8 @@ def _signed(money: Money) -> str:
 BASES = {"cluster": "what the cluster has and holds now", "environment": "the environment's file alone", "none": ""}
 
 
-def _capacity(capacity: Capacity) -> Iterator[Item]:
+def capacity_items(capacity: Capacity) -> Iterator[Item]:
+    """Whether the pods fit, in a sentence."""
     rows = [Row("basis", BASES[capacity.basis])] if BASES[capacity.basis] else []
     for lack in capacity.shortages:
         asked = f"{lack.resource}: {lack.missing} missing; {lack.asked} asked, {lack.available} available"

@@ -1,0 +1,179 @@
+"""`trainform promote`."""
+
+from __future__ import annotations
+
+import shlex
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from trainform.cli import candidates
+from trainform.cli.app import prints_data
+from trainform.errors import CommandLineError, TrainformError
+from trainform.project import project_root, release_path, require_project, stack_path
+from trainform.terminal.lines import ask, echo, echo_json, note, stdin_is_terminal, terminal_width
+
+if TYPE_CHECKING:
+    from trainform.promotion.prepare import Prepared
+
+REFUSED = 3
+REASON = "--reason"
+
+
+class Form(StrEnum):
+    """The forms of the report."""
+
+    TERMINAL = "terminal"
+    JSON = "json"
+    MARKDOWN = "markdown"
+
+
+ExperimentArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="EXPERIMENT", help="Name of an experiment that is deployed.", autocompletion=candidates.experiments
+    ),
+]
+FromOption = Annotated[
+    str,
+    typer.Option(
+        "--from",
+        metavar="STACK|ENV",
+        help="What is deployed there is promoted. An environment: the experiment's stack in it.",
+        show_default=False,
+        autocompletion=candidates.environments,
+    ),
+]
+ToOption = Annotated[
+    str,
+    typer.Option(
+        "--to",
+        metavar="STACK|ENV",
+        help="The stack that follows the release from then on.",
+        show_default=False,
+        autocompletion=candidates.environments,
+    ),
+]
+WaiveOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--waive",
+        metavar="GATE",
+        help="Pass this gate although it does not hold, where the environment lets you. May be repeated.",
+        show_default=False,
+    ),
+]
+ReasonOption = Annotated[
+    str, typer.Option(REASON, metavar="TEXT", help="Why; it is written into the release.", show_default=False)
+]
+OverOption = Annotated[bool, typer.Option("--over-rollback", help="Also to a stack that was rolled back.")]
+DryOption = Annotated[bool, typer.Option("--dry-run", help="Show everything, and write nothing.")]
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Write without asking.")]
+FormOption = Annotated[Form, typer.Option("--format", metavar="terminal|json|markdown", help="Form of the report.")]
+
+
+@prints_data
+def command(
+    experiment: ExperimentArgument,
+    source: FromOption,
+    target: ToOption,
+    waived: WaiveOption = None,
+    reason: ReasonOption = "",
+    over_rollback: OverOption = False,
+    dry_run: DryOption = False,
+    yes: YesOption = False,
+    form: FormOption = Form.TERMINAL,
+) -> None:
+    """Take what is deployed in one stack to another one, as a release: a file that never changes.
+
+    What counts is what the last `pulumi up` of the source has deployed, and not the files here. Every value of it is in the
+    release, and each image by its digest: as written, or as the pods ran it. Of the source's environment nothing is in it.
+    The other stack then names the release, and edits of the experiment move it no more.
+
+    Before anything is written you see what changes, what it costs, whether there is room, and the gates that the other
+    environment asks for. Nothing is deployed: `trainform review` and `pulumi up` of the other stack come afterwards.
+
+    Exit code: 0, 1 if something cannot be read, 2 for wrong arguments or files, 3 if a gate refuses it.
+    """
+    names = [] if waived is None else waived
+    if bool(names) != bool(reason.strip()):
+        missing = REASON if names else "--waive"
+        raise CommandLineError("--waive and --reason go together", f"add {missing}: a gate, and why it is waived")
+    if not (dry_run or yes or stdin_is_terminal()):
+        raise CommandLineError("nobody can be asked here", "add --yes to write, or --dry-run to look")
+    from trainform.promotion.prepare import Asked, prepare
+    from trainform.promotion.stacks import places
+
+    root = project_root()
+    require_project(root)
+    found = prepare(Asked(experiment, *places(experiment, source, target, root), names, reason), root)
+    held = found.pinned is not None and not over_rollback
+    writes = not (dry_run or held or found.same or found.refused)
+    if form is not Form.JSON:
+        _show(found, form)
+    if writes and not yes and not ask(f"Write release {found.release.name}, for {found.asked.target.name}? [y/N] "):
+        raise TrainformError("nothing is written", "answer `y`, or add --yes")
+    if writes:
+        write(found, root)
+    if form is Form.JSON:
+        _show_json(found, written=writes, held=held)
+    elif writes:
+        note(*_next(found))
+    if held and not found.same:
+        _refuse_rollback(found)
+    if found.refused and not found.same:
+        raise typer.Exit(REFUSED)
+
+
+def write(found: Prepared, root: Path) -> None:
+    """First the release, then the stack that names it: whoever is interrupted in between leaves a release that nobody names, and the next promotion
+    takes it."""
+    from trainform.releases.files import write_release
+    from trainform.releases.stack_file import set_release
+
+    target = found.asked.target
+    name = write_release(found.release, root)
+    set_release(target.name, name, root)
+
+
+def _refuse_rollback(found: Prepared) -> None:
+    """Say which rollback holds the stack."""
+    target = found.asked.target
+    pinned = found.pinned
+    reason = "" if pinned is None or pinned.rollback is None else pinned.rollback.reason
+    echo(
+        f"refused: {target.name} was rolled back, by release {target.stack.release}: {reason}",
+        "  fix: promote what does not have this fault; --over-rollback takes it all the same",
+        err=True,
+    )
+    raise typer.Exit(REFUSED)
+
+
+def _next(found: Prepared) -> list[str]:
+    """What is typed next."""
+    target = found.asked.target
+    files = [release_path(found.asked.experiment, found.release.name), stack_path(target.name)]
+    lines = [f"wrote {path}" for path in files]
+    stack = shlex.quote(target.name)
+    git = f"  git add {' '.join(map(shlex.quote, files))}"
+    return [*lines, "next:", git, f"  trainform review {stack}", f"  pulumi up -s {stack}"]
+
+
+def _show(found: Prepared, form: Form) -> None:
+    from trainform.promotion.text import sections
+    from trainform.review.forms import terminal
+
+    if form is Form.TERMINAL:
+        echo(*(line.text for line in terminal.lines_of([sections(found)], terminal_width())))
+        return
+    from trainform.review.forms import markdown  # which also draws pictures
+
+    echo(*markdown.render_documents([sections(found)]).removesuffix("\n").split("\n"))
+
+
+def _show_json(found: Prepared, *, written: bool, held: bool) -> None:
+    from trainform.promotion.text import as_data
+
+    echo_json({**as_data(found, written=written), "rolled_back": held})

@@ -1,0 +1,184 @@
+"""A promotion, prepared: everything is read and judged, and nothing is written."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import datetime
+from collections.abc import Sequence
+from pathlib import Path
+
+from trainform import defaults
+from trainform.check import CheckedJob, check_experiment
+from trainform.cluster.api import ClusterApi
+from trainform.cluster.facts import LiveFacts
+from trainform.cluster.identity import refuse_another
+from trainform.cluster.live import LiveReads
+from trainform.comparison.compare import Comparison, Version, compare
+from trainform.deployed.records import deployed
+from trainform.errors import ClusterError, InputError
+from trainform.plan.images import without_digest
+from trainform.plan.inputs import resolved
+from trainform.plan.record import Record
+from trainform.promotion.forecast import context_of
+from trainform.promotion.stacks import Place
+from trainform.releases.author import author, now
+from trainform.releases.files import read_release, unfollowed
+from trainform.releases.gates import Facts, Judged, Waiver, judge, waiver_problems
+from trainform.releases.model import Release
+from trainform.releases.promote import begun, experiment_of, origin_of, promoted_by, unpinned
+from trainform.releases.source import Source, read_source
+from trainform.render import RenderedJob
+from trainform.review.capacity import capacity_of
+from trainform.review.cost import cost_of
+from trainform.review.model import Capacity, Cost
+from trainform.review.objects import queues_of
+from trainform.review.wanted import Side
+from trainform.spec.release import Released
+from trainform.spec.stack import project_name
+
+SECONDS = 2.0 * defaults.CONNECT_SECONDS
+
+
+@dataclasses.dataclass(frozen=True)
+class Asked:
+    """What somebody wants: the experiment, and from where to where. waived: gates, all for one reason."""
+
+    experiment: str
+    source: Place
+    target: Place
+    waived: Sequence[str] = ()
+    reason: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Current:
+    """What the target follows and runs now. release: None if it follows the experiment's file. record: None if nothing is deployed, or if `not_read` says why
+    nobody knows."""
+
+    release: Release | None
+    record: Record | None
+    live: LiveFacts | None
+    not_read: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Prepared:
+    """release: what would be written, or, if `is_begun`, what a promotion that was ended half way has written. same: the target follows this content already."""
+
+    asked: Asked
+    source: Source
+    current: Current
+    release: Release
+    is_begun: bool
+    same: bool
+    judged: tuple[Judged, ...]
+    job: RenderedJob
+    comparison: Comparison
+    cost: Cost
+    capacity: Capacity
+
+    @property
+    def refused(self) -> tuple[Judged, ...]:
+        """The gates that refuse it."""
+        return tuple(each for each in self.judged if each.result == "refused")
+
+    @property
+    def pinned(self) -> Release | None:
+        """The rollback that the target follows, which no promotion undoes unseen."""
+        current = self.current.release
+        return None if current is None or current.rollback is None else current
+
+
+def prepare(asked: Asked, root: Path) -> Prepared:
+    """Read both stacks and judge. InputError with every problem that the experiment has in the target; TrainformError if the source cannot be released."""
+    by, at = author(root), now()
+    waivers = [Waiver(gate, asked.reason, by) for gate in dict.fromkeys(asked.waived)]
+    wrong = [*waiver_problems(waivers, asked.target.environment)]
+    if wrong:
+        raise InputError(wrong)
+    followed = asked.target.stack.release
+    before = None if followed is None else read_release(asked.experiment, followed, root)
+    source = read_source(asked.source.name, asked.experiment, asked.source.environment, root)
+    judged = judge(asked.target.environment, _facts(source), waivers)
+    release = Release(
+        experiment=experiment_of(source),
+        origin=origin_of(source, asked.source.stack.release),
+        promoted=promoted_by((asked.source.name, asked.target.name), by, at, followed, judged),
+    )
+    found = begun(release, unfollowed(asked.experiment, root))
+    if found is not None:
+        release = read_release(asked.experiment, found, root)
+    job = _checked(asked, release, source, root)
+    current = _current(asked, before, job)
+    context = context_of(f"{project_name(root)}/{asked.target.name}", job, current.record, current.live)
+    return Prepared(
+        asked,
+        source,
+        current,
+        release,
+        found is not None,
+        before is not None and before.content == release.content,
+        judged,
+        job,
+        compare([*_versions(asked, source, current, job)]),
+        cost_of(context),
+        capacity_of(context),
+    )
+
+
+def _facts(source: Source) -> Facts:
+    tags = without_digest(source.record.experiment)
+    update = source.update
+    return Facts(
+        environment=source.environment,
+        outcome=source.outcome,
+        tags=tuple(tags),
+        commit=update.commit,
+        dirty=update.dirty,
+        now=datetime.datetime.now(datetime.UTC),
+    )
+
+
+def _checked(asked: Asked, release: Release, source: Source, root: Path) -> RenderedJob:
+    """The job that the release makes in the target, by the same pass as ever; InputError with every problem, images without a digest among them."""
+    given = Released(asked.experiment, release.name, release.experiment)
+    stack = asked.target.stack
+    checked: CheckedJob = check_experiment(given, stack.environment, stack.run, root)
+    without = [] if checked.job is None else [*unpinned(checked.job, source)]
+    problems = [*checked.problems, *map(checked.sources[0].locate, without)]
+    if problems:
+        raise InputError(problems)
+    return checked.checked()
+
+
+def _current(asked: Asked, before: Release | None, job: RenderedJob) -> Current:
+    """What runs in the target, and the room of its cluster. A cluster that does not answer is told, and stops nobody: only files are written."""
+    environment = asked.target.environment
+    where = environment.cluster.context, environment.namespace.name
+    try:
+        with contextlib.closing(ClusterApi(where[0], SECONDS)) as api:
+            refuse_another(api, environment)
+            found = deployed(api, asked.experiment, where[1])
+    except ClusterError as error:
+        return Current(before, None, None, error.message)
+    with LiveReads(*where, kueue=environment.admission == defaults.KUEUE) as reads:
+        live = reads.facts(queues=queues_of(context_of(asked.target.name, job, None, None)))
+    if found is not None and found.unreadable is not None:
+        return Current(before, None, live, found.unreadable.message)
+    return Current(before, None if found is None else found.record, live)
+
+
+def _versions(asked: Asked, source: Source, current: Current, job: RenderedJob) -> list[Version]:
+    """The source and the target as they are deployed, and the target as it will be."""
+    will = job.plan.record
+    after = Side(resolved(job.experiment), {}, job.plan.run, "record") if will is None else _side(will)
+    return [
+        Version(f"{asked.source.name}, deployed", _side(source.record)),
+        *([] if current.record is None else [Version(f"{asked.target.name}, deployed", _side(current.record))]),
+        Version(f"{asked.target.name}, as it will be", after),
+    ]
+
+
+def _side(record: Record) -> Side:
+    return Side(record.experiment, record.environment, record.run, "record", record.version, record.job)

@@ -1,0 +1,89 @@
+"""The two stacks of a promotion, by their names or by their environments."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from pathlib import Path
+
+from trainform.check import check_environment, load_experiment
+from trainform.errors import InputError, Problem, list_names
+from trainform.project import ENVIRONMENTS, EXPERIMENTS, known_names, known_stacks
+from trainform.spec.environment import Environment
+from trainform.spec.load import is_path
+from trainform.spec.stack import Stack, load_stack
+
+
+@dataclasses.dataclass(frozen=True)
+class Place:
+    """A stack of the experiment. name: in the name of its file."""
+
+    name: str
+    stack: Stack
+    environment: Environment
+
+
+def places(experiment: str, source: str, target: str, root: Path) -> tuple[Place, Place]:
+    """Both stacks; InputError with every problem of the words."""
+    problems: list[Problem] = []
+    found: list[Place] = []
+    for option, word in (("--from", source), ("--to", target)):
+        try:
+            found.append(_place(experiment, option, word, root))
+        except InputError as error:
+            problems += error.problems
+    if not problems and found[0].name == found[1].name:
+        problems.append(Problem("--to", target, "this is the stack from which the release comes", "name another one"))
+    if problems:
+        raise InputError(problems)
+    return found[0], found[1]
+
+
+def _place(experiment: str, option: str, word: str, root: Path) -> Place:
+    short = word.rpartition("/")[2]
+    stacks = known_stacks(root)
+    if short in stacks:
+        stack = load_stack(short, root)
+        runs = experiment_of(stack, root)
+        if runs != experiment:
+            raise InputError([Problem(option, word, f"this stack runs {runs}", f"name a stack of {experiment}")])
+        return Place(short, stack, check_environment(stack.environment, root).checked())
+    if word not in known_names(ENVIRONMENTS, root):
+        names = [*known_names(ENVIRONMENTS, root), *stacks]
+        near = difflib.get_close_matches(word, names, 1)
+        fix = f"did you mean {near[0]}?" if near else f"known: {list_names(names)}"
+        raise InputError([Problem(option, word, "no stack and no environment of the project has this name", fix)])
+    environment = check_environment(word, root).checked()
+    found = {name: stack for name, stack in _stacks_in(word, root).items() if experiment_of(stack, root) == experiment}
+    if len(found) == 1:
+        ((name, stack),) = found.items()
+        return Place(name, stack, environment)
+    several = f"{list_names(found)} run {experiment} there"
+    reason = several if found else f"no stack of the project runs {experiment} there"
+    fix = "name one of them" if found else _new(experiment, word, root)
+    raise InputError([Problem(option, word, reason, fix)])
+
+
+def _stacks_in(environment: str, root: Path) -> dict[str, Stack]:
+    """The stacks in the environment. What is wrong with others is not asked here."""
+    found = {}
+    for name in known_stacks(root):
+        try:
+            stack = load_stack(name, root)
+        except InputError:
+            continue
+        if Path(stack.environment).stem == environment:
+            found[name] = stack
+    return found
+
+
+def experiment_of(stack: Stack, root: Path) -> str:
+    """The experiment's name. A name in `stacks/experiments` is that of the file too, which need not be read, and may be wrong by now."""
+    return load_experiment(stack.given, root).checked().name if is_path(stack.experiment) else stack.experiment
+
+
+def _new(experiment: str, environment: str, root: Path) -> str:
+    if experiment in known_names(EXPERIMENTS, root):
+        return f"`trainform new {experiment} -e {environment}` writes one"
+    near = difflib.get_close_matches(experiment, known_names(EXPERIMENTS, root), 1)
+    return f"did you mean {near[0]}?" if near else "`trainform stacks` shows what is deployed"

@@ -1,0 +1,121 @@
+"""A promotion in sentences and tables, the same for every form that people read, and as data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from trainform.comparison.text import sections as compared
+from trainform.project import release_path
+from trainform.promotion.prepare import Prepared
+from trainform.releases.gates import Judged
+from trainform.review.forms.document import Item, Row, Section, bounded, capacity_items, cost_items
+
+UNKNOWN = "unknown"
+
+
+def headline(found: Prepared) -> str:
+    """What becomes of it, in one sentence."""
+    target, name = found.asked.target.name, found.release.name
+    if found.same:
+        return f"{target} follows the same content already, as release {found.asked.target.stack.release}: there is nothing to promote."
+    if found.refused:
+        gates = ", ".join(each.gate for each in found.refused)
+        return f"Refused by {gates}: nothing is written."
+    reused = ", which an earlier promotion has written and no stack names" if found.is_begun else ""
+    return f"{target} will follow release {name}{reused}."
+
+
+def sections(found: Prepared) -> list[Section]:
+    """The report, the first section with the title."""
+    asked = found.asked
+    return bounded([
+        Section(f"Promotion of {asked.experiment} from {asked.source.name} to {asked.target.name}", (Item(headline(found)), *_pinned(found))),
+        Section("Where it comes from", tuple(_origin(found))),
+        Section("Gates", tuple(_gates(found))),
+        *compared(found.comparison)[1:],
+        Section("Cost", tuple(cost_items(found.cost))),
+        Section("Capacity", tuple(capacity_items(found.capacity))),
+        Section("Not checked", tuple(_left_out(found))),
+    ])  # fmt: skip
+
+
+def _pinned(found: Prepared) -> Iterator[Item]:
+    back = found.pinned
+    if back is not None and back.rollback is not None:
+        rows = (Row("reason", back.rollback.reason, verbatim=True), Row("by", back.promoted.by, verbatim=True))
+        yield Item(
+            f"{found.asked.target.name} follows a rollback, release {found.asked.target.stack.release} of {back.promoted.at}.",
+            rows,
+        )
+
+
+def _origin(found: Prepared) -> Iterator[Item]:
+    origin = found.release.origin
+    again = "" if origin.run == 1 else f", run {origin.run}"
+    ended = "" if origin.seconds is None else f" {origin.seconds} s after it was made"
+    yield Item(f"Revision {origin.revision}{again} of {origin.stack}, deployed at {_told(origin.updated)}.")
+    yield Item(f"Its job: {origin.outcome}{ended}.")
+    files = {None: "unknown files", True: "with changes that are in no commit", False: "without other changes"}
+    yield Item(f"Commit of git: {_told(origin.commit)}, {files[origin.dirty]}. trainform {_told(origin.version)}.")
+    if origin.parent is not None:
+        yield Item(f"The source follows release {origin.parent}.")
+
+
+def _told(value: str | None) -> str:
+    return UNKNOWN if value is None else value
+
+
+def _gates(found: Prepared) -> Iterator[Item]:
+    asked = [each for each in found.judged if each.result != "not asked"]
+    if not asked:
+        yield Item(f"The environment {found.asked.target.environment.name} asks for none.")
+    for each in asked:
+        yield Item(f"{each.gate}: {each.result}.", tuple(_reasons(each)))
+
+
+def _reasons(each: Judged) -> Iterator[Row]:
+    if each.reason:
+        yield Row("why", each.reason, verbatim=True)
+    if each.result == "refused":
+        yield Row("fix", each.fix, verbatim=True)
+    if each.result == "waived" and each.waiver is not None:
+        yield Row("waived", f"by {each.waiver.by}: {each.waiver.reason}", verbatim=True)
+
+
+def _left_out(found: Prepared) -> Iterator[Item]:
+    if found.current.not_read:
+        yield Item(f"What is deployed in the target: {found.current.not_read}.")
+    if found.current.live is not None:
+        for what, reason in found.current.live.not_read.items():
+            yield Item(f"{what}: {reason}.")
+
+
+def as_data(found: Prepared, *, written: bool) -> dict[str, Any]:
+    """The same for machines."""
+    asked, release = found.asked, found.release
+    result = "same" if found.same else "refused" if found.refused else "written" if written else "not written"
+    return {
+        "ok": not found.refused,
+        "result": result,
+        "experiment": asked.experiment,
+        "from": asked.source.name,
+        "to": asked.target.name,
+        "release": release.name,
+        "content": release.content,
+        "path": release_path(asked.experiment, release.name),
+        "reused": found.is_begun,
+        "origin": release.origin.model_dump(),
+        "promoted": release.promoted.model_dump(by_alias=True),
+        "gates": [
+            {"gate": each.gate, "result": each.result, "reason": each.reason, "fix": each.fix} for each in found.judged
+        ],
+        "comparison": {
+            "versions": [version.name for version in found.comparison.versions],
+            "experiment": [{"path": row.path, "values": [*row.values]} for row in found.comparison.experiment],
+            "environment": [{"path": row.path, "values": [*row.values]} for row in found.comparison.environment],
+        },
+        "cost": found.cost.model_dump(mode="json"),
+        "capacity": found.capacity.model_dump(mode="json"),
+        "not_read": found.current.not_read,
+    }

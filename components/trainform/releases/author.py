@@ -1,0 +1,46 @@
+"""Who does something to a release, and when. Never a token: only what git writes into a commit too, or the name of the account."""
+
+from __future__ import annotations
+
+import datetime
+import getpass
+import subprocess
+from pathlib import Path
+
+from trainform.errors import MASK, TrainformError
+from trainform.secret_text.search import masked
+
+
+def author(root: Path) -> str:
+    """`NAME <EMAIL>` as git has it here, or the name of the account."""
+    name, email = (_of_git(f"user.{part}", root) for part in ("name", "email"))
+    found = f"{name} <{email}>" if name and email else name if name else email
+    return masked(found if found else _account(), MASK)
+
+
+def _of_git(key: str, root: Path) -> str:
+    """The setting on one line; "" if there is none, or no git."""
+    try:
+        ran = subprocess.run(
+            ["git", "config", "--get", key],
+            cwd=root,
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+    except OSError:
+        return ""
+    return " ".join(ran.stdout.split())
+
+
+def _account() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # an account without a name, as in some containers
+        raise TrainformError("nobody knows who you are", "`git config user.name NAME`") from None
+
+
+def now() -> str:
+    """The time in UTC, to the second."""
+    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,112 @@
+"""What a promotion makes of what is deployed: pure functions of what was read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from trainform.backends.table import BACKENDS
+from trainform.errors import Problem, TrainformError
+from trainform.plan.images import digest_of, pinned, without_digest
+from trainform.plan.inputs import resolved, with_dates, with_overlays
+from trainform.plan.registries import pulled
+from trainform.releases.gates import Judged
+from trainform.releases.model import Origin, Promoted, Release, Waived
+from trainform.releases.source import Source
+from trainform.render import RenderedJob
+from trainform.spec.experiment import Experiment
+
+UNKNOWN = "unknown"  # of a job that the cluster has no more
+
+
+def experiment_of(source: Source) -> dict[str, Any]:
+    """The experiment of a release: as it is in all environments, with every default, and with the digest of each image that was run.
+
+    TrainformError if another version of trainform has recorded it, and this one cannot read it.
+    """
+    record = source.record
+    base = record.experiment if record.base is None else record.base
+    try:
+        model = Experiment.model_validate(with_dates(base))
+    except (ValidationError, ValueError, TypeError, AttributeError):
+        by = "an unknown version of trainform" if record.version is None else f"trainform {record.version}"
+        raise TrainformError(
+            f"what is deployed in {source.stack} was recorded by {by}, and cannot be read by this version",
+            f"`pulumi up -s {source.stack.rpartition('/')[2]}` records it anew, or use that version",
+        ) from None
+    found = pinned(model, source.ran, record.environment.get("registries", {}))
+    return with_dates(with_overlays(found) if model.environments else resolved(found))
+
+
+def origin_of(source: Source, parent: str | None) -> Origin:
+    """Where and how it was deployed. parent: the release that the source follows."""
+    update, outcome = source.update, source.outcome
+    return Origin(
+        stack=source.stack,
+        environment=source.environment,
+        revision=source.record.revision,
+        run=source.record.run,
+        version=source.record.version,
+        commit=update.commit if update.commit else None,
+        dirty=update.dirty,
+        updated=update.ended if update.ended else None,
+        parent=parent,
+        outcome=UNKNOWN if outcome is None else outcome.word,
+        seconds=source.seconds,
+    )
+
+
+def promoted_by(names: tuple[str, str], by: str, at: str, replaces: str | None, judged: Iterable[Judged]) -> Promoted:
+    """Who has promoted it from the first stack to the second one, and what the gates say."""
+    asked = [each for each in judged if each.result != "not asked"]
+    return Promoted(
+        by=by,
+        at=at,
+        source=names[0],
+        target=names[1],
+        replaces=replaces,
+        gates={each.gate: each.result for each in asked},
+        waived=[
+            Waived(gate=each.gate, reason=each.waiver.reason, by=each.waiver.by)
+            for each in asked
+            if each.result == "waived" and each.waiver is not None
+        ],
+    )
+
+
+def begun(wanted: Release, unfollowed: Iterable[tuple[str, Release]]) -> str | None:
+    """The release of a promotion like this one that was ended before its stack named it; None if there is none. It has another time."""
+    for name, release in unfollowed:
+        at = release.promoted.model_copy(update={"at": wanted.promoted.at})
+        if release.model_copy(update={"promoted": at}) == wanted:
+            return name
+    return None
+
+
+def unpinned(job: RenderedJob, source: Source) -> Iterator[Problem]:
+    """The images of the target's pods that have no digest: what their tags mean by then is not what has run. Images that no pod has are none of these."""
+    experiment = resolved(job.experiment)
+    templates = BACKENDS[job.plan.backend].templates(job.plan, job.manifests)
+    made = {name for template in templates for name in _names(template.spec)}
+    for path, image in without_digest(experiment).items():
+        if pulled(image, job.environment.registries) in made:
+            fix = "write its digest, IMAGE@sha256:…, run `pulumi up` of the source, and promote that"
+            yield Problem(path, image, _why(image, source), fix)
+
+
+def _names(spec: Mapping[str, Any]) -> Iterator[str]:
+    for field in ("containers", "initContainers"):
+        for container in spec.get(field, []):
+            if digest_of(str(container.get("image", ""))) is None:
+                yield str(container.get("image", ""))
+
+
+def _why(image: str, source: Source) -> str:
+    ran: Sequence[str] = sorted(source.ran.get(pulled(image, source.record.environment.get("registries", {})), ()))
+    if not ran:
+        return "the image has no digest, and the cluster has no pod of the source that has run it"
+    if len({digest_of(each) for each in ran}) > 1:
+        return "the image has no digest, and the pods of the source have run several things under this name"
+    return "the image has no digest, and the nodes of the source have it from no registry"

@@ -1,0 +1,116 @@
+"""What is deployed in a stack, read live, as far as a release of it needs it."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from trainform import defaults
+from trainform.backends.outcome import Outcome, seconds_of
+from trainform.backends.table import BACKENDS
+from trainform.cluster.api import Answer, ClusterApi
+from trainform.cluster.identity import refuse_another
+from trainform.deployed.engine import Update, updates
+from trainform.deployed.records import SELECTOR, Deployed, deployed
+from trainform.errors import ClusterError, TrainformError
+from trainform.plan.images import run_by
+from trainform.plan.record import Record
+from trainform.spec.environment import Environment
+
+SECONDS = 3.0 * defaults.CONNECT_SECONDS
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """stack: in the names of Pulumi, PROJECT/STACK. update: the last `pulumi up`, which succeeded. outcome: None if the cluster has the job object no more.
+    seconds: from the job's creation to its end. ran: what the nodes have run for each image."""
+
+    stack: str
+    environment: str
+    record: Record
+    update: Update
+    outcome: Outcome | None
+    seconds: int | None
+    ran: Mapping[str, set[str]]
+
+
+def read_source(stack: str, experiment: str, environment: Environment, root: Path) -> Source:
+    """What is deployed in the stack. TrainformError if nothing is, if the last `pulumi up` has failed, or if it cannot be read."""
+    update = _last_up(stack, root)
+    namespace = environment.namespace.name
+    with contextlib.closing(ClusterApi(environment.cluster.context, SECONDS)) as api:
+        refuse_another(api, environment)
+        found = deployed(api, experiment, namespace)
+        record = _record(found, stack, experiment)
+        job = _job(api, record, namespace)
+        pods = _pods(api, record, experiment, namespace)
+    outcome = None if job is None else _backend(record).OUTCOME(job)
+    seconds = None if job is None or outcome is None else seconds_of(job, outcome)
+    named = "" if found is None else str(found.metadata.get("annotations", {}).get(defaults.STACK_ANNOTATION, ""))
+    return Source(named, environment.name, record, update, outcome, seconds, run_by(pods))
+
+
+def _last_up(stack: str, root: Path) -> Update:
+    """The last `pulumi up` of the stack, or what came after it and changed its objects."""
+    found = next((update for update in updates(stack, root) if update.kind in ("update", "destroy")), None)
+    if found is not None and found.deployed:
+        return found
+    fix = f"`pulumi up -s {stack}` first, and promote what runs well"
+    if found is None:
+        raise TrainformError(f"Pulumi's history has no `pulumi up` of the stack {stack}", fix)
+    if found.kind == "destroy":
+        raise TrainformError(f"the stack {stack} was destroyed, and nothing is deployed there", fix)
+    how = "has not ended" if found.result == "in-progress" else "failed"
+    raise TrainformError(f"the last `pulumi up` of the stack {stack} {how}, so that nobody knows what runs there", fix)
+
+
+def _record(found: Deployed | None, stack: str, experiment: str) -> Record:
+    if found is not None and found.unreadable is not None:
+        raise found.unreadable
+    if found is None or found.record is None:
+        reason = f"the cluster has no record of {experiment} as deployed by the stack {stack}"
+        raise ClusterError(reason, f"`pulumi up -s {stack}` records it")
+    own = str(found.metadata.get("annotations", {}).get(defaults.STACK_ANNOTATION, ""))
+    if own.rpartition("/")[2] != stack.rpartition("/")[2]:
+        reason = f"what is deployed there of {experiment} is of the stack {own}, and not of {stack}"
+        raise ClusterError(reason, f"promote it from {own.rpartition('/')[2]}")
+    return found.record
+
+
+def _backend(record: Record) -> Any:
+    own = record.experiment.get("backend")
+    return BACKENDS[str(record.environment.get("backend") if own is None else own)]
+
+
+def _job(api: ClusterApi, record: Record, namespace: str) -> Mapping[str, Any] | None:
+    """The job object; None if it is gone. An operator serves one of the plurals of its backend."""
+    backend = _backend(record)
+    for plural in backend.PLURALS:
+        where = (
+            f"/apis/{backend.API_VERSION}/namespaces/{quote(namespace, safe='')}/{plural}/{quote(record.job, safe='')}"
+        )
+        answer = api.get(where)
+        if answer.found:
+            return answer.body
+        if not answer.missing:
+            raise _refused(answer, f"read the {plural} of the namespace {namespace}")
+    return None
+
+
+def _pods(api: ClusterApi, record: Record, experiment: str, namespace: str) -> list[Mapping[str, Any]]:
+    """The pods of the revision that is deployed."""
+    labels = f"{SELECTOR},{defaults.NAME_LABEL}={experiment},{defaults.REVISION_LABEL}={record.revision}"
+    listed = api.listed(f"/api/v1/namespaces/{quote(namespace, safe='')}/pods", parameters={"labelSelector": labels})
+    if isinstance(listed, Answer):
+        raise _refused(listed, f"list the pods of the namespace {namespace}")
+    return listed
+
+
+def _refused(answer: Answer, what: str) -> ClusterError:
+    if answer.forbidden:
+        return ClusterError(f"this account has no permission to {what}", "ask the platform team for the permission")
+    return ClusterError(f"the cluster does not {what}: {answer.message}", "check your access with `kubectl get pods`")
