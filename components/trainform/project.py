@@ -50,6 +50,12 @@ def known_stacks(root: Path | None = None) -> list[str]:
     return sorted(path.stem.removeprefix("Pulumi.") for path in root.glob(stack_path("*")))
 
 
+def known_releases(root: Path | None = None) -> list[str]:
+    """Return the names of the releases of all experiments, sorted."""
+    root = project_root() if root is None else root
+    return sorted(path.stem for path in root.glob(release_path("*", "*")))
+
+
 def require_stack(name: str, root: Path) -> str:
     """Return the stack's name in the name of its config file; InputError if it has no file."""
     short = name.rpartition("/")[2]  # Pulumi's own names are ORGANIZATION/PROJECT/STACK, its files have the last part

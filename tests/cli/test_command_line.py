@@ -27,6 +27,7 @@ WITH_OUTPUT = [
     "plan",
     "render",
     "drift",
+    "diff",
     "stacks",
     "doctor",
     "toolchain where",
@@ -100,7 +101,7 @@ def test_an_abbreviated_option_gets_a_suggestion() -> None:
     ("words", "shown"),
     [
         (["up", "bert", "-e", "dev"], "`pulumi up -s bert.dev` creates or changes"),
-        (["diff", "bert.dev"], "`pulumi preview -s bert.dev --diff`"),
+        (["compare", "bert.dev"], "`trainform diff bert.dev` compares what is deployed"),
         (["delete", "--stack", "bert.prod"], "`trainform destroy bert.prod` deletes"),
         (["validate", "bert", "--environment", "prod"], "`trainform check bert -e prod` finds"),
         (["validate", "bert"], "`trainform check bert -e ENV` finds"),

@@ -96,7 +96,7 @@ def test_a_machine_with_nothing_on_it(doctor: Doctor) -> None:
         "not ready: preview, review, up, environment, destroy (pulumi, pulumi login, kubeconfig missing)\n"
         in done.stdout
     )
-    assert "not ready: drift, stacks (kubeconfig missing)\n" in done.stdout
+    assert "not ready: drift, stacks, diff (kubeconfig missing)\n" in done.stdout
     assert "not ready: rehearse (docker missing)\n" in done.stdout
     assert (
         "\nmissing: pulumi (for preview, review, up, environment, destroy)\n  not on PATH\n  fix: trainform toolchain ensure --pulumi-only\n"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from trainform import defaults
-from trainform.project import ENVIRONMENTS, EXPERIMENTS, known_names, known_stacks
+from trainform.project import ENVIRONMENTS, EXPERIMENTS, known_names, known_releases, known_stacks
 
 ADD_ONS = ", ".join(defaults.ADD_ONS)
 """Operators that a sandbox runs beside its own, and what admits jobs, in words for a help text."""
@@ -28,6 +28,16 @@ def environments(incomplete: str) -> list[str]:
 def stacks(incomplete: str) -> list[str]:
     """Return the project's stacks whose names begin with `incomplete`."""
     return _matching(incomplete, known_stacks())
+
+
+def comparable(incomplete: str) -> list[str]:
+    """Return the project's stacks, experiments and releases whose names begin with `incomplete`."""
+    return _matching(incomplete, [*known_stacks(), *known_names(EXPERIMENTS), *known_releases()])
+
+
+def releases(incomplete: str) -> list[str]:
+    """Return the project's releases whose names begin with `incomplete`."""
+    return _matching(incomplete, known_releases())
 
 
 def addons(incomplete: str) -> list[str]:

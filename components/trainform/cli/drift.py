@@ -17,7 +17,6 @@ from trainform.terminal.lines import echo, terminal_width
 if TYPE_CHECKING:
     from trainform.drift.model import DriftReport
     from trainform.drift.report import Target
-    from trainform.spec.stack import Stack
 
 FAILED, DRIFT = 1, 3
 
@@ -79,14 +78,14 @@ def _targets(stacks: list[str], root: Path) -> list[Target]:
     from trainform.check import check_environment
     from trainform.drift.report import Target
     from trainform.errors import InputError, Problem
-    from trainform.review.stack_choice import chosen_by
+    from trainform.review.stack_choice import chosen_by, experiment_name
 
     problems = list[Problem]()
     chosen = {}
     for stack in stacks:
         try:
             runs = chosen_by(stack, root)
-            chosen[stack] = ("", runs) if isinstance(runs, str) else (_name(runs, root), runs.environment)
+            chosen[stack] = ("", runs) if isinstance(runs, str) else (experiment_name(runs, root), runs.environment)
         except InputError as error:
             problems += error.problems
     environments = {}
@@ -98,14 +97,6 @@ def _targets(stacks: list[str], root: Path) -> list[Target]:
     if problems:
         raise InputError(problems)
     return [Target(stack, experiment, environments[name]) for stack, (experiment, name) in chosen.items()]
-
-
-def _name(runs: Stack, root: Path) -> str:
-    """The experiment's name. A name in `stacks/experiments` is that of the file too, which need not be read, and may be wrong by now."""
-    from trainform.check import load_experiment
-    from trainform.spec.load import is_path
-
-    return load_experiment(runs.given, root).checked().name if is_path(runs.experiment) else runs.experiment
 
 
 def _exit_code(report: DriftReport, *, fail: bool) -> int:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Sequence
 
 PREVIEW = "`trainform review STACK` says what a change does, `pulumi preview -s STACK` shows its fields; `trainform plan` shows a job from its files alone"
-CHANGES = "`pulumi preview -s STACK --diff` compares with what was applied, field by field"
+CHANGES = "`trainform diff STACK` compares what is deployed with the files, field by field; `pulumi preview -s STACK --diff` what was applied"
 UP = "`pulumi up -s STACK` creates or changes the job; `trainform sandbox up` starts a cluster on this machine"
 PROMOTE = "write stacks/Pulumi.EXPERIMENT.ENV.yaml for the other environment, then `pulumi up -s STACK` runs the experiment there"
 RERUN = "`pulumi config set trainform:run 2 -s STACK`, then `pulumi up -s STACK`, runs an unchanged experiment again"
@@ -40,7 +40,6 @@ SANDBOX = "the sandbox has its own commands: `trainform sandbox --help` lists th
 SUGGESTIONS = {
     "preview": PREVIEW,
     "dry-run": PREVIEW,
-    "diff": CHANGES,
     "compare": CHANGES,
     "up": UP,
     "deploy": UP,

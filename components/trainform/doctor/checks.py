@@ -16,7 +16,7 @@ PROGRAM = (
 )  # commands in which Pulumi runs a Python program for a user's cluster
 PYTHON = (*PROGRAM, "demo")  # or for the sandbox
 ENGINE = (*PROGRAM, "destroy")
-CLUSTER = (*ENGINE, "drift", "stacks")
+CLUSTER = (*ENGINE, "drift", "stacks", "diff")
 SLOW = "check the network or VPN with `kubectl get --raw /readyz`; if it is only slow: trainform doctor --timeout 30"
 BUILT = ("sandbox", "demo", "test")
 ADDONS = ",".join(defaults.ADD_ONS)  # without spaces: one word of a shell

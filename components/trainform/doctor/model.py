@@ -26,6 +26,7 @@ VERBS = {
     "destroy": "",
     "drift": "",
     "stacks": "",
+    "diff": "",
     "rehearse": "",
     "sandbox": "",
     "demo": "",
