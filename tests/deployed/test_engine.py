@@ -94,6 +94,28 @@ def test_an_error_of_the_engine_is_told_without_credentials(pulumi: Path, tmp_pa
     ]
 
 
+def test_an_error_of_the_engine_is_told_without_the_secrets_of_variables_and_tokens(
+    pulumi: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PULUMI_CONFIG_PASSPHRASE", "correct horse battery")
+    token = "hf_" + "AbCdEfGhIjKlMnOpQrStUvWxYz01234567"
+    pulumi.write_text(f'#!/bin/sh\necho "passphrase $PULUMI_CONFIG_PASSPHRASE is wrong; {token}" >&2\nexit 255\n')
+    with pytest.raises(TrainformError) as raised:
+        exported("resnet.prod", tmp_path)
+    told = "\n".join(raised.value.lines())
+    assert "correct horse battery" not in told
+    assert token not in told
+    assert "passphrase" in told
+
+
+def test_variables_that_show_secrets_do_not_reach_the_engine(
+    pulumi: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PULUMI_OPTION_SHOW_SECRETS", "true")
+    pulumi.write_text('#!/bin/sh\nprintf \'{"set": "%s"}\' "$PULUMI_OPTION_SHOW_SECRETS"\n')
+    assert exported("resnet.prod", tmp_path) == {"set": ""}
+
+
 def test_what_is_no_json_is_told(pulumi: Path, tmp_path: Path) -> None:
     pulumi.write_text("#!/bin/sh\necho warning\n")
     with pytest.raises(TrainformError, match="what `pulumi stack history` prints is not JSON"):

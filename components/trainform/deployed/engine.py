@@ -8,17 +8,38 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from trainform.errors import ToolchainError, TrainformError, without_credentials
+from trainform.errors import MASK, ToolchainError, TrainformError, without_credentials
 from trainform.manifests.shapes import mapping, mappings
+from trainform.secret_text.search import looks_secret, masked_line
 
 FIX = "`pulumi stack ls` lists the stacks of the backend that you are logged in to"
 MOST_UPDATES = 100
 RELEASE = "trainform:release"
 BOOLEANS = {"true": True, "false": False}
+
+# Options of the engine that show secrets, write what it knows to files, or change the form of its output. Each is a variable too.
+REFUSED = {
+    "debug": "it prints secrets",
+    "logtostderr": "it prints secrets",
+    "logflow": "it prints secrets",
+    "verbose": "it prints secrets",
+    "show-secrets": "it prints secrets",
+    "tracing": "it sends secrets elsewhere",
+    "otel-traces": "it sends secrets elsewhere",
+    "event-log": "it writes secrets to a file",
+    "save-plan": "it writes a file beside the review",
+    "output": "the review needs the engine's events",
+    "json": "the review sets it itself",
+    "stack": "the review sets it itself",
+    "diff": "it is another form of output",
+}
+_DEBUGGING = ("PULUMI_DEBUG_", *(f"PULUMI_OPTION_{name.replace('-', '_').upper()}" for name in REFUSED))
+_SHORTEST_SECRET = 8
+_FOLDER = "PWD"  # the shell's folder, whose name looks like that of a password
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,19 +71,31 @@ def pulumi() -> str:
     return found
 
 
-def printed(root: Path, *words: str) -> str:
-    """What a command of the engine prints on standard output. TrainformError with what it says if it fails."""
-    ran = subprocess.run(
-        [pulumi(), *words, "--non-interactive", "--color", "never"],
-        cwd=root,
-        env={**os.environ, "PULUMI_SKIP_UPDATE_CHECK": "true"},
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-        check=False,
+def environ_of_engine(hidden: Collection[str] = ()) -> dict[str, str]:
+    """The variables that the engine gets: without those that show secrets, and without the hidden ones."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(_DEBUGGING) and key not in hidden}
+    return kept | {"PULUMI_SKIP_UPDATE_CHECK": "true"}
+
+
+def without_variables(text: str, environ: Mapping[str, str], mask: str) -> str:
+    """The text with the mask in the place of each secret among the variables."""
+    named = [(name, value) for name, value in environ.items() if name != _FOLDER and len(value) >= _SHORTEST_SECRET]
+    secrets = [value for name, value in named if looks_secret(name, value)]
+    for secret in sorted(secrets, key=len, reverse=True):
+        text = text.replace(secret, mask)
+    return text
+
+
+def printed(root: Path, *words: str, text: str | None = None) -> str:
+    """What a command of the engine prints on standard output. text: for its standard input. TrainformError with what it says if it fails."""
+    given: dict[str, Any] = {"stdin": subprocess.DEVNULL} if text is None else {"input": text}
+    whole, environ = [pulumi(), *words, "--non-interactive", "--color", "never"], environ_of_engine()
+    ran: subprocess.CompletedProcess[str] = subprocess.run(
+        whole, cwd=root, env=environ, capture_output=True, text=True, check=False, **given
     )
     if ran.returncode != 0:
-        errors = [without_credentials(line) for line in ran.stderr.splitlines() if line.strip()]
+        lines = without_variables(ran.stderr, environ, MASK).splitlines()
+        errors = [masked_line(without_credentials(line), MASK) for line in lines if line.strip()]
         verb = " ".join(words[:2])
         raise TrainformError(f"`pulumi {verb}` ended with exit code {ran.returncode}", FIX, errors)
     return ran.stdout

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
-import shutil
 import signal
 import subprocess
 import threading
@@ -14,9 +13,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
-from trainform.errors import CommandLineError, ToolchainError
+from trainform.deployed.engine import REFUSED, environ_of_engine, pulumi, without_variables
+from trainform.errors import CommandLineError
 from trainform.review.stand_ins import MASKED
-from trainform.secret_text.search import looks_secret
 from trainform.signals import exit_on_termination, signals_delayed
 
 STREAMING = "PULUMI_ENABLE_STREAMING_JSON_PREVIEW"
@@ -24,27 +23,8 @@ GRACE_SECONDS = 10.0
 STEP_SECONDS = 0.2
 MOST_AT_ONCE = 4
 
-# Options of the engine that show secrets, write what it knows to files, or change the form of its output. Each is a variable too.
-REFUSED = {
-    "debug": "it prints secrets",
-    "logtostderr": "it prints secrets",
-    "logflow": "it prints secrets",
-    "verbose": "it prints secrets",
-    "show-secrets": "it prints secrets",
-    "tracing": "it sends secrets elsewhere",
-    "otel-traces": "it sends secrets elsewhere",
-    "event-log": "it writes secrets to a file",
-    "save-plan": "it writes a file beside the review",
-    "output": "the review needs the engine's events",
-    "json": "the review sets it itself",
-    "stack": "the review sets it itself",
-    "diff": "it is another form of output",
-}
 _SHORT = {"d": "debug", "v": "verbose", "j": "json", "s": "stack"}
 _SWITCHES = "djrefQ"  # short options without a value: others may follow in the same word
-_DEBUGGING = ("PULUMI_DEBUG_", *(f"PULUMI_OPTION_{name.replace('-', '_').upper()}" for name in REFUSED))
-_SHORTEST_SECRET = 8
-_FOLDER = "PWD"  # the shell's folder, whose name looks like that of a password
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,13 +52,7 @@ def previews_in(
     """
     for argument in arguments:
         _check(argument)
-    command = shutil.which("pulumi")
-    if command is None:
-        raise ToolchainError(
-            "pulumi is not on PATH",
-            "`trainform doctor` shows how to install it, and the variables that its shell needs",
-        )
-    words = [command, "preview", "--json", "--non-interactive", "--color", "never", *arguments]
+    words = [pulumi(), "preview", "--json", "--non-interactive", "--color", "never", *arguments]
     engines = _Engines(words, folder, {**environ_of_engine(hidden), STREAMING: "true"}, watch)
     with exit_on_termination(), ThreadPoolExecutor(_at_once()) as pool:
         try:
@@ -86,12 +60,6 @@ def previews_in(
         except BaseException:
             engines.end()
             raise
-
-
-def environ_of_engine(hidden: Collection[str] = ()) -> dict[str, str]:
-    """The variables that the engine gets: without those that show secrets, and without the hidden ones."""
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(_DEBUGGING) and key not in hidden}
-    return kept | {"PULUMI_SKIP_UPDATE_CHECK": "true"}
 
 
 def finished(run: Future[EngineRun]) -> EngineRun:
@@ -200,8 +168,4 @@ def without_secrets(text: str, environ: Mapping[str, str]) -> str:
     """The text without what looks like a secret, and without the secrets among the variables."""
     from trainform.review.masking import Masks  # with it come the models, for which the engine's start would wait
 
-    named = [(name, value) for name, value in environ.items() if name != _FOLDER and len(value) >= _SHORTEST_SECRET]
-    secrets = [value for name, value in named if looks_secret(name, value)]
-    for secret in sorted(secrets, key=len, reverse=True):
-        text = text.replace(secret, MASKED)
-    return Masks().text(text)
+    return Masks().text(without_variables(text, environ, MASKED))

@@ -1,53 +1,20 @@
-"""Commands of Pulumi's that a saved review needs: what the backend has of a stack, and `pulumi up`."""
+"""Commands of Pulumi's that a saved review needs beside a stack's state: its version, the place of its states, and `pulumi up`."""
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
-from collections.abc import Mapping
 from pathlib import Path
 from types import FrameType
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from trainform.errors import ToolchainError, TrainformError
-from trainform.review.run import environ_of_engine, without_secrets
+from trainform.deployed.engine import environ_of_engine, printed, pulumi
 from trainform.signals import ENDING, signal_handler
 
-BACKEND_FIX = "`pulumi stack ls` lists the stacks of the backend that you are logged in to"
 OF_SERVICES = ("http", "https")
 STANDARD_ERROR = 2
-
-
-def pulumi() -> str:
-    """The path of the program. ToolchainError if there is none."""
-    found = shutil.which("pulumi")
-    if found is None:
-        raise ToolchainError("pulumi is not on PATH", "`trainform doctor` shows how to install it")
-    return found
-
-
-def printed(root: Path, *words: str, text: str | None = None) -> str:
-    """What a command prints on standard output. text: for its standard input. TrainformError with what it says if it fails."""
-    given: dict[str, Any] = {"stdin": subprocess.DEVNULL} if text is None else {"input": text}
-    whole, environ = [pulumi(), *words, "--non-interactive", "--color", "never"], environ_of_engine()
-    ran: subprocess.CompletedProcess[str] = subprocess.run(
-        whole, cwd=root, env=environ, capture_output=True, text=True, check=False, **given
-    )
-    if ran.returncode != 0:
-        errors = [line for line in without_secrets(ran.stderr, environ).splitlines() if line.strip()]
-        verb = " ".join(words[:2])
-        raise TrainformError(f"`pulumi {verb}` ended with exit code {ran.returncode}", BACKEND_FIX, errors)
-    return ran.stdout
-
-
-def exported(stack: str, root: Path) -> Mapping[str, Any]:
-    """What the backend has of the stack; secrets stay encrypted."""
-    found: Mapping[str, Any] = json.loads(printed(root, "stack", "export", "-s", stack, "--show-secrets=false"))
-    return found
 
 
 def engine_version(root: Path) -> str:

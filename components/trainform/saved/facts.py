@@ -12,6 +12,7 @@ from typing import Any
 
 from trainform.check import CheckedJob
 from trainform.cluster.api import ClusterApi
+from trainform.deployed.engine import exported
 from trainform.errors import MASK, ClusterError
 from trainform.manifests.shapes import mapping, mappings
 from trainform.plan.inputs import resolved
@@ -21,7 +22,7 @@ from trainform.review.difference import without_secrets
 from trainform.review.files import StackFiles, stack_files
 from trainform.review.stack_choice import chosen_by
 from trainform.review.steps import RECORD
-from trainform.saved import engine
+from trainform.saved.engine import backend, engine_version
 from trainform.saved.model import Cluster, Document, Facts, Setting, State
 from trainform.saved.program import program_files
 from trainform.saved.seal import keyed
@@ -56,9 +57,9 @@ def gather(source: Source) -> Facts:
     stack, root = source.stack, source.root
     files = stack_files(chosen_by(stack, root), root)
     with ThreadPoolExecutor(4) as pool:
-        state = pool.submit(engine.exported, stack, root)
-        place = pool.submit(engine.backend, root)
-        number = pool.submit(engine.engine_version, root)
+        state = pool.submit(exported, stack, root)
+        place = pool.submit(backend, root)
+        number = pool.submit(engine_version, root)
         cluster = pool.submit(_cluster, files.environment)
         return Facts(
             project=project_name(root),

@@ -15,9 +15,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from trainform.deployed.engine import printed
 from trainform.errors import InputError, TrainformError
 from trainform.project import stack_path
-from trainform.saved.engine import printed
 from trainform.spec.read import read_content
 from trainform.spec.stack import ENCRYPTION, NAMESPACE
 
