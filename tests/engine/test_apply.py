@@ -204,7 +204,7 @@ def test_what_cannot_be_previewed_is_not_saved_and_not_applied(project: Project,
     program.write_text("raise RuntimeError('broken')\n")
     ran = project.run(*TRAINFORM, "review", stack, "--save", str(file))
     assert ran.code == 1
-    assert f"{file} is not written: the preview fails" in ran.failed()
+    assert f"trainform: {file} is not written:\ntrainform: the preview fails:" in ran.output
     assert file.read_text() == written
     refused(apply(project, file), ("program", "stacks/__main__.py"))
     assert live.names("jobs", project.namespace) == set()

@@ -57,7 +57,8 @@ class Saving:
         from trainform.spec.files import was_read
 
         if self.failed is not None:
-            raise _not_saved(self.file, self.failed)
+            echo(f"trainform: {self.file} is not written:", err=True)
+            raise self.failed
         refuse_save(self.file)  # a preview may take minutes, in which others may make a file of the name
         with output_to(self.file, was_read):
             echo(*self.text.removesuffix("\n").split("\n"))
@@ -97,8 +98,3 @@ def _gather(stack: str, root: Path) -> Gathered:
 
     key, sealed = new_key(stack, root)
     return gather(Source(stack, root, key)), key, sealed
-
-
-def _not_saved(file: str, error: TrainformError) -> TrainformError:
-    """The error with the file that is not written because of it."""
-    return TrainformError(f"{file} is not written: {error.message}", error.fix, [*error.details, *error.lines()[1:]])
