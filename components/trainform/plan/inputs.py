@@ -17,7 +17,8 @@ from trainform.plan.registries import used_registries
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.queues import QueueRequest
-from trainform.spec.storage import OF_NEW_CLAIMS
+from trainform.spec.ssh import Ssh
+from trainform.spec.storage import OF_NEW_CLAIMS, Volume
 
 # What of the environment reaches no object of a job. Of its kinds, classes and so on only those that the job uses do.
 _WITHOUT_EFFECT: Mapping[str, Any] = {
@@ -136,9 +137,12 @@ def resolved(experiment: Experiment) -> dict[str, Any]:
 
 
 def with_overlays(experiment: Experiment) -> dict[str, Any]:
-    """The experiment with every default, and beside them what differs in the environments, as written."""
+    """The experiment with every default, and beside them what differs in the environments, as written. Left out are defaults that an overlay gives no
+    meaning, where a file must not set them."""
     overlays = experiment.model_dump(mode="json", include={"environments"})["environments"]
-    return {**resolved(experiment), "environments": {name: _no_file(patch) for name, patch in overlays.items()}}
+    left_out = _without_value(experiment, overlays.values())
+    data = experiment.model_dump(mode="json", by_alias=True, exclude=left_out)
+    return {**data, "environments": {name: _no_file(patch) for name, patch in overlays.items()}}
 
 
 def _no_file(patch: Mapping[str, Any]) -> dict[str, Any]:
@@ -163,16 +167,28 @@ def _day(value: Any) -> Any:
     return datetime.date.fromisoformat(value) if isinstance(value, str) else value
 
 
-def _without_value(experiment: Experiment) -> dict[str, Any]:
+def _without_value(experiment: Experiment, overlays: Iterable[Mapping[str, Any]] = ()) -> dict[str, Any]:
     """The fields that mean nothing beside others, where a file must not set them, the file of a runtime, a name on somebody's machine, and the overlays,
     of which the other fields hold what counts here."""
-    existing = [name for name, volume in experiment.storage.items() if volume.claim is not None]
-    found: dict[str, Any] = {
-        "environments": True,
-        "runtime": {"file"},
-        "storage": {name: set(OF_NEW_CLAIMS) for name in existing},
+    written = [*overlays]
+    existing = {
+        name: {field for field in OF_NEW_CLAIMS if getattr(volume, field) == Volume.model_fields[field].default}
+        for name, volume in experiment.storage.items()
+        if volume.claim is not None or any(_sets(patch, "storage", name, "claim") for patch in written)
     }
-    return found | ({"ssh": {"rotation"}} if experiment.ssh is not None and experiment.ssh.secret is not None else {})
+    found: dict[str, Any] = {"environments": True, "runtime": {"file"}, "storage": existing}
+    ssh = experiment.ssh
+    if ssh is None or ssh.rotation != Ssh.model_fields["rotation"].default:
+        return found
+    needless = ssh.secret is not None or any(_sets(patch, "ssh", "secret") for patch in written)
+    return found | ({"ssh": {"rotation"}} if needless else {})
+
+
+def _sets(patch: Any, *path: str) -> bool:
+    """Whether a merge patch has a value there."""
+    for key in path:
+        patch = patch.get(key) if isinstance(patch, Mapping) else None
+    return patch is not None
 
 
 def _used(offered: Mapping[str, Any], names: Iterable[str | None]) -> dict[str, Any]:

@@ -1,0 +1,185 @@
+"""What a promotion makes of what is deployed."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+import pytest
+
+from tests.support.releases import DIGEST, PROMOTED, release
+from tests.support.samples import JOB, environment
+from trainform.backends.outcome import Outcome
+from trainform.check import check_experiment
+from trainform.deployed.engine import Update
+from trainform.errors import TrainformError
+from trainform.plan.record import read_record
+from trainform.releases.gates import Judged, Waiver
+from trainform.releases.model import Release
+from trainform.releases.promote import begun, experiment_of, origin_of, promoted_by, unpinned
+from trainform.releases.source import Source
+from trainform.render import render_job
+from trainform.spec import Environment, Experiment
+from trainform.spec.release import Released
+
+UPDATE = Update("update", "succeeded", "2026-11-20T09:10:44Z", "2026-11-20T09:12:44Z", 0, "1999ff7a0d3c", True, "")
+MIRROR = {"registry.example.com": "mirror.dev.example.com"}
+RAN = {"mirror.dev.example.com/ai/pytorch-training:2.8": {f"mirror.dev.example.com/ai/pytorch-training@{DIGEST}"}}
+OVERLAYS = {
+    "dev": {"roles": {"worker": {"replicas": 1}}, "queue": "night"},
+    "prod": {"roles": {"worker": {"replicas": 16}}},
+}
+
+
+def source(dev: Environment | None = None, ran: dict[str, set[str]] | None = None, **parts: Any) -> Source:
+    """What is deployed in dev, as the cluster has recorded it."""
+    where = environment(registries=MIRROR) if dev is None else dev
+    job = render_job(Experiment.model_validate({**JOB, **parts}), where)
+    assert job.problems == ()
+    record = read_record(json.loads(json.dumps(job.manifests[-1].body)))
+    assert record is not None
+    outcome = Outcome("succeeded", "2026-11-20T10:00:00Z")
+    return Source("vision/sdxl-lora.dev", "dev", record, UPDATE, outcome, 2836, RAN if ran is None else ran)
+
+
+def test_it_is_the_experiment_of_all_environments_with_every_default() -> None:
+    found = experiment_of(source(environments=OVERLAYS))
+    assert (found["roles"]["worker"]["replicas"], found["queue"], found["max_retry"]) == (2, "default", 3)
+    assert found["environments"] == OVERLAYS
+    assert found["image"] == f"{JOB['image']}@{DIGEST}", "the name of the experiment, and not that of the mirror"
+
+
+def test_of_the_environment_nothing_is_in_it() -> None:
+    dev = environment(
+        registries=MIRROR,
+        namespace={"name": "team-a"},
+        image_pull_secrets=["pull-dev"],
+        node_selector={"zone": "dev-1"},
+    )
+    roles = {"worker": {"accelerators": {"a800": 8}}}
+    storage = {"data": {"size": "1Ti", "class": "fast", "mount": "/data"}}
+    text = json.dumps(experiment_of(source(dev, roles=roles, storage=storage)))
+    for word in ("team-a", "mirror.dev", "pull-dev", "dev-1", "baidu.com", "cephfs"):
+        assert word not in text
+
+
+def test_the_release_makes_the_job_of_the_source_again() -> None:
+    """In the same environment, but for the images, whose digests are written now."""
+    image = f"{JOB['image']}@{DIGEST}"
+    found = source(image=image, environments=OVERLAYS)
+    given = Released("sdxl-lora", "0123456789ab", experiment_of(found))
+    again = check_experiment(given, environment(registries=MIRROR)).checked()
+    assert again.plan.revision == found.record.revision
+
+
+def test_what_exists_only_in_one_environment() -> None:
+    """Every default is written, but for those that a file must not set beside what an overlay sets."""
+    parts: dict[str, Any] = {
+        "storage": {"data": {"size": "1Ti", "mount": "/data", "keep": True}, "runs": {"size": "1Gi", "mount": "/runs"}},
+        "ssh": {"port": 2022},
+    }
+    claims = {"data": {"size": None, "keep": None, "claim": "images"}, "runs": {"size": None, "claim": "runs"}}
+    overlays = {"prod": {"storage": claims, "ssh": {"secret": "cluster-keys"}}}
+    found = experiment_of(source(environments=overlays, **parts))
+    assert found["storage"]["data"]["keep"] is True
+    job = check_experiment(Released("sdxl-lora", "0123456789ab", found), environment(name="prod"))
+    assert job.problems == ()
+    experiment = job.checked().experiment
+    assert {name: volume.claim for name, volume in experiment.storage.items()} == {"data": "images", "runs": "runs"}
+    assert experiment.ssh is not None
+    assert experiment.ssh.secret is not None
+
+
+def test_where_it_comes_from() -> None:
+    made = origin_of(source(), "0123456789ab")
+    assert made.model_dump() == {
+        "stack": "vision/sdxl-lora.dev",
+        "environment": "dev",
+        "revision": source().record.revision,
+        "run": 1,
+        "version": None,
+        "commit": "1999ff7a0d3c",
+        "dirty": True,
+        "updated": "2026-11-20T09:12:44Z",
+        "parent": "0123456789ab",
+        "outcome": "succeeded",
+        "seconds": 2836,
+    }
+    unknown = dataclasses.replace(
+        source(), outcome=None, seconds=None, update=dataclasses.replace(UPDATE, commit="", dirty=None)
+    )
+    made = origin_of(unknown, None)
+    assert (made.outcome, made.commit, made.dirty, made.parent) == ("unknown", None, None, None)
+
+
+def test_what_the_gates_say_is_its_evidence() -> None:
+    waiver = Waiver("soak", "the demo is today", "Ada Byron <ada@example.com>")
+    judged = [
+        Judged("from", "passed"),
+        Judged("soak", "waived", "too early", "wait", waiver),
+        Judged("clean", "not asked"),
+    ]
+    made = promoted_by(("a.dev", "a.prod"), "Ada Byron", "2026-11-23T14:35:24Z", None, judged)
+    assert made.gates == {"from": "passed", "soak": "waived"}
+    assert [(each.gate, each.reason, each.by) for each in made.waived] == [("soak", waiver.reason, waiver.by)]
+
+
+def test_a_promotion_that_was_ended_half_way_is_taken_up() -> None:
+    def at(time: str, **changes: Any) -> Release:
+        return release(PROMOTED.model_copy(update={"at": time, **changes}))
+
+    first, others = (
+        at("2026-11-23T14:35:24Z"),
+        [at("2026-11-22T08:00:00Z", replaces="0123456789ab"), at("x", by="else")],
+    )
+    left = [(each.name, each) for each in (*others, first)]
+    assert begun(at("2026-11-23T15:00:00Z"), left) == first.name
+    assert begun(at("2026-11-23T15:00:00Z", target="sdxl-lora.staging"), left) is None
+
+
+def test_what_another_version_has_recorded_and_nobody_can_read() -> None:
+    found = source()
+    record = dataclasses.replace(found.record, experiment={**found.record.experiment, "gone": 1}, version="9.1.0")
+    with pytest.raises(TrainformError, match=r"recorded by trainform 9\.1\.0") as raised:
+        experiment_of(dataclasses.replace(found, record=record))
+    assert "`pulumi up -s sdxl-lora.dev`" in raised.value.fix
+
+
+@pytest.mark.parametrize(
+    ("ids", "reason"),
+    [
+        (set(), "no pod of the source that has run it"),
+        ({f"x@{DIGEST}", f"x@sha256:{'5a' * 32}"}, "several things under this name"),
+        ({f"sha256:{'4f' * 32}"}, "from no registry"),
+    ],
+)
+def test_an_image_that_nobody_can_pin_is_refused(ids: set[str], reason: str) -> None:
+    (name,) = RAN
+    found = source(ran={name: ids})
+    job = check_experiment(
+        Released("sdxl-lora", "0123456789ab", experiment_of(found)), environment(name="prod")
+    ).checked()
+    (problem,) = unpinned(job, found)
+    assert problem.path == "image"
+    assert reason in problem.reason
+    assert "@sha256:" in problem.fix
+
+
+def test_an_image_of_an_overlay_has_never_run_in_the_source() -> None:
+    overlay = {"prod": {"image": "registry.example.com/ai/pytorch-training:2.9"}}
+    found = source(environments=overlay)
+    job = check_experiment(
+        Released("sdxl-lora", "0123456789ab", experiment_of(found)), environment(name="prod")
+    ).checked()
+    (problem,) = unpinned(job, found)
+    assert (problem.path, problem.value) == ("image", overlay["prod"]["image"])
+
+
+def test_an_image_that_no_pod_has_needs_no_digest() -> None:
+    roles = {"worker": {"image": f"{JOB['image']}@{DIGEST}"}}
+    found = source(roles=roles, image="registry.example.com/ai/unused:1", ran={})
+    job = check_experiment(
+        Released("sdxl-lora", "0123456789ab", experiment_of(found)), environment(name="prod")
+    ).checked()
+    assert [*unpinned(job, found)] == []
