@@ -28,6 +28,7 @@ WITH_OUTPUT = [
     "render",
     "drift",
     "diff",
+    "promote",
     "stacks",
     "doctor",
     "toolchain where",
@@ -353,7 +354,7 @@ main()
     assert done.stderr.split() == ["0", "True", "True"]
 
 
-@pytest.mark.parametrize("word", ["promote", "restart", "rerun", "retry", "resume", "scale", "rollback"])
+@pytest.mark.parametrize("word", ["release", "restart", "rerun", "retry", "resume", "scale", "rollback"])
 def test_what_keeps_a_job_is_never_answered_with_its_deletion(word: str) -> None:
-    """`promote` is near to `remove`."""
+    """Each is a command of other tools, and near to one of ours or not."""
     assert "destroy" not in suggestion("trainform", word, ["check", "plan", "new", "render", "rehearse"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -86,10 +85,10 @@ def command(
     yes: YesOption = False,
     form: FormOption = Form.TERMINAL,
 ) -> None:
-    """Take what is deployed in one stack to another one, as a release: a file that never changes.
+    """Take what is deployed in one stack to another one, as a release.
 
-    What counts is what the last `pulumi up` of the source has deployed, and not the files here. Every value of it is in the
-    release, and each image by its digest: as written, or as the pods ran it. Of the source's environment nothing is in it.
+    A release is a file that never changes: what the last `pulumi up` of the source has deployed, whatever the files here say
+    by now. Every value of it is in the release, and each image by its digest: as written, or as the pods ran it. Of the source's environment nothing is in it.
     The other stack then names the release, and edits of the experiment move it no more.
 
     Before anything is written you see what changes, what it costs, whether there is room, and the gates that the other
@@ -116,7 +115,9 @@ def command(
     if writes and not yes and not ask(f"Write release {found.release.name}, for {found.asked.target.name}? [y/N] "):
         raise TrainformError("nothing is written", "answer `y`, or add --yes")
     if writes:
-        write(found, root)
+        from trainform.releases.stack_file import follow
+
+        follow(found.release, found.asked.target.name, root)
     if form is Form.JSON:
         _show_json(found, written=writes, held=held)
     elif writes:
@@ -125,17 +126,6 @@ def command(
         _refuse_rollback(found)
     if found.refused and not found.same:
         raise typer.Exit(REFUSED)
-
-
-def write(found: Prepared, root: Path) -> None:
-    """First the release, then the stack that names it: whoever is interrupted in between leaves a release that nobody names, and the next promotion
-    takes it."""
-    from trainform.releases.files import write_release
-    from trainform.releases.stack_file import set_release
-
-    target = found.asked.target
-    name = write_release(found.release, root)
-    set_release(target.name, name, root)
 
 
 def _refuse_rollback(found: Prepared) -> None:

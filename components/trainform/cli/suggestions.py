@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 PREVIEW = "`trainform review STACK` says what a change does, `pulumi preview -s STACK` shows its fields; `trainform plan` shows a job from its files alone"
 CHANGES = "`trainform diff STACK` compares what is deployed with the files, field by field; `pulumi preview -s STACK --diff` what was applied"
 UP = "`pulumi up -s STACK` creates or changes the job; `trainform sandbox up` starts a cluster on this machine"
-PROMOTE = "write stacks/Pulumi.EXPERIMENT.ENV.yaml for the other environment, then `pulumi up -s STACK` runs the experiment there"
+PROMOTE = "`trainform promote EXPERIMENT --from ENV --to ENV` takes what is deployed to another environment"
 RERUN = "`pulumi config set trainform:run 2 -s STACK`, then `pulumi up -s STACK`, runs an unchanged experiment again"
 EDIT = "change or restore the experiment's file, then `pulumi up -s STACK` applies it; `pulumi preview -s STACK` shows what would change"
 DESTROY = (
@@ -39,6 +39,7 @@ SANDBOX = "the sandbox has its own commands: `trainform sandbox --help` lists th
 
 SUGGESTIONS = {
     "preview": PREVIEW,
+    "release": PROMOTE,
     "dry-run": PREVIEW,
     "compare": CHANGES,
     "up": UP,
@@ -48,7 +49,6 @@ SUGGESTIONS = {
     "start": UP,
     "run": UP,
     "train": UP,
-    "promote": PROMOTE,
     "restart": RERUN,
     "rerun": RERUN,
     "repeat": RERUN,

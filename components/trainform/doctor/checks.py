@@ -15,7 +15,7 @@ PROGRAM = (
     "environment",
 )  # commands in which Pulumi runs a Python program for a user's cluster
 PYTHON = (*PROGRAM, "demo")  # or for the sandbox
-ENGINE = (*PROGRAM, "destroy")
+ENGINE = (*PROGRAM, "destroy", "promote")
 CLUSTER = (*ENGINE, "drift", "stacks", "diff")
 SLOW = "check the network or VPN with `kubectl get --raw /readyz`; if it is only slow: trainform doctor --timeout 30"
 BUILT = ("sandbox", "demo", "test")

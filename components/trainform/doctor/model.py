@@ -24,6 +24,7 @@ VERBS = {
     "up": "`pulumi up` of an experiment",
     "environment": "`pulumi up` of the environment's own stack",
     "destroy": "",
+    "promote": "",
     "drift": "",
     "stacks": "",
     "diff": "",

@@ -30,6 +30,7 @@ from trainform.releases.promote import begun, experiment_of, origin_of, promoted
 from trainform.releases.source import Source, read_source
 from trainform.render import RenderedJob
 from trainform.review.capacity import capacity_of
+from trainform.review.context import Context
 from trainform.review.cost import cost_of
 from trainform.review.model import Capacity, Cost
 from trainform.review.objects import queues_of
@@ -38,6 +39,7 @@ from trainform.spec.release import Released
 from trainform.spec.stack import project_name
 
 SECONDS = 2.0 * defaults.CONNECT_SECONDS
+NOT_KNOWN = "What the target costs now is not known."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -122,9 +124,18 @@ def prepare(asked: Asked, root: Path) -> Prepared:
         judged,
         job,
         compare([*_versions(asked, source, current, job)]),
-        cost_of(context),
+        _cost(context, current),
         capacity_of(context),
     )
+
+
+def _cost(context: Context, current: Current) -> Cost:
+    """The cost; where nobody knows what is deployed, without a difference from it."""
+    found = cost_of(context)
+    if not current.not_read:
+        return found
+    unknown = {"before": None, "difference": None, "percent": None, "known": False, "unknown": NOT_KNOWN}
+    return found.model_copy(update=unknown)
 
 
 def _facts(source: Source) -> Facts:

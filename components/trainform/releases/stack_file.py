@@ -9,6 +9,8 @@ import yaml
 from trainform.atomic import replacing
 from trainform.errors import TrainformError
 from trainform.project import stack_path
+from trainform.releases.files import write_release
+from trainform.releases.model import Release
 from trainform.spec.files import read_text
 from trainform.spec.libyaml import Loader
 from trainform.spec.read import parse_mapping
@@ -17,6 +19,14 @@ from trainform.spec.release import SETTING
 EXPERIMENT = "trainform:experiment"
 SPELLINGS = (SETTING, SETTING.replace(":", ":config:"))
 Entry = tuple[yaml.ScalarNode, yaml.ScalarNode]
+
+
+def follow(release: Release, stack: str, root: Path) -> str:
+    """Write the release and let the stack follow it; the release's name. First the release, then the stack: whoever is interrupted in between leaves a
+    release that no stack names, and no stack that names nothing."""
+    name = write_release(release, root)
+    set_release(stack, name, root)
+    return name
 
 
 def set_release(stack: str, name: str, root: Path) -> None:

@@ -22,6 +22,7 @@ from trainform.spec.source import Source
 NAME = re.compile("[0-9a-f]{12}")
 EXPERIMENT = "experiment"
 SETTING = "trainform:release"
+NOT_WRITTEN = "the release (not written)"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,7 +73,7 @@ def released_experiment(given: Released, root: Path, *, by_path: bool) -> Conten
     """The experiment of the release, with its lines in the file. InputError as above, and if it is another experiment's. by_path: whether the stack has
     the path of the experiment's file, and not its name."""
     if given.data is not None:
-        return Content({**given.data}, Source(release_path(given.experiment, given.release), {}), (), {})
+        return Content({**given.data}, Source(NOT_WRITTEN, {}), (), {})
     found = sorted(path.parent.name for path in (root / "stacks" / RELEASES).glob(f"*/{given.release}.yaml"))
     if found and given.experiment not in found and not by_path:
         reason = f"the release is one of {found[0]}, and the stack runs {given.experiment}"

@@ -1,0 +1,235 @@
+"""What is deployed in dev goes to prod as it was, and stays there whatever is written afterwards."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.engine.live import Live, until
+from tests.engine.project import Project, Ran
+from tests.engine.refusing import LABEL, refusing
+from tests.engine.test_ends_of_operators import succeeds
+from tests.support.repository import read
+from trainform.plan.record import read_record
+from trainform.releases.files import read_release
+from trainform.releases.model import Rollback
+from trainform.releases.stack_file import follow
+
+pytestmark = pytest.mark.proof("promotion from one environment to another one")
+
+DIGEST = "sha256:4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945"
+IMAGE = "registry.example.com/ai/pytorch-training:2.8"
+MIRROR = "mirror.prod.example.com"
+DEV, PROD = "bert.dev", "bert.prod"
+
+
+@pytest.fixture
+def prod(project: Project, live: Live) -> Iterator[str]:
+    """The namespace of a second environment, in which images come from a mirror, and the experiment's stack there."""
+    name = f"{project.namespace}-prod"
+    live.create("namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    path = f"/api/v1/namespaces/{name}/serviceaccounts/default"
+    until(lambda: live.request("GET", path).status_code == 200, "its service account")
+    data = read("environments", "dev") | {"name": "prod", "namespace": {"name": name}, "queues": {}, "claims": {}}
+    data["registries"] = {"registry.example.com": MIRROR}
+    data["limits"] = {**data["limits"], "registries": [MIRROR]}
+    (project.folder / "stacks" / "environments" / "prod.yaml").write_text(yaml.safe_dump(data, sort_keys=False))
+    write(project)
+    project.stack("bert")
+    text = "# the large one\nconfig:\n  trainform:experiment: bert # ours\n  trainform:environment: prod\n"
+    config(project, PROD).write_text(text)
+    project.pulumi("stack", "init", PROD).succeeded()
+    yield name
+    live.delete("namespaces", name)
+
+
+def write(project: Project, **parts: Any) -> None:
+    data = {
+        "image": IMAGE,
+        "launcher": {"torchrun": {"script": "/app/train.py"}},
+        "roles": {"worker": {"replicas": 2}},
+        "environments": {"prod": {"roles": {"worker": {"replicas": 3}}}},
+        **parts,
+    }
+    project.experiment("bert", data)
+
+
+def config(project: Project, stack: str) -> Path:
+    return project.folder / "stacks" / f"Pulumi.{stack}.yaml"
+
+
+def promote(project: Project, *words: str) -> Ran:
+    named = ("bert", "--from", "dev", "--to", "prod", *words)
+    return project.run(sys.executable, "-m", "trainform", "promote", *named)
+
+
+def follows(project: Project) -> str:
+    found = re.search(r'trainform:release: "([0-9a-f]{12})"', config(project, PROD).read_text())
+    return "" if found is None else found[1]
+
+
+def releases(project: Project) -> set[str]:
+    return {path.stem for path in (project.folder / "stacks" / "releases" / "bert").glob("*")}
+
+
+def has_run(live: Live, namespace: str, image: str, digest: str = DIGEST) -> None:
+    """The nodes of the sandbox run nothing, and say no image: the pods get what a real node says."""
+    repository = image.rpartition(":")[0]
+    for pod in live.running_pods(namespace, 2):
+        states = [state | {"imageID": f"{repository}@{digest}"} for state in pod["status"]["containerStatuses"]]
+        live.report(pod["metadata"]["name"], namespace, {"containerStatuses": states})
+
+
+def deployed(live: Live, namespace: str) -> dict[str, Any]:
+    record = read_record(live.get("configmaps", "bert-deployed", namespace))
+    assert record is not None
+    return record.experiment
+
+
+def test_what_ran_in_dev_runs_in_prod_whatever_is_written_afterwards(project: Project, prod: str, live: Live) -> None:
+    never = promote(project, "--yes")
+    assert never.code == 1
+    assert "Pulumi's history has no `pulumi up` of the stack bert.dev" in never.output
+    project.up(DEV)
+
+    live.running_pods(project.namespace, 2)
+    unknown = promote(project, "--yes")
+    assert unknown.code == 2, unknown.output
+    assert "the image has no digest, and the cluster has no pod of the source that has run it" in unknown.output
+    assert (releases(project), follows(project)) == (set(), "")
+
+    has_run(live, project.namespace, IMAGE)
+    shown = promote(project, "--dry-run").succeeded()
+    assert (releases(project), follows(project)) == (set(), "")
+    assert "roles.worker.replicas" in shown
+    before = config(project, PROD).read_text()
+    promote(project, "--yes").succeeded()
+    first = follows(project)
+    assert releases(project) == {first}
+    ours = "  trainform:experiment: bert # ours\n"
+    assert config(project, PROD).read_text() == before.replace(ours, f'{ours}  trainform:release: "{first}"\n')
+    made = read_release("bert", first, project.folder)
+    assert (made.experiment["image"], made.origin.outcome) == (f"{IMAGE}@{DIGEST}", "not ended")
+    for word in (project.namespace, "dev-cluster", MIRROR, "baidu.com"):
+        assert word not in json.dumps(made.experiment), "of an environment nothing is in it"
+
+    # the experiment is edited before prod is deployed: prod runs what was promoted
+    write(project, image=IMAGE.replace("2.8", "2.9"), env={"NEW": "1"})
+    project.up(PROD)
+    ran = deployed(live, prod)
+    assert (ran["image"], ran["env"], ran["roles"]["worker"]["replicas"]) == (f"{IMAGE}@{DIGEST}", {}, 3)
+    pods = live.running_pods(prod, 3)
+    assert {pod["spec"]["containers"][0]["image"] for pod in pods} == {
+        f"{IMAGE.replace('registry.example.com', MIRROR)}@{DIGEST}"
+    }
+    project.unchanged(PROD)
+    again = promote(project, "--yes").succeeded()
+    assert "there is nothing to promote" in " ".join(again.split())
+    assert releases(project) == {first}
+
+    # what is tried next in dev comes to prod when it is promoted
+    project.up(DEV)
+    has_run(live, project.namespace, IMAGE.replace("2.8", "2.9"), DIGEST.replace("4f", "5a"))
+    project.unchanged(PROD)
+    found = json.loads(promote(project, "--yes", "--format", "json").succeeded())
+    second = follows(project)
+    assert (found["result"], found["release"]) == ("written", second)
+    assert read_release("bert", second, project.folder).promoted.replaces == first
+    steps = project.steps(PROD)
+    assert {step.kind for step in steps} >= {"Job"}
+    reviewed = project.review(PROD).report
+    assert any("image" in effect["sentence"] for effect in reviewed["effects"])
+
+
+def test_what_has_failed_is_not_promoted(project: Project, prod: str, live: Live) -> None:
+    write(project, image=f"{IMAGE}@{DIGEST}")
+    project.up(DEV)
+    with refusing(live, project.namespace):
+        write(project, image=f"{IMAGE}@{DIGEST}", labels=LABEL, env={"NEW": "1"})
+        project.pulumi("up", "--yes", "--skip-preview", "-s", DEV).failed()
+    refused = promote(project, "--yes")
+    assert refused.code == 1
+    assert "the last `pulumi up` of the stack bert.dev failed" in refused.output
+    assert (releases(project), follows(project)) == (set(), "")
+    project.destroy(DEV)
+    assert "the stack bert.dev was destroyed" in promote(project, "--yes").output
+
+
+def gated(project: Project, **asked: Any) -> None:
+    """Gates of the environment prod."""
+    path = project.folder / "stacks" / "environments" / "prod.yaml"
+    path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | {"promotion": asked}, sort_keys=False))
+
+
+def as_person(project: Project, name: str) -> None:
+    """Who works in the project, by git's own settings."""
+    address = f"{name.split()[0].lower()}@example.com"
+    project.environ |= {"GIT_CONFIG_COUNT": "2", "GIT_CONFIG_KEY_0": "user.name", "GIT_CONFIG_VALUE_0": name}
+    project.environ |= {"GIT_CONFIG_KEY_1": "user.email", "GIT_CONFIG_VALUE_1": address}
+
+
+def test_gates_and_rollbacks_hold_a_promotion(project: Project, prod: str, live: Live) -> None:
+    write(project, image=f"{IMAGE}@{DIGEST}")
+    gated(project, succeeded=True, clean=True, waivable={"succeeded": ["Ada Byron"]})
+    (project.folder / ".gitignore").write_text("state\nreview.*\n")
+    commit = ("-c", "user.name=ci", "-c", "user.email=ci@example.com", "commit", "-qm", "All of it")
+    for words in (("init", "-q"), ("add", "."), commit):
+        project.run("git", *words).succeeded()
+    project.up(DEV)
+    as_person(project, "Grace Hopper")
+
+    refused = promote(project, "--yes")
+    assert refused.code == 3
+    told = " ".join(refused.output.split())
+    assert "succeeded: refused. why the job of the source has not ended yet" in told
+    assert "clean: passed." in told
+    waived = ("--waive", "succeeded", "--reason", "the demo is today")
+    assert "not Grace Hopper" in " ".join(promote(project, "--yes", *waived).output.split())
+    assert (releases(project), follows(project)) == (set(), "")
+    assert promote(project, "--yes", "--waive", "soak", "--reason", "x").code == 2
+    as_person(project, "Ada Byron")
+    promote(project, "--yes", *waived).succeeded()
+    first = follows(project)
+    made = read_release("bert", first, project.folder)
+    assert made.promoted.gates == {"succeeded": "waived", "clean": "passed"}
+    assert [(each.gate, each.reason, each.by) for each in made.promoted.waived] == [
+        ("succeeded", "the demo is today", "Ada Byron <ada@example.com>")
+    ]
+    assert made.origin.dirty is False
+    assert made.origin.commit == project.run("git", "rev-parse", "HEAD").succeeded().strip()
+
+    # prod is rolled back from it, and dev has not become another thing
+    back = made.model_copy(update={"rollback": Rollback(of=first, to=None, reason="the loss rises")})
+    second = follow(back.model_copy(update={"experiment": made.experiment | {"max_retry": 9}}), PROD, project.folder)
+    held = promote(project, "--yes", *waived)
+    assert held.code == 3
+    assert f"bert.prod was rolled back, by release {second}: the loss rises" in held.output
+    assert follows(project) == second
+    promote(project, "--yes", "--over-rollback", *waived).succeeded()
+    assert follows(project) not in (first, second)
+
+
+def test_the_job_of_a_source_that_has_succeeded_is_its_evidence(project: Project, prod: str, live: Live) -> None:
+    write(project, image=f"{IMAGE}@{DIGEST}")
+    gated(project, succeeded=True, soak="24h")
+    project.up(DEV)
+    for pod in live.running_pods(project.namespace, 2):
+        succeeds(live, pod)
+    until(lambda: live.only_job(project.namespace)["status"]["state"]["phase"] == "Completed" or None, "its end")
+    refused = json.loads(promote(project, "--yes", "--format", "json").output)
+    assert {each["gate"]: each["result"] for each in refused["gates"] if each["result"] != "not asked"} == {
+        "succeeded": "passed",
+        "soak": "refused",
+    }
+    gated(project, succeeded=True)
+    promote(project, "--yes").succeeded()
+    origin = read_release("bert", follows(project), project.folder).origin
+    assert origin.outcome == "succeeded"
+    assert origin.seconds is not None
