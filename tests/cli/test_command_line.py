@@ -29,6 +29,8 @@ WITH_OUTPUT = [
     "drift",
     "diff",
     "promote",
+    "rollback",
+    "history",
     "stacks",
     "doctor",
     "toolchain where",
@@ -356,5 +358,5 @@ main()
 
 @pytest.mark.parametrize("word", ["release", "restart", "rerun", "retry", "resume", "scale", "rollback"])
 def test_what_keeps_a_job_is_never_answered_with_its_deletion(word: str) -> None:
-    """Each is a command of other tools, and near to one of ours or not."""
-    assert "destroy" not in suggestion("trainform", word, ["check", "plan", "new", "render", "rehearse"])
+    """`promote` is near to `remove`."""
+    assert "destroy" not in suggestion("trainform", word, [*VERBS])

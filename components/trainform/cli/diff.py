@@ -108,10 +108,10 @@ def _environment(name: str, root: Path) -> Environment:
 
 def _deployed(name: str, stack: Stack, root: Path) -> Version:
     from trainform.comparison.versions import of_record, read_deployed
-    from trainform.review.stack_choice import experiment_name
+    from trainform.promotion.stacks import experiment_of
 
     environment = _environment(stack.environment, root)
-    return of_record(name, read_deployed(experiment_name(stack, root), environment, SECONDS))
+    return of_record(name, read_deployed(experiment_of(stack, root), environment, SECONDS))
 
 
 def _by_files(name: str, stack: Stack, root: Path) -> Version:

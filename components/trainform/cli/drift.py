@@ -78,14 +78,15 @@ def _targets(stacks: list[str], root: Path) -> list[Target]:
     from trainform.check import check_environment
     from trainform.drift.report import Target
     from trainform.errors import InputError, Problem
-    from trainform.review.stack_choice import chosen_by, experiment_name
+    from trainform.promotion.stacks import experiment_of
+    from trainform.review.stack_choice import chosen_by
 
     problems = list[Problem]()
     chosen = {}
     for stack in stacks:
         try:
             runs = chosen_by(stack, root)
-            chosen[stack] = ("", runs) if isinstance(runs, str) else (experiment_name(runs, root), runs.environment)
+            chosen[stack] = ("", runs) if isinstance(runs, str) else (experiment_of(runs, root), runs.environment)
         except InputError as error:
             problems += error.problems
     environments = {}

@@ -27,6 +27,8 @@ GROUPS = {
         "diff": "Compare two experiments field by field, as they are deployed, released or written",
         "apply": "Apply what was reviewed, and nothing else",
         "promote": "Take what is deployed in one stack to another one, as a release",
+        "rollback": "Let a stack go back to what it had before, as a whole and not the image alone",
+        "history": "Show how an experiment came to its stacks: promotions, rollbacks and updates",
         "stacks": "Show what is deployed in all environments: phase, accelerators, cost, age",
         "destroy": "Delete what a stack has made, on its own cluster and on no other one",
         "drift": "Say what somebody else has changed in the cluster since the last `pulumi up`",

@@ -12,7 +12,8 @@ CHANGES = "`trainform diff STACK` compares what is deployed with the files, fiel
 UP = "`pulumi up -s STACK` creates or changes the job; `trainform sandbox up` starts a cluster on this machine"
 PROMOTE = "`trainform promote EXPERIMENT --from ENV --to ENV` takes what is deployed to another environment"
 RERUN = "`pulumi config set trainform:run 2 -s STACK`, then `pulumi up -s STACK`, runs an unchanged experiment again"
-EDIT = "change or restore the experiment's file, then `pulumi up -s STACK` applies it; `pulumi preview -s STACK` shows what would change"
+EDIT = "change the experiment's file, then `pulumi up -s STACK` applies it; `pulumi preview -s STACK` shows what would change"
+BACK = "`trainform rollback STACK --reason TEXT` goes back to what was deployed before, then `pulumi up -s STACK` applies it; `trainform history EXPERIMENT` shows what was"
 DESTROY = (
     "`trainform destroy STACK` deletes the job, but claims with `keep: true` stay; `trainform sandbox down` "
     "stops the sandbox"
@@ -29,6 +30,7 @@ CONFIG = "`pulumi config -s STACK` shows and sets a stack's config; docs/referen
 NEW = "`trainform new NAME -e ENV` writes the files of an experiment"
 REHEARSE = "`trainform rehearse EXPERIMENT -e ENV` runs the job's pods as containers on this machine"
 DESCRIBE = "`trainform plan EXPERIMENT -e ENV` shows what will run, `kubectl describe` shows what runs"
+HISTORY = "`trainform history EXPERIMENT` shows its releases, and what happened to its stacks"
 REFRESH = "`pulumi refresh -s STACK` compares Pulumi's state with the cluster"
 SHELL = "`kubectl exec -it POD -n NAMESPACE -- sh` opens a shell in a pod"
 HELP = "`trainform --help` lists the commands, `trainform COMMAND --help` shows the arguments of one"
@@ -55,9 +57,9 @@ SUGGESTIONS = {
     "retry": RERUN,
     "resume": RERUN,
     "scale": EDIT,
-    "rollback": EDIT,
-    "revert": EDIT,
-    "undo": EDIT,
+    "revert": BACK,
+    "undo": BACK,
+    "restore": BACK,
     "delete": DESTROY,
     "down": DESTROY,
     "remove": DESTROY,
@@ -90,6 +92,8 @@ SUGGESTIONS = {
     "generate": NEW,
     "test": REHEARSE,
     "simulate": REHEARSE,
+    "releases": HISTORY,
+    "revisions": HISTORY,
     "describe": DESCRIBE,
     "show": DESCRIBE,
     "explain": DESCRIBE,

@@ -15,7 +15,8 @@ PROGRAM = (
     "environment",
 )  # commands in which Pulumi runs a Python program for a user's cluster
 PYTHON = (*PROGRAM, "demo")  # or for the sandbox
-ENGINE = (*PROGRAM, "destroy", "promote")
+ENGINE = (*PROGRAM, "destroy", "promote", "history")
+STATE = (*ENGINE, "rollback")
 CLUSTER = (*ENGINE, "drift", "stacks", "diff")
 SLOW = "check the network or VPN with `kubectl get --raw /readyz`; if it is only slow: trainform doctor --timeout 30"
 BUILT = ("sandbox", "demo", "test")
@@ -29,9 +30,9 @@ def _with_kueue(request: Request) -> bool:
 CHECKS = (
     Check("python", machine.look_at_python, verbs=PYTHON),
     Check("pip", machine.look_at_pip, verbs=PYTHON, needs=("python",)),
-    Check("pulumi", pulumi.look_at_pulumi, verbs=ENGINE),
+    Check("pulumi", pulumi.look_at_pulumi, verbs=STATE),
     Check("pulumi_plugin", pulumi.look_at_plugin, verbs=PROGRAM, needs=("python", "pulumi")),
-    Check("pulumi_login", pulumi.look_at_state, "pulumi login", verbs=ENGINE),
+    Check("pulumi_login", pulumi.look_at_state, "pulumi login", verbs=STATE),
     Check("kubeconfig", cluster.look_at_kubeconfig, verbs=CLUSTER),
     Check("cluster", cluster.look_at_cluster, SLOW, CLUSTER, ("kubeconfig",)),
     Check("identity", cluster.look_at_identity, verbs=CLUSTER, needs=("kubeconfig", "cluster")),

@@ -25,6 +25,8 @@ VERBS = {
     "environment": "`pulumi up` of the environment's own stack",
     "destroy": "",
     "promote": "",
+    "history": "",
+    "rollback": "",
     "drift": "",
     "stacks": "",
     "diff": "",

@@ -9,6 +9,7 @@ from trainform.comparison.text import sections as compared
 from trainform.project import release_path
 from trainform.promotion.prepare import Prepared
 from trainform.releases.gates import Judged
+from trainform.releases.model import Origin
 from trainform.review.forms.document import Item, Row, Section, bounded, capacity_items, cost_items
 
 UNKNOWN = "unknown"
@@ -31,7 +32,7 @@ def sections(found: Prepared) -> list[Section]:
     asked = found.asked
     return bounded([
         Section(f"Promotion of {asked.experiment} from {asked.source.name} to {asked.target.name}", (Item(headline(found)), *_pinned(found))),
-        Section("Where it comes from", tuple(_origin(found))),
+        Section("Where it comes from", tuple(origin_items(found.release.origin))),
         Section("Gates", tuple(_gates(found))),
         *compared(found.comparison)[1:],
         Section("Cost", tuple(cost_items(found.cost))),
@@ -50,8 +51,8 @@ def _pinned(found: Prepared) -> Iterator[Item]:
         )
 
 
-def _origin(found: Prepared) -> Iterator[Item]:
-    origin = found.release.origin
+def origin_items(origin: Origin) -> Iterator[Item]:
+    """Where a release comes from, in sentences."""
     again = "" if origin.run == 1 else f", run {origin.run}"
     ended = "" if origin.seconds is None else f" {origin.seconds} s after it was made"
     yield Item(f"Revision {origin.revision}{again} of {origin.stack}, deployed at {_told(origin.updated)}.")

@@ -11,6 +11,7 @@ from trainform.backends.table import BACKENDS
 from trainform.errors import Problem, TrainformError
 from trainform.plan.images import digest_of, pinned, without_digest
 from trainform.plan.inputs import resolved, with_dates, with_overlays
+from trainform.plan.record import Record
 from trainform.plan.registries import pulled
 from trainform.releases.gates import Judged
 from trainform.releases.model import Origin, Promoted, Release, Waived
@@ -22,22 +23,28 @@ UNKNOWN = "unknown"  # of a job that the cluster has no more
 
 
 def experiment_of(source: Source) -> dict[str, Any]:
-    """The experiment of a release: as it is in all environments, with every default, and with the digest of each image that was run.
+    """The experiment of a release: as it is in all environments, with every default, and with the digest of each image that was run."""
+    model = recorded(source.record, source.stack)
+    return as_released(pinned(model, source.ran, source.record.environment.get("registries", {})))
 
-    TrainformError if another version of trainform has recorded it, and this one cannot read it.
-    """
-    record = source.record
+
+def recorded(record: Record, stack: str) -> Experiment:
+    """The experiment that was deployed in the stack, with what it has differently in all environments. TrainformError if another version of trainform has
+    recorded it, and this one cannot read it."""
     base = record.experiment if record.base is None else record.base
     try:
-        model = Experiment.model_validate(with_dates(base))
+        return Experiment.model_validate(with_dates(base))
     except (ValidationError, ValueError, TypeError, AttributeError):
         by = "an unknown version of trainform" if record.version is None else f"trainform {record.version}"
         raise TrainformError(
-            f"what is deployed in {source.stack} was recorded by {by}, and cannot be read by this version",
-            f"`pulumi up -s {source.stack.rpartition('/')[2]}` records it anew, or use that version",
+            f"what is deployed in {stack} was recorded by {by}, and cannot be read by this version",
+            f"`pulumi up -s {stack.rpartition('/')[2]}` records it anew, or use that version",
         ) from None
-    found = pinned(model, source.ran, record.environment.get("registries", {}))
-    return with_dates(with_overlays(found) if model.environments else resolved(found))
+
+
+def as_released(experiment: Experiment) -> dict[str, Any]:
+    """The experiment with every default, as a release has it."""
+    return with_dates(with_overlays(experiment) if experiment.environments else resolved(experiment))
 
 
 def origin_of(source: Source, parent: str | None) -> Origin:

@@ -11,7 +11,7 @@ from trainform.errors import InputError, TrainformError
 from trainform.project import release_path, stack_path
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
-from trainform.spec.load import find_file, is_path, written_path
+from trainform.spec.load import find_file, written_path
 from trainform.spec.stack import OwnStackError, Stack, load_stack
 
 _MOST_LINKS = 40  # the limit of Linux
@@ -23,11 +23,6 @@ def chosen_by(stack: str, root: Path) -> Stack | str:
         return load_stack(stack, root)
     except OwnStackError as error:
         return error.environment
-
-
-def experiment_name(chosen: Stack, root: Path) -> str:
-    """The experiment's name. A name in `stacks/experiments` is that of the file too, which need not be read, and may be wrong by now."""
-    return load_experiment(chosen.given, root).checked().name if is_path(chosen.experiment) else chosen.experiment
 
 
 def files_read(stack: str, chosen: Stack | str, root: Path) -> set[str]:

@@ -1,0 +1,103 @@
+"""`trainform history`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from trainform.cli import candidates
+from trainform.cli.app import prints_data
+from trainform.errors import InputError, Problem
+from trainform.project import EXPERIMENTS, known_names, known_stacks, project_root, require_project
+from trainform.terminal.lines import echo, echo_json, terminal_width
+
+if TYPE_CHECKING:
+    from trainform.cli.history_text import History
+
+SECONDS = 5.0
+SHOWN = 20
+
+
+class Form(StrEnum):
+    """The forms of the history."""
+
+    TERMINAL = "terminal"
+    JSON = "json"
+    MARKDOWN = "markdown"
+
+
+ExperimentArgument = Annotated[
+    str, typer.Argument(metavar="EXPERIMENT", help="Name of an experiment.", autocompletion=candidates.experiments)
+]
+AllOption = Annotated[bool, typer.Option("--all", help=f"Show all that happened, and not the last {SHOWN} alone.")]
+FormOption = Annotated[Form, typer.Option("--format", metavar="terminal|json|markdown", help="Form of the history.")]
+
+
+@prints_data
+def command(experiment: ExperimentArgument, every: AllOption = False, form: FormOption = Form.TERMINAL) -> None:
+    """Show how an experiment came to its stacks: promotions, rollbacks and updates.
+
+    It reads the releases and the stacks of the project, what is deployed from the clusters, and the last 100 updates of
+    each stack from Pulumi's backend. What cannot be read is told, and the rest is shown. Who has run an update is known to
+    a service of Pulumi alone; of a promotion and a rollback it is in the release.
+
+    Exit code: 0, or 1 if something could not be read.
+    """
+    from trainform.cli.history_text import History
+    from trainform.releases.files import releases_of
+    from trainform.releases.history import events, read_stacks
+
+    root = project_root()
+    require_project(root)
+    releases = releases_of(experiment, root)
+    stacks = _stacks_of(experiment, root)
+    if not stacks and not releases:
+        raise InputError([_unknown(experiment, root)])
+    now = read_stacks(stacks, experiment, root, SECONDS)
+    found = events(releases, now)
+    history = History(experiment, releases, now, found, len(found) if every else SHOWN)
+    _show(history, form)
+    if history.not_read:
+        raise typer.Exit(1)
+
+
+def _stacks_of(experiment: str, root: Path) -> dict[str, tuple[str, str | None]]:
+    """Environment and release of each stack of the experiment, by the stack's name. A stack whose file is wrong is none of them."""
+    from trainform.promotion.stacks import experiment_of
+    from trainform.review.stack_choice import chosen_by
+    from trainform.spec.stack import Stack
+
+    found = {}
+    for stack in known_stacks(root):
+        try:
+            chosen = chosen_by(stack, root)
+            if isinstance(chosen, Stack) and experiment_of(chosen, root) == experiment:
+                found[stack] = (chosen.environment, chosen.release)
+        except InputError:
+            continue
+    return found
+
+
+def _unknown(experiment: str, root: Path) -> Problem:
+    import difflib
+
+    near = difflib.get_close_matches(experiment, known_names(EXPERIMENTS, root), 1)
+    fix = "run `trainform new EXPERIMENT -e ENV`, which writes a stack"
+    if near and near[0] != experiment:
+        fix = f"did you mean {near[0]}?"
+    return Problem("experiment", experiment, "the experiment has no stack and no release here", fix)
+
+
+def _show(history: History, form: Form) -> None:
+    from trainform.cli.history_text import as_data, sections
+    from trainform.review.forms import markdown, terminal
+
+    if form is Form.JSON:
+        echo_json(as_data(history))
+    elif form is Form.MARKDOWN:
+        echo(*markdown.render_documents([sections(history)]).removesuffix("\n").split("\n"))
+    else:
+        echo(*(line.text for line in terminal.lines_of([sections(history)], terminal_width())))

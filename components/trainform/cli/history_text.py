@@ -1,0 +1,98 @@
+"""The history of an experiment in sentences, the same for every form that people read: the forms are those of a review."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from trainform.releases.history import Event, StackNow
+from trainform.releases.model import Release
+from trainform.review.forms.document import Item, Row, Section, Table, bounded
+
+COLUMNS = ("stack", "environment", "follows", "state", "revision", "run")
+THE_FILE = "the file"
+
+
+@dataclasses.dataclass(frozen=True)
+class History:
+    """What is known of an experiment. most: events that are shown to people, the newest first."""
+
+    experiment: str
+    releases: Mapping[str, Release]
+    stacks: Sequence[StackNow]
+    events: Sequence[Event]
+    most: int
+
+    @property
+    def not_read(self) -> list[str]:
+        """What could not be read, and why."""
+        return [reason for now in self.stacks for reason in now.not_read]
+
+
+def sections(history: History) -> list[Section]:
+    """The history as sections, the first with the title."""
+    shown = history.events[: history.most]
+    more = len(history.events) - len(shown)
+    older = (Item(f"And {more} before: --all shows them."),) if more > 0 else ()
+    return bounded([
+        Section(f"History of {history.experiment}", (Item(_headline(history)),)),
+        Section("Its stacks", (Table((COLUMNS, *map(_row, history.stacks))),) if history.stacks else ()),
+        Section("What happened, the newest first", (*map(_event, shown), *older)),
+        Section("Not read", tuple(Item(f"{reason}.") for reason in history.not_read)),
+    ])  # fmt: skip
+
+
+def _headline(history: History) -> str:
+    stacks, releases = len(history.stacks), len(history.releases)
+    return f"{stacks} stack{'' if stacks == 1 else 's'}, {releases} release{'' if releases == 1 else 's'}."
+
+
+def _row(now: StackNow) -> tuple[str, ...]:
+    follows = THE_FILE if now.release is None else f"release {now.release}"
+    deployed = ("", "") if now.record is None else (now.record.revision, str(now.record.run))
+    return (now.stack, now.environment, follows, now.state, *deployed)
+
+
+def _event(event: Event) -> Item:
+    return Item(f"{event.at} {event.stack}: {_sentence(event)}", tuple(Row("", text) for text in event.details))
+
+
+def _sentence(event: Event) -> str:
+    by = f" by {event.by}" if event.by else ""
+    if event.what == "promotion":
+        return f"promoted{by}, release {event.release}."
+    if event.what == "rollback":
+        return f"rolled back{by}, release {event.release}."
+    of = f"release {event.release}" if event.release else THE_FILE
+    return f"{event.what} {event.result}{f' of {of}' if event.what == 'up' else ''}."
+
+
+def as_data(history: History) -> dict[str, Any]:
+    """The same for machines, with every event."""
+    return {
+        "ok": not history.not_read,
+        "experiment": history.experiment,
+        "stacks": [_stack_data(now) for now in history.stacks],
+        "events": [dataclasses.asdict(event) for event in history.events],
+        "releases": {name: _release_data(release) for name, release in history.releases.items()},
+        "not_read": history.not_read,
+    }
+
+
+def _stack_data(now: StackNow) -> dict[str, Any]:
+    record = now.record
+    return {
+        "stack": now.stack,
+        "environment": now.environment,
+        "release": now.release,
+        "state": now.state,
+        "revision": None if record is None else record.revision,
+        "run": None if record is None else record.run,
+    }
+
+
+def _release_data(release: Release) -> dict[str, Any]:
+    """Its evidence without the experiment, which is in its file."""
+    evidence = {key: value for key, value in release.data().items() if key != "experiment"}
+    return {**evidence, "content": release.content}

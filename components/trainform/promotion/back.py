@@ -1,0 +1,191 @@
+"""A rollback, prepared: what is restored is found and checked, and nothing is written."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from trainform.check import check_environment, check_experiment
+from trainform.comparison.compare import Comparison, Version, compare
+from trainform.comparison.versions import of_file, of_record
+from trainform.deployed.earlier import EarlierDeployment, earlier_deployments
+from trainform.deployed.engine import Update, updates
+from trainform.errors import InputError, Problem, TrainformError, list_names
+from trainform.plan.images import without_digest
+from trainform.project import require_stack
+from trainform.promotion.stacks import experiment_of
+from trainform.releases.author import author, now
+from trainform.releases.files import read_release, releases_of, unfollowed
+from trainform.releases.model import Release
+from trainform.releases.promote import begun
+from trainform.releases.rollback import (
+    Restored,
+    chain,
+    earlier_deployments_of,
+    earlier_releases,
+    first_deployed,
+    of_deployment,
+    of_release,
+    restored_by,
+    rollback,
+)
+from trainform.spec.environment import Environment
+from trainform.spec.release import Released
+from trainform.spec.stack import Stack, load_stack, project_name
+
+TO = "--to"
+NOW, AFTER = "now", "rolled back"
+NO_HISTORY = "Pulumi's history could not be read, so nobody knows whether the release was ever deployed: {reason}"
+NOT_DEPLOYED = "Pulumi's history does not say that this release was ever deployed."
+BY_TAG = "{paths} had no digest: what the tag means now may not be what ran then."
+
+
+@dataclasses.dataclass(frozen=True)
+class Back:
+    """A stack that is rolled back. name: in the name of its file. releases: all of its experiment."""
+
+    name: str
+    stack: Stack
+    experiment: str
+    environment: Environment
+    releases: Mapping[str, Release]
+    root: Path
+
+    @property
+    def pulumi_name(self) -> str:
+        """PROJECT/STACK."""
+        return f"{project_name(self.root)}/{self.name}"
+
+
+@dataclasses.dataclass(frozen=True)
+class PreparedRollback:
+    """release: what would be written, or, if `is_begun`, what a rollback that was ended half way has written. comparison: what the stack's files say now
+    beside what they will say; None if they are wrong now."""
+
+    back: Back
+    restored: Restored
+    release: Release
+    is_begun: bool
+    comparison: Comparison | None
+    notes: tuple[str, ...]
+
+
+def prepare_rollback(stack: str, to: str | None, reason: str, root: Path) -> PreparedRollback:
+    """Find what the stack had before, and check it in the stack's environment. to: a release, or a revision; None: what was there before. InputError with
+    every problem that it has there now, or if there is nothing earlier."""
+    back = _back(stack, root)
+    notes = list[str]()
+    restored = _restored(back, to, notes)
+    release = rollback(restored, back.stack.release, back.name, reason, author(root), now())
+    found = begun(release, unfollowed(back.experiment, root))
+    if found is not None:
+        release = read_release(back.experiment, found, root)
+    given = Released(back.experiment, release.name, release.experiment)
+    job = check_experiment(given, back.stack.environment, back.stack.run, root).checked()
+    tags = without_digest(release.experiment)
+    if tags:
+        notes.append(BY_TAG.format(paths=list_names(tags)))
+    will = (
+        of_file(AFTER, given, root, back.environment.name)
+        if job.plan.record is None
+        else of_record(AFTER, job.plan.record)
+    )
+    return PreparedRollback(back, restored, release, found is not None, _comparison(back, will, notes), tuple(notes))
+
+
+def _back(stack: str, root: Path) -> Back:
+    name = require_stack(stack, root)
+    loaded = load_stack(name, root)
+    environment = check_environment(loaded.environment, root).checked()
+    experiment = experiment_of(loaded, root)
+    if loaded.release is not None:
+        read_release(experiment, loaded.release, root)  # which says what is wrong with it
+    return Back(name, loaded, experiment, environment, releases_of(experiment, root), root)
+
+
+def _comparison(back: Back, will: Version, notes: list[str]) -> Comparison | None:
+    said = "its file" if back.stack.release is None else f"release {back.stack.release}"
+    try:
+        is_now = of_file(NOW, back.stack.given, back.root, back.environment.name)
+    except InputError as error:
+        notes.append(f"What changes is not told, since {said} is wrong now: {error.problems[0].reason}.")
+        return None
+    return compare([is_now, will])
+
+
+def _restored(back: Back, to: str | None, notes: list[str]) -> Restored:
+    try:
+        done = updates(back.name, back.root)
+    except TrainformError as error:
+        done = None
+        notes.append(NO_HISTORY.format(reason=error.message))
+    if to is None:
+        return _before(back, done, notes)
+    if to in back.releases:
+        return _named(back, to, done, notes)
+    for each in earlier_deployments(back.experiment, back.name, back.root):
+        if each.record.revision == to:
+            return _of(back, each)
+    known = list_names(_choices(back))
+    fix = f"known: {known}" if known else f"`trainform history {back.experiment}` shows what was deployed"
+    raise InputError([Problem(TO, to, f"no release of {back.experiment} and no earlier revision has this name", fix)])
+
+
+def _named(back: Back, to: str, done: list[Update] | None, notes: list[str]) -> Restored:
+    """The release that is named, which the stack must have followed: everything else is a promotion, with its gates."""
+    name = restored_by(to, back.releases)
+    current = back.stack.release
+    if back.releases[to].promoted.target != back.name:
+        fix = f"`trainform promote {back.experiment} --from {back.releases[to].promoted.target} --to {back.name}`, or name one of {list_names(_choices(back))}"
+        raise InputError([Problem(TO, to, f"the stack {back.name} never followed this release", fix)])
+    if current is not None and back.releases[current].content == back.releases[name].content:
+        raise InputError([Problem(TO, to, f"the stack {back.name} follows this content already", "name another one")])
+    if done is not None and first_deployed([name], back.releases, _deployed(done)) is None:
+        notes.append(NOT_DEPLOYED)
+    return of_release(name, back.releases)
+
+
+def _before(back: Back, done: list[Update] | None, notes: list[str]) -> Restored:
+    """What the stack had before: an earlier release that was deployed, or what was deployed before there were releases."""
+    current = back.stack.release
+    names = [] if current is None else earlier_releases(current, back.releases)
+    found = next(iter(names), None) if done is None else first_deployed(names, back.releases, _deployed(done))
+    if found is not None:
+        return of_release(found, back.releases)
+    for each in _deployments(back, done):
+        return _of(back, each)
+    passed = f"; {list_names(names)} were never deployed" if names else ""
+    reason = f"nothing else was deployed in the stack {back.name} before, as far as it is known{passed}"
+    fix = (
+        f"name what to restore with {TO}"
+        if names
+        else "change the experiment's file, or take it from git, and run `pulumi up`"
+    )
+    raise InputError([Problem("STACK", back.name, reason, fix)])
+
+
+def _deployments(back: Back, done: list[Update] | None) -> Iterator[EarlierDeployment]:
+    name = back.stack.release
+    current = None if name is None else back.releases[name]
+    ups = [update for update in ([] if done is None else done) if update.kind == "update"]
+    failed = bool(ups) and ups[0].result == "failed"
+    found = earlier_deployments(back.experiment, back.name, back.root)
+    return earlier_deployments_of(found, current, {*chain(name, back.releases)}, failed=failed)
+
+
+def _of(back: Back, each: EarlierDeployment) -> Restored:
+    """The deployment, by its release if it has one that is still there."""
+    name = each.update.release
+    if name in back.releases:
+        return of_release(restored_by(name, back.releases), back.releases)
+    return of_deployment(each, back.pulumi_name, back.environment.name)
+
+
+def _deployed(done: list[Update]) -> set[str]:
+    return {update.release for update in done if update.deployed}
+
+
+def _choices(back: Back) -> list[str]:
+    current = back.stack.release
+    return [] if current is None else earlier_releases(current, back.releases)

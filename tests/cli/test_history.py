@@ -1,0 +1,66 @@
+"""`trainform history` where clusters and Pulumi cannot be read. With them it runs in `tests/engine/test_history.py`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import run
+from tests.support.releases import project, release
+
+
+@pytest.fixture
+def name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
+    monkeypatch.chdir(tmp_path)
+    return project(tmp_path, release())
+
+
+def test_what_the_files_know_is_shown_and_what_could_not_be_read_is_told(name: str) -> None:
+    code, out, err = run("history", "sdxl-lora")
+    assert (code, err) == (1, "")
+    lines = out.splitlines()
+    assert lines[:2] == ["History of sdxl-lora", "  2 stacks, 1 release."]
+    text = " ".join(out.split())
+    assert f"2026-11-23T14:35:24Z sdxl-lora.prod: promoted by Ada Byron <ada@example.com>, release {name}." in text
+    assert "from sdxl-lora.dev, revision 1f3a9c" in text
+    assert "the history of sdxl-lora.dev: pulumi is not on PATH" in text
+
+
+def test_json_has_the_evidence_without_the_experiment(name: str) -> None:
+    code, out, _ = run("history", "sdxl-lora", "--format", "json")
+    found = json.loads(out)
+    assert (code, found["ok"], len(found["not_read"])) == (1, False, 4)
+    assert {row["stack"]: (row["release"], row["state"]) for row in found["stacks"]} == {
+        "sdxl-lora.dev": (None, "unknown"),
+        "sdxl-lora.prod": (name, "unknown"),
+    }
+    (evidence,) = found["releases"].values()
+    assert evidence["origin"]["commit"] == "1999ff7a0d3cbb9d2f6a0a8c4bd0ee1f4b7f5a11"
+    assert "experiment" not in evidence
+    assert [event["what"] for event in found["events"]] == ["promotion"]
+
+
+def test_markdown_for_a_page(name: str) -> None:
+    out = run("history", "sdxl-lora", "--format", "markdown")[1]
+    assert out.startswith("## History of sdxl-lora\n")
+    assert f"| sdxl-lora.prod | prod | release {name} | unknown |" in out.replace("`", "")
+
+
+def test_a_release_that_was_edited_is_wrong_input(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "stacks" / "releases" / "sdxl-lora" / f"{name}.yaml"
+    path.write_text(path.read_text().replace("replicas: 2", "replicas: 3"))
+    code, out, err = run("history", "sdxl-lora")
+    assert (code, out) == (2, "")
+    assert "the file has been changed" in err
+
+
+@pytest.mark.parametrize(("word", "fix"), [("sdxl-lore", "did you mean sdxl-lora?"), ("x", "run `trainform new EXPERIMENT -e ENV`")])  # fmt: skip
+def test_an_experiment_that_is_nowhere(name: str, word: str, fix: str) -> None:
+    code, _, err = run("history", word)
+    assert code == 2
+    assert "the experiment has no stack and no release here" in err
+    assert fix in err

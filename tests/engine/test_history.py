@@ -1,0 +1,138 @@
+"""What was deployed before is found in the history that Pulumi keeps in a folder, compared, and deployed again as a whole."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from typing import Any
+
+import pytest
+
+from tests.engine.live import Live
+from tests.engine.project import Project, Ran
+from tests.engine.refusing import LABEL, refusing
+from trainform.plan.record import Record, read_record
+from trainform.releases.files import read_release
+
+pytestmark = pytest.mark.proof("comparisons, histories and rollbacks on Pulumi's own history")
+
+IMAGE = "registry.example.com/ai/pytorch-training"
+STACK = "bert.dev"
+WHY = ("--reason", "the loss diverges", "--yes")
+
+
+def write(project: Project, tag: str, **parts: Any) -> None:
+    data = {
+        "image": f"{IMAGE}:{tag}",
+        "launcher": {"torchrun": {"script": "/app/train.py"}},
+        "roles": {"worker": {"replicas": 2}},
+        "environments": {"dev": {"env": {"TAG": tag}}},
+        **parts,
+    }
+    project.experiment("bert", data)
+
+
+def trainform(project: Project, *words: str) -> Ran:
+    return project.run(sys.executable, "-m", "trainform", *words)
+
+
+def history(project: Project) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(trainform(project, "history", "bert", "--format", "json").succeeded())
+    return found
+
+
+def different(project: Project, *words: str) -> dict[str, list[Any]]:
+    found = json.loads(trainform(project, "diff", *words, "--format", "json").succeeded())
+    return {row["path"]: row["values"] for row in found["experiment"]}
+
+
+def deployed(project: Project, live: Live) -> Record:
+    record = read_record(live.get("configmaps", "bert-deployed", project.namespace))
+    assert record is not None
+    return record
+
+
+def follows(project: Project) -> str:
+    text = (project.folder / "stacks" / f"Pulumi.{STACK}.yaml").read_text()
+    found = re.search(r'trainform:release: "([0-9a-f]{12})"', text)
+    assert found is not None, text
+    return found[1]
+
+
+def test_a_stack_goes_back_to_what_it_had_deployed_as_a_whole(project: Project, live: Live) -> None:
+    write(project, "a", env={"OLD": "1"})
+    project.stack("bert")
+    nothing = trainform(project, "rollback", STACK, *WHY)
+    assert nothing.code == 2
+    assert "nothing else was deployed in the stack bert.dev before" in nothing.output
+    project.up(STACK)
+    first = deployed(project, live)
+    write(project, "b")
+    project.up(STACK)
+    second = deployed(project, live)
+
+    now = history(project)
+    assert [(row["stack"], row["release"], row["state"], row["revision"]) for row in now["stacks"]] == [
+        (STACK, None, "deployed", second.revision)
+    ]
+    assert [(event["what"], event["result"]) for event in now["events"]] == [("up", "succeeded")] * 2
+    assert different(project, STACK) == {}
+    write(project, "c")
+    assert different(project, STACK) == {
+        "image": [f"{IMAGE}:b", f"{IMAGE}:c"],
+        "env.TAG": ["b", "c"],
+    }
+
+    trainform(project, "rollback", STACK, *WHY).succeeded()
+    one = follows(project)
+    made = read_release("bert", one, project.folder)
+    assert made.experiment["environments"] == {"dev": {"env": {"TAG": "a"}}}
+    assert (made.origin.revision, made.origin.stack) == (first.revision, "trainform/bert.dev")
+    assert history(project)["stacks"][0]["state"] == "not applied yet: the file is deployed"
+    assert different(project, STACK)["image"] == [f"{IMAGE}:b", f"{IMAGE}:a"]
+    project.up(STACK)
+    back = deployed(project, live)
+    assert (back.experiment, back.revision) == (first.experiment, first.revision)
+    assert back.experiment["env"] == {"OLD": "1", "TAG": "a"}
+    write(project, "d")
+    project.unchanged(STACK)
+
+    assert history(project)["stacks"][0]["state"] == "deployed"
+    further = trainform(project, "rollback", STACK, *WHY)
+    assert further.code == 2, further.output
+    trainform(project, "rollback", STACK, *WHY, "--to", second.revision).succeeded()
+    project.up(STACK)
+    assert deployed(project, live).experiment == second.experiment
+    assert [event["what"] for event in history(project)["events"]] == ["up", "rollback", "up", "rollback", "up", "up"]
+    assert "What differs in the experiment" in trainform(project, "diff", one, follows(project)).succeeded()
+
+
+def test_after_an_up_that_failed_it_goes_back_to_what_was_deployed_last(project: Project, live: Live) -> None:
+    write(project, "a")
+    project.stack("bert")
+    project.up(STACK)
+    first = deployed(project, live)
+    with refusing(live, project.namespace):
+        write(project, "b", labels=LABEL)
+        project.pulumi("up", "--yes", "--skip-preview", "-s", STACK).failed()
+    assert history(project)["stacks"][0]["state"] == "the last up failed"
+    trainform(project, "rollback", STACK, *WHY).succeeded()
+    project.up(STACK)
+    assert deployed(project, live).experiment == first.experiment
+
+
+def test_the_commit_of_what_was_deployed_is_in_the_history(project: Project) -> None:
+    git = ("git", "-c", "user.name=Ada", "-c", "user.email=ada@example.com")
+    write(project, "a")
+    project.stack("bert")
+    (project.folder / ".gitignore").write_text("state/\n")
+    for words in (("init", "-q"), ("add", "-A"), ("commit", "-q", "-m", "bert")):
+        project.run(*git, *words).succeeded()
+    head = project.run("git", "rev-parse", "HEAD").succeeded().strip()
+    project.up(STACK)
+    write(project, "b")
+    project.up(STACK)
+    later, earlier = history(project)["events"]
+    assert earlier["details"] == [f"commit {head[:12]}"]
+    assert later["details"] == [f"commit {head[:12]}, with changes that are in no commit"]

@@ -1,0 +1,121 @@
+"""What happened to an experiment, from its releases and from Pulumi's history of its stacks."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.releases import ORIGIN, PROMOTED, release
+from trainform.deployed.engine import Update
+from trainform.releases.history import Event, StackNow, events
+from trainform.releases.model import Release, Rollback, Waived
+from trainform.releases.rollback import of_release, rollback
+
+STACK = "sdxl-lora.prod"
+
+
+def update(at: str, kind: str = "update", result: str = "succeeded", named: str = "", **parts: object) -> Update:
+    whole = {
+        "kind": kind,
+        "result": result,
+        "started": at,
+        "ended": at,
+        "number": 0,
+        "commit": "",
+        "dirty": None,
+        "release": named,
+    }
+    return Update(**{**whole, **parts})  # type: ignore[arg-type]
+
+
+def test_what_happened_is_told_the_newest_first() -> None:
+    waived = Waived(gate="soak", reason="an outage", by="Ada Byron <ada@example.com>")
+    one = release(PROMOTED.model_copy(update={"waived": [waived], "gates": {"succeeded": "passed", "soak": "waived"}}))
+    back = rollback(
+        of_release(one.name, {one.name: one}),
+        "0a1b2c3d4e5f",
+        STACK,
+        "the loss diverges",
+        "Bob <bob@example.com>",
+        "2026-11-25T10:00:00Z",
+    )
+    now = StackNow(
+        STACK,
+        "prod",
+        back.name,
+        updates=(
+            update("2026-11-25T11:00:00Z", named=back.name),
+            update("2026-11-24T11:00:00Z", result="failed", named=one.name, commit="1999ff7a0d3cbb9d2f6a", dirty=True),
+            update("2026-11-24T10:00:00Z", kind="refresh"),
+            update("2026-11-20T08:00:00Z", commit="77ab011c2d3e", dirty=False),
+        ),
+    )  # fmt: skip
+    assert events({one.name: one, back.name: back}, [now]) == [
+        Event("2026-11-25T11:00:00Z", STACK, "up", back.name, "succeeded"),
+        Event(
+            "2026-11-25T10:00:00Z",
+            STACK,
+            "rollback",
+            back.name,
+            by="Bob <bob@example.com>",
+            details=(f"from release 0a1b2c3d4e5f back to release {one.name}", "reason: the loss diverges"),
+        ),
+        Event(
+            "2026-11-24T11:00:00Z",
+            STACK,
+            "up",
+            one.name,
+            "failed",
+            details=("commit 1999ff7a0d3c, with changes that are in no commit",),
+        ),
+        Event(
+            "2026-11-23T14:35:24Z",
+            STACK,
+            "promotion",
+            one.name,
+            by="Ada Byron <ada@example.com>",
+            details=(
+                "from sdxl-lora.dev, revision 1f3a9c",
+                "commit 1999ff7a0d3c",
+                "gates: succeeded passed, soak waived",
+                "Ada Byron <ada@example.com> waived soak: an outage",
+            ),
+        ),
+        Event("2026-11-20T08:00:00Z", STACK, "up", "", "succeeded", details=("commit 77ab011c2d3e",)),
+    ]
+
+
+def test_a_rollback_without_releases_names_the_time_of_what_it_restores() -> None:
+    back = Rollback(of=None, to=None, reason="the loss diverges")
+    made = Release(experiment=release().experiment, origin=ORIGIN, promoted=PROMOTED, rollback=back)
+    (event,) = events({made.name: made}, [])
+    assert event.details[0] == "from the experiment's file back to what was deployed at 2026-11-20T09:12:44Z"
+
+
+ONE, OTHER = "0a1b2c3d4e5f", "f5e4d3c2b1a0"
+
+
+@pytest.mark.parametrize(
+    ("names", "updates", "state"),
+    [
+        (ONE, [update("t", named=ONE)], "deployed"),
+        (None, [update("t")], "deployed"),
+        (ONE, [update("t")], "not applied yet: the file is deployed"),
+        (None, [update("t", named=ONE)], f"not applied yet: {ONE} is deployed"),
+        (OTHER, [update("t", named=ONE)], f"not applied yet: {ONE} is deployed"),
+        (ONE, [update("u", result="failed", named=ONE), update("t", named=ONE)], "the last up failed"),
+        (ONE, [update("u", kind="refresh"), update("t", named=ONE)], "deployed"),
+        (ONE, [update("u", kind="destroy"), update("t", named=ONE)], "not deployed"),
+        (ONE, [update("u", kind="destroy", result="failed"), update("t", named=ONE)], "the last destroy failed"),
+        (ONE, [update("u", result="failed", named=ONE)], "not deployed"),
+        (ONE, [], "not deployed"),
+    ],
+)
+def test_whether_a_stack_has_what_it_names(names: str | None, updates: list[Update], state: str) -> None:
+    assert StackNow(STACK, "prod", names, updates=tuple(updates)).state == state
+
+
+def test_without_a_history_nobody_knows() -> None:
+    assert (
+        StackNow(STACK, "prod", ONE, not_read=("the history of sdxl-lora.prod: pulumi is not on PATH",)).state
+        == "unknown"
+    )
