@@ -15,6 +15,7 @@ from tests.engine.live import Live, until
 from tests.engine.pods import pods_of
 from tests.engine.programs import stack_of
 from tests.engine.project import Project
+from trainform import defaults
 
 pytestmark = pytest.mark.shows("preview, up, no change, destroy")
 
@@ -70,6 +71,7 @@ def pods_see_what_the_plan_said(project: Project, live: Live) -> None:
 
 
 def render_prints_exactly_what_up_applied(project: Project, name: str, stack: str, *words: str) -> None:
+    """All but what only the program of the stack writes into the record of what is deployed."""
     printed = project.run(sys.executable, "-m", "trainform", "render", *words).succeeded()
     resources = json.loads(project.pulumi("stack", "export", "-s", stack).succeeded())["deployment"]["resources"]
     rendered = {(body["kind"], body["metadata"]["name"]): body for body in yaml.safe_load_all(printed)}
@@ -84,6 +86,7 @@ def render_prints_exactly_what_up_applied(project: Project, name: str, stack: st
             body["metadata"].pop("namespace", None)
         if body["metadata"]["name"] == f"{name}-deployed":
             assert body["data"].pop("version") == version("trainform")
+            assert body["metadata"]["annotations"].pop(defaults.STACK_ANNOTATION).endswith(f"/{stack}")
     assert {(body["kind"], body["metadata"]["name"]): body for body in applied} == rendered
 
 
