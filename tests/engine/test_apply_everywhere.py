@@ -47,7 +47,6 @@ def test_nothing_has_moved_where_nothing_was_done(addons_project: Project, addon
     write(project, pairs, "B")
     found = apply(project, file)
     assert (found.code, found.moved, found.verdict["not_compared"]) == (0, set(), []), found.output
-    reviewed_and_applied(project, stack)  # nothing to do
 
 
 def test_what_kueue_does_meanwhile_has_not_moved(addons_project: Project, addons_live: Live) -> None:

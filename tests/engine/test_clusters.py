@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from tests.engine.applying import apply as apply_saved
+from tests.engine.applying import refused as moved
+from tests.engine.applying import save
 from tests.engine.live import Live, until
 from tests.engine.project import Project, Ran
 from tests.support.repository import ROOT
@@ -106,6 +109,25 @@ def test_a_bound_stack_touches_no_other_cluster(project: Project, live: Live, ot
     shown = trainform(project, "stacks", kubeconfig=other.kubeconfig).failed()
     assert "not read: the environment dev" in shown
     refused(shown, live, other_live, other)
+    project.destroy(stack)
+
+
+@pytest.mark.parametrize("bound", [True, False])
+def test_what_was_reviewed_on_one_cluster_is_not_applied_to_another(
+    project: Project, live: Live, other: Sandbox, other_live: Live, bound: bool
+) -> None:
+    """Also where the environment is not bound: the file of the review is."""
+    bind(project, live if bound else None)
+    project.copied("hello")
+    stack = project.stack("hello")
+    file = save(project, stack)
+    found = apply_saved(project, file, KUBECONFIG=str(other.kubeconfig))
+    moved(found, ("cluster", "cluster.uid"))
+    (told,) = found.verdict["moved"]
+    assert (told["was"], told["now"]) == (uid(live), uid(other_live))
+    assert live.names("jobs", project.namespace) == other_live.names("jobs", project.namespace) == set()
+    assert apply_saved(project, file).code == 0
+    assert len(live.names("jobs", project.namespace)) == 1
     project.destroy(stack)
 
 

@@ -13,6 +13,7 @@ ADDONS = "add-ons"
 SCOPES = {
     ADDONS: (
         "tests/engine/test_admission.py",
+        "tests/engine/test_apply_everywhere.py",
         "tests/engine/test_backends.py",
         "tests/engine/test_capacity_of_kueue.py",
         "tests/engine/test_doctor_of_operators.py",

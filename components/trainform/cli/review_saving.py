@@ -35,7 +35,11 @@ class Saving:
 
     @contextlib.contextmanager
     def gathering(self) -> Iterator[None]:
-        """Gather in a thread of its own while the preview runs."""
+        """Gather in a thread of its own while the preview runs. What it needs is imported before: two threads that import modules which need each
+        other find half of one."""
+        import trainform.saved.facts
+        import trainform.saved.seal  # noqa: F401
+
         with ThreadPoolExecutor(1) as beside:
             self._gathered: Future[Gathered] = beside.submit(_gather, self.stack, self.root)
             yield
