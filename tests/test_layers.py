@@ -69,7 +69,7 @@ BESIDE = {
         "signals",
     },
     # what `init` and `new` write: text from plain data
-    "scaffold": {"errors", "atomic", "defaults", "spec", "backends", "cluster", "review", "drift"},
+    "scaffold": {"errors", "atomic", "defaults", "spec", "backends", "cluster", "review", "drift", "saved"},
     # the rules for the engine, over the objects of any program; nothing needs it but `policy/__main__.py` of a project
     "policy_pack": {
         "escaping",

@@ -33,6 +33,7 @@ FILES = {
     "stacks/experiments/hello.yaml",
     "stacks/schemas/environment.schema.json",
     "stacks/schemas/experiment.schema.json",
+    "stacks/schemas/apply.schema.json",
     "stacks/schemas/drift.schema.json",
     "stacks/schemas/review.schema.json",
 }

@@ -153,6 +153,11 @@ def test_each_change_of_an_object(was: Touched, now: Touched, sentence: str) -> 
     assert (found.what, found.sentence) == ("object", sentence)
 
 
+def test_the_generation_is_told_beside_a_change() -> None:
+    (found,) = moved_objects([live()], [live(generation=5, fields={"spec.minAvailable": 2})])
+    assert found.sentence == "Job resnet-1f3a9c was changed in the cluster by somebody else (generation 3, now 5)."
+
+
 def test_what_moves_by_itself_in_an_object_has_not_moved() -> None:
     """A controller writes the object too, and what differed when it was reviewed was reviewed."""
     assert moved_objects([live(fields={"spec.x": 1})], [live(generation=4, fields={"spec.x": 1})]) == []

@@ -23,7 +23,8 @@ def command(folder: FolderOption = None, as_json: JsonOption = False) -> None:
     """Write the JSON Schemas of both files and of the reports.
 
     The first line of each experiment and environment names its schema, so that editors complete and check while you
-    type. The schemas of the reports say what `trainform review` and `drift` print with --format json.
+    type. The schemas of the reports say what `trainform review`, `drift` and `apply` print with --format
+    json.
     """
     from trainform.scaffold.project import SCHEMAS
     from trainform.spec.schema import schema

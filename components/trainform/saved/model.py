@@ -10,6 +10,7 @@ from pydantic import Field, JsonValue
 from trainform.review.model import Part
 
 VERSION = 1
+SCHEMA_FILE = "apply.schema.json"
 Hash = str
 """A keyed hash, as hexadecimal digits: without the key, nobody can guess what it was made of."""
 

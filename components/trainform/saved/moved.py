@@ -156,8 +156,15 @@ def _object(was: Touched, now: Touched) -> Iterator[Moved]:
         return
     for field in _keys(was.fields, now.fields):
         if was.fields.get(field) != now.fields.get(field) or (field in was.fields) != (field in now.fields):
-            sentence = f"{was.kind} {was.name} was changed in the cluster by somebody else."
+            sentence = f"{was.kind} {was.name} was changed in the cluster by somebody else{_generations(was, now)}."
             yield Moved(what="object", path=f"{path}: {field}", was=was.fields.get(field), now=now.fields.get(field), sentence=sentence)  # fmt: skip
+
+
+def _generations(was: Touched, now: Touched) -> str:
+    """What the API server counts of changes. By itself it says nothing: controllers change objects too."""
+    if was.generation == now.generation or was.generation is None:
+        return ""
+    return f" (generation {was.generation}, now {now.generation})"
 
 
 # --- the steps

@@ -14,6 +14,8 @@ from trainform.drift.model import SCHEMA_FILE as DRIFT_SCHEMA_FILE
 from trainform.drift.model import DriftReport
 from trainform.review.forms.as_json import SCHEMA_FILE
 from trainform.review.model import Review
+from trainform.saved.model import SCHEMA_FILE as APPLY_SCHEMA_FILE
+from trainform.saved.model import Verdict
 from trainform.scaffold.experiment import stack_text
 from trainform.scaffold.yaml_text import scalar
 from trainform.spec.names import END
@@ -22,7 +24,12 @@ from trainform.spec.schema import FILES, schema
 PROJECT_NAME = rf"^[A-Za-z0-9_.-]{{1,100}}{END}"  # as Pulumi accepts it; `pulumi` itself is reserved
 CONFIG = "trainform"
 EXPERIMENT, ENVIRONMENT = "hello", defaults.ENVIRONMENT
-SCHEMAS: dict[str, type[BaseModel]] = {**FILES, SCHEMA_FILE: Review, DRIFT_SCHEMA_FILE: DriftReport}
+SCHEMAS: dict[str, type[BaseModel]] = {
+    **FILES,
+    SCHEMA_FILE: Review,
+    DRIFT_SCHEMA_FILE: DriftReport,
+    APPLY_SCHEMA_FILE: Verdict,
+}
 
 
 @dataclasses.dataclass(frozen=True)
