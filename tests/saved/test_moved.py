@@ -78,6 +78,18 @@ def test_a_cluster_whose_identity_nobody_could_read_is_not_compared() -> None:
     assert moved_facts(facts(cluster=cluster(None)), facts()) == []
 
 
+@pytest.mark.parametrize(
+    ("was", "now", "sentence"),
+    [
+        (SOURCE.document(EXPERIMENT), None, "The experiment says something else: it is not there, or cannot be read."),
+        (None, SOURCE.document(EXPERIMENT), "The experiment says something else: it was not there, or could not be read."),
+    ],
+)  # fmt: skip
+def test_an_experiment_that_cannot_be_read(was: Document | None, now: Document | None, sentence: str) -> None:
+    (found,) = moved_facts(facts(experiment=was), facts(experiment=now))
+    assert (found.path, found.was, found.now, found.sentence) == ("experiment", None, None, sentence)
+
+
 def test_a_secret_of_the_experiment_is_named_and_never_told() -> None:
     token = "hf_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7"
     before = changed(EXPERIMENT, lambda data: data["roles"]["node"]["env"].update(HF_TOKEN=token))

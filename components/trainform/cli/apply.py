@@ -92,17 +92,16 @@ def _moved_preview(saved: SavedFile, root: Path) -> list[Moved]:
 
 
 def _verdict(saved: SavedFile, file: str, moved: list[Moved]) -> Verdict:
-    from trainform.saved.file import AGAIN
+    from trainform.saved.file import save_again
     from trainform.saved.model import Verdict
 
-    stack = saved.review.facts.stack
     return Verdict(
-        stack=stack,
+        stack=saved.review.facts.stack,
         reviewed=saved.review.at,
         result="moved" if moved else "unmoved",
         moved=moved,
         not_compared=saved.review.not_compared,
-        fix=f"Look at it, and {AGAIN.format(stack=stack, file=file)}." if moved else "",
+        fix=f"Look at it, and {save_again(saved, file)}." if moved else "",
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -66,7 +67,10 @@ class Saving:
         refuse_save(self.file)  # a preview may take minutes, in which others may make a file of the name
         with output_to(self.file, was_read):
             echo(*self.text.removesuffix("\n").split("\n"))
-        note(f"trainform: saved; `trainform apply {self.file}` applies what was reviewed, and nothing else", err=True)
+        note(
+            f"trainform: saved; `trainform apply {shlex.quote(self.file)}` applies what was reviewed, and nothing else",
+            err=True,
+        )
 
 
 def saving_of(

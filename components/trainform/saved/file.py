@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,6 @@ from trainform.spec.files import read_text
 LARGEST = 64 << 20
 BEGINNING = '{\n  "saved_review": '
 FIX = "give a file that `trainform review STACK --save FILE` has written; without a saved review, `pulumi up -s STACK` applies"
-AGAIN = "save the review again: `trainform review {stack} --save {file}`"
 
 
 def text_of(review: Saved, key: bytes, sealed: dict[str, Any]) -> str:
@@ -54,7 +54,12 @@ def refuse_changed(saved: SavedFile, key: bytes, file: str) -> None:
     """Raise `InputError` if somebody has changed the file since it was written."""
     if _seal(saved.review, key) != saved.seal:
         reason = "its seal does not fit: somebody has changed the file, or it belongs to another key"
-        raise _refused(file, reason, AGAIN.format(stack=saved.review.facts.stack, file=file))
+        raise _refused(file, reason, save_again(saved, file))
+
+
+def save_again(saved: SavedFile, file: str) -> str:
+    """What to do about a file that is stale."""
+    return f"save the review again: `trainform review {saved.review.facts.stack} --save {shlex.quote(file)}`"
 
 
 def is_saved(target: Path) -> bool:

@@ -56,21 +56,32 @@ def _cluster(saved: Facts, now: Facts) -> Iterator[Moved]:
 def _settings(saved: Mapping[str, Setting], now: Mapping[str, Setting]) -> Iterator[Moved]:
     for key in _keys(saved, now):
         was, will = saved.get(key), now.get(key)
-        if (None if was is None else was.hash) != (None if will is None else will.hash):
-            sentence = f"The config of the stack has {_change(was, will, 'another value of')} `{key}`."
+        if _hash(was) != _hash(will):
+            sentence = (
+                f"The config of the stack has {_word(was, will, 'now', 'no longer', 'another value of')} `{key}`."
+            )
             before, after = (None if each is None else each.shown for each in (was, will))
             yield Moved(what="config", path=key, was=before, now=after, sentence=sentence)
 
 
-def _change(was: object, now: object, other: str) -> str:
-    return "now" if was is None else "no longer" if now is None else other
+def _hash(value: Setting | Document | None) -> str:
+    return "" if value is None else value.hash
+
+
+def _word(was: object, now: object, made: str, gone: str, other: str) -> str:
+    """How to say what has become of something."""
+    return made if was is None else gone if now is None else other
 
 
 def _document(what: What, prefix: str, was: Document | None, now: Document | None, sentence: str) -> Iterator[Moved]:
     """The fields of a file that differ. What looks like a secret has the same shown value on both sides."""
-    if (None if was is None else was.hash) == (None if now is None else now.hash):
+    if _hash(was) == _hash(now):
         return
-    found = differences(None if was is None else was.shown, None if now is None else now.shown)
+    if was is None or now is None:
+        became = "was not there, or could not be read" if was is None else "is not there, or cannot be read"
+        yield Moved(what=what, path=what, sentence=f"{sentence[:-1]}: it {became}.")
+        return
+    found = differences(was.shown, now.shown)
     if not found:
         path, before, after = f"{prefix}(a secret)", MASKED, CHANGED_MASK
         yield Moved(what=what, path=path, was=before, now=after, sentence=f"{sentence[:-1]} where it holds a secret.")
@@ -86,10 +97,8 @@ def _differences(what: What, prefix: str, found: Iterable[Difference], sentence:
 def _files(saved: Mapping[str, str], now: Mapping[str, str]) -> Iterator[Moved]:
     for path in _keys(saved, now):
         if saved.get(path) != now.get(path):
-            sentence = {"now": "was not there", "no longer": "is gone"}.get(
-                _change(saved.get(path), now.get(path), ""), "has changed"
-            )
-            yield Moved(what="program", path=path, sentence=f"A file of the program {sentence}.")
+            word = _word(saved.get(path), now.get(path), "was not there", "is gone", "has changed")
+            yield Moved(what="program", path=path, sentence=f"A file of the program {word}.")
 
 
 def _keys(saved: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
@@ -120,8 +129,8 @@ def _resources(saved: State, now: State) -> Iterator[Moved]:
     for urn in _keys(saved.resources, now.resources):
         was, will = saved.resources.get(urn), now.resources.get(urn)
         if was != will:
-            change = {"now": "was made", "no longer": "is gone"}.get(_change(was, will, ""), "has changed")
-            yield Moved(what="state", path=_name(urn), sentence=f"{_kind(urn)} {_name(urn)} {change} in the state.")
+            word = _word(was, will, "was made", "is gone", "has changed")
+            yield Moved(what="state", path=_name(urn), sentence=f"{_kind(urn)} {_name(urn)} {word} in the state.")
 
 
 def _kind(urn: str) -> str:
