@@ -17,12 +17,14 @@ from typing import Any
 
 from trainform.deployed.engine import printed
 from trainform.errors import InputError, TrainformError
+from trainform.manifests.shapes import mapping
 from trainform.project import stack_path
 from trainform.spec.read import read_content
 from trainform.spec.stack import ENCRYPTION, NAMESPACE
 
 NAME = f"{NAMESPACE}:savedReview"
 KEY_BYTES = 32
+SALT, *OF_SERVICES = ENCRYPTION
 _FILE = "Pulumi.key.yaml"
 
 
@@ -50,12 +52,20 @@ def open_key(sealed: Mapping[str, Any], stack: str, root: Path) -> bytes:
     """The key. TrainformError if whoever runs this may not read the stack's secrets."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / _FILE
-        file.write_text(json.dumps(sealed))
+        file.write_text(json.dumps(_config_of(sealed, stack, root)))
         try:
             return printed(root, "config", "get", NAME, "-s", stack, "--config-file", str(file)).strip().encode()
         except TrainformError as error:
             fix = "set the passphrase of the stack, or log in to what encrypts its secrets; if that was changed, save the review again"
             raise TrainformError("the key of the saved review cannot be decrypted", fix, error.details) from None
+
+
+def _config_of(sealed: Mapping[str, Any], stack: str, root: Path) -> dict[str, Any]:
+    """The config with the sealed key alone. What decrypts it is the stack's own: a file may come from anywhere, and name a service of somebody else's.
+    A salt names none, and a stack that has no secrets yet has none in its file."""
+    own = _encryption(stack, root)
+    salt = {SALT: sealed[SALT]} if SALT in sealed and own.keys().isdisjoint(OF_SERVICES) else {}
+    return {**own, **salt, "config": {NAME: mapping(sealed.get("config")).get(NAME)}}
 
 
 def _encryption(stack: str, root: Path) -> dict[str, Any]:
