@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from tests.cli.running import run
+from tests.support.leaks import OTHER_HUB_TOKEN as TOKEN
 from tests.support.releases import PROMOTED, project, release
 from trainform.releases.files import read_release, releases_of, write_release
 from trainform.releases.stack_file import set_release
@@ -127,7 +128,8 @@ def test_what_the_environment_no_longer_allows_is_refused(names: list[str], tmp_
     ("words", "line"),
     [
         ([*WHY], "nobody can be asked here"),
-        (["--reason", " … ", "--yes"], "the rollback has no reason"),
+        (["--reason", " … ", "--yes"], "no reason is given"),
+        (["--reason", f"see {TOKEN}", "--yes"], "the reason holds what looks like a secret"),
         (["--yes"], "Missing option '--reason'"),
         ([*WHY, "--yes", "--to", "{newest}"], "the stack sdxl-lora.prod follows this content already"),
     ],

@@ -83,6 +83,11 @@ def test_a_stack_that_was_never_updated_has_no_history(pulumi: Path, tmp_path: P
     assert updates("resnet.prod", tmp_path) == []
 
 
+def test_a_stack_that_the_backend_does_not_have_has_no_history(pulumi: Path, tmp_path: Path) -> None:
+    pulumi.write_text("#!/bin/sh\necho \"error: no stack named 'resnet.prod' found\" >&2\nexit 6\n")
+    assert updates("resnet.prod", tmp_path) == []
+
+
 def test_an_error_of_the_engine_is_told_without_credentials(pulumi: Path, tmp_path: Path) -> None:
     pulumi.write_text("#!/bin/sh\necho 'error: s3://user:hunter2-hunter2@bucket is not there' >&2\nexit 255\n")
     with pytest.raises(TrainformError) as raised:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.leaks import OTHER_HUB_TOKEN as TOKEN
 from trainform.backends.outcome import Outcome
 from trainform.releases.gates import GATES, NAMES, Facts, Judged, Waiver, judge, names_of, waiver_problems
 from trainform.spec import Environment
@@ -126,7 +127,8 @@ def test_a_refusal_says_who_may_waive_it() -> None:
         (Waiver("soack", "urgent", LEAD), ["--waive = soack", "  why: no gate has this name", "  fix: did you mean soak?"]),
         (Waiver("everything", "urgent", LEAD), ["--waive = everything", "  why: no gate has this name", "  fix: known: from, succeeded, digest, soak, clean"]),
         (Waiver("digest", "urgent", LEAD), ["--waive = digest", "  why: the environment prod does not ask for this gate", "  fix: leave it out"]),
-        (Waiver("soak", " … ", LEAD), ["--reason", "  why: the waiver gives no reason", "  fix: write why it is waived"]),
+        (Waiver("soak", " … ", LEAD), ["--reason", "  why: no reason is given", "  fix: write why, for those who read the release"]),
+        (Waiver("soak", f"see {TOKEN}", LEAD), ["--reason", "  why: the reason holds what looks like a secret, and a release is no place for one", "  fix: leave it out"]),
         (Waiver("soak", "the fix is for an outage", LEAD), []),
     ],
 )  # fmt: skip

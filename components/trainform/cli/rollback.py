@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import shlex
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from trainform.cli import candidates
 from trainform.cli.app import prints_data
-from trainform.errors import CommandLineError, InputError, Problem, TrainformError
-from trainform.escaping import without_invisible
+from trainform.errors import CommandLineError, InputError, TrainformError
 from trainform.project import project_root, release_path, require_project, stack_path
 from trainform.terminal.lines import ask, echo, echo_json, note, stdin_is_terminal, terminal_width
 
@@ -70,12 +68,14 @@ def command(
 
     Exit code: 0, 1 if something cannot be read, 2 for wrong arguments, or if nothing was there before.
     """
-    if not without_invisible(reason).strip(" .…"):
-        raise InputError([Problem(REASON, None, "the rollback has no reason", "write why, for those who look for it")])
     if not (dry_run or yes or stdin_is_terminal()):
         raise CommandLineError("nobody can be asked here", "add --yes to write, or --dry-run to look")
     from trainform.promotion.back import prepare_rollback
+    from trainform.releases.gates import reason_problems
 
+    wrong = [*reason_problems(reason)]
+    if wrong:
+        raise InputError(wrong)
     root = project_root()
     require_project(root)
     found = prepare_rollback(stack, to, reason.strip(), root)
@@ -84,22 +84,15 @@ def command(
     if not dry_run:
         if not yes and not ask(f"Write release {found.release.name}, for {found.back.name}? [y/N] "):
             raise TrainformError("nothing is written", "answer `y`, or add --yes")
-        _write(found, root)
+        from trainform.releases.stack_file import follow
+
+        follow(found.release, found.back.name, root)
     if form is Form.JSON:
         from trainform.promotion.back_text import as_data
 
         echo_json(as_data(found, written=not dry_run))
     elif not dry_run:
         note(*_next(found))
-
-
-def _write(found: PreparedRollback, root: Path) -> None:
-    """First the release, then the stack that names it: whoever is interrupted in between leaves a release that nobody names, and the same rollback takes
-    it."""
-    from trainform.releases.files import write_release
-    from trainform.releases.stack_file import set_release
-
-    set_release(found.back.name, write_release(found.release, root), root)
 
 
 def _next(found: PreparedRollback) -> list[str]:

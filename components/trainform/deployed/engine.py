@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,6 +18,7 @@ from trainform.secret_text.search import looks_secret, masked_line
 
 FIX = "`pulumi stack ls` lists the stacks of the backend that you are logged in to"
 MOST_UPDATES = 100
+NO_STACK = 6  # the exit code of the engine where the backend has no such stack
 RELEASE = "trainform:release"
 BOOLEANS = {"true": True, "false": False}
 
@@ -88,17 +89,24 @@ def without_variables(text: str, environ: Mapping[str, str], mask: str) -> str:
 
 def printed(root: Path, *words: str, text: str | None = None) -> str:
     """What a command of the engine prints on standard output. text: for its standard input. TrainformError with what it says if it fails."""
-    given: dict[str, Any] = {"stdin": subprocess.DEVNULL} if text is None else {"input": text}
-    whole, environ = [pulumi(), *words, "--non-interactive", "--color", "never"], environ_of_engine()
-    ran: subprocess.CompletedProcess[str] = subprocess.run(
-        whole, cwd=root, env=environ, capture_output=True, text=True, check=False, **given
-    )
+    ran = _run(root, words, text)
     if ran.returncode != 0:
-        lines = without_variables(ran.stderr, environ, MASK).splitlines()
-        errors = [masked_line(without_credentials(line), MASK) for line in lines if line.strip()]
-        verb = " ".join(words[:2])
-        raise TrainformError(f"`pulumi {verb}` ended with exit code {ran.returncode}", FIX, errors)
+        raise _failed(ran, words)
     return ran.stdout
+
+
+def _run(root: Path, words: Sequence[str], text: str | None = None) -> subprocess.CompletedProcess[str]:
+    given: dict[str, Any] = {"stdin": subprocess.DEVNULL} if text is None else {"input": text}
+    whole = [pulumi(), *words, "--non-interactive", "--color", "never"]
+    return subprocess.run(
+        whole, cwd=root, env=environ_of_engine(), capture_output=True, text=True, check=False, **given
+    )
+
+
+def _failed(ran: subprocess.CompletedProcess[str], words: Sequence[str]) -> TrainformError:
+    lines = without_variables(ran.stderr, environ_of_engine(), MASK).splitlines()
+    errors = [masked_line(without_credentials(line), MASK) for line in lines if line.strip()]
+    return TrainformError(f"`pulumi {' '.join(words[:2])}` ended with exit code {ran.returncode}", FIX, errors)
 
 
 def exported(stack: str, root: Path, number: int | None = None) -> Mapping[str, Any]:
@@ -111,10 +119,14 @@ def exported(stack: str, root: Path, number: int | None = None) -> Mapping[str, 
 
 
 def updates(stack: str, root: Path) -> list[Update]:
-    """The last updates of the stack, the newest first; none if it was never updated."""
+    """The last updates of the stack, the newest first; none if it was never updated, or if the backend has no such stack."""
     words = ("stack", "history", "-s", stack, "--json", "--show-secrets=false", "--page-size", str(MOST_UPDATES))
-    text = printed(root, *words)
-    return updates_in(_json(text, "stack history") if text.strip() else [])
+    ran = _run(root, words)
+    if ran.returncode == NO_STACK:
+        return []
+    if ran.returncode != 0:
+        raise _failed(ran, words)
+    return updates_in(_json(ran.stdout, "stack history") if ran.stdout.strip() else [])
 
 
 def updates_in(listed: Any) -> list[Update]:

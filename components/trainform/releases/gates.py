@@ -9,7 +9,9 @@ from typing import Literal, get_args
 
 from trainform.backends.outcome import Outcome
 from trainform.errors import Problem, list_names
+from trainform.escaping import without_invisible
 from trainform.rules.references import Known
+from trainform.secret_text.search import secret_in
 from trainform.spec.environment import Environment
 from trainform.spec.promotion import GateName, Promotion
 from trainform.spec.quantities import seconds
@@ -18,7 +20,7 @@ Result = Literal["passed", "refused", "waived", "not asked"]
 Refusal = tuple[str, str]
 """Reason and fix."""
 NAMES: tuple[GateName, ...] = get_args(GateName)
-OPTION = "--waive"
+OPTION, REASON = "--waive", "--reason"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -169,5 +171,15 @@ def waiver_problems(waivers: Sequence[Waiver], environment: Environment) -> Iter
         elif not GATES[gate][0](environment.promotion):
             reason = f"the environment {environment.name} does not ask for this gate"
             yield Problem(OPTION, waiver.gate, reason, "leave it out")
-        if not waiver.reason.strip(" .…"):
-            yield Problem("--reason", None, "the waiver gives no reason", "write why it is waived")
+    for reason in dict.fromkeys(waiver.reason for waiver in waivers):
+        yield from reason_problems(reason)
+
+
+def reason_problems(reason: str) -> Iterator[Problem]:
+    """What is wrong with a reason that stays in a release, where everybody reads it."""
+    if not without_invisible(reason).strip(" .…"):
+        yield Problem(REASON, None, "no reason is given", "write why, for those who read the release")
+    elif secret_in(reason) is not None:
+        yield Problem(
+            REASON, None, "the reason holds what looks like a secret, and a release is no place for one", "leave it out"
+        )
