@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 
 from tests.comparison.test_compare import role, version
 from trainform.comparison.compare import compare
-from trainform.comparison.text import as_json, as_markdown, as_terminal
+from trainform.comparison.text import as_data, sections
+from trainform.review.forms import markdown, terminal
 
 DEV = dataclasses.replace(version("resnet.dev", {"name": "dev"}), facts={"revision": "1f3a9c", "release": ""})
 PROD = dataclasses.replace(
@@ -17,7 +17,7 @@ FILE = version("stacks/experiments/resnet.yaml", env={"NOTE": "a | b"})
 
 
 def test_a_terminal_gets_a_table() -> None:
-    assert [line.text for line in as_terminal(compare([DEV, PROD]), 80)] == [
+    assert [line.text for line in terminal.lines_of([sections(compare([DEV, PROD]))], 80)] == [
         "Comparison of resnet.dev and resnet.prod",
         "  1 field of the experiment differs.",
         "  resnet.dev: revision 1f3a9c.",
@@ -34,15 +34,17 @@ def test_a_terminal_gets_a_table() -> None:
 
 
 def test_the_same_is_said_in_one_sentence() -> None:
-    assert [line.text for line in as_terminal(compare([DEV, DEV]), 80)][1] == "  Both are the same experiment."
-    assert [line.text for line in as_terminal(compare([DEV, DEV, DEV]), 80)][:2] == [
+    assert [line.text for line in terminal.lines_of([sections(compare([DEV, DEV]))], 80)][
+        1
+    ] == "  Both are the same experiment."
+    assert [line.text for line in terminal.lines_of([sections(compare([DEV, DEV, DEV]))], 80)][:2] == [
         "Comparison of resnet.dev, resnet.dev and resnet.dev",
         "  All are the same experiment.",
     ]
 
 
 def test_markdown_holds_any_value() -> None:
-    assert as_markdown(compare([DEV, FILE])).split("\n\n") == [
+    assert markdown.render_documents([sections(compare([DEV, FILE]))]).split("\n\n") == [
         "## Comparison of resnet.dev and stacks/experiments/resnet.yaml",
         "1 field of the experiment differs.",
         "resnet.dev: revision 1f3a9c.",
@@ -55,8 +57,8 @@ def test_markdown_holds_any_value() -> None:
     ]
 
 
-def test_json_has_every_value() -> None:
-    found = json.loads(as_json(compare([DEV, PROD])))
+def test_machines_get_every_value() -> None:
+    found = as_data(compare([DEV, PROD]))
     assert found == {
         "same": False,
         "versions": [{"name": "resnet.dev", "revision": "1f3a9c", "release": ""}, {"name": "resnet.prod", "revision": "77ab01"}],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,25 +11,17 @@ import typer
 from trainform.cli import candidates
 from trainform.cli.app import prints_data
 from trainform.cli.arguments import ENVIRONMENT_VARIABLE, environment_option
+from trainform.cli.forms import Form, FormOption, show
 from trainform.errors import CommandLineError
 from trainform.project import known_stacks, project_root, require_project
-from trainform.terminal.lines import echo, terminal_width
 
 if TYPE_CHECKING:
-    from trainform.comparison.compare import Comparison, Version
+    from trainform.comparison.compare import Version
     from trainform.spec.environment import Environment
     from trainform.spec.stack import Stack
 
 SECONDS = 5.0
 DIFFERENT = 3
-
-
-class Form(StrEnum):
-    """The forms of a comparison."""
-
-    TERMINAL = "terminal"
-    JSON = "json"
-    MARKDOWN = "markdown"
 
 
 KINDS = "A stack (what is deployed), a release (its name), or an experiment (its name, or the path of its file)."
@@ -48,7 +39,6 @@ EnvironmentOption = Annotated[
     str | None,
     environment_option("Take files and releases in this environment. Default: that of the stack beside them, or none."),
 ]
-FormOption = Annotated[Form, typer.Option("--format", metavar="terminal|json|markdown", help="Form of the comparison.")]
 FailOption = Annotated[bool, typer.Option("--fail", help="End with exit code 3 if the experiments differ.")]
 
 
@@ -69,11 +59,12 @@ def command(
     Exit code: 0, 1 if the cluster cannot be read, 2 for wrong arguments, or with --fail 3 if the experiments differ.
     """
     from trainform.comparison.compare import compare
+    from trainform.comparison.text import as_data, sections
 
     root = project_root()
     require_project(root)
     found = compare(_versions(first, second, environment, root))
-    _show(found, form)
+    show(form, sections(found), as_data(found))
     if fail and not found.same:
         raise typer.Exit(DIFFERENT)
 
@@ -130,13 +121,3 @@ def _written(word: str, environment: str, root: Path) -> Version:
     if NAME.fullmatch(word) is None:
         return of_file(word, word, root, environment)
     return of_file(f"release {word}", released(word, root), root, environment)
-
-
-def _show(comparison: Comparison, form: Form) -> None:
-    from trainform.comparison import text
-
-    if form is Form.TERMINAL:
-        echo(*(line.text for line in text.as_terminal(comparison, terminal_width())))
-        return
-    shown = text.as_markdown(comparison) if form is Form.MARKDOWN else text.as_json(comparison)
-    echo(*shown.removesuffix("\n").split("\n"))

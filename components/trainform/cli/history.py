@@ -2,38 +2,25 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from trainform.cli import candidates
 from trainform.cli.app import prints_data
+from trainform.cli.forms import Form, FormOption, show
 from trainform.errors import InputError, Problem
 from trainform.project import EXPERIMENTS, known_names, known_stacks, project_root, require_project
-from trainform.terminal.lines import echo, echo_json, terminal_width
-
-if TYPE_CHECKING:
-    from trainform.cli.history_text import History
 
 SECONDS = 5.0
 SHOWN = 20
-
-
-class Form(StrEnum):
-    """The forms of the history."""
-
-    TERMINAL = "terminal"
-    JSON = "json"
-    MARKDOWN = "markdown"
 
 
 ExperimentArgument = Annotated[
     str, typer.Argument(metavar="EXPERIMENT", help="Name of an experiment.", autocompletion=candidates.experiments)
 ]
 AllOption = Annotated[bool, typer.Option("--all", help=f"Show all that happened, and not the last {SHOWN} alone.")]
-FormOption = Annotated[Form, typer.Option("--format", metavar="terminal|json|markdown", help="Form of the history.")]
 
 
 @prints_data
@@ -46,7 +33,7 @@ def command(experiment: ExperimentArgument, every: AllOption = False, form: Form
 
     Exit code: 0, or 1 if something could not be read.
     """
-    from trainform.cli.history_text import History
+    from trainform.cli.history_text import History, as_data, sections
     from trainform.releases.files import releases_of
     from trainform.releases.history import events, read_stacks
 
@@ -59,7 +46,7 @@ def command(experiment: ExperimentArgument, every: AllOption = False, form: Form
     now = read_stacks(stacks, experiment, root, SECONDS)
     found = events(releases, now)
     history = History(experiment, releases, now, found, len(found) if every else SHOWN)
-    _show(history, form)
+    show(form, sections(history), as_data(history))
     if history.not_read:
         raise typer.Exit(1)
 
@@ -89,15 +76,3 @@ def _unknown(experiment: str, root: Path) -> Problem:
     if near and near[0] != experiment:
         fix = f"did you mean {near[0]}?"
     return Problem("experiment", experiment, "the experiment has no stack and no release here", fix)
-
-
-def _show(history: History, form: Form) -> None:
-    from trainform.cli.history_text import as_data, sections
-    from trainform.review.forms import markdown, terminal
-
-    if form is Form.JSON:
-        echo_json(as_data(history))
-    elif form is Form.MARKDOWN:
-        echo(*markdown.render_documents([sections(history)]).removesuffix("\n").split("\n"))
-    else:
-        echo(*(line.text for line in terminal.lines_of([sections(history)], terminal_width())))

@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-import shlex
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from trainform.cli import candidates
 from trainform.cli.app import prints_data
+from trainform.cli.forms import Form, FormOption, next_steps, show_text
 from trainform.errors import CommandLineError, InputError, TrainformError
 from trainform.project import project_root, release_path, require_project, stack_path
-from trainform.terminal.lines import ask, echo, echo_json, note, stdin_is_terminal, terminal_width
-
-if TYPE_CHECKING:
-    from trainform.promotion.back import PreparedRollback
+from trainform.terminal.lines import ask, echo_json, note, stdin_is_terminal
 
 REASON = "--reason"
-
-
-class Form(StrEnum):
-    """The forms of the report."""
-
-    TERMINAL = "terminal"
-    JSON = "json"
-    MARKDOWN = "markdown"
 
 
 StackArgument = Annotated[
@@ -46,7 +34,6 @@ ToOption = Annotated[
 ]
 DryOption = Annotated[bool, typer.Option("--dry-run", help="Show everything, and write nothing.")]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Write without asking.")]
-FormOption = Annotated[Form, typer.Option("--format", metavar="terminal|json|markdown", help="Form of the report.")]
 
 
 @prints_data
@@ -71,7 +58,9 @@ def command(
     if not (dry_run or yes or stdin_is_terminal()):
         raise CommandLineError("nobody can be asked here", "add --yes to write, or --dry-run to look")
     from trainform.promotion.back import prepare_rollback
+    from trainform.promotion.back_text import as_data, sections
     from trainform.releases.gates import reason_problems
+    from trainform.releases.stack_file import follow
 
     wrong = [*reason_problems(reason)]
     if wrong:
@@ -79,41 +68,14 @@ def command(
     root = project_root()
     require_project(root)
     found = prepare_rollback(stack, to, reason.strip(), root)
+    name, release = found.back.name, found.release.name
     if form is not Form.JSON:
-        _show(found, form)
+        show_text(form, sections(found))
     if not dry_run:
-        if not yes and not ask(f"Write release {found.release.name}, for {found.back.name}? [y/N] "):
+        if not yes and not ask(f"Write release {release}, for {name}? [y/N] "):
             raise TrainformError("nothing is written", "answer `y`, or add --yes")
-        from trainform.releases.stack_file import follow
-
-        follow(found.release, found.back.name, root)
+        follow(found.release, name, root)
     if form is Form.JSON:
-        from trainform.promotion.back_text import as_data
-
         echo_json(as_data(found, written=not dry_run))
     elif not dry_run:
-        note(*_next(found))
-
-
-def _next(found: PreparedRollback) -> list[str]:
-    """What is typed next."""
-    files = [release_path(found.back.experiment, found.release.name), stack_path(found.back.name)]
-    stack = shlex.quote(found.back.name)
-    git = f"  git add {' '.join(map(shlex.quote, files))}"
-    return [
-        *(f"wrote {path}" for path in files),
-        "next:",
-        git,
-        f"  trainform review {stack}",
-        f"  pulumi up -s {stack}",
-    ]
-
-
-def _show(found: PreparedRollback, form: Form) -> None:
-    from trainform.promotion.back_text import sections
-    from trainform.review.forms import markdown, terminal
-
-    if form is Form.MARKDOWN:
-        echo(*markdown.render_documents([sections(found)]).removesuffix("\n").split("\n"))
-    else:
-        echo(*(line.text for line in terminal.lines_of([sections(found)], terminal_width())))
+        note(*next_steps(name, [release_path(found.back.experiment, release), stack_path(name)]))

@@ -1,41 +1,27 @@
-"""A comparison in sentences and tables, the same for every form that people read: the forms are those of a review."""
+"""A comparison in sentences and tables, the same for every form that people read, and as data."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 from trainform.comparison.compare import Comparison, Row, Version
-from trainform.review.forms import terminal
 from trainform.review.forms.document import MOST_ITEMS, Block, Item, Section, Table, bounded, counted, shown
 
 FIELD = "field"
 
 
-def as_terminal(comparison: Comparison, width: int) -> Iterator[terminal.Line]:
-    """The lines for a terminal of this width, each with what it is."""
-    return terminal.lines_of([sections(comparison)], width)
-
-
-def as_markdown(comparison: Comparison) -> str:
-    """Markdown as GitHub reads it."""
-    from trainform.review.forms import markdown  # which also draws pictures
-
-    return markdown.render_documents([sections(comparison)])
-
-
-def as_json(comparison: Comparison) -> str:
-    """One document in which everything outside of ASCII is escaped, with a line feed at its end."""
-    found = {
+def as_data(comparison: Comparison) -> dict[str, Any]:
+    """The comparison for machines."""
+    return {
         "same": comparison.same,
         "versions": [{"name": version.name, **version.facts} for version in comparison.versions],
-        "experiment": _as_data(comparison.experiment),
-        "environment": _as_data(comparison.environment),
+        "experiment": _rows_data(comparison.experiment),
+        "environment": _rows_data(comparison.environment),
     }
-    return json.dumps(found, indent=2, allow_nan=False) + "\n"
 
 
-def _as_data(rows: Sequence[Row]) -> list[dict[str, object]]:
+def _rows_data(rows: Sequence[Row]) -> list[dict[str, object]]:
     return [{"path": row.path, "values": list(row.values)} for row in rows]
 
 

@@ -1,0 +1,53 @@
+"""The forms in which a report is printed: sections for people, and one document for programs."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from trainform.terminal.lines import echo, echo_json, terminal_width
+
+if TYPE_CHECKING:
+    from trainform.review.forms.document import Section
+
+
+class Form(StrEnum):
+    """The forms of a report."""
+
+    TERMINAL = "terminal"
+    JSON = "json"
+    MARKDOWN = "markdown"
+
+
+FormOption = Annotated[Form, typer.Option("--format", metavar="terminal|json|markdown", help="Form of the report.")]
+
+
+def show(form: Form, sections: Sequence[Section], data: Mapping[str, Any]) -> None:
+    """Print the report in this form."""
+    if form is Form.JSON:
+        echo_json(data)
+    else:
+        show_text(form, sections)
+
+
+def show_text(form: Form, sections: Sequence[Section]) -> None:
+    """Print the report for people: as Markdown, or for a terminal."""
+    if form is Form.MARKDOWN:
+        from trainform.review.forms import markdown  # which also draws pictures
+
+        echo(*markdown.render_documents([sections]).removesuffix("\n").split("\n"))
+    else:
+        from trainform.review.forms import terminal
+
+        echo(*(line.text for line in terminal.lines_of([sections], terminal_width())))
+
+
+def next_steps(stack: str, files: Sequence[str]) -> list[str]:
+    """The files that were written, and what is typed next so that the stack has what they say."""
+    named, quoted = shlex.quote(stack), " ".join(map(shlex.quote, files))
+    commands = [f"git add {quoted}", f"trainform review {named}", f"pulumi up -s {named}"]
+    return [*(f"wrote {path}" for path in files), "next:", *(f"  {command}" for command in commands)]
