@@ -93,6 +93,15 @@ def test_what_is_no_name_of_a_release(written: str, tmp_path: Path) -> None:
     assert pinned_release(STACK, tmp_path) is None
 
 
+def test_a_name_that_is_a_number_to_pulumi_needs_quotes(tmp_path: Path) -> None:
+    name = project(tmp_path, release())
+    stack = tmp_path / "stacks" / f"Pulumi.{STACK}.yaml"
+    stack.write_text(stack.read_text().replace(f'"{name}"', "12e456789012"))
+    with pytest.raises(InputError) as raised:
+        load_stack(STACK, tmp_path)
+    assert raised.value.problems[0].fix == 'put it in quotes: "12e456789012"'
+
+
 def test_nothing_is_no_release(tmp_path: Path) -> None:
     name = project(tmp_path, release())
     stack = tmp_path / "stacks" / f"Pulumi.{STACK}.yaml"

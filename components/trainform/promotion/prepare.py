@@ -123,13 +123,13 @@ def prepare(asked: Asked, root: Path) -> Prepared:
         before is not None and before.content == release.content,
         judged,
         job,
-        compare([*_versions(asked, source, current, job)]),
-        _cost(context, current),
+        compare([*versions_of(asked, source, current, job)]),
+        target_cost(context, current),
         capacity_of(context),
     )
 
 
-def _cost(context: Context, current: Current) -> Cost:
+def target_cost(context: Context, current: Current) -> Cost:
     """The cost; where nobody knows what is deployed, without a difference from it."""
     found = cost_of(context)
     if not current.not_read:
@@ -180,7 +180,7 @@ def _current(asked: Asked, before: Release | None, job: RenderedJob) -> Current:
     return Current(before, None if found is None else found.record, live)
 
 
-def _versions(asked: Asked, source: Source, current: Current, job: RenderedJob) -> list[Version]:
+def versions_of(asked: Asked, source: Source, current: Current, job: RenderedJob) -> list[Version]:
     """The source and the target as they are deployed, and the target as it will be."""
     will = job.plan.record
     after = Side(resolved(job.experiment), {}, job.plan.run, "record") if will is None else _side(will)

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from trainform.backends.table import BACKENDS
 from trainform.errors import Problem, TrainformError
+from trainform.manifests.shapes import mapping
 from trainform.plan.images import digest_of, pinned, without_digest
 from trainform.plan.inputs import resolved, with_dates, with_overlays
 from trainform.plan.record import Record
@@ -104,10 +105,10 @@ def unpinned(job: RenderedJob, source: Source) -> Iterator[Problem]:
 
 
 def _names(spec: Mapping[str, Any]) -> Iterator[str]:
+    """The images of a pod, those of its volumes too."""
     for field in ("containers", "initContainers"):
-        for container in spec.get(field, []):
-            if digest_of(str(container.get("image", ""))) is None:
-                yield str(container.get("image", ""))
+        yield from (str(container.get("image", "")) for container in spec.get(field, []))
+    yield from (str(mapping(volume.get("image")).get("reference", "")) for volume in spec.get("volumes", []))
 
 
 def _why(image: str, source: Source) -> str:

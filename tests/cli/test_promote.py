@@ -1,0 +1,52 @@
+"""`trainform promote` before it reads anything: its words. What it does, `tests/engine/test_promotion.py` shows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import run
+from tests.support.releases import project, release
+
+WORDS = ("promote", "sdxl-lora", "--from", "dev", "--to", "prod")
+
+
+@pytest.fixture(autouse=True)
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    project(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ((), "nobody can be asked here"),
+        (("--yes", "--waive", "soak"), "add --reason"),
+        (("--yes", "--reason", "the demo is today"), "add --waive"),
+        (("--dry-run", "--waive", "sook", "--reason", "x"), "did you mean soak?"),
+        (("--dry-run", "--waive", "soak", "--reason", "x"), "the environment prod does not ask for this gate"),
+    ],
+)
+def test_words_that_do_not_go_together(words: tuple[str, ...], told: str, root: Path) -> None:
+    code, out, err = run(*WORDS, *words)
+    assert (code, out) == (2, "")
+    assert told in err
+    assert not (root / "stacks" / "releases").exists()
+
+
+def test_a_stack_that_the_project_does_not_have() -> None:
+    code, _, err = run("promote", "bert", "--from", "dev", "--to", "prod", "--yes")
+    assert code == 2
+    assert err.count("no stack of the project runs bert there") == 2
+
+
+def test_a_release_of_the_target_that_somebody_has_edited(root: Path) -> None:
+    name = project(root, release())
+    path = root / "stacks" / "releases" / "sdxl-lora" / f"{name}.yaml"
+    path.write_text(path.read_text().replace("replicas: 2", "replicas: 3"))
+    code, _, err = run(*WORDS, "--yes")
+    assert code == 2
+    assert f"{path.relative_to(root)}" in err
+    assert "has been changed" in err

@@ -1,0 +1,64 @@
+"""From where to where: stacks by their names, or by their environments."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.releases import project
+from trainform.errors import InputError
+from trainform.promotion.stacks import places
+
+DEV, PROD = "sdxl-lora.dev", "sdxl-lora.prod"
+
+
+@pytest.mark.parametrize("source", ["dev", DEV, f"acme/vision/{DEV}"])
+@pytest.mark.parametrize("target", ["prod", PROD])
+def test_a_stack_or_its_environment(source: str, target: str, tmp_path: Path) -> None:
+    project(tmp_path)
+    found = places("sdxl-lora", source, target, tmp_path)
+    assert [place.name for place in found] == [DEV, PROD]
+    assert [place.environment.name for place in found] == ["dev", "prod"]
+
+
+def test_a_stack_of_another_name(tmp_path: Path) -> None:
+    project(tmp_path, stack="large")
+    assert places("sdxl-lora", "dev", "prod", tmp_path)[1].name == "large"
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "reasons", "fix"),
+    [
+        ("dev", DEV, ["this is the stack from which the release comes"], "name another one"),
+        ("dve", "prdo", ["no stack and no environment of the project has this name"] * 2, "did you mean dev?"),
+        ("dev", "bert.prod", ["this stack runs bert"], "name a stack of sdxl-lora"),
+        (
+            "dev",
+            "empty",
+            ["no stack of the project runs sdxl-lora there"],
+            "`trainform new sdxl-lora -e empty` writes one",
+        ),
+        ("dev", "prod2", ["sdxl-lora.one, sdxl-lora.two run sdxl-lora there"], "name one of them"),
+    ],
+)
+def test_what_is_no_stack_of_the_experiment(
+    source: str, target: str, reasons: list[str], fix: str, tmp_path: Path
+) -> None:
+    project(tmp_path)
+    stacks = tmp_path / "stacks"
+    for name, runs, where in (
+        ("bert.prod", "bert", "prod"),
+        ("sdxl-lora.one", "sdxl-lora", "prod2"),
+        ("sdxl-lora.two", "sdxl-lora", "prod2"),
+    ):
+        text = f"config:\n  trainform:experiment: {runs}\n  trainform:environment: {where}\n"
+        (stacks / f"Pulumi.{name}.yaml").write_text(text)
+    for name in ("empty", "prod2"):
+        text = (stacks / "environments" / "prod.yaml").read_text().replace("name: prod", f"name: {name}")
+        (stacks / "environments" / f"{name}.yaml").write_text(text)
+    (stacks / "Pulumi.broken.yaml").write_text("config: [")  # of no interest here
+    with pytest.raises(InputError) as raised:
+        places("sdxl-lora", source, target, tmp_path)
+    assert [problem.reason for problem in raised.value.problems] == reasons
+    assert raised.value.problems[0].fix == fix

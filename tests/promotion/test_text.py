@@ -1,0 +1,101 @@
+"""What is told of a promotion: in sentences, and as data."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.releases.test_promote import source
+from tests.support.releases import IMAGE, PROMOTED, project, release
+from tests.support.samples import environment
+from trainform.check import check_experiment
+from trainform.comparison.compare import compare
+from trainform.promotion.forecast import context_of
+from trainform.promotion.prepare import Asked, Current, Prepared, target_cost, versions_of
+from trainform.promotion.stacks import places
+from trainform.promotion.text import as_data, headline, sections
+from trainform.releases.gates import Judged
+from trainform.releases.model import Rollback
+from trainform.review.capacity import capacity_of
+from trainform.review.forms import markdown, terminal
+from trainform.spec.release import Released
+
+PARTS: dict[str, Any] = {"image": IMAGE, "roles": {"worker": {"replicas": 2, "accelerators": {"a800": 8}}}}
+
+
+@pytest.fixture
+def prepared(tmp_path: Path) -> Prepared:
+    """A promotion to a stack that runs one role less."""
+    project(tmp_path)
+    found = source(environment(), **PARTS)
+    asked = Asked("sdxl-lora", *places("sdxl-lora", "dev", "prod", tmp_path))
+    made = release(**PARTS)
+    job = check_experiment(Released("sdxl-lora", made.name, made.experiment), "prod", 1, tmp_path).checked()
+    smaller = {**PARTS, "roles": {"worker": {"replicas": 1, "accelerators": {"a800": 8}}}}
+    current = Current(None, source(environment(name="prod"), **smaller).record, None)
+    context = context_of("vision/sdxl-lora.prod", job, current.record, None)
+    versions = compare(versions_of(asked, found, current, job))
+    judged = (Judged("succeeded", "passed"), Judged("soak", "not asked"))
+    cost, capacity = target_cost(context, current), capacity_of(context)
+    return Prepared(asked, found, current, made, False, False, judged, job, versions, cost, capacity)
+
+
+def shown(prepared: Prepared) -> str:
+    lines = terminal.lines_of([sections(prepared)], 100)
+    return " ".join(" ".join(line.text for line in lines).split())
+
+
+def test_everything_in_its_place(prepared: Prepared) -> None:
+    text = shown(prepared)
+    assert f"sdxl-lora.prod will follow release {prepared.release.name}." in text
+    assert "succeeded: passed." in text
+    assert "soak" not in text, "which nobody asks for"
+    rows = {row["path"]: row["values"] for row in as_data(prepared, written=False)["comparison"]["experiment"]}
+    assert rows["roles.worker.replicas"] == [2, 1, 2], "deployed in the source, in the target, and as it will be"
+    assert "All 2 pods of the gang" in text
+    assert markdown.render_documents([sections(prepared)]).startswith(
+        "## Promotion of sdxl-lora from sdxl-lora.dev to sdxl-lora.prod"
+    )
+
+
+def test_what_the_target_costs_is_unknown_where_nobody_knows_what_runs_there(prepared: Prepared) -> None:
+    current = dataclasses.replace(prepared.current, record=None, not_read="the cluster does not answer")
+    context = context_of("vision/sdxl-lora.prod", prepared.job, None, None)
+    found = dataclasses.replace(prepared, current=current, cost=target_cost(context, current))
+    text = shown(found)
+    assert "Nothing is deployed" not in text
+    assert "What the target costs now is not known." in text
+    assert "What is deployed in the target: the cluster does not answer." in text
+
+
+@pytest.mark.parametrize(
+    ("changes", "result", "told"),
+    [
+        ({}, "not written", "will follow release"),
+        ({"is_begun": True}, "not written", "which an earlier promotion has written and no stack names"),
+        ({"same": True}, "same", "there is nothing to promote"),
+        (
+            {"judged": (Judged("soak", "refused", "too early", "wait"),)},
+            "refused",
+            "Refused by soak: nothing is written.",
+        ),
+    ],
+)
+def test_what_becomes_of_it(changes: dict[str, Any], result: str, told: str, prepared: Prepared) -> None:
+    found = dataclasses.replace(prepared, **changes)
+    data = as_data(found, written=False)
+    assert (data["result"], data["ok"]) == (result, result != "refused")
+    assert told in headline(found)
+    assert data["path"] == f"stacks/releases/sdxl-lora/{found.release.name}.yaml"
+
+
+def test_a_rollback_is_named(prepared: Prepared) -> None:
+    back = release(PROMOTED).model_copy(update={"rollback": Rollback(of=None, to=None, reason="the loss rises")})
+    found = dataclasses.replace(prepared, current=dataclasses.replace(prepared.current, release=back))
+    text = shown(found)
+    assert "follows a rollback" in text
+    assert "the loss rises" in text
+    assert "Ada Byron" in text
