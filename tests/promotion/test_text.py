@@ -97,5 +97,10 @@ def test_a_rollback_is_named(prepared: Prepared) -> None:
     found = dataclasses.replace(prepared, current=dataclasses.replace(prepared.current, release=back))
     text = shown(found)
     assert "follows a rollback" in text
+    assert "Refused: sdxl-lora.prod was rolled back" in text
+    assert as_data(found, written=False)["result"] == "refused"
+    over = dataclasses.replace(found, asked=dataclasses.replace(found.asked, over_rollback=True))
+    assert (found.may_be_written, over.may_be_written) == (False, True)
+    assert "will follow release" in shown(over)
     assert "the loss rises" in text
     assert "Ada Byron" in text

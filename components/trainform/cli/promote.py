@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-import shlex
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from trainform.cli import candidates
 from trainform.cli.app import prints_data
+from trainform.cli.forms import Form, FormOption, next_steps, show_text
 from trainform.errors import CommandLineError, TrainformError
 from trainform.project import project_root, release_path, require_project, stack_path
-from trainform.terminal.lines import ask, echo, echo_json, note, stdin_is_terminal, terminal_width
-
-if TYPE_CHECKING:
-    from trainform.promotion.prepare import Prepared
+from trainform.terminal.lines import ask, echo_json, note, stdin_is_terminal
 
 REFUSED = 3
 REASON = "--reason"
-
-
-class Form(StrEnum):
-    """The forms of the report."""
-
-    TERMINAL = "terminal"
-    JSON = "json"
-    MARKDOWN = "markdown"
 
 
 ExperimentArgument = Annotated[
@@ -70,7 +58,6 @@ ReasonOption = Annotated[
 OverOption = Annotated[bool, typer.Option("--over-rollback", help="Also to a stack that was rolled back.")]
 DryOption = Annotated[bool, typer.Option("--dry-run", help="Show everything, and write nothing.")]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Write without asking.")]
-FormOption = Annotated[Form, typer.Option("--format", metavar="terminal|json|markdown", help="Form of the report.")]
 
 
 @prints_data
@@ -104,14 +91,14 @@ def command(
         raise CommandLineError("nobody can be asked here", "add --yes to write, or --dry-run to look")
     from trainform.promotion.prepare import Asked, prepare
     from trainform.promotion.stacks import places
+    from trainform.promotion.text import as_data, sections
 
     root = project_root()
     require_project(root)
-    found = prepare(Asked(experiment, *places(experiment, source, target, root), names, reason), root)
-    held = found.pinned is not None and not over_rollback
-    writes = not (dry_run or held or found.same or found.refused)
+    found = prepare(Asked(experiment, *places(experiment, source, target, root), names, reason, over_rollback), root)
+    writes = found.may_be_written and not dry_run
     if form is not Form.JSON:
-        _show(found, form)
+        show_text(form, sections(found))
     if writes and not yes and not ask(f"Write release {found.release.name}, for {found.asked.target.name}? [y/N] "):
         raise TrainformError("nothing is written", "answer `y`, or add --yes")
     if writes:
@@ -119,51 +106,9 @@ def command(
 
         follow(found.release, found.asked.target.name, root)
     if form is Form.JSON:
-        _show_json(found, written=writes, held=held)
+        echo_json(as_data(found, written=writes))
     elif writes:
-        note(*_next(found))
-    if held and not found.same:
-        _refuse_rollback(found)
-    if found.refused and not found.same:
+        name = found.asked.target.name
+        note(*next_steps(name, [release_path(experiment, found.release.name), stack_path(name)]))
+    if not (found.may_be_written or found.same):
         raise typer.Exit(REFUSED)
-
-
-def _refuse_rollback(found: Prepared) -> None:
-    """Say which rollback holds the stack."""
-    target = found.asked.target
-    pinned = found.pinned
-    reason = "" if pinned is None or pinned.rollback is None else pinned.rollback.reason
-    echo(
-        f"refused: {target.name} was rolled back, by release {target.stack.release}: {reason}",
-        "  fix: promote what does not have this fault; --over-rollback takes it all the same",
-        err=True,
-    )
-    raise typer.Exit(REFUSED)
-
-
-def _next(found: Prepared) -> list[str]:
-    """What is typed next."""
-    target = found.asked.target
-    files = [release_path(found.asked.experiment, found.release.name), stack_path(target.name)]
-    lines = [f"wrote {path}" for path in files]
-    stack = shlex.quote(target.name)
-    git = f"  git add {' '.join(map(shlex.quote, files))}"
-    return [*lines, "next:", git, f"  trainform review {stack}", f"  pulumi up -s {stack}"]
-
-
-def _show(found: Prepared, form: Form) -> None:
-    from trainform.promotion.text import sections
-    from trainform.review.forms import terminal
-
-    if form is Form.TERMINAL:
-        echo(*(line.text for line in terminal.lines_of([sections(found)], terminal_width())))
-        return
-    from trainform.review.forms import markdown  # which also draws pictures
-
-    echo(*markdown.render_documents([sections(found)]).removesuffix("\n").split("\n"))
-
-
-def _show_json(found: Prepared, *, written: bool, held: bool) -> None:
-    from trainform.promotion.text import as_data
-
-    echo_json({**as_data(found, written=written), "rolled_back": held})

@@ -15,6 +15,7 @@ from trainform.cluster.facts import LiveFacts
 from trainform.cluster.identity import refuse_another
 from trainform.cluster.live import LiveReads
 from trainform.comparison.compare import Comparison, Version, compare
+from trainform.comparison.versions import of_record
 from trainform.deployed.records import deployed
 from trainform.errors import ClusterError, InputError
 from trainform.plan.images import without_digest
@@ -44,13 +45,15 @@ NOT_KNOWN = "What the target costs now is not known."
 
 @dataclasses.dataclass(frozen=True)
 class Asked:
-    """What somebody wants: the experiment, and from where to where. waived: gates, all for one reason."""
+    """What somebody wants: the experiment, and from where to where. waived: gates, all for one reason. over_rollback: also to a target that was rolled
+    back."""
 
     experiment: str
     source: Place
     target: Place
     waived: Sequence[str] = ()
     reason: str = ""
+    over_rollback: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,10 +89,20 @@ class Prepared:
         return tuple(each for each in self.judged if each.result == "refused")
 
     @property
-    def pinned(self) -> Release | None:
-        """The rollback that the target follows, which no promotion undoes unseen."""
+    def rollback(self) -> Release | None:
+        """The rollback that the target follows."""
         current = self.current.release
         return None if current is None or current.rollback is None else current
+
+    @property
+    def held(self) -> bool:
+        """Whether it would undo a rollback that nobody has spoken of."""
+        return self.rollback is not None and not self.asked.over_rollback
+
+    @property
+    def may_be_written(self) -> bool:
+        """Whether there is something to write, and nothing against it."""
+        return not (self.same or self.held or self.refused)
 
 
 def prepare(asked: Asked, root: Path) -> Prepared:
@@ -182,14 +195,12 @@ def _current(asked: Asked, before: Release | None, job: RenderedJob) -> Current:
 
 def versions_of(asked: Asked, source: Source, current: Current, job: RenderedJob) -> list[Version]:
     """The source and the target as they are deployed, and the target as it will be."""
-    will = job.plan.record
-    after = Side(resolved(job.experiment), {}, job.plan.run, "record") if will is None else _side(will)
+    will, name = job.plan.record, f"{asked.target.name}, as it will be"
     return [
-        Version(f"{asked.source.name}, deployed", _side(source.record)),
-        *([] if current.record is None else [Version(f"{asked.target.name}, deployed", _side(current.record))]),
-        Version(f"{asked.target.name}, as it will be", after),
+        of_record(f"{asked.source.name}, deployed", source.record),
+        *([] if current.record is None else [of_record(f"{asked.target.name}, deployed", current.record)]),
+        # of an experiment that is too large for a record nothing is known but itself
+        Version(name, Side(resolved(job.experiment), {}, job.plan.run, "record"))
+        if will is None
+        else of_record(name, will),
     ]
-
-
-def _side(record: Record) -> Side:
-    return Side(record.experiment, record.environment, record.run, "record", record.version, record.job)

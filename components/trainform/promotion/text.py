@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from trainform.comparison.text import as_data as compared_data
 from trainform.comparison.text import sections as compared
 from trainform.project import release_path
 from trainform.promotion.prepare import Prepared
@@ -13,6 +14,7 @@ from trainform.releases.model import Origin
 from trainform.review.forms.document import Item, Row, Section, bounded, capacity_items, cost_items
 
 UNKNOWN = "unknown"
+OVER = "Promote what does not have this fault; `--over-rollback` takes it all the same."
 
 
 def headline(found: Prepared) -> str:
@@ -20,6 +22,8 @@ def headline(found: Prepared) -> str:
     target, name = found.asked.target.name, found.release.name
     if found.same:
         return f"{target} follows the same content already, as release {found.asked.target.stack.release}: there is nothing to promote."
+    if found.held:
+        return f"Refused: {target} was rolled back, and no promotion undoes that unseen. Nothing is written."
     if found.refused:
         gates = ", ".join(each.gate for each in found.refused)
         return f"Refused by {gates}: nothing is written."
@@ -31,7 +35,7 @@ def sections(found: Prepared) -> list[Section]:
     """The report, the first section with the title."""
     asked = found.asked
     return bounded([
-        Section(f"Promotion of {asked.experiment} from {asked.source.name} to {asked.target.name}", (Item(headline(found)), *_pinned(found))),
+        Section(f"Promotion of {asked.experiment} from {asked.source.name} to {asked.target.name}", (Item(headline(found)), *_rollback(found))),
         Section("Where it comes from", tuple(origin_items(found.release.origin))),
         Section("Gates", tuple(_gates(found))),
         *compared(found.comparison)[1:],
@@ -41,10 +45,11 @@ def sections(found: Prepared) -> list[Section]:
     ])  # fmt: skip
 
 
-def _pinned(found: Prepared) -> Iterator[Item]:
-    back = found.pinned
+def _rollback(found: Prepared) -> Iterator[Item]:
+    back = found.rollback
     if back is not None and back.rollback is not None:
-        rows = (Row("reason", back.rollback.reason, verbatim=True), Row("by", back.promoted.by, verbatim=True))
+        fix = [Row("fix", OVER)] if found.held else []
+        rows = (Row("reason", back.rollback.reason, verbatim=True), Row("by", back.promoted.by, verbatim=True), *fix)
         yield Item(
             f"{found.asked.target.name} follows a rollback, release {found.asked.target.stack.release} of {back.promoted.at}.",
             rows,
@@ -95,9 +100,10 @@ def _left_out(found: Prepared) -> Iterator[Item]:
 def as_data(found: Prepared, *, written: bool) -> dict[str, Any]:
     """The same for machines."""
     asked, release = found.asked, found.release
-    result = "same" if found.same else "refused" if found.refused else "written" if written else "not written"
+    refused = not found.same and (found.held or bool(found.refused))
+    result = "same" if found.same else "refused" if refused else "written" if written else "not written"
     return {
-        "ok": not found.refused,
+        "ok": not refused,
         "result": result,
         "experiment": asked.experiment,
         "from": asked.source.name,
@@ -106,16 +112,13 @@ def as_data(found: Prepared, *, written: bool) -> dict[str, Any]:
         "content": release.content,
         "path": release_path(asked.experiment, release.name),
         "reused": found.is_begun,
+        "rollback": None if found.rollback is None else asked.target.stack.release,
         "origin": release.origin.model_dump(),
         "promoted": release.promoted.model_dump(by_alias=True),
         "gates": [
             {"gate": each.gate, "result": each.result, "reason": each.reason, "fix": each.fix} for each in found.judged
         ],
-        "comparison": {
-            "versions": [version.name for version in found.comparison.versions],
-            "experiment": [{"path": row.path, "values": [*row.values]} for row in found.comparison.experiment],
-            "environment": [{"path": row.path, "values": [*row.values]} for row in found.comparison.environment],
-        },
+        "comparison": compared_data(found.comparison),
         "cost": found.cost.model_dump(mode="json"),
         "capacity": found.capacity.model_dump(mode="json"),
         "not_read": found.current.not_read,
