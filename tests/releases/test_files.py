@@ -12,7 +12,8 @@ from hypothesis import assume, given, settings
 from tests.support.generators import ENVIRONMENT, experiments
 from tests.support.releases import ORIGIN, PROMOTED, project, release
 from tests.support.rendering import job_problems
-from trainform.errors import InputError
+from trainform import defaults
+from trainform.errors import InputError, TrainformError
 from trainform.plan.inputs import resolved, with_dates
 from trainform.releases.files import as_text, read_release, releases_of, stacks_that_follow, unfollowed, write_release
 from trainform.releases.model import Release, Rollback
@@ -116,6 +117,12 @@ def test_a_release_that_is_there_already_stays(tmp_path: Path) -> None:
     before = path_of(tmp_path, name).stat()
     assert write_release(release(), tmp_path) == name
     assert path_of(tmp_path, name).stat().st_ino == before.st_ino
+
+
+def test_what_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
+    with pytest.raises(TrainformError, match="more than 1048576 bytes"):
+        write_release(release(env={"NOTES": "x" * defaults.LARGEST_FILE}), tmp_path)
+    assert not (tmp_path / "stacks").exists()
 
 
 def test_who_follows_what(tmp_path: Path) -> None:

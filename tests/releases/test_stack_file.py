@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.releases import project
+from tests.support.releases import project, release
 from trainform.errors import TrainformError
-from trainform.releases.stack_file import set_release, with_release
+from trainform.releases.stack_file import follow, set_release, with_release
 from trainform.spec.stack import load_stack, pinned_release
 
 NAME = "12e456789012"  # a number, where no quotes stand
@@ -66,6 +66,14 @@ def test_a_file_that_nobody_can_change_so(text: str) -> None:
     with pytest.raises(TrainformError, match="cannot be changed") as raised:
         with_release(text, NAME, PATH)
     assert f'write `trainform:release: "{NAME}"`' in raised.value.fix
+
+
+def test_nothing_is_written_for_a_stack_that_cannot_be_changed(tmp_path: Path) -> None:
+    project(tmp_path)
+    (tmp_path / "stacks" / "Pulumi.sdxl-lora.prod.yaml").write_text("config:\n  trainform:environment: prod\n")
+    with pytest.raises(TrainformError, match="cannot be changed"):
+        follow(release(), "sdxl-lora.prod", tmp_path)
+    assert not (tmp_path / "stacks" / "releases").exists()
 
 
 def test_the_program_reads_what_is_written(tmp_path: Path) -> None:

@@ -69,7 +69,8 @@ class Current:
 
 @dataclasses.dataclass(frozen=True)
 class Prepared:
-    """release: what would be written, or, if `is_begun`, what a promotion that was ended half way has written. same: the target follows this content already."""
+    """release: what would be written, or, if `is_begun`, what a promotion that was ended half way has written. same: the target follows this content already.
+    left: releases that were promoted to the target as well, in place of the same one, and that no stack names."""
 
     asked: Asked
     source: Source
@@ -82,6 +83,7 @@ class Prepared:
     comparison: Comparison
     cost: Cost
     capacity: Capacity
+    left: tuple[str, ...] = ()
 
     @property
     def refused(self) -> tuple[Judged, ...]:
@@ -121,9 +123,11 @@ def prepare(asked: Asked, root: Path) -> Prepared:
         origin=origin_of(source, asked.source.stack.release),
         promoted=promoted_by((asked.source.name, asked.target.name), by, at, followed, judged),
     )
-    found = begun(release, unfollowed(asked.experiment, root))
+    others = dict(unfollowed(asked.experiment, root))
+    found = begun(release, others.items())
+    left = tuple(name for name, other in others.items() if name != found and _is_beside(other, release))
     if found is not None:
-        release = read_release(asked.experiment, found, root)
+        release = others[found]
     job = _checked(asked, release, source, root)
     current = _current(asked, before, job)
     context = context_of(f"{project_name(root)}/{asked.target.name}", job, current.record, current.live)
@@ -139,7 +143,14 @@ def prepare(asked: Asked, root: Path) -> Prepared:
         compare([*versions_of(asked, source, current, job)]),
         target_cost(context, current),
         capacity_of(context),
+        left,
     )
+
+
+def _is_beside(other: Release, release: Release) -> bool:
+    """Whether the other one was promoted to the same target, in place of the same release."""
+    one, two = other.promoted, release.promoted
+    return other.rollback is None and (one.target, one.replaces) == (two.target, two.replaces)
 
 
 def target_cost(context: Context, current: Current) -> Cost:

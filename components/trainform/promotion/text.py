@@ -41,7 +41,7 @@ def sections(found: Prepared) -> list[Section]:
         *compared(found.comparison)[1:],
         Section("Cost", tuple(cost_items(found.cost))),
         Section("Capacity", tuple(capacity_items(found.capacity))),
-        Section("Not checked", tuple(_left_out(found))),
+        Section("To be known", tuple(_left_out(found))),
     ])  # fmt: skip
 
 
@@ -90,6 +90,11 @@ def _reasons(each: Judged) -> Iterator[Row]:
 
 
 def _left_out(found: Prepared) -> Iterator[Item]:
+    for name in found.left:
+        path = release_path(found.asked.experiment, name)
+        yield Item(
+            f"Release {name} was promoted to {found.asked.target.name} too, and no stack names it. If it was never deployed, {path} can go."
+        )
     if found.current.not_read:
         yield Item(f"What is deployed in the target: {found.current.not_read}.")
     if found.current.live is not None:
@@ -112,6 +117,7 @@ def as_data(found: Prepared, *, written: bool) -> dict[str, Any]:
         "content": release.content,
         "path": release_path(asked.experiment, release.name),
         "reused": found.is_begun,
+        "left": [*found.left],
         "rollback": None if found.rollback is None else asked.target.stack.release,
         "origin": release.origin.model_dump(),
         "promoted": release.promoted.model_dump(by_alias=True),

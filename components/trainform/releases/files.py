@@ -7,6 +7,7 @@ from pathlib import Path
 
 import yaml
 
+from trainform import defaults
 from trainform.atomic import create_files
 from trainform.errors import InputError, Problem, TrainformError
 from trainform.manifests.documents import ReadableDumper
@@ -54,6 +55,9 @@ def write_release(release: Release, root: Path) -> str:
         read_release(experiment, name, root)
         return name
     text = as_text(release)
+    if len(text.encode()) > defaults.LARGEST_FILE:
+        reason = f"the release would have more than {defaults.LARGEST_FILE} bytes, and could not be read again"
+        raise TrainformError(reason, "make the experiment smaller: move long texts into the image")
     if digest(parse_mapping(text, path).data) != name:
         raise TrainformError(f"{path} would not be read as it is written", "report this as an error of trainform")
     create_files(root, {path: text})

@@ -24,6 +24,7 @@ Entry = tuple[yaml.ScalarNode, yaml.ScalarNode]
 def follow(release: Release, stack: str, root: Path) -> str:
     """Write the release and let the stack follow it; the release's name. First the release, then the stack: whoever is interrupted in between leaves a
     release that no stack names, and no stack that names nothing."""
+    _text_with(stack, release.name, root)  # before anything is written: an error if the stack's file cannot be changed
     name = write_release(release, root)
     set_release(stack, name, root)
     return name
@@ -31,14 +32,20 @@ def follow(release: Release, stack: str, root: Path) -> str:
 
 def set_release(stack: str, name: str, root: Path) -> None:
     """Let the stack follow the release. Another program may read the file at any time: it has the old text or the new one."""
+    path = root / stack_path(stack)
+    text = _text_with(stack, name, root)
+    if text is not None:
+        before = path.stat()
+        with replacing(path.resolve(), before) as stream:
+            stream.write(text)
+
+
+def _text_with(stack: str, name: str, root: Path) -> str | None:
+    """The new text of the stack's file; None if it names the release already."""
     path = stack_path(stack)
     text = read_text(root / path, path)
     written = with_release(text, name, path)
-    if written == text:
-        return
-    before = (root / path).stat()
-    with replacing((root / path).resolve(), before) as stream:
-        stream.write(written)
+    return None if written == text else written
 
 
 def with_release(text: str, name: str, path: str) -> str:

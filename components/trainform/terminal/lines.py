@@ -59,7 +59,7 @@ def stdin_is_terminal() -> bool:
 
 
 def ask(question: str) -> bool:
-    """Ask on standard error, and return whether the answer begins with `y`. The end of the input is a no."""
+    """Ask on standard error, and return whether the answer is `y` or `yes`. The end of the input is a no."""
     stream = output_stream(err=True)
     stream.write(escaped(question))
     stream.flush()
