@@ -30,8 +30,8 @@ def conditions(*kinds: str) -> dict[str, Any]:
 STATUSES: dict[str, dict[Word, list[dict[str, Any]]]] = {
     "volcano": {
         "succeeded": [phase("Completed")],
-        "failed": [phase("Failed")],
-        "stopped": [phase("Terminated"), phase("Aborted")],
+        "failed": [phase("Failed"), phase("Terminated")],
+        "stopped": [phase("Aborted")],
         "not ended": [phase("Running"), phase("Completing"), phase("Restarting"), phase("Pending"), {"state": {}}, {}],
     },
     "jobset": {

@@ -22,6 +22,7 @@ SCOPES = {
         "tests/engine/test_failed_ups.py",
         "tests/engine/test_late_webhooks.py",
         "tests/engine/test_named_runtimes.py",
+        "tests/engine/test_outcomes.py",
         "tests/engine/test_rehearsals_of_operators.py",
         "tests/engine/test_restricted.py",
         "tests/engine/test_rights.py",

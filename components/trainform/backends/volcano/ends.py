@@ -29,7 +29,8 @@ ENDS = (
     "the policy `TaskCompleted: CompleteJob` of the task; where its replicas have templates of their own (`ports: per-replica`) `minSuccess`, the number "
     "of them: a pod of another role that succeeds then stays up until the job ends, since Volcano counts every pod"
 )
-OUTCOME = ByPhase({"Completed": "succeeded", "Failed": "failed", "Terminated": "stopped", "Aborted": "stopped"})
+# Terminated: by the policy `TerminateJob`, which a pod that fails raises where nothing restarts it. Aborted: by somebody, as `vcctl job suspend` does.
+OUTCOME = ByPhase({"Completed": "succeeded", "Failed": "failed", "Terminated": "failed", "Aborted": "stopped"})
 _END_ACTIONS = ("CompleteJob", "TerminateJob", "AbortJob")
 _EACH = "the policy would act when a single replica has succeeded: with `ports: per-replica` each replica of a ranked role is a separate task"
 _NEVER = "the policy would never act: with `ports: per-replica` the pods of this role keep running until the job ends"

@@ -1,0 +1,73 @@
+"""What became of a job is read from what the real controllers write: the gates `succeeded` and `soak` follow from it."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import pytest
+
+from tests.engine.live import Live, until
+from tests.engine.pods import pods_of
+from tests.engine.programs import stack_of
+from tests.engine.project import Project
+from tests.engine.test_ends_of_operators import succeeds
+from trainform import defaults
+from trainform.backends.outcome import Outcome, seconds_of
+from trainform.backends.table import BACKENDS
+from trainform.manifests.manifest import job_body
+from trainform.render import RenderedJob
+
+pytestmark = pytest.mark.proof("the outcome of a job on every operator")
+
+BERT: dict[str, Any] = {
+    "image": "registry.example.com/ai/training:latest",
+    "launcher": {"torchrun": {"script": "/app/train.py"}},
+    "roles": {"master": {"replicas": 1}, "worker": {"replicas": 1}},
+    "restart": "never",
+    "shared_memory": "64Mi",
+}
+
+
+def live_job(live: Live, job: RenderedJob) -> dict[str, Any]:
+    (found,) = [body for body in live.find_like(job_body(job.manifests)) if body["metadata"]["name"] == job.plan.job]
+    return found
+
+
+def outcome(live: Live, job: RenderedJob) -> Outcome:
+    return BACKENDS[job.plan.backend].OUTCOME(live_job(live, job))
+
+
+def fails(live: Live, pod: dict[str, Any]) -> None:
+    """The kubelet's word that a container has ended with an error, unless the operator has deleted the pod for that of another one."""
+    ended = {"ready": False, "state": {"terminated": {"exitCode": 1}}}
+    containers = [container | ended for container in pod["status"]["containerStatuses"]]
+    path = live.path("pods", pod["metadata"]["namespace"], pod["metadata"]["name"])
+    body = {"status": {"phase": "Failed", "containerStatuses": containers}}
+    answer = live.request("PATCH", f"{path}/status", body, "application/merge-patch+json")
+    assert answer.status_code in (200, 404), answer.text
+
+
+def test_every_operator_says_whether_a_job_has_succeeded_and_when(addons_project: Project, addons_live: Live) -> None:
+    live, names = addons_live, []
+    for backend in defaults.BACKENDS:
+        for end in ("good", "bad"):
+            names.append(f"{backend}-{end}")
+            addons_project.experiment(names[-1], {**BERT, "backend": backend})
+    addons_project.up(stack_of(addons_project, "outcomes", names))
+    jobs = {name: addons_project.rendered(name) for name in names}
+    for name, job in jobs.items():
+        pods = pods_of(live, job.plan)
+        assert outcome(live, job) == Outcome(), name
+        for pod in pods.values():
+            (succeeds if name.endswith("good") else fails)(live, pod)
+    for name, job in jobs.items():
+        word = "succeeded" if name.endswith("good") else "failed"
+        until(lambda job=job, word=word: outcome(live, job).word == word, f"{name} to have {word}", seconds=90)  # type: ignore[misc]
+        found = outcome(live, job)
+        assert datetime.datetime.now(datetime.UTC) - datetime.datetime.fromisoformat(found.at) < datetime.timedelta(
+            minutes=5
+        )
+        seconds = seconds_of(live_job(live, job), found)
+        assert seconds is not None
+        assert 0 <= seconds < 600
