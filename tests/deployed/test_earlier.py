@@ -8,9 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.deployed.test_engine import UP
+from tests.deployed.test_engine import pulumi as pulumi
 from tests.deployed.test_state import RECORD, config_map, exported
-from trainform.deployed.earlier import _folder, _of_file, history_files
+from trainform.deployed.earlier import _folder, _of_file, earlier_deployments, history_files
 from trainform.deployed.state import record_in
+from trainform.errors import TrainformError
 
 STATE = {"version": 3, "checkpoint": {"latest": exported(config_map("bert-deployed", **RECORD.data()))["deployment"]}}
 
@@ -71,3 +74,36 @@ def test_a_state_that_cannot_be_read_is_none(history: Path, content: bytes | Non
 )
 def test_the_folder_of_a_backend(url: str, folder: str) -> None:
     assert _folder(url, Path("/project")) == Path(folder)
+
+
+def answers(pulumi: Path, url: str) -> None:
+    """The program says what a backend at this address would: two updates, of which the second has failed."""
+    updates = json.dumps([{**UP, "version": 8, "result": "failed"}, {**UP, "version": 7}])
+    state = json.dumps(exported(config_map("bert-deployed", **RECORD.data())))
+    lines = [
+        "#!/bin/sh",
+        'case "$*" in',
+        f"whoami*) printf '%s' '{json.dumps({'url': url})}' ;;",
+        f"'stack history'*) printf '%s' '{updates}' ;;",
+        f"*'--version 7'*) printf '%s' '{state}' ;;",
+        "*) exit 1 ;;",
+        "esac",
+    ]
+    pulumi.write_text("\n".join(lines) + "\n")
+
+
+def test_a_service_gives_out_the_state_after_each_update(pulumi: Path, tmp_path: Path) -> None:
+    answers(pulumi, "https://app.pulumi.com/ada")
+    (found,) = earlier_deployments("bert", "bert.prod", tmp_path)
+    assert (found.update.number, found.record) == (7, RECORD)
+
+
+def test_a_bucket_gives_out_none(pulumi: Path, tmp_path: Path) -> None:
+    answers(pulumi, "s3://states?region=eu-central-1")
+    with pytest.raises(TrainformError) as raised:
+        [*earlier_deployments("bert", "bert.prod", tmp_path)]
+    assert (
+        raised.value.message
+        == "the backend s3://states?region=eu-central-1 does not give out what was deployed earlier"
+    )
+    assert "name a release with --to" in raised.value.fix
