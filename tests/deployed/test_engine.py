@@ -1,4 +1,4 @@
-"""The history of a stack's updates, from what `pulumi stack history --json` prints."""
+"""Commands of the engine: a program in its place says what it was given. And the history of a stack's updates, from what `pulumi stack history --json` prints."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from trainform.deployed.engine import Update, exported, last_deployed, updates, updates_in
+from trainform.deployed.engine import Update, exported, last_deployed, printed, updates, updates_in
 from trainform.errors import ToolchainError, TrainformError
 
 UP = {
@@ -86,6 +86,15 @@ def test_a_stack_that_was_never_updated_has_no_history(pulumi: Path, tmp_path: P
 def test_a_stack_that_the_backend_does_not_have_has_no_history(pulumi: Path, tmp_path: Path) -> None:
     pulumi.write_text("#!/bin/sh\necho \"error: no stack named 'resnet.prod' found\" >&2\nexit 6\n")
     assert updates("resnet.prod", tmp_path) == []
+
+
+def test_a_command_and_its_standard_input(pulumi: Path, tmp_path: Path) -> None:
+    pulumi.write_text('#!/bin/sh\necho "$@"; cat; pwd\n')
+    assert printed(tmp_path, "config", "set", text="word\n").splitlines() == [
+        "config set --non-interactive --color never",
+        "word",
+        str(tmp_path),
+    ]
 
 
 def test_an_error_of_the_engine_is_told_without_credentials(pulumi: Path, tmp_path: Path) -> None:

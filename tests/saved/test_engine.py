@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from trainform.errors import ToolchainError, TrainformError
-from trainform.saved.engine import exported, place_of_backend, printed, run_up
+from trainform.saved.engine import place_of_backend, run_up
 
 
 @pytest.mark.parametrize(
@@ -43,7 +42,7 @@ def test_no_credentials_are_told() -> None:
     assert "t0ken" not in place_of_backend("s3://states?endpoint=http://anna:t0ken@minio:9000")
 
 
-# --- what a command prints
+# --- the output of `pulumi up`
 
 
 @pytest.fixture
@@ -58,39 +57,6 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def write(path: Path, *lines: str) -> None:
     path.write_text("\n".join(["#!/bin/sh", *lines, ""]))
     path.chmod(0o755)
-
-
-def test_a_command_and_its_standard_input(program: Path, tmp_path: Path) -> None:
-    write(program, 'echo "$@"; cat; pwd')
-    assert printed(tmp_path, "config", "set", text="word\n").splitlines() == [
-        "config set --non-interactive --color never",
-        "word",
-        str(tmp_path),
-    ]
-
-
-def test_no_secret_is_asked_for(program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where a variable of the shell asks for them."""
-    monkeypatch.setenv("PULUMI_OPTION_SHOW_SECRETS", "true")
-    write(program, 'echo "{\\"words\\": \\"$*\\", \\"shown\\": \\"$PULUMI_OPTION_SHOW_SECRETS\\"}"')
-    found = exported("bert.dev", tmp_path)
-    assert found["words"].startswith("stack export -s bert.dev --show-secrets=false")
-    assert found["shown"] == ""
-
-
-def test_what_a_command_says_when_it_fails(program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PULUMI_CONFIG_PASSPHRASE", "correct horse battery")
-    write(program, 'echo "error: no stack; $PULUMI_CONFIG_PASSPHRASE" >&2; exit 6')
-    with pytest.raises(TrainformError) as caught:
-        printed(tmp_path, "stack", "export", "-s", "bert.dev")
-    assert caught.value.message == "`pulumi stack export` ended with exit code 6"
-    assert caught.value.details == ("error: no stack; [secret]",)
-
-
-def test_no_pulumi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(ToolchainError, match="pulumi is not on PATH"):
-        printed(tmp_path, "version")
 
 
 @pytest.mark.parametrize(("beside_data", "stream"), [(False, "out"), (True, "err")])
