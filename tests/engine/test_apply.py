@@ -124,8 +124,11 @@ def test_a_newer_provider(project: Project, tmp_path: Path) -> None:
     information = tmp_path / "newer" / "pulumi_kubernetes-4.26.0.dist-info" / "METADATA"
     information.parent.mkdir(parents=True)
     information.write_text("Metadata-Version: 2.1\nName: pulumi-kubernetes\nVersion: 4.26.0\n")
-    found = apply(project, file, PULUMI_HOME=str(home), PYTHONPATH=str(tmp_path / "newer"))
-    refused(found, ("provider", "hello-cluster: version"))
+    newer = {"PULUMI_HOME": str(home), "PYTHONPATH": str(tmp_path / "newer")}
+    refused(apply(project, file, **newer), ("provider", "hello-cluster: version"))
+    assert apply(project, file).code == 0
+    file = save(project, stack)  # of what is there, and left as it is
+    refused(apply(project, file, **newer), ("provider", "hello-cluster: version"))
 
 
 @pytest.mark.proof("a state that has moved between a review and its apply")

@@ -52,7 +52,7 @@ def engine_of(process: subprocess.Popen[bytes], verb: str) -> psutil.Process:
 
 def test_a_review_that_is_killed_leaves_no_half_of_a_file(project: Project, stack: str) -> None:
     file = project.folder / "saved.json"
-    for seconds in (0.3, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0):
+    for seconds in (0.3, 1.5, 3.0, 4.5, 6.0):
         process = start(project, "review", stack, "--save", str(file))
         time.sleep(seconds)
         kill_all(process)
@@ -79,12 +79,11 @@ def test_an_apply_that_is_killed_before_anything_changes_can_be_repeated(
     live.running_pods(project.namespace, 8)
 
 
-@pytest.mark.parametrize("moment", ["the queue is made", "the job is made"])
-def test_an_apply_that_is_killed_while_it_changes(project: Project, live: Live, stack: str, moment: str) -> None:
+def test_an_apply_that_is_killed_while_it_changes(project: Project, live: Live, stack: str) -> None:
     """The machine loses power: the engine is gone too, and its lock stays."""
     file = save(project, stack)
     process = start(project, "apply", str(file))
-    until(lambda: MOMENTS[moment](live, project.namespace), moment)
+    until(lambda: MOMENTS["the queue is made"](live, project.namespace), "the queue")
     kill_all(process)
     refused(apply(project, file), ("state", "written"))
     fresh = save(project, stack)

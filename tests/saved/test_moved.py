@@ -209,8 +209,10 @@ def test_an_option_of_a_step(option: str) -> None:
 
 def test_a_newer_provider() -> None:
     urn = "urn:pulumi:resnet.prod::trainform::trainform:index:TrainingJob$pulumi:providers:kubernetes::resnet-cluster"
-    (found,) = moved_steps([planned(urn, version="4.25.0")], [planned(urn, version="4.32.0")])
-    assert told([found]) == [("provider", "resnet-cluster: version", "4.25.0", "4.32.0")]
+    for operation in ("create", "update"):
+        now = planned(urn, operation, version="4.32.0")
+        found = moved_steps([planned(urn, "create", version="4.25.0")], [now])
+        assert told(found)[0] == ("provider", "resnet-cluster: version", "4.25.0", "4.32.0")
 
 
 def test_a_record_is_told_by_what_it_holds() -> None:

@@ -33,13 +33,19 @@ def made(name: str, provider: str = "04da6b54-80e4-46f7-96ec-b56ff0331ba9", **an
 
 def test_steps_with_their_values_and_options() -> None:
     found = planned(reviewed().preview)
-    changing = [step for step in reviewed().preview.steps if step.operation != "same"]
+    changing = [step for step in reviewed().preview.steps if step.operation != "same" or "providers" in step.type]
     assert {each.urn for each in found} == {step.urn for step in changing}
     (job,) = (each for each in found if each.urn.split("::")[2].endswith(":Job"))
     assert job.operation == "replace"
     inputs: Any = job.inputs
     assert inputs["spec"]["tasks"][0]["replicas"] == 4
     assert "INFO" in str(job.inputs)
+
+
+def test_a_provider_that_nothing_happens_to_is_there_with_its_version() -> None:
+    side = previews.state({"version": "4.25.0"})
+    (found,) = planned(preview(previews.step_event("same", PROVIDER, side, side)))
+    assert (found.operation, found.inputs) == ("same", {"version": "4.25.0"})
 
 
 def test_the_order_of_the_engine_does_not_count() -> None:

@@ -11,8 +11,8 @@ from trainform.review.engine_events import name_of
 from trainform.review.stand_ins import CHANGED_MASK, MASKED
 from trainform.review.steps import RECORD
 from trainform.saved.model import Document, Facts, Moved, Planned, Setting, State, Touched, What
+from trainform.saved.steps import PROVIDERS
 
-PROVIDER = "pulumi:providers:"
 MOST_FIELDS = 20
 """Fields of one object that are told."""
 
@@ -198,12 +198,12 @@ def _step(was: Planned | None, now: Planned | None) -> Iterator[Moved]:
     if was == now or either is None:
         return
     subject = f"{_kind(either.urn)} {_name(either.urn)}"
+    what: What = "provider" if either.urn.split("::")[2].rpartition("$")[2].startswith(PROVIDERS) else "step"
     operations = [None if each is None else each.operation for each in (was, now)]
-    if was is None or now is None or was.operation != now.operation:
+    if was is None or now is None or (was.operation != now.operation and what == "step"):
         sentence = f"The engine would do something else to {subject}."
-        yield Moved(what="step", path=_name(either.urn), was=operations[0], now=operations[1], sentence=sentence)
+        yield Moved(what=what, path=_name(either.urn), was=operations[0], now=operations[1], sentence=sentence)
         return
-    what: What = "provider" if PROVIDER in was.urn.split("::")[2] else "step"
     found = differences(_values(was), _values(now))
     plain = [each for each in found if not _of_record(was, each)]
     sentence = (
@@ -213,7 +213,13 @@ def _step(was: Planned | None, now: Planned | None) -> Iterator[Moved]:
 
 
 def _values(step: Planned) -> dict[str, Any]:
-    options = {"parent": step.parent, "provider": step.provider, "keep": step.keep, "protect": step.protect}
+    options = {
+        "operation": step.operation,
+        "parent": step.parent,
+        "provider": step.provider,
+        "keep": step.keep,
+        "protect": step.protect,
+    }
     return {**step.inputs, "(options)": options}
 
 

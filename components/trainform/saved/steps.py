@@ -10,13 +10,15 @@ from trainform.review import steps
 from trainform.review.preview import Preview, State, Step
 from trainform.saved.model import Planned
 
+PROVIDERS = "pulumi:providers:"
 AUTONAMED = "pulumi.com/autonamed"
 CHOSEN_LATER = "[a name that the engine chooses at apply]"
 
 
 def planned(preview: Preview) -> list[Planned]:
-    """What the engine will do to each resource, by URN. Of what it leaves alone nothing is told: that follows from the state."""
-    changing = [step for step in preview.steps if steps.fate(step) != "none"]
+    """What the engine will do to each resource, by URN. Of what it leaves alone nothing is told, since that follows from the state, but for the providers,
+    whose versions do not."""
+    changing = [step for step in preview.steps if steps.fate(step) != "none" or step.type.startswith(PROVIDERS)]
     chosen = {name for step in changing if (name := _chosen_name(step))}
     return sorted((_planned(step, chosen) for step in changing), key=lambda each: (each.urn, each.operation))
 
