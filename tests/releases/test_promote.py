@@ -11,6 +11,7 @@ import pytest
 from tests.support.releases import DIGEST, PROMOTED, release
 from tests.support.samples import JOB, environment
 from trainform.backends.outcome import Outcome
+from trainform.backends.table import BACKENDS
 from trainform.check import check_experiment
 from trainform.deployed.engine import Update
 from trainform.errors import TrainformError
@@ -18,7 +19,7 @@ from trainform.plan.record import read_record
 from trainform.releases.gates import Judged, Waiver
 from trainform.releases.model import Release
 from trainform.releases.promote import begun, experiment_of, origin_of, promoted_by, unpinned
-from trainform.releases.source import Source
+from trainform.releases.source import Source, labels_of_pods
 from trainform.render import render_job
 from trainform.spec import Environment, Experiment
 from trainform.spec.release import Released
@@ -183,3 +184,16 @@ def test_an_image_that_no_pod_has_needs_no_digest() -> None:
         Released("sdxl-lora", "0123456789ab", experiment_of(found)), environment(name="prod")
     ).checked()
     assert [*unpinned(job, found)] == []
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_pods_of_every_operator_are_found_by_their_labels(backend: str) -> None:
+    """By which the images of the source are read: those that trainform gives to the pods themselves."""
+    roles = {"master": {"replicas": 1}, "worker": {"replicas": 2}}
+    job = render_job(Experiment.model_validate({**JOB, "backend": backend, "roles": roles}), environment())
+    assert job.problems == ()
+    pods, _ = BACKENDS[backend].pods(job.plan, job.manifests)
+    wanted = labels_of_pods("sdxl-lora", job.plan.revision)
+    assert pods
+    for pod in pods:
+        assert wanted.items() <= pod["metadata"]["labels"].items()

@@ -42,6 +42,7 @@ SCOPES = {
         "tests/engine/test_interruptions.py",
         "tests/engine/test_life.py",
         "tests/engine/test_new_environment.py",
+        "tests/engine/test_promotion.py",
         "tests/engine/test_refusals.py",
         "tests/engine/test_sizes.py",
         "tests/engine/test_ssh_identity.py",

@@ -15,7 +15,7 @@ from trainform.backends.table import BACKENDS
 from trainform.cluster.api import Answer, ClusterApi
 from trainform.cluster.identity import refuse_another
 from trainform.deployed.engine import Update, updates
-from trainform.deployed.records import SELECTOR, Deployed, deployed
+from trainform.deployed.records import Deployed, deployed
 from trainform.errors import ClusterError, TrainformError
 from trainform.plan.images import run_by
 from trainform.plan.record import Record
@@ -103,11 +103,16 @@ def _job(api: ClusterApi, record: Record, namespace: str) -> Mapping[str, Any] |
 
 def _pods(api: ClusterApi, record: Record, experiment: str, namespace: str) -> list[Mapping[str, Any]]:
     """The pods of the revision that is deployed."""
-    labels = f"{SELECTOR},{defaults.NAME_LABEL}={experiment},{defaults.REVISION_LABEL}={record.revision}"
+    labels = ",".join(f"{label}={value}" for label, value in labels_of_pods(experiment, record.revision).items())
     listed = api.listed(f"/api/v1/namespaces/{quote(namespace, safe='')}/pods", parameters={"labelSelector": labels})
     if isinstance(listed, Answer):
         raise _refused(listed, f"list the pods of the namespace {namespace}")
     return listed
+
+
+def labels_of_pods(experiment: str, revision: str) -> dict[str, str]:
+    """The labels of all pods of one revision of a job, whatever operator makes them."""
+    return {**defaults.MANAGED_BY, defaults.NAME_LABEL: experiment, defaults.REVISION_LABEL: revision}
 
 
 def _refused(answer: Answer, what: str) -> ClusterError:
