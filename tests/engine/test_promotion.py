@@ -16,6 +16,7 @@ from tests.engine.live import Live, until
 from tests.engine.project import Project, Ran
 from tests.engine.refusing import LABEL, refusing
 from tests.engine.test_ends_of_operators import succeeds
+from tests.support.leaks import leaks
 from tests.support.repository import read
 from trainform.plan.record import read_record
 from trainform.releases.files import read_release
@@ -47,6 +48,8 @@ def prod(project: Project, live: Live) -> Iterator[str]:
     config(project, PROD).write_text(text)
     project.pulumi("stack", "init", PROD).succeeded()
     yield name
+    written = {str(path): path.read_text() for path in (project.folder / "stacks").rglob("*") if path.is_file()}
+    assert leaks(written, project.secrets) == []
     live.delete("namespaces", name)
 
 
@@ -67,7 +70,9 @@ def config(project: Project, stack: str) -> Path:
 
 def promote(project: Project, *words: str) -> Ran:
     named = ("bert", "--from", "dev", "--to", "prod", *words)
-    return project.run(sys.executable, "-m", "trainform", "promote", *named)
+    ran = project.run(sys.executable, "-m", "trainform", "promote", *named)
+    assert leaks({"shown": ran.output}, project.secrets) == []
+    return ran
 
 
 def follows(project: Project) -> str:

@@ -22,7 +22,7 @@ from trainform.releases.promote import begun, experiment_of, origin_of, promoted
 from trainform.releases.source import Source, labels_of_pods
 from trainform.render import render_job
 from trainform.spec import Environment, Experiment
-from trainform.spec.release import Released
+from trainform.spec.release import Released, digest
 
 UPDATE = Update("update", "succeeded", "2026-11-20T09:10:44Z", "2026-11-20T09:12:44Z", 0, "1999ff7a0d3c", True, "")
 MIRROR = {"registry.example.com": "mirror.dev.example.com"}
@@ -90,6 +90,19 @@ def test_what_exists_only_in_one_environment() -> None:
     assert {name: volume.claim for name, volume in experiment.storage.items()} == {"data": "images", "runs": "runs"}
     assert experiment.ssh is not None
     assert experiment.ssh.secret is not None
+
+
+@pytest.mark.parametrize("overlays", [{}, OVERLAYS, {"staging": {"roles": {"worker": {"replicas": 7}}, "ttl": "12h"}}])
+def test_a_release_that_goes_on_from_stage_to_stage_keeps_its_content(overlays: dict[str, Any]) -> None:
+    storage = {"data": {"size": "1Ti", "mount": "/data"}}
+    prod = {"prod": {**overlays.get("prod", {}), "storage": {"data": {"size": None, "claim": "images"}}}}
+    first = experiment_of(source(environments={**overlays, **prod} if overlays else {}, storage=storage))
+    staging = environment(name="staging", registries={"registry.example.com": "mirror.staging.example.com"})
+    job = check_experiment(Released("sdxl-lora", "0123456789ab", first), staging).checked()
+    record = read_record(json.loads(json.dumps(job.manifests[-1].body)))
+    assert record is not None
+    second = experiment_of(dataclasses.replace(source(), environment="staging", record=record, ran={}))
+    assert digest(second) == digest(first)
 
 
 def test_where_it_comes_from() -> None:
