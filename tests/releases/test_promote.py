@@ -106,7 +106,7 @@ def test_a_release_that_goes_on_from_stage_to_stage_keeps_its_content(overlays: 
 
 
 def test_where_it_comes_from() -> None:
-    made = origin_of(source(), "0123456789ab")
+    made = origin_of(dataclasses.replace(source(), update=dataclasses.replace(UPDATE, release="0123456789ab")))
     assert made.model_dump() == {
         "stack": "vision/sdxl-lora.dev",
         "environment": "dev",
@@ -123,7 +123,7 @@ def test_where_it_comes_from() -> None:
     unknown = dataclasses.replace(
         source(), outcome=None, seconds=None, update=dataclasses.replace(UPDATE, commit="", dirty=None)
     )
-    made = origin_of(unknown, None)
+    made = origin_of(unknown)
     assert (made.outcome, made.commit, made.dirty, made.parent) == ("unknown", None, None, None)
 
 

@@ -120,7 +120,7 @@ def prepare(asked: Asked, root: Path) -> Prepared:
     judged = judge(asked.target.environment, _facts(source), waivers)
     release = Release(
         experiment=experiment_of(source),
-        origin=origin_of(source, asked.source.stack.release),
+        origin=origin_of(source),
         promoted=promoted_by((asked.source.name, asked.target.name), by, at, followed, judged),
     )
     others = dict(unfollowed(asked.experiment, root))

@@ -65,7 +65,7 @@ def origin_items(origin: Origin) -> Iterator[Item]:
     files = {None: "unknown files", True: "with changes that are in no commit", False: "without other changes"}
     yield Item(f"Commit of git: {_told(origin.commit)}, {files[origin.dirty]}. trainform {_told(origin.version)}.")
     if origin.parent is not None:
-        yield Item(f"The source follows release {origin.parent}.")
+        yield Item(f"The source followed release {origin.parent} then.")
 
 
 def _told(value: str | None) -> str:

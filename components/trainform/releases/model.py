@@ -28,7 +28,7 @@ class Origin(Model):
     updated: str | None
     """When the `pulumi up` ended that deployed it."""
     parent: str | None
-    """The release that the stack follows itself."""
+    """The release that the stack followed itself then."""
     outcome: str
     """The phase of the job, when it was promoted."""
     seconds: int | None

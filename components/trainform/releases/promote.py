@@ -48,8 +48,8 @@ def as_released(experiment: Experiment) -> dict[str, Any]:
     return with_dates(with_overlays(experiment) if experiment.environments else resolved(experiment))
 
 
-def origin_of(source: Source, parent: str | None) -> Origin:
-    """Where and how it was deployed. parent: the release that the source follows."""
+def origin_of(source: Source) -> Origin:
+    """Where and how it was deployed. The parent is the release that the source followed then, whatever its file names by now."""
     update, outcome = source.update, source.outcome
     return Origin(
         stack=source.stack,
@@ -60,7 +60,7 @@ def origin_of(source: Source, parent: str | None) -> Origin:
         commit=update.commit if update.commit else None,
         dirty=update.dirty,
         updated=update.ended if update.ended else None,
-        parent=parent,
+        parent=update.release if update.release else None,
         outcome=UNKNOWN if outcome is None else outcome.word,
         seconds=source.seconds,
     )
