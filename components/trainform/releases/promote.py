@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from trainform.backends.table import BACKENDS
+from trainform.deployed.engine import Update
 from trainform.errors import Problem, TrainformError
 from trainform.manifests.shapes import mapping
 from trainform.plan.images import digest_of, pinned, without_digest
@@ -49,20 +50,27 @@ def as_released(experiment: Experiment) -> dict[str, Any]:
 
 
 def origin_of(source: Source) -> Origin:
-    """Where and how it was deployed. The parent is the release that the source followed then, whatever its file names by now."""
-    update, outcome = source.update, source.outcome
+    """Where and how it was deployed, and what became of its job."""
+    outcome = UNKNOWN if source.outcome is None else source.outcome.word
+    return origin(source.stack, source.environment, source.record, source.update, outcome, source.seconds)
+
+
+def origin(
+    stack: str, environment: str, record: Record, update: Update, outcome: str = UNKNOWN, seconds: int | None = None
+) -> Origin:
+    """Where and how it was deployed. The parent is the release that the stack followed then, whatever its file names by now."""
     return Origin(
-        stack=source.stack,
-        environment=source.environment,
-        revision=source.record.revision,
-        run=source.record.run,
-        version=source.record.version,
+        stack=stack,
+        environment=environment,
+        revision=record.revision,
+        run=record.run,
+        version=record.version,
         commit=update.commit if update.commit else None,
         dirty=update.dirty,
         updated=update.ended if update.ended else None,
         parent=update.release if update.release else None,
-        outcome=UNKNOWN if outcome is None else outcome.word,
-        seconds=source.seconds,
+        outcome=outcome,
+        seconds=seconds,
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from trainform.deployed.earlier import EarlierDeployment
 from trainform.plan.record import Record
 from trainform.releases.model import Origin, Promoted, Release, Rollback
-from trainform.releases.promote import UNKNOWN, as_released, recorded
+from trainform.releases.promote import as_released, origin, recorded
 from trainform.spec.release import digest
 
 
@@ -80,21 +80,8 @@ def of_release(name: str, releases: Mapping[str, Release]) -> Restored:
 
 def of_deployment(found: EarlierDeployment, stack: str, environment: str) -> Restored:
     """What the stack had deployed. stack: PROJECT/STACK. TrainformError if another version of trainform has recorded it, and this one cannot read it."""
-    record, update = found.record, found.update
-    origin = Origin(
-        stack=stack,
-        environment=environment,
-        revision=record.revision,
-        run=record.run,
-        version=record.version,
-        commit=update.commit if update.commit else None,
-        dirty=update.dirty,
-        updated=update.ended if update.ended else None,
-        parent=update.release if update.release else None,
-        outcome=UNKNOWN,
-        seconds=None,
-    )
-    return Restored(None, as_released(recorded(record, stack)), origin)
+    experiment = as_released(recorded(found.record, stack))
+    return Restored(None, experiment, origin(stack, environment, found.record, found.update))
 
 
 def rollback(restored: Restored, current: str | None, stack: str, reason: str, by: str, at: str) -> Release:
