@@ -128,6 +128,10 @@ def test_what_ran_in_dev_runs_in_prod_whatever_is_written_afterwards(project: Pr
     # the experiment is edited before prod is deployed: prod runs what was promoted
     write(project, image=IMAGE.replace("2.8", "2.9"), env={"NEW": "1"})
     project.up(PROD)
+    history = json.loads(project.pulumi("stack", "history", "-s", PROD, "--json").succeeded())
+    assert history[0]["config"]["trainform:release"]["value"] == first, (
+        "by which the parent of a later release is known"
+    )
     ran = deployed(live, prod)
     assert (ran["image"], ran["env"], ran["roles"]["worker"]["replicas"]) == (f"{IMAGE}@{DIGEST}", {}, 3)
     pods = live.running_pods(prod, 3)
