@@ -17,6 +17,7 @@ from trainform.cli.progress import display
 from trainform.cli.suggestions import SUGGESTIONS, SYNONYMS, suggestion
 from trainform.errors import CommandLineError, ToolchainError
 from trainform.rehearsal.run.display import console_display
+from trainform.scaffold.project import SCHEMAS
 from trainform.terminal.lines import note, without_notes
 
 SUB_VERBS = [["sandbox", name] for name in ("up", "down", "status", "env")] + [["toolchain", name] for name in ("ensure", "where")]  # fmt: skip
@@ -234,7 +235,7 @@ def test_manifests_as_json() -> None:
 def test_written_schemas_as_json(tmp_path: Path) -> None:
     code, out, err = run("schema", "--folder", str(tmp_path), "--json")
     assert (code, err) == (0, "")
-    assert [Path(name).parent for name in json.loads(out)["written"]] == [tmp_path] * 4
+    assert [Path(name).parent for name in json.loads(out)["written"]] == [tmp_path] * len(SCHEMAS)
 
 
 def test_the_tool_chain_as_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
