@@ -86,4 +86,4 @@ WAIVERS_ANNOTATION = f"{LABEL_PREFIX}waivers"
 STACK_ANNOTATION = f"{LABEL_PREFIX}stack"  # of the record of what is deployed: PROJECT/STACK
 POLICY_PACK = "trainform"  # the name of the policy pack of a project
 KUBE_SYSTEM = "kube-system"  # the namespace that every cluster has, whose UID is the cluster's identity
-SANDBOX_CONTEXT = "trainform-sandbox"  # the context that the sandbox's kubeconfig always has
+SANDBOX_CONTEXT = "trainform-sandbox"  # the context in each sandbox's kubeconfig; the cluster's name begins with it

@@ -80,7 +80,7 @@ def place(connection: Connection) -> str:
 
 def is_sandbox(connection: Connection) -> bool:
     """True if the kubeconfig is that of a sandbox, whose UID ends with it."""
-    return connection.config.context.cluster == defaults.SANDBOX_CONTEXT
+    return connection.config.context.cluster.startswith(defaults.SANDBOX_CONTEXT)
 
 
 def unbound_note(connection: Connection, environment: Environment) -> str:

@@ -40,4 +40,4 @@ def exports(folder: Path) -> dict[str, str]:
 
 def shell_uses_sandbox(folder: Path) -> bool:
     """True if the calling shell works in the sandbox of this folder, as after `eval "$(trainform sandbox env)"`."""
-    return os.environ.get("KUBECONFIG") == str(Layout(folder).kubeconfig)
+    return str(Layout(folder).kubeconfig) in os.environ.get("KUBECONFIG", "").split(os.pathsep)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 
 import yaml
@@ -21,8 +21,13 @@ def server_url(port: int) -> str:
     return f"https://{LOOPBACK}:{port}"
 
 
-def write_kubeconfig(path: Path, port: int, certificates: Certificates, aliases: Iterable[str] = ()) -> None:
-    """Write a kubeconfig with the current context `trainform-sandbox`, and one more context of the same cluster for each alias."""
+def write_kubeconfig(path: Path, port: int, certificates: Certificates, aliases: Sequence[str] = ()) -> None:
+    """Write a kubeconfig with the current context `trainform-sandbox`, and one more context of the same cluster for each alias.
+
+    In `KUBECONFIG=ONE:OTHER` the first file wins for each name. So that the contexts of the other one keep their own cluster and account,
+    these are named after the aliases.
+    """
+    name = "-".join((CONTEXT, *dict.fromkeys(aliases)))
     cluster = {"server": server_url(port), "certificate-authority-data": _encoded(certificates.authority)}
     user = {
         "client-certificate-data": _encoded(certificates.client),
@@ -31,11 +36,11 @@ def write_kubeconfig(path: Path, port: int, certificates: Certificates, aliases:
     content = {
         "apiVersion": "v1",
         "kind": "Config",
-        "clusters": [{"name": CONTEXT, "cluster": cluster}],
-        "users": [{"name": CONTEXT, "user": user}],
+        "clusters": [{"name": name, "cluster": cluster}],
+        "users": [{"name": name, "user": user}],
         "contexts": [
-            {"name": name, "context": {"cluster": CONTEXT, "user": CONTEXT, "namespace": "default"}}
-            for name in dict.fromkeys((CONTEXT, *aliases))
+            {"name": context, "context": {"cluster": name, "user": name, "namespace": "default"}}
+            for context in dict.fromkeys((CONTEXT, *aliases))
         ],
         "current-context": CONTEXT,
     }
