@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.releases import project
+from tests.support.repository import copy_stacks
 from trainform.errors import InputError
 from trainform.promotion.stacks import places
 
@@ -62,3 +63,14 @@ def test_what_is_no_stack_of_the_experiment(
         places("sdxl-lora", source, target, tmp_path)
     assert [problem.reason for problem in raised.value.problems] == reasons
     assert raised.value.problems[0].fix == fix
+
+
+@pytest.mark.parametrize(
+    ("source", "target"), [("resnet.dev", "resnet.prod"), ("dev", "prod"), ("me/trainform/dev", "prod")]
+)
+def test_an_environments_own_stack_stands_for_the_environment(source: str, target: str, tmp_path: Path) -> None:
+    """It has the environment's name, as `trainform new --environment` calls it."""
+    copy_stacks(tmp_path / "stacks")
+    (tmp_path / "Pulumi.yaml").write_text("name: trainform\nruntime: python\n")
+    found = places("resnet", source, target, tmp_path)
+    assert [(place.name, place.environment.name) for place in found] == [("resnet.dev", "dev"), ("resnet.prod", "prod")]

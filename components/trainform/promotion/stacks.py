@@ -11,7 +11,7 @@ from trainform.errors import InputError, Problem, list_names
 from trainform.project import ENVIRONMENTS, EXPERIMENTS, known_names, known_stacks
 from trainform.spec.environment import Environment
 from trainform.spec.load import is_path
-from trainform.spec.stack import Stack, load_stack
+from trainform.spec.stack import OwnStackError, Stack, load_stack
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,16 +40,24 @@ def places(experiment: str, source: str, target: str, root: Path) -> tuple[Place
 
 
 def _place(experiment: str, option: str, word: str, root: Path) -> Place:
+    """The stack of this name. An environment's own stack has the environment's name, and stands for it."""
     short = word.rpartition("/")[2]
-    stacks = known_stacks(root)
-    if short in stacks:
+    if short not in known_stacks(root):
+        return _place_in(experiment, option, word, root)
+    try:
         stack = load_stack(short, root)
-        runs = experiment_of(stack, root)
-        if runs != experiment:
-            raise InputError([Problem(option, word, f"this stack runs {runs}", f"name a stack of {experiment}")])
-        return Place(short, stack, check_environment(stack.environment, root).checked())
+    except OwnStackError as own:
+        return _place_in(experiment, option, Path(own.environment).stem, root)
+    runs = experiment_of(stack, root)
+    if runs != experiment:
+        raise InputError([Problem(option, word, f"this stack runs {runs}", f"name a stack of {experiment}")])
+    return Place(short, stack, check_environment(stack.environment, root).checked())
+
+
+def _place_in(experiment: str, option: str, word: str, root: Path) -> Place:
+    """The only stack of the experiment in the environment of this name."""
     if word not in known_names(ENVIRONMENTS, root):
-        names = [*known_names(ENVIRONMENTS, root), *stacks]
+        names = [*known_names(ENVIRONMENTS, root), *known_stacks(root)]
         near = difflib.get_close_matches(word, names, 1)
         fix = f"did you mean {near[0]}?" if near else f"known: {list_names(names)}"
         raise InputError([Problem(option, word, "no stack and no environment of the project has this name", fix)])
