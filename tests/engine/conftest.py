@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,9 +31,9 @@ def toolchain() -> Toolchain:
     return ensure()
 
 
-def _start(folder: Path, toolchain: Toolchain) -> Sandbox:
-    dev = load_environment("dev", ROOT).checked()
-    return up(settings_from_environment(dev, folder), toolchain)
+def _start(folder: Path, toolchain: Toolchain, environment: str = "dev") -> Sandbox:
+    offered = load_environment(environment, ROOT).checked()
+    return up(settings_from_environment(offered, folder), toolchain)
 
 
 @pytest.fixture(scope="package")
@@ -59,6 +60,28 @@ def live(sandbox: Sandbox) -> Iterator[Live]:
     live = _live(sandbox)
     yield live
     live.close()
+
+
+@pytest.fixture(scope="module")
+def prod_sandbox(tmp_path_factory: pytest.TempPathFactory, toolchain: Toolchain) -> Iterator[Sandbox]:
+    """A second control plane, that offers what the environment `prod` says. It ends with the tests of the file."""
+    folder = tmp_path_factory.mktemp("prod") / "cluster"
+    yield _start(folder, toolchain, "prod")
+    down(folder)
+
+
+@pytest.fixture(scope="module")
+def prod_live(prod_sandbox: Sandbox) -> Iterator[Live]:
+    """The live cluster of the environment `prod`."""
+    live = _live(prod_sandbox)
+    yield live
+    live.close()
+
+
+@pytest.fixture(scope="module")
+def exports_of_both(sandbox: Sandbox, prod_sandbox: Sandbox, sandbox_exports: dict[str, str]) -> dict[str, str]:
+    """The variables with which `pulumi` works on both clusters: each context leads to its own."""
+    return {**sandbox_exports, "KUBECONFIG": os.pathsep.join(str(each.kubeconfig) for each in (sandbox, prod_sandbox))}
 
 
 @pytest.fixture
