@@ -16,6 +16,7 @@ from tests.support.documents import (
     DOCUMENTS,
     EMPTY_FOLDER,
     FIRST_JOB,
+    FROM_DEV_TO_PROD,
     LANGUAGES,
     PAGES,
     PROMPT,
@@ -32,12 +33,14 @@ from trainform.spec import Experiment
 from trainform.spec.load import parse
 
 # It asks the terminal for its colours and, while it shows progress, for keys: it takes pasted lines, which then never reach the shell.
-READS_THE_TERMINAL = re.compile(r"\bpulumi\b")
-ASKS = re.compile(r"\bpulumi (up|refresh|destroy)\b")
-TAKES_DOWN = re.compile(r"pulumi destroy\b|trainform sandbox down\b")
+READS_THE_TERMINAL = re.compile(r"\bpulumi\b|\btrainform (review|apply|destroy)\b")
+ASKS = re.compile(r"\bpulumi (up|refresh|destroy)\b|\btrainform (promote|rollback|destroy)\b")
+TAKES_DOWN = re.compile(r"pulumi destroy\b|trainform destroy\b|trainform sandbox down\b")
 IN_A_NEW_SHELL = "first-job.md#a-new-shell)"
 # A session of a page is run beside its other blocks, so it only looks.
-LOOKS = re.compile(r"pulumi preview |trainform (check|plan|render) |git diff |diff ")
+LOOKS = re.compile(
+    r"pulumi preview |trainform (check|plan|render|diff|drift|history|promote .* --dry-run) |git diff |diff "
+)
 MOST_CHARACTERS = 119
 WIDE = (ROOT / "CHANGELOG.md", *DOCUMENTS)
 
@@ -165,6 +168,17 @@ def test_the_readme_shows_an_experiment_that_is_there() -> None:
     path, _, shown = text.partition("\n")
     kept = [line for line in (ROOT / path.removeprefix("# ")).read_text().splitlines() if not line.startswith("#")]
     assert shown.splitlines() == kept
+
+
+def test_the_readmes_second_example_is_a_part_of_the_lesson() -> None:
+    """Whose commands are run, and whose sessions are held against the real output."""
+    shown = re.findall(r"^    (trainform .*)$", README.read_text(), re.MULTILINE)
+    typed = iter([command for block in blocks_of("sh", FROM_DEV_TO_PROD) for command in block.commands])
+    assert len(shown) == 5
+    assert all(command in typed for command in shown), "in this order"
+    [report] = [block for block in blocks_of("text", README) if block.text.startswith("Promotion of ")]
+    [session] = [block for block in blocks_of("console", FROM_DEV_TO_PROD) if "promote" in block.commands[0]]
+    assert set(session.output) <= set(report.text.splitlines())
 
 
 def test_fragments_of_experiments_are_right() -> None:

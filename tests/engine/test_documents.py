@@ -12,11 +12,29 @@ import pytest
 
 from tests.engine.live import Live, until
 from tests.engine.project import Project
-from tests.support.documents import DOCS, README, TUTORIALS, blocks_of, blocks_of_a_clone, read_blocks
+from tests.support.documents import (
+    DOCS,
+    FROM_DEV_TO_PROD,
+    README,
+    TUTORIALS,
+    blocks_of,
+    blocks_of_a_clone,
+    read_blocks,
+)
 from tests.support.repository import ROOT, commit_all, copy_stacks
+from trainform.sandbox.control import Sandbox
 
-# What makes a clone, its environment and a sandbox of its own, and what ends it: here there is one of the tests.
-OF_A_CLONE = ("git clone ", "git restore stacks/Pulumi.", "cd ", "make ", ". ", "trainform sandbox ", "eval ")
+# What makes a clone, its environment and sandboxes of its own, and what ends them: here there are those of the tests.
+OF_A_CLONE = (
+    "git clone ",
+    "git restore stacks/Pulumi.",
+    "cd ",
+    "make ",
+    ". ",
+    "trainform sandbox ",
+    "eval ",
+    "export KUBECONFIG=",
+)
 # A row of a preview, drawn as a tree or not: the sign, type, name and step of a resource, and what of it differs.
 STEP = re.compile(r"^ ?(\+-|[+~-]) [ │├└─]*(\w+:\S+) +(\S+) +(create|update|replace|delete)\b *(\[diff: [^]]*\])?")
 # What stands around these rows in a terminal alone: the head of the table, and resources without a change.
@@ -74,8 +92,24 @@ def test_the_first_job(clone: Project) -> None:
 
 
 @pytest.mark.proof("previews and applies of several changes, as the lessons show them")
-@pytest.mark.parametrize("lesson", TUTORIALS[1:], ids=lambda path: path.stem)
+@pytest.mark.parametrize("lesson", TUTORIALS[1:-1], ids=lambda path: path.stem)
 def test_a_lesson(clone: Project, lesson: Path) -> None:
+    follow(clone, lesson)
+
+
+@pytest.mark.proof("a second control plane, as the lesson on two clusters has it")
+def test_the_lesson_on_two_clusters(clone: Project, prod_sandbox: Sandbox, exports_of_both: dict[str, str]) -> None:
+    before = dict(clone.environ)
+    clone.environ |= exports_of_both
+    (clone.folder / ".trainform").mkdir()
+    (clone.folder / ".trainform" / "prod").symlink_to(prod_sandbox.folder)
+    try:
+        follow(clone, FROM_DEV_TO_PROD)
+    finally:
+        clone.environ = before
+
+
+def follow(clone: Project, lesson: Path) -> None:
     """Each block in turn. A session shows every step of a preview, and of other lines some."""
     for block in read_blocks(lesson):
         printed = ran(clone, block.commands).splitlines()

@@ -80,13 +80,14 @@ class Newcomer:
 
 @contextlib.contextmanager
 def newcomer_in(folder: Path) -> Iterator[Newcomer]:
-    """A newcomer before the first block; the sandbox of the clone ends with them."""
+    """A newcomer before the first block; the sandboxes of the clone end with them."""
     newcomer = Newcomer(folder)
     try:
         yield newcomer
     finally:
-        sandbox = newcomer.clone / ".trainform" / "sandbox"
-        subprocess.run([sys.executable, "-m", "trainform", "sandbox", "down", "--folder", str(sandbox)], check=True)
+        for name in ("sandbox", "prod"):
+            sandbox = newcomer.clone / ".trainform" / name
+            subprocess.run([sys.executable, "-m", "trainform", "sandbox", "down", "--folder", str(sandbox)], check=True)
 
 
 def test_the_first_job_from_git_clone_on(tmp_path: Path, toolchain: Toolchain) -> None:

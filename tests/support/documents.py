@@ -19,8 +19,10 @@ LANGUAGES = ("sh", "console", "yaml", "json", "python", "text")
 README = ROOT / "README.md"
 DOCS = ROOT / "docs"
 DOCUMENTS = (README, ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md")))
-TUTORIALS = tuple(DOCS / "tutorial" / name for name in ("first-job.md", "first-change.md", "first-review.md"))
+LESSONS = ("first-job.md", "first-change.md", "first-review.md", "from-dev-to-prod.md")
+TUTORIALS = tuple(DOCS / "tutorial" / name for name in LESSONS)
 FIRST_JOB = TUTORIALS[0]  # goes on in the clone that the README's commands make
+FROM_DEV_TO_PROD = TUTORIALS[-1]  # needs a second sandbox
 EMPTY_FOLDER = DOCS / "how-to" / "start-a-project.md"  # begins in an empty folder, without the repository
 PROMPT = "$ "
 ADDRESS = "ADDRESS"  # of the repository, for which a reader writes what they know
@@ -39,6 +41,7 @@ PAGES = {
     "docs/reference/sandbox.md": "sh",
     "docs/tutorial/first-change.md": "bash",
     "docs/tutorial/first-review.md": "bash",
+    "docs/tutorial/from-dev-to-prod.md": "bash",
 }
 _BLOCK = re.compile(r"^```(.*)\n((?:.*\n)*?)^```$", re.MULTILINE)
 
