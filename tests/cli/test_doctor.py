@@ -93,14 +93,14 @@ def test_a_machine_with_nothing_on_it(doctor: Doctor) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert f"ready: {', '.join(FILES_ALONE)}\n" in done.stdout.replace(", toolchain\n", "\n")
     assert (
-        "not ready: preview, review, up, environment, destroy, promote, history (pulumi, pulumi login, kubeconfig missing)\n"
+        "not ready: preview, review, apply, up, environment, destroy, promote, history (pulumi, pulumi login, kubeconfig missing)\n"
         in done.stdout
     )
     assert "not ready: rollback (pulumi, pulumi login missing)\n" in done.stdout
     assert "not ready: drift, stacks, diff (kubeconfig missing)\n" in done.stdout
     assert "not ready: rehearse (docker missing)\n" in done.stdout
     assert (
-        "\nmissing: pulumi (for preview, review, up, environment, destroy, promote,\nhistory, rollback)\n  not on PATH\n  fix: trainform toolchain ensure --pulumi-only\n"
+        "\nmissing: pulumi (for preview, review, apply, up, environment, destroy,\npromote, history, rollback)\n  not on PATH\n  fix: trainform toolchain ensure --pulumi-only\n"
         in done.stdout
     )
     assert "\n  fix: trainform toolchain ensure\n" in done.stdout
@@ -135,7 +135,7 @@ def test_doctor_as_json(doctor: Doctor) -> None:
         "state": "missing",
         "found": "not on PATH",
         "fix": "trainform toolchain ensure --pulumi-only",
-        "needed_for": ["preview", "review", "up", "environment", "destroy", "promote", "history", "rollback"],
+        "needed_for": ["preview", "review", "apply", "up", "environment", "destroy", "promote", "history", "rollback"],
         "details": {},
     }
     assert answer["checks"]["python"]["state"] == "ok"

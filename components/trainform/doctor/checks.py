@@ -11,6 +11,7 @@ from trainform.toolchain.oserrors import FIX as CACHE_FIX
 PROGRAM = (
     "preview",
     "review",
+    "apply",
     "up",
     "environment",
 )  # commands in which Pulumi runs a Python program for a user's cluster
@@ -48,7 +49,7 @@ CHECKS = (
         "rights",
         cluster.look_at_rights,
         "ask the platform team for these permissions",
-        ("up",),
+        ("apply", "up"),
         ("kubeconfig", "cluster"),
         after=("operators",),
     ),
@@ -67,7 +68,7 @@ CHECKS = (
         "local_queues",
         look_at_local_queues,
         "ask the platform team for a LocalQueue",
-        ("preview", "review", "up"),
+        ("preview", "review", "apply", "up"),
         ("kubeconfig", "cluster", "operators"),
         applies=_with_kueue,
     ),

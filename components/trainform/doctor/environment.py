@@ -32,7 +32,7 @@ class NamedObjects:
     names: Callable[[Environment], Iterable[str]]
     fix: Callable[[Environment, str], str]
     judge: Callable[[str, Answer], Finding] = lambda name, answer: Finding(State.OK, name)
-    verbs: tuple[str, ...] = ("preview", "review", "up")
+    verbs: tuple[str, ...] = ("preview", "review", "apply", "up")
 
     def named(self, request: Request) -> list[str]:
         """Return the names, each once; none without an environment."""
@@ -107,7 +107,7 @@ NAMED_OBJECTS = {
         "/apis/storage.k8s.io/v1/storageclasses",
         lambda environment: environment.storage_classes.values(),
         lambda environment, name: f"correct `storage_classes` of {environment.name}: kubectl get storageclasses",
-        verbs=("preview", "review", "up", "environment"),
+        verbs=("preview", "review", "apply", "up", "environment"),
     ),
     "claims": NamedObjects(
         "/api/v1/namespaces/{namespace}/persistentvolumeclaims",

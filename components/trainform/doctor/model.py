@@ -21,6 +21,7 @@ VERBS = {
     "schema": "",
     "preview": "`pulumi preview` of an experiment",
     "review": "",
+    "apply": "",
     "up": "`pulumi up` of an experiment",
     "environment": "`pulumi up` of the environment's own stack",
     "destroy": "",
