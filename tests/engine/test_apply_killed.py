@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import signal
 import subprocess
@@ -44,8 +45,11 @@ def engine_of(process: subprocess.Popen[bytes], verb: str) -> psutil.Process:
     """The engine that the command has started."""
 
     def found() -> psutil.Process | None:
-        children = psutil.Process(process.pid).children()
-        return next((each for each in children if verb in each.cmdline()), None)
+        for child in psutil.Process(process.pid).children():
+            with contextlib.suppress(psutil.Error):  # one of the commands before it, which has just ended
+                if verb in child.cmdline():
+                    return child
+        return None
 
     return until(found, f"pulumi {verb}")
 
