@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.deployed.test_engine import UP
-from tests.deployed.test_engine import pulumi as pulumi
 from tests.deployed.test_state import RECORD, config_map, exported
+from tests.deployed.test_updates import UP
 from trainform.deployed.earlier import _folder, _of_file, earlier_deployments, history_files
 from trainform.deployed.state import record_in
 from trainform.errors import TrainformError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.releases import ORIGIN, PROMOTED, release
-from trainform.deployed.engine import Update
+from trainform.deployed.updates import Update
 from trainform.releases.history import Event, StackNow, events
 from trainform.releases.model import Release, Rollback, Waived
 from trainform.releases.rollback import of_release, rollback

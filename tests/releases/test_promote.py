@@ -13,7 +13,7 @@ from tests.support.samples import JOB, environment
 from trainform.backends.outcome import Outcome
 from trainform.backends.table import BACKENDS
 from trainform.check import check_experiment
-from trainform.deployed.engine import Update
+from trainform.deployed.updates import Update
 from trainform.errors import TrainformError
 from trainform.plan.record import read_record
 from trainform.releases.gates import Judged, Waiver

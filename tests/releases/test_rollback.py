@@ -9,7 +9,7 @@ import pytest
 from tests.support.releases import PROMOTED, release
 from tests.support.samples import JOB
 from trainform.deployed.earlier import EarlierDeployment
-from trainform.deployed.engine import Update
+from trainform.deployed.updates import Update
 from trainform.plan.inputs import resolved
 from trainform.plan.record import Record
 from trainform.releases.model import Release

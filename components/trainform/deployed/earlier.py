@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from trainform.deployed.engine import Update, exported, printed, updates
+from trainform.deployed.engine import exported, printed
 from trainform.deployed.state import record_in
+from trainform.deployed.updates import Update, updates
 from trainform.errors import TrainformError, without_credentials
 from trainform.plan.record import Record
 from trainform.spec.stack import project_name

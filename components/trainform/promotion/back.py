@@ -10,7 +10,7 @@ from trainform.check import check_environment, check_experiment
 from trainform.comparison.compare import Comparison, Version, compare
 from trainform.comparison.versions import of_file, of_record
 from trainform.deployed.earlier import EarlierDeployment, earlier_deployments
-from trainform.deployed.engine import Update, updates
+from trainform.deployed.updates import Update, updates
 from trainform.errors import InputError, Problem, TrainformError, list_names
 from trainform.plan.images import without_digest
 from trainform.project import require_stack

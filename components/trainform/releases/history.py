@@ -12,8 +12,8 @@ from typing import Literal
 from trainform.check import check_environment
 from trainform.cluster.api import ClusterApi
 from trainform.cluster.identity import refuse_another
-from trainform.deployed.engine import Update, last_deployed, updates
 from trainform.deployed.records import deployed
+from trainform.deployed.updates import Update, last_deployed, updates
 from trainform.errors import InputError, TrainformError
 from trainform.plan.record import Record
 from trainform.releases.model import Release

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from trainform.backends.table import BACKENDS
-from trainform.deployed.engine import Update
+from trainform.deployed.updates import Update
 from trainform.errors import Problem, TrainformError
 from trainform.manifests.shapes import mapping
 from trainform.plan.images import digest_of, pinned, without_digest

@@ -14,8 +14,8 @@ from trainform.backends.outcome import Outcome, seconds_of
 from trainform.backends.table import BACKENDS
 from trainform.cluster.api import Answer, ClusterApi
 from trainform.cluster.identity import refuse_another
-from trainform.deployed.engine import Update, updates
 from trainform.deployed.records import Deployed, deployed
+from trainform.deployed.updates import Update, updates
 from trainform.errors import ClusterError, TrainformError
 from trainform.plan.images import run_by
 from trainform.plan.record import Record

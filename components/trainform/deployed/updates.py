@@ -1,0 +1,80 @@
+"""The history of a stack's updates, as Pulumi's backend keeps it."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from trainform.deployed.engine import as_json, printed
+from trainform.manifests.shapes import mapping, mappings
+
+MOST_UPDATES = 100
+NO_STACK = 6  # the exit code of the engine where the backend has no such stack
+RELEASE = "trainform:release"
+BOOLEANS = {"true": True, "false": False}
+
+
+@dataclasses.dataclass(frozen=True)
+class Update:
+    """One update of a stack. kind: `update` is a `pulumi up`. result: `succeeded`, `failed` or `in-progress`. started, ended: in UTC (RFC 3339); "" if
+    it has not ended. number: that a service gives it; 0 in a folder or a bucket. commit, dirty: of git, where it ran; "" and None if it is not
+    known. release: that the stack's config named."""
+
+    kind: str
+    result: str
+    started: str
+    ended: str
+    number: int
+    commit: str
+    dirty: bool | None
+    release: str
+
+    @property
+    def deployed(self) -> bool:
+        """Whether it is a `pulumi up` that succeeded."""
+        return (self.kind, self.result) == ("update", "succeeded")
+
+
+def updates(stack: str, root: Path) -> list[Update]:
+    """The last updates of the stack, the newest first; none if it was never updated, or if the backend has no such stack."""
+    words = ("stack", "history", "-s", stack, "--json", "--show-secrets=false", "--page-size", str(MOST_UPDATES))
+    text = printed(root, *words, nothing=NO_STACK)
+    return updates_in(as_json(text, "stack history") if text.strip() else [])
+
+
+def updates_in(listed: Any) -> list[Update]:
+    """The updates in what `pulumi stack history --json` prints."""
+    return [*map(_update, mappings(listed))]
+
+
+def last_deployed(found: Iterable[Update]) -> Update | None:
+    """The last `pulumi up` that succeeded; None if there is none, or if a `pulumi destroy` came after it."""
+    for update in found:
+        if update.deployed:
+            return update
+        if (update.kind, update.result) == ("destroy", "succeeded"):
+            return None
+    return None
+
+
+def _update(entry: Mapping[str, Any]) -> Update:
+    environment, config = mapping(entry.get("environment")), mapping(entry.get("config"))
+    number = entry.get("version")
+    return Update(
+        kind=str(entry.get("kind", "")),
+        result=str(entry.get("result", "")),
+        started=_second(entry.get("startTime")),
+        ended=_second(entry.get("endTime")),
+        number=number if isinstance(number, int) else 0,
+        commit=str(environment.get("git.head", "")),
+        dirty=BOOLEANS.get(str(environment.get("git.dirty", ""))),
+        release=str(mapping(config.get(RELEASE)).get("value", "")),
+    )
+
+
+def _second(time: object) -> str:
+    """The time without fractions of a second, of which the engine writes none but zeros."""
+    return re.sub(r"\.[0-9]+Z$", "Z", time) if isinstance(time, str) else ""

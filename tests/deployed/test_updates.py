@@ -1,0 +1,83 @@
+"""The history of a stack's updates, from what `pulumi stack history --json` prints."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trainform.deployed.updates import Update, last_deployed, updates, updates_in
+from trainform.errors import TrainformError
+
+UP = {
+    "version": 0,
+    "kind": "update",
+    "startTime": "2026-03-02T08:00:00.000Z",
+    "message": "Longer warm-up",
+    "environment": {
+        "exec.kind": "cli",
+        "git.author": "Ada Lovelace",
+        "git.dirty": "false",
+        "git.head": "9f2c4e1d0b7a",
+        "stack.environments": "[]",
+    },
+    "config": {
+        "trainform:experiment": {"value": "resnet", "secret": False},
+        "trainform:release": {"value": "0a1b2c3d4e5f", "secret": False},
+        "trainform:ssh-seed": {"secret": True},
+    },
+    "result": "succeeded",
+    "endTime": "2026-03-02T08:00:09.000Z",
+    "resourceChanges": {"create": 9},
+}
+READ = Update("update", "succeeded", "2026-03-02T08:00:00Z", "2026-03-02T08:00:09Z", 0, "9f2c4e1d0b7a", False, "0a1b2c3d4e5f")  # fmt: skip
+
+
+def test_an_update_is_read_with_its_commit_and_release() -> None:
+    assert updates_in([UP]) == [READ]
+
+
+def test_what_a_history_does_not_say_is_not_known() -> None:
+    bare = {"kind": "update", "startTime": "2026-03-02T08:00:00.000Z", "config": {}, "result": "in-progress"}
+    assert updates_in([bare]) == [Update("update", "in-progress", "2026-03-02T08:00:00Z", "", 0, "", None, "")]
+
+
+@pytest.mark.parametrize("odd", [None, {}, "none", [3], [None]])
+def test_what_is_no_history_has_no_updates(odd: Any) -> None:
+    assert updates_in(odd) == []
+
+
+def update(kind: str, result: str = "succeeded") -> dict[str, Any]:
+    return {**UP, "kind": kind, "result": result}
+
+
+@pytest.mark.parametrize(
+    ("listed", "index"),
+    [
+        ([], None),
+        ([update("update")], 0),
+        ([update("update", "failed"), update("refresh"), update("update")], 2),
+        ([update("destroy"), update("update")], None),
+        ([update("destroy", "failed"), update("update")], 1),
+    ],
+)
+def test_the_last_up_that_succeeded_and_was_not_destroyed(listed: list[Any], index: int | None) -> None:
+    found = updates_in(listed)
+    assert last_deployed(found) == (None if index is None else found[index])
+
+
+def test_a_stack_that_was_never_updated_has_no_history(pulumi: Path, tmp_path: Path) -> None:
+    pulumi.write_text("#!/bin/sh\n")
+    assert updates("resnet.prod", tmp_path) == []
+
+
+def test_a_stack_that_the_backend_does_not_have_has_no_history(pulumi: Path, tmp_path: Path) -> None:
+    pulumi.write_text("#!/bin/sh\necho \"error: no stack named 'resnet.prod' found\" >&2\nexit 6\n")
+    assert updates("resnet.prod", tmp_path) == []
+
+
+def test_what_is_no_json_is_told(pulumi: Path, tmp_path: Path) -> None:
+    pulumi.write_text("#!/bin/sh\necho warning\n")
+    with pytest.raises(TrainformError, match="what `pulumi stack history` prints is not JSON"):
+        updates("resnet.prod", tmp_path)
