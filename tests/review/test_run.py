@@ -229,6 +229,6 @@ def test_a_signal_while_the_engine_starts_leaves_none_behind(
 
 
 def test_the_folder_of_the_shell_is_no_secret() -> None:
-    told = "error: no such file: /work/project/policy, s3cr3t-passphrase"
-    environ = {"PWD": "/work/project", "PULUMI_CONFIG_PASSPHRASE": "s3cr3t-passphrase"}
-    assert run.without_secrets(told, environ) == "error: no such file: /work/project/policy, [secret]"
+    told = "error: no such file: /srv/ai/project/policy, s3cr3t-passphrase"
+    environ = {"PWD": "/srv/ai/project", "PULUMI_CONFIG_PASSPHRASE": "s3cr3t-passphrase"}
+    assert run.without_secrets(told, environ) == "error: no such file: /srv/ai/project/policy, [secret]"
