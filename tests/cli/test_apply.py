@@ -11,7 +11,7 @@ from tests.cli.running import run
 from tests.saved.samples import KEY, facts, planned, saved
 from trainform.cli import apply
 from trainform.saved.file import text_of
-from trainform.saved.model import Verdict
+from trainform.saved.model import SavedFile, Verdict
 from trainform.saved.moved import moved_facts, moved_steps
 from trainform.saved.text import as_json, as_markdown, as_terminal
 
@@ -114,6 +114,13 @@ def moved() -> Verdict:
     return verdict(
         result="moved", moved=found, not_compared=["Job bert is not compared: no permission."], fix="Look at it."
     )
+
+
+def test_a_file_that_was_applied_already_is_no_reason_to_review_again() -> None:
+    """Most of those whose file is stale have applied it."""
+    file = SavedFile.model_validate_json(text_of(saved(), KEY, {}), strict=True)
+    fix = apply._verdict(file, "resnet.json", moved().moved).fix
+    assert fix.startswith("If this file was applied already, it has done its work. If not, save the review again: ")
 
 
 def test_what_moved_in_a_terminal() -> None:

@@ -9,6 +9,9 @@ import pytest
 
 from tests.cli.running import run
 from tests.support.releases import project, release
+from trainform.cli.history_text import History, sections
+from trainform.releases.history import Event
+from trainform.review.forms.document import Item
 
 
 @pytest.fixture
@@ -64,3 +67,18 @@ def test_an_experiment_that_is_nowhere(name: str, word: str, fix: str) -> None:
     assert code == 2
     assert "the experiment has no stack and no release here" in err
     assert fix in err
+
+
+def test_updates_in_sentences() -> None:
+    at, stack = "2026-11-24T08:10:09Z", "sdxl-lora.prod"
+    events = [
+        Event(at, stack, "up", "0a1b2c3d4e5f", "succeeded"),
+        Event(at, stack, "up", "", "failed"),
+        Event(at, stack, "destroy", "", "succeeded"),
+    ]
+    happened = sections(History("sdxl-lora", {}, [], events, 20))[-1]
+    assert [item.text.removeprefix(f"{at} {stack}: ") for item in happened.blocks if isinstance(item, Item)] == [
+        "`up` of release 0a1b2c3d4e5f succeeded.",
+        "`up` of the file failed.",
+        "`destroy` succeeded.",
+    ]

@@ -8,6 +8,7 @@ import pytest
 
 from tests.cli.running import run
 from tests.support.releases import project, release
+from trainform.cli.forms import next_steps
 
 WORDS = ("promote", "sdxl-lora", "--from", "dev", "--to", "prod")
 
@@ -50,3 +51,10 @@ def test_a_release_of_the_target_that_somebody_has_edited(root: Path) -> None:
     assert code == 2
     assert f"{path.relative_to(root)}" in err
     assert "has been changed" in err
+
+
+def test_what_is_typed_next_makes_a_stack_that_is_not_there() -> None:
+    ends = ["  trainform review sdxl-lora.prod", "  pulumi up -s sdxl-lora.prod"]
+    assert next_steps("sdxl-lora.prod", ["a b"])[2:] == ["  git add 'a b'", *ends]
+    first = next_steps("sdxl-lora.prod", ["a b"], is_deployed=False)
+    assert first[2:] == ["  git add 'a b'", "  pulumi stack select --create sdxl-lora.prod", *ends]

@@ -101,6 +101,7 @@ def test_a_stack_goes_back_to_what_it_had_deployed_as_a_whole(project: Project, 
     assert history(project)["stacks"][0]["state"] == "deployed"
     further = trainform(project, "rollback", STACK, *WHY)
     assert further.code == 2, further.output
+    assert f"pulumi config rm trainform:release -s {STACK}" in further.output, "an edit of the file does not move it"
     trainform(project, "rollback", STACK, *WHY, "--to", second.revision).succeeded()
     project.up(STACK)
     assert deployed(project, live).experiment == second.experiment

@@ -102,6 +102,7 @@ def test_what_ran_in_dev_runs_in_prod_whatever_is_written_afterwards(project: Pr
     never = promote(project, "--yes")
     assert never.code == 1
     assert "Pulumi's history has no `pulumi up` of the stack bert.dev" in never.output
+    assert f"pulumi stack select --create {DEV} && pulumi up -s {DEV}" in never.output, "it may not be there"
     project.up(DEV)
 
     live.running_pods(project.namespace, 2)

@@ -33,6 +33,12 @@ def test_a_stack_of_another_name(tmp_path: Path) -> None:
     [
         ("dev", DEV, ["this is the stack from which the release comes"], "name another one"),
         ("dve", "prdo", ["no stack and no environment of the project has this name"] * 2, "did you mean dev?"),
+        (
+            "nowhere",
+            "prod",
+            ["no stack and no environment of the project has this name"],
+            "known: dev, empty, prod, prod2, bert.prod, broken, sdxl-lora.dev, sdxl-lora.one, sdxl-lora.prod, sdxl-lora.two",
+        ),
         ("dev", "bert.prod", ["this stack runs bert"], "name a stack of sdxl-lora"),
         (
             "dev",

@@ -101,7 +101,9 @@ def _verdict(saved: SavedFile, file: str, moved: list[Moved]) -> Verdict:
         result="moved" if moved else "unmoved",
         moved=moved,
         not_compared=saved.review.not_compared,
-        fix=f"Look at it, and {save_again(saved, file)}." if moved else "",
+        fix=f"If this file was applied already, it has done its work. If not, {save_again(saved, file)}."
+        if moved
+        else "",
     )
 
 

@@ -65,7 +65,7 @@ def _sentence(event: Event) -> str:
     if event.what == "rollback":
         return f"rolled back{by}, release {event.release}."
     of = f"release {event.release}" if event.release else THE_FILE
-    return f"{event.what} {event.result}{f' of {of}' if event.what == 'up' else ''}."
+    return f"`{event.what}`{f' of {of}' if event.what == 'up' else ''} {event.result}."
 
 
 def as_data(history: History) -> dict[str, Any]:

@@ -109,6 +109,7 @@ def command(
         echo_json(as_data(found, written=writes))
     elif writes:
         name = found.asked.target.name
-        note(*next_steps(name, [release_path(experiment, found.release.name), stack_path(name)]))
+        files = [release_path(experiment, found.release.name), stack_path(name)]
+        note(*next_steps(name, files, is_deployed=found.current.record is not None))
     if not (found.may_be_written or found.same):
         raise typer.Exit(REFUSED)

@@ -157,12 +157,17 @@ def _before(back: Back, done: list[Update] | None, notes: list[str]) -> Restored
         return _of(back, each)
     passed = f"; {list_names(names)} were never deployed" if names else ""
     reason = f"nothing else was deployed in the stack {back.name} before, as far as it is known{passed}"
-    fix = (
-        f"name what to restore with {TO}"
-        if names
-        else "change the experiment's file, or take it from git, and run `pulumi up`"
-    )
-    raise InputError([Problem("STACK", back.name, reason, fix)])
+    raise InputError([Problem("STACK", back.name, reason, _other_way(back, names))])
+
+
+def _other_way(back: Back, names: list[str]) -> str:
+    """What helps where nothing is known to go back to: an edit of the experiment's file does not move a stack that names a release."""
+    if names:
+        return f"name what to restore with {TO}"
+    if back.stack.release is not None:
+        again = f"`pulumi config rm trainform:release -s {back.name}`"
+        return f"mend the experiment, and promote it from another stack, or let this one follow the file again: {again}"
+    return "change the experiment's file, or take it from git, and run `pulumi up`"
 
 
 def _deployments(back: Back, done: list[Update] | None) -> Iterator[EarlierDeployment]:

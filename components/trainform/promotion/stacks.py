@@ -57,7 +57,7 @@ def _place(experiment: str, option: str, word: str, root: Path) -> Place:
 def _place_in(experiment: str, option: str, word: str, root: Path) -> Place:
     """The only stack of the experiment in the environment of this name."""
     if word not in known_names(ENVIRONMENTS, root):
-        names = [*known_names(ENVIRONMENTS, root), *known_stacks(root)]
+        names = list(dict.fromkeys([*known_names(ENVIRONMENTS, root), *known_stacks(root)]))
         near = difflib.get_close_matches(word, names, 1)
         fix = f"did you mean {near[0]}?" if near else f"known: {list_names(names)}"
         raise InputError([Problem(option, word, "no stack and no environment of the project has this name", fix)])

@@ -59,9 +59,10 @@ def _last_up(stack: str, root: Path) -> Update:
     found = next((update for update in updates(stack, root) if update.kind in ("update", "destroy")), None)
     if found is not None and found.deployed:
         return found
-    fix = f"`pulumi up -s {stack}` first, and promote what runs well"
     if found is None:
-        raise TrainformError(f"Pulumi's history has no `pulumi up` of the stack {stack}", fix)
+        reason = f"Pulumi's history has no `pulumi up` of the stack {stack}"
+        raise TrainformError(reason, f"run `pulumi stack select --create {stack} && pulumi up -s {stack}` first")
+    fix = f"`pulumi up -s {stack}` first, and promote what runs well"
     if found.kind == "destroy":
         raise TrainformError(f"the stack {stack} was destroyed, and nothing is deployed there", fix)
     how = "has not ended" if found.result == "in-progress" else "failed"
