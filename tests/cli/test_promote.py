@@ -57,4 +57,4 @@ def test_what_is_typed_next_makes_a_stack_that_is_not_there() -> None:
     ends = ["  trainform review sdxl-lora.prod", "  pulumi up -s sdxl-lora.prod"]
     assert next_steps("sdxl-lora.prod", ["a b"])[2:] == ["  git add 'a b'", *ends]
     first = next_steps("sdxl-lora.prod", ["a b"], is_deployed=False)
-    assert first[2:] == ["  git add 'a b'", "  pulumi stack select --create sdxl-lora.prod", *ends]
+    assert first[2:] == ["  pulumi stack select --create sdxl-lora.prod", "  git add 'a b'", *ends]

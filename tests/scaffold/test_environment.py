@@ -29,6 +29,8 @@ def test_the_examples_of_the_skeleton_are_valid(text: str) -> None:
     assert full.storage_classes == {"fast": "cephfs-ssd"}
     assert full.rdma is not None
     assert full.limits.severity == {"TF-IMG-2": "error"}
+    assert full.registries == {"registry.example.com": "mirror.example.com"}
+    assert (full.promotion.sources, full.promotion.digest) == (["dev"], True)
     price = re.search(r"price_per_hour: \{.*\}", text)
     assert price is not None
     priced = uncommented(text).replace("memory: 1000Gi}", f"memory: 1000Gi, {price[0]}}}")

@@ -47,8 +47,9 @@ def show_text(form: Form, sections: Sequence[Section]) -> None:
 
 
 def next_steps(stack: str, files: Sequence[str], *, is_deployed: bool = True) -> list[str]:
-    """The files that were written, and what is typed next so that the stack has what they say. A stack of which nothing is deployed may not be there."""
+    """The files that were written, and what is typed next so that the stack has what they say. A stack of which nothing is deployed may not be there, and is
+    made before its file is added: Pulumi writes its salt into it."""
     named, quoted = shlex.quote(stack), " ".join(map(shlex.quote, files))
     made = [] if is_deployed else [f"pulumi stack select --create {named}"]
-    commands = [f"git add {quoted}", *made, f"trainform review {named}", f"pulumi up -s {named}"]
+    commands = [*made, f"git add {quoted}", f"trainform review {named}", f"pulumi up -s {named}"]
     return [*(f"wrote {path}" for path in files), "next:", *(f"  {command}" for command in commands)]

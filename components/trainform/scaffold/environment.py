@@ -25,6 +25,11 @@ PRICE = (
 RDMA = "# rdma: {resource: rdma/hca, count: 1}   # where there is a fabric"
 CLASSES = "# storage_classes: {fast: cephfs-ssd}   # short name: name in the cluster"
 LIMITS = "# limits: {max_accelerators: 32, host_network: true, registries: [registry.example.com], severity: {TF-IMG-2: error}}"
+REGISTRIES = "# registries: {registry.example.com: mirror.example.com}   # where images have other names here"
+PROMOTION = (
+    "# promotion: {from: [dev], digest: true}   # what `trainform promote` asks of a release before it comes here"
+)
+RULES = (REGISTRIES, LIMITS, PROMOTION)
 
 OPEN = "Open"
 # Limits, so that no cluster makes a file that is too long to be read.
@@ -41,7 +46,7 @@ name: {quoted_name}"""
 def skeleton(name: str) -> str:
     """What needs no knowledge of a cluster; all else as examples."""
     own = NAMESPACE.format(name=scalar(name))
-    return _text(name, [CONTEXT, own, _backend_example(), QUEUES, ACCELERATORS, PRICE, RDMA, CLASSES, LIMITS])
+    return _text(name, [CONTEXT, own, _backend_example(), QUEUES, ACCELERATORS, PRICE, RDMA, CLASSES, *RULES])
 
 
 def from_survey(name: str, survey: Survey) -> str:
@@ -57,7 +62,7 @@ def from_survey(name: str, survey: Survey) -> str:
             PRICE,
             *_fabric(found_hardware),
             *_classes(survey.storage_classes),
-            LIMITS,
+            *RULES,
         ],
     )
 
