@@ -24,6 +24,7 @@ from trainform.spec.load import load_environment
 
 DEV = load_environment("dev").checked()
 SECRET = "hf_AbCdEfGhIjKlMnOpQrStUvWxYz012345"  # noqa: S105 - a made-up one
+UID, OTHER = "5f1c2d7e-8a54-4f0e-9b1d-3f6f6c1b2a90", "0a1b2c3d-8a54-4f0e-9b1d-3f6f6c1b2a90"
 NAMES = [f"bert-{number}" for number in range(6)]
 
 
@@ -85,6 +86,20 @@ def test_a_stack_as_it_was_deployed_is_compared_without_a_dry_run(find: Find) ->
     assert stack == StackDrift(stack="bert.dev", experiment="bert", environment="dev", namespace=DEV.namespace.name, revision=stack.revision, outcome=Outcome.in_sync, compared=7)  # fmt: skip
     assert len(stack.revision) == 6
     assert not [path for path in server.asked if "dryRun" in path]
+
+
+def test_another_cluster_than_that_of_the_environment_says_nothing_of_the_stack(find: Find) -> None:
+    """A kubeconfig with a context of the same name: what is there is not what was deployed, in sync or not."""
+    live = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-system", "uid": UID}}
+    server = ApiObjects([*objects(bert()), live])
+    bound = {uid: DEV.model_copy(update={"cluster": DEV.cluster.model_copy(update={"uid": uid})}) for uid in (UID, OTHER)}  # fmt: skip
+    assert only(find(server, environment=bound[UID])).outcome is Outcome.in_sync
+    asked = len(server.asked)
+    stack = only(find(server, environment=bound[OTHER]))
+    assert (stack.outcome, stack.compared, stack.objects) == (Outcome.failed, 0, [])
+    [lacking] = stack.not_compared
+    assert f"leads to another one, whose UID is {UID}" in lacking.reason
+    assert [path for path in server.asked[asked:] if "kube-system" not in path] == []
 
 
 def test_many_stacks_are_read_by_lists(find: Find) -> None:

@@ -109,6 +109,9 @@ def test_a_bound_stack_touches_no_other_cluster(project: Project, live: Live, ot
     shown = trainform(project, "stacks", kubeconfig=other.kubeconfig).failed()
     assert "not read: the environment dev" in shown
     refused(shown, live, other_live, other)
+    looked = trainform(project, "drift", stack, kubeconfig=other.kubeconfig)
+    assert looked.code == 1
+    assert f"leads to another one, whose UID is {uid(other_live)}" in " ".join(looked.output.split())
     project.destroy(stack)
 
 

@@ -14,6 +14,7 @@ from urllib.parse import quote
 from trainform import defaults
 from trainform.cluster.api import MAX_CONNECTIONS, Answer, ClusterApi
 from trainform.cluster.drift import SECRETS
+from trainform.cluster.identity import environment_problem
 from trainform.cluster.served import NotReadError, Served, collection, refusal, served
 from trainform.deployed.records import Deployed, all_deployed, deployed
 from trainform.drift.compare import MANAGER
@@ -22,6 +23,7 @@ from trainform.manifests.manifest import Manifest
 from trainform.manifests.shapes import mapping
 from trainform.review.forms.document import cut
 from trainform.secret_text.search import masked
+from trainform.spec.environment import Environment
 
 LONGEST = 300  # characters of what a webhook answers
 FEW = 4  # objects of a kind in a namespace that are read one by one, so that one stack does not read all others
@@ -64,6 +66,11 @@ class Reads:
         """End the threads and close the connections."""
         self._pool.shutdown(cancel_futures=True)
         self._api.close()
+
+    def another_cluster(self, environment: Environment) -> str:
+        """Why this is not the cluster to which the environment is bound; empty if it is, or if the environment is bound to none."""
+        problem = environment_problem(self._api, environment)
+        return "" if problem is None else f"{problem.reason}; {problem.fix}"
 
     def records(self, asked: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Deployed | None]:
         """The records of experiments in namespaces, None where nothing is recorded. Raises `ClusterError`."""

@@ -47,13 +47,25 @@ def find_drift(targets: Sequence[Target]) -> DriftReport:
         here = [target for target in targets if target.environment.cluster.context == context]
         try:
             with Reads(context) as reads:
-                found |= _on_cluster(here, reads)
+                found |= _elsewhere(here, reads)
+                found |= _on_cluster([target for target in here if target.stack not in found], reads)
         except ClusterError as error:
             reason = f"{error.message}; {error.fix}" if error.fix else error.message
             found |= {target.stack: _without(target, Outcome.failed, NotCompared(what="cluster", reason=reason)) for target in here}  # fmt: skip
     stacks = [found[target.stack] for target in targets]
     worst = min((stack.outcome for stack in stacks), key=WORST.index, default=Outcome.in_sync)
     return DriftReport(generated_by=version("trainform"), read_at=now, outcome=worst, stacks=stacks)
+
+
+def _elsewhere(targets: Sequence[Target], reads: Reads) -> dict[str, StackDrift]:
+    """Those whose environment is bound to another cluster than the one that answers: what it has is not theirs."""
+    environments = {target.environment.name: target.environment for target in targets}
+    reasons = {name: reads.another_cluster(environment) for name, environment in environments.items()}
+    return {
+        target.stack: _without(target, Outcome.failed, NotCompared(what="cluster", reason=reason))
+        for target in targets
+        if (reason := reasons[target.environment.name])
+    }
 
 
 def _on_cluster(targets: Sequence[Target], reads: Reads) -> dict[str, StackDrift]:
