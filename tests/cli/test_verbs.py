@@ -125,6 +125,7 @@ def test_version() -> None:
     [
         (["chekc"], "No such command 'chekc'"),
         (["plan"], "Missing argument"),
+        (["completion"], "Missing argument 'bash|zsh|fish'. Choose from: bash, zsh, fish"),
         (["check"], "Missing argument"),
         (["check", "hello", "-e", "dev", "--jason"], "No such option"),
         (["plan", "hello", "-e", "dev", "--run", "0"], "is below 1"),

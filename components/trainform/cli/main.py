@@ -136,7 +136,8 @@ def _show_usage(error: Any, as_json: bool) -> int:
         return show(CommandLineError(error.message, f"name the stack without an option: `{command} STACK`"), as_json)
     if near:
         return show(CommandLineError(error.message, f"did you mean {' or '.join(sorted(near))}? {fix}"), as_json)
-    return show(CommandLineError(error.format_message(), fix), as_json)
+    message = " ".join(error.format_message().split())  # choices stand on lines of their own
+    return show(CommandLineError(message, fix), as_json)
 
 
 def _takes_stacks(error: Any) -> bool:
