@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from trainform.deployed.updates import Update, last_deployed, updates, updates_in
+from trainform.deployed.updates import ALL, MOST_UPDATES, Update, last_deployed, updates, updates_in
 from trainform.errors import TrainformError
 
 UP = {
@@ -81,3 +83,21 @@ def test_what_is_no_json_is_told(pulumi: Path, tmp_path: Path) -> None:
     pulumi.write_text("#!/bin/sh\necho warning\n")
     with pytest.raises(TrainformError, match="what `pulumi stack history` prints is not JSON"):
         updates("resnet.prod", tmp_path)
+
+
+def listing(program: Path, updates: list[dict[str, Any]]) -> None:
+    """Let the program print so many of the updates as it is asked for, or all for 0."""
+    folder = program.parent.parent
+    (folder / "history.json").write_text(json.dumps(updates))
+    program.write_text(
+        f"#!{sys.executable}\nimport json, sys\nsize = int(sys.argv[sys.argv.index('--page-size') + 1])\n"
+        f"found = json.load(open({str(folder / 'history.json')!r}))\nprint(json.dumps(found[:size] if size else found))\n"
+    )
+
+
+def test_the_last_up_is_found_behind_any_number_of_refreshes(pulumi: Path, tmp_path: Path) -> None:
+    listing(pulumi, [update("refresh")] * 130 + [update("update")])
+    assert [each.kind for each in updates("resnet.prod", tmp_path)][-1] == "update"
+    listing(pulumi, [update("refresh")] * 50 + [update("update")] * 80)
+    assert len(updates("resnet.prod", tmp_path)) == MOST_UPDATES
+    assert len(updates("resnet.prod", tmp_path, ALL)) == 130

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from trainform.deployed.engine import exported, printed
 from trainform.deployed.state import record_in
-from trainform.deployed.updates import Update, updates
+from trainform.deployed.updates import ALL, Update, updates
 from trainform.errors import TrainformError, without_credentials
 from trainform.plan.record import Record
 from trainform.spec.stack import project_name
@@ -35,7 +35,7 @@ State = Callable[[], Mapping[str, Any] | None]
 
 def earlier_deployments(experiment: str, stack: str, root: Path) -> Iterator[EarlierDeployment]:
     """What the stack had deployed, the newest first; each is read when it is asked for. TrainformError if the backend gives out no earlier states."""
-    done = updates(stack, root)
+    done = updates(stack, root, ALL)
     for update, state in zip(done, _states(stack, root, done), strict=False):
         found = state() if update.deployed else None
         record = None if found is None else record_in(found, experiment)

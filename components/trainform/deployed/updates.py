@@ -12,6 +12,9 @@ from trainform.deployed.engine import as_json, printed
 from trainform.manifests.shapes import mapping, mappings
 
 MOST_UPDATES = 100
+ALL = 0
+OF_OBJECTS = ("update", "destroy")
+"""Kinds of updates that make and delete objects. A `refresh` does not, and may run every few minutes."""
 NO_STACK = 6  # the exit code of the engine where the backend has no such stack
 RELEASE = "trainform:release"
 BOOLEANS = {"true": True, "false": False}
@@ -38,9 +41,16 @@ class Update:
         return (self.kind, self.result) == ("update", "succeeded")
 
 
-def updates(stack: str, root: Path) -> list[Update]:
-    """The last updates of the stack, the newest first; none if it was never updated, or if the backend has no such stack."""
-    words = ("stack", "history", "-s", stack, "--json", "--show-secrets=false", "--page-size", str(MOST_UPDATES))
+def updates(stack: str, root: Path, most: int = MOST_UPDATES) -> list[Update]:
+    """The last updates of the stack, the newest first, and all of them where none of the last ones has made or deleted an object; none if it was never
+    updated, or if the backend has no such stack."""
+    found = _updates(stack, root, most)
+    cut = most != ALL and len(found) >= most
+    return _updates(stack, root, ALL) if cut and not any(each.kind in OF_OBJECTS for each in found) else found
+
+
+def _updates(stack: str, root: Path, most: int) -> list[Update]:
+    words = ("stack", "history", "-s", stack, "--json", "--show-secrets=false", "--page-size", str(most))
     text = printed(root, *words, nothing=NO_STACK)
     return updates_in(as_json(text, "stack history") if text.strip() else [])
 
