@@ -1,12 +1,14 @@
-"""The clusters of a stack, from what `pulumi stack export` prints."""
+"""The clusters of a stack, its record, and whether a `pulumi up` has not ended, from what `pulumi stack export` prints."""
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
 
-from trainform.deployed.state import StateCluster, clusters_of, record_in
+from trainform.deployed.engine import Update
+from trainform.deployed.state import StateCluster, clusters_of, record_in, unfinished
 from trainform.plan.record import Record
 
 UID = "5f1c2d7e-8a54-4f0e-9b1d-3f6f6c1b2a90"
@@ -69,3 +71,44 @@ def test_a_file_of_the_history_has_the_same_resources() -> None:
 
 def test_a_record_that_nobody_can_read_is_none() -> None:
     assert record_in(exported(config_map("bert-deployed", revision="1f3a9c")), "bert") is None
+
+
+UP = Update("update", "succeeded", "2026-03-02T08:00:00Z", "2026-03-02T08:00:09Z", 0, "", None, "")
+REFRESH = dataclasses.replace(UP, kind="refresh", started="2026-03-02T09:00:00Z", ended="2026-03-02T09:00:03Z")
+
+
+def changed(record: str, job: str) -> dict[str, Any]:
+    """A state with the times at which the engine has changed the record and the job last."""
+    return exported(
+        {**config_map("bert-deployed", **RECORD.data()), "modified": record},
+        {"type": "kubernetes:batch.volcano.sh/v1alpha1:Job", "modified": job},
+    )
+
+
+IN_TIME, LATER, LATEST = "2026-03-02T08:00:09.81Z", "2026-03-02T09:00:03.5Z", "2026-03-02T09:00:04.1Z"
+
+
+@pytest.mark.parametrize(
+    ("record", "job", "done", "expected"),
+    [
+        (IN_TIME, IN_TIME, [UP], False),
+        (LATER, IN_TIME, [UP], True),
+        (IN_TIME, LATER, [UP], True),
+        (IN_TIME, LATER, [REFRESH, UP], False),  # a refresh has found another status of the job
+        (LATER, IN_TIME, [REFRESH, UP], True),  # and this one a record that no `pulumi up` of the history has made
+        (IN_TIME, LATEST, [REFRESH, UP], True),
+        (LATER, LATER, [dataclasses.replace(UP, number=7)], False),  # a service knows each, and has another clock
+        (LATER, LATER, [], False),
+    ],
+)
+def test_an_up_that_the_history_does_not_know_has_changed_the_state(
+    record: str, job: str, done: list[Update], expected: bool
+) -> None:
+    assert unfinished(changed(record, job), "bert", done) is expected
+
+
+@pytest.mark.parametrize("number", [0, 7])
+def test_an_up_that_was_killed_leaves_what_it_had_begun(number: int) -> None:
+    state = changed(IN_TIME, IN_TIME)
+    state["deployment"]["pending_operations"] = [{"type": "updating"}]
+    assert unfinished(state, "bert", [dataclasses.replace(UP, number=number)])

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.engine.live import Live
+from tests.engine.interruption import kill_all, start_up
+from tests.engine.live import Live, until
 from tests.engine.project import Project, Ran
 from tests.engine.refusing import LABEL, refusing
 from trainform.plan.record import Record, read_record
@@ -121,6 +122,24 @@ def test_after_an_up_that_failed_it_goes_back_to_what_was_deployed_last(project:
     trainform(project, "rollback", STACK, *WHY).succeeded()
     project.up(STACK)
     assert deployed(project, live).experiment == first.experiment
+
+
+def test_after_an_up_that_was_killed_it_goes_back_to_what_was_deployed_last(project: Project, live: Live) -> None:
+    for tag in ("a", "b"):
+        write(project, tag)
+        if tag == "a":
+            project.stack("bert")
+        project.up(STACK)
+    last = deployed(project, live)
+    write(project, "c")
+    job = project.plan("bert").job
+    process = start_up(project, STACK)
+    until(lambda: live.find("jobs", job, project.namespace), "the job of the new revision")
+    kill_all(process)
+    project.pulumi("cancel", "--yes", STACK).succeeded()
+    trainform(project, "rollback", STACK, *WHY).succeeded()
+    project.up(STACK)
+    assert deployed(project, live).experiment == last.experiment
 
 
 def test_the_commit_of_what_was_deployed_is_in_the_history(project: Project) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.engine.interruption import kill_all, start_up
 from tests.engine.live import Live, until
 from tests.engine.project import Project, Ran
 from tests.engine.refusing import LABEL, refusing
@@ -170,6 +171,22 @@ def test_what_has_failed_is_not_promoted(project: Project, prod: str, live: Live
     assert (releases(project), follows(project)) == (set(), "")
     project.destroy(DEV)
     assert "the stack bert.dev was destroyed" in promote(project, "--yes").output
+
+
+def test_what_was_killed_is_not_promoted(project: Project, prod: str, live: Live) -> None:
+    write(project, image=f"{IMAGE}@{DIGEST}")
+    project.up(DEV)
+    write(project, image=f"{IMAGE}@{DIGEST}", env={"NEW": "1"})
+    job = project.plan("bert").job
+    process = start_up(project, DEV)
+    until(lambda: live.find("jobs", job, project.namespace), "the job of the new revision")
+    kill_all(process)
+    refused = promote(project, "--yes")
+    assert refused.code == 1
+    assert "a `pulumi up` of the stack bert.dev runs, or was killed" in refused.output
+    project.pulumi("cancel", "--yes", DEV).succeeded()
+    project.up(DEV)
+    promote(project, "--yes").succeeded()
 
 
 def gated(project: Project, **asked: Any) -> None:

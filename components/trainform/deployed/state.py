@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from trainform.deployed.engine import OF_OBJECTS, Update
 from trainform.errors import ClusterError
 from trainform.manifests.shapes import mapping, mappings
 from trainform.plan.record import Record, read_record, record_name
 
 PROVIDER = "pulumi:providers:kubernetes"
 CONFIG_MAP = "kubernetes:core/v1:ConfigMap"
+SECOND = len("2026-01-01T00:00:00")
 
 
 @dataclasses.dataclass(frozen=True, order=True)
@@ -34,14 +36,37 @@ def record_in(exported: Mapping[str, Any], experiment: str) -> Record | None:
     """The record of what is deployed, as the state has it; None if it has none that can be read. After a `pulumi up` that failed it may be what was
     wanted."""
     for resource in _resources(exported):
-        inputs = mapping(resource.get("inputs"))
-        name = mapping(inputs.get("metadata")).get("name")
-        if resource.get("type") == CONFIG_MAP and name == record_name(experiment):
+        if _is_record(resource, experiment):
             try:
-                return read_record(inputs)
+                return read_record(mapping(resource.get("inputs")))
             except ClusterError:
                 return None
     return None
+
+
+def unfinished(exported: Mapping[str, Any], experiment: str, done: Sequence[Update]) -> bool:
+    """Whether something has changed the stack that its history does not know: a `pulumi up` that runs, or that was killed. done: the history, the newest
+    first. A folder and a bucket have an update there only after its end, and its times are of the same clock as those of the state; a service knows each."""
+    if mapping(exported.get("deployment")).get("pending_operations"):
+        return True
+    if not done or done[0].number:
+        return False
+    last = next((each.ended for each in done if each.kind in OF_OBJECTS), "")
+    return any(
+        _second(resource) > (last if _is_record(resource, experiment) else done[0].ended)
+        for resource in _resources(exported)
+    )
+
+
+def _second(resource: Mapping[str, Any]) -> str:
+    """When the engine has changed the resource last, to the second; "" if nobody knows."""
+    time = _text(resource.get("modified"))
+    return "" if time is None else f"{time[:SECOND]}Z"
+
+
+def _is_record(resource: Mapping[str, Any], experiment: str) -> bool:
+    name = mapping(mapping(resource.get("inputs")).get("metadata")).get("name")
+    return resource.get("type") == CONFIG_MAP and name == record_name(experiment)
 
 
 def _resources(exported: Mapping[str, Any]) -> list[dict[str, Any]]:

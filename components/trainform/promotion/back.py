@@ -10,7 +10,9 @@ from trainform.check import check_environment, check_experiment
 from trainform.comparison.compare import Comparison, Version, compare
 from trainform.comparison.versions import of_file, of_record
 from trainform.deployed.earlier import EarlierDeployment, earlier_deployments
-from trainform.deployed.updates import Update, updates
+from trainform.deployed.engine import exported
+from trainform.deployed.state import unfinished
+from trainform.deployed.updates import ALL, Update, updates
 from trainform.errors import InputError, Problem, TrainformError, list_names
 from trainform.plan.images import without_digest
 from trainform.project import require_stack
@@ -116,7 +118,7 @@ def _comparison(back: Back, will: Version, notes: list[str]) -> Comparison | Non
 
 def _restored(back: Back, to: str | None, notes: list[str]) -> Restored:
     try:
-        done = updates(back.name, back.root)
+        done = updates(back.name, back.root, ALL)
     except TrainformError as error:
         done = None
         notes.append(NO_HISTORY.format(reason=error.message))
@@ -173,8 +175,11 @@ def _other_way(back: Back, names: list[str]) -> str:
 def _deployments(back: Back, done: list[Update] | None) -> Iterator[EarlierDeployment]:
     name = back.stack.release
     current = None if name is None else back.releases[name]
-    ups = [update for update in ([] if done is None else done) if update.kind == "update"]
+    known = [] if done is None else done
+    ups = [update for update in known if update.kind == "update"]
     failed = bool(ups) and ups[0].result == "failed"
+    if ups and not failed:
+        failed = unfinished(exported(back.name, back.root), back.experiment, known)
     found = earlier_deployments(back.experiment, back.name, back.root)
     return earlier_deployments_of(found, current, {*chain(name, back.releases)}, failed=failed)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -14,8 +14,10 @@ from trainform.backends.outcome import Outcome, seconds_of
 from trainform.backends.table import BACKENDS
 from trainform.cluster.api import Answer, ClusterApi
 from trainform.cluster.identity import refuse_another
+from trainform.deployed.engine import exported
 from trainform.deployed.records import Deployed, deployed
-from trainform.deployed.updates import Update, updates
+from trainform.deployed.state import unfinished
+from trainform.deployed.updates import OF_OBJECTS, Update, updates
 from trainform.errors import ClusterError, TrainformError
 from trainform.plan.images import run_by
 from trainform.plan.record import Record
@@ -39,8 +41,9 @@ class Source:
 
 
 def read_source(stack: str, experiment: str, environment: Environment, root: Path) -> Source:
-    """What is deployed in the stack. TrainformError if nothing is, if the last `pulumi up` has failed, or if it cannot be read."""
-    update = _last_up(stack, root)
+    """What is deployed in the stack. TrainformError if nothing is, if the last `pulumi up` has failed or not ended, or if it cannot be read."""
+    done = updates(stack, root)
+    update = _last_up(stack, done)
     namespace = environment.namespace.name
     with contextlib.closing(ClusterApi(environment.cluster.context, SECONDS)) as api:
         refuse_another(api, environment)
@@ -48,15 +51,20 @@ def read_source(stack: str, experiment: str, environment: Environment, root: Pat
         record = _record(found, stack, experiment)
         job = _job(api, record, namespace)
         pods = _pods(api, record, experiment, namespace)
+    if unfinished(
+        exported(stack, root), experiment, done
+    ):  # after the reads, so that one which has begun since is seen too
+        reason = f"a `pulumi up` of the stack {stack} runs, or was killed, so that nobody knows what runs there"
+        raise TrainformError(reason, f"wait for its end, or `pulumi up -s {stack}` first, and promote what runs well")
     outcome = None if job is None else _backend(record).OUTCOME(job)
     seconds = None if job is None or outcome is None else seconds_of(job, outcome)
     named = "" if found is None else str(found.metadata.get("annotations", {}).get(defaults.STACK_ANNOTATION, ""))
     return Source(named, environment.name, record, update, outcome, seconds, run_by(pods))
 
 
-def _last_up(stack: str, root: Path) -> Update:
-    """The last `pulumi up` of the stack, or what came after it and changed its objects."""
-    found = next((update for update in updates(stack, root) if update.kind in ("update", "destroy")), None)
+def _last_up(stack: str, done: Sequence[Update]) -> Update:
+    """The last `pulumi up` of the stack, if nothing came after it that changed its objects."""
+    found = next((update for update in done if update.kind in OF_OBJECTS), None)
     if found is not None and found.deployed:
         return found
     if found is None:
