@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +12,7 @@ import typer
 
 from trainform import defaults
 from trainform.cli import candidates
-from trainform.errors import InputError, Problem
+from trainform.errors import CommandLineError, InputError, Problem
 from trainform.project import project_root, require_project, require_stack
 from trainform.terminal.lines import flush_or_discard, note
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from trainform.deployed.state import StateCluster
 
 SECONDS = 2.0 * defaults.CONNECT_SECONDS
+# Another stack, or another project's: alone, with a value, or in a group of short options, such as `-ys STACK`. The letters that are left out take a value.
+ELSEWHERE = re.compile("--(stack|cwd)(=|$)|-[^-=cmptvx]*[sC]")
 
 StackArgument = Annotated[
     str, typer.Argument(metavar="STACK", help="A stack of the project.", autocompletion=candidates.stacks)
@@ -37,6 +40,8 @@ def command(stack: StackArgument, options: OptionsArgument = None) -> None:
     """
     from trainform.deployed.engine import exported, pulumi
 
+    given = [] if options is None else options
+    _refuse_elsewhere(given)
     root = project_root()
     require_project(root)
     require_stack(stack, root)
@@ -44,7 +49,16 @@ def command(stack: StackArgument, options: OptionsArgument = None) -> None:
     _compare(stack, exported(stack, root))
     os.chdir(root)
     flush_or_discard()
-    os.execv(program, [program, "destroy", "-s", stack, *([] if options is None else options)])  # noqa: S606 - the user's pulumi
+    os.execv(program, [program, "destroy", "-s", stack, *given])  # noqa: S606 - the user's pulumi
+
+
+def _refuse_elsewhere(options: Sequence[str]) -> None:
+    """Raise `CommandLineError` for an option by which Pulumi would take another stack than the one that is compared."""
+    found = next((option for option in options if ELSEWHERE.match(option)), None)
+    if found is not None:
+        raise CommandLineError(
+            f"{found} leads Pulumi to another stack", "name the stack before `--`, in its own project"
+        )
 
 
 def _compare(stack: str, exported: Mapping[str, Any]) -> None:
