@@ -265,9 +265,12 @@ def test_a_stack_whose_cluster_is_gone_begins_again_on_the_new_one(
     for verb in (("preview",), ("up", "--yes", "--skip-preview")):
         output = " ".join(project.pulumi(*verb, "-s", stack).failed().split())
         assert f"the objects of the stack hello.dev are on the cluster {uid(live)}" in output
-        assert "`pulumi refresh -s hello.dev`, which forgets its objects" in output
+        assert "`pulumi refresh --run-program=false -s hello.dev`, which forgets its objects" in output
     assert other_live.names("jobs", project.namespace) == set()
-    project.pulumi("refresh", "--yes", "--skip-preview", "-s", stack).succeeded()
+    project.environ["PULUMI_RUN_PROGRAM"] = "true"  # as in CI: then a plain refresh is refused by the program, too
+    assert "--run-program=false" in project.pulumi("refresh", "--yes", "--skip-preview", "-s", stack).failed()
+    project.pulumi("refresh", "--run-program=false", "--yes", "--skip-preview", "-s", stack).succeeded()
+    del project.environ["PULUMI_RUN_PROGRAM"]
     project.up(stack)
     project.unchanged(stack)
     assert other_live.names("jobs", project.namespace) == {job}

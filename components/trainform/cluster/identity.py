@@ -50,7 +50,7 @@ def environment_problem(connection: Connection, environment: Environment) -> Pro
     """What is wrong if the environment is bound, and the connection does not lead to its cluster."""
     if environment.cluster.uid is None:
         return None
-    gone = "write the UID of the new one, and `pulumi refresh -s STACK` forgets the objects of the old one"
+    gone = "write the UID of the new one, and `pulumi refresh --run-program=false -s STACK` forgets the objects of the old one"
     return identity_problem(connection, environment.cluster.uid, f"the environment {environment.name}", gone)
 
 

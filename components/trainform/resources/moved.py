@@ -31,7 +31,7 @@ def refuse_moved(environment: Environment) -> None:
         reason = f"the objects of the stack {stack} are on the cluster {others[0]}, and an update would delete those of the same names on this one"
         fix = (
             f"to move: `trainform destroy {stack}` with the old UID and kubeconfig first; if the old cluster is gone for ever: "
-            f"`pulumi refresh -s {stack}`, which forgets its objects"
+            f"`pulumi refresh --run-program=false -s {stack}`, which forgets its objects"
         )
         raise InputError([Problem(FIELD, uid, reason, fix)])
 
