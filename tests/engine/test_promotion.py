@@ -195,6 +195,20 @@ def gated(project: Project, **asked: Any) -> None:
     path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | {"promotion": asked}, sort_keys=False))
 
 
+def test_a_source_is_of_the_environment_in_which_it_was_deployed(project: Project, prod: str, live: Live) -> None:
+    write(project, image=f"{IMAGE}@{DIGEST}")
+    project.up(DEV)
+    dev = project.folder / "stacks" / "environments" / "dev.yaml"
+    dev.with_name("staging.yaml").write_text(dev.read_text().replace("name: dev\n", "name: staging\n", 1))
+    config(project, DEV).write_text(
+        config(project, DEV).read_text().replace("environment: dev", "environment: staging")
+    )
+    gated(project, **{"from": ["staging"]})
+    refused = project.run(sys.executable, "-m", "trainform", "promote", "bert", "--from", DEV, "--to", "prod", "--yes")
+    assert refused.code == 3
+    assert "the source is in the environment dev" in " ".join(refused.output.split())
+
+
 def as_person(project: Project, name: str) -> None:
     """Who works in the project, by git's own settings."""
     address = f"{name.split()[0].lower()}@example.com"

@@ -19,9 +19,11 @@ from trainform.deployed.records import Deployed, deployed
 from trainform.deployed.state import unfinished
 from trainform.deployed.updates import OF_OBJECTS, Update, updates
 from trainform.errors import ClusterError, TrainformError
+from trainform.manifests.shapes import mapping
 from trainform.plan.images import run_by
 from trainform.plan.record import Record
 from trainform.spec.environment import Environment
+from trainform.spec.stack import project_name
 
 SECONDS = 3.0 * defaults.CONNECT_SECONDS
 
@@ -44,22 +46,22 @@ def read_source(stack: str, experiment: str, environment: Environment, root: Pat
     """What is deployed in the stack. TrainformError if nothing is, if the last `pulumi up` has failed or not ended, or if it cannot be read."""
     done = updates(stack, root)
     update = _last_up(stack, done)
-    namespace = environment.namespace.name
+    namespace, whole = environment.namespace.name, f"{project_name(root)}/{stack}"
     with contextlib.closing(ClusterApi(environment.cluster.context, SECONDS)) as api:
         refuse_another(api, environment)
         found = deployed(api, experiment, namespace)
-        record = _record(found, stack, experiment)
+        record = record_of(found, whole, experiment)
         job = _job(api, record, namespace)
         pods = _pods(api, record, experiment, namespace)
-    if unfinished(
-        exported(stack, root), experiment, done
-    ):  # after the reads, so that one which has begun since is seen too
+    # after the reads, so that one which has begun since is seen too
+    if unfinished(exported(stack, root), experiment, done):
         reason = f"a `pulumi up` of the stack {stack} runs, or was killed, so that nobody knows what runs there"
         raise TrainformError(reason, f"wait for its end, or `pulumi up -s {stack}` first, and promote what runs well")
     outcome = None if job is None else _backend(record).OUTCOME(job)
     seconds = None if job is None or outcome is None else seconds_of(job, outcome)
-    named = "" if found is None else str(found.metadata.get("annotations", {}).get(defaults.STACK_ANNOTATION, ""))
-    return Source(named, environment.name, record, update, outcome, seconds, run_by(pods))
+    # the stack's file may name another environment by now
+    name = str(record.environment.get("name", environment.name))
+    return Source(whole, name, record, update, outcome, seconds, run_by(pods))
 
 
 def _last_up(stack: str, done: Sequence[Update]) -> Update:
@@ -77,16 +79,21 @@ def _last_up(stack: str, done: Sequence[Update]) -> Update:
     raise TrainformError(f"the last `pulumi up` of the stack {stack} {how}, so that nobody knows what runs there", fix)
 
 
-def _record(found: Deployed | None, stack: str, experiment: str) -> Record:
+def record_of(found: Deployed | None, stack: str, experiment: str) -> Record:
+    """The record, if it is of this stack. stack: PROJECT/STACK, since two projects may have stacks of one name in the same namespace."""
+    name = stack.rpartition("/")[2]
     if found is not None and found.unreadable is not None:
         raise found.unreadable
     if found is None or found.record is None:
         reason = f"the cluster has no record of {experiment} as deployed by the stack {stack}"
-        raise ClusterError(reason, f"`pulumi up -s {stack}` records it")
-    own = str(found.metadata.get("annotations", {}).get(defaults.STACK_ANNOTATION, ""))
-    if own.rpartition("/")[2] != stack.rpartition("/")[2]:
+        raise ClusterError(reason, f"`pulumi up -s {name}` records it")
+    own = str(mapping(found.metadata.get("annotations")).get(defaults.STACK_ANNOTATION, ""))
+    if not own:
+        reason = f"what is deployed there of {experiment} does not say of which stack it is"
+        raise ClusterError(reason, f"if it is of {stack}: `pulumi up --refresh --skip-preview -s {name}` writes it")
+    if own != stack:
         reason = f"what is deployed there of {experiment} is of the stack {own}, and not of {stack}"
-        raise ClusterError(reason, f"promote it from {own.rpartition('/')[2]}")
+        raise ClusterError(reason, f"promote it from {own}, in its own project")
     return found.record
 
 

@@ -1,0 +1,47 @@
+"""Of which stack the record is from which a release is made. All else is read live: `tests/engine/test_promotion.py`."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.deployed.test_state import RECORD
+from trainform.deployed.records import Deployed
+from trainform.errors import ClusterError
+from trainform.releases.source import record_of
+
+STACK = "vision/bert.prod"
+
+
+def found(annotations: dict[str, str] | None) -> Deployed:
+    return Deployed("bert", "prod", "ai-production", RECORD, {"name": "bert-deployed", "annotations": annotations})
+
+
+def test_the_record_of_the_stack() -> None:
+    assert record_of(found({"trainform.dev/stack": STACK}), STACK, "bert") is RECORD
+
+
+@pytest.mark.parametrize("other", ["vision/bert.dev", "speech/bert.prod"])
+def test_the_record_of_another_stack_or_of_the_same_name_in_another_project(other: str) -> None:
+    with pytest.raises(ClusterError) as raised:
+        record_of(found({"trainform.dev/stack": other}), STACK, "bert")
+    assert raised.value.lines() == [
+        f"what is deployed there of bert is of the stack {other}, and not of {STACK}",
+        f"  fix: promote it from {other}, in its own project",
+    ]
+
+
+@pytest.mark.parametrize("annotations", [None, {}, {"trainform.dev/stack": ""}])
+def test_a_record_that_names_no_stack(annotations: dict[str, str] | None) -> None:
+    with pytest.raises(ClusterError) as raised:
+        record_of(found(annotations), STACK, "bert")
+    assert raised.value.lines() == [
+        "what is deployed there of bert does not say of which stack it is",
+        f"  fix: if it is of {STACK}: `pulumi up --refresh --skip-preview -s bert.prod` writes it",
+    ]
+
+
+def test_no_record() -> None:
+    with pytest.raises(
+        ClusterError, match=r"the cluster has no record of bert as deployed by the stack vision/bert\.prod"
+    ):
+        record_of(None, STACK, "bert")
