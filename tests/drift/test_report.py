@@ -67,7 +67,9 @@ def find(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Find]:
         with website(answers) as server:
             use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
             names = experiments if experiments else ("bert",)
-            report = find_drift([Target(f"{name}.dev" if name else "dev", name, environment) for name in names])
+            report = find_drift(
+                [Target(f"{name}.dev" if name else "dev", name, environment, "vision") for name in names]
+            )
         assert SECRET not in report.model_dump_json()
         return report
 
@@ -100,6 +102,27 @@ def test_another_cluster_than_that_of_the_environment_says_nothing_of_the_stack(
     [lacking] = stack.not_compared
     assert f"leads to another one, whose UID is {UID}" in lacking.reason
     assert [path for path in server.asked[asked:] if "kube-system" not in path] == []
+
+
+@pytest.mark.parametrize("mark", ["vision/bert.dev", ""])
+def test_the_mark_of_the_stack_is_in_sync(find: Find, mark: str) -> None:
+    assert only(find(ApiObjects(marked(mark)))).outcome is Outcome.in_sync
+
+
+@pytest.mark.parametrize("mark", ["vision/bert.prod", "speech/bert.dev"])
+def test_what_another_stack_has_deployed_is_not_in_sync(find: Find, mark: str) -> None:
+    stack = only(find(ApiObjects(marked(mark))))
+    assert stack.outcome is Outcome.failed
+    assert [(each.what, each.reason) for each in stack.not_compared] == [
+        ("all objects", f"bert is deployed there by the stack {mark}, and not by vision/bert.dev")
+    ]
+
+
+def marked(mark: str) -> list[dict[str, Any]]:
+    """The objects with the mark of the stack that has made them."""
+    bodies = objects(bert())
+    one(bodies, "ConfigMap", "bert-deployed")["metadata"].setdefault("annotations", {})["trainform.dev/stack"] = mark
+    return bodies
 
 
 def test_many_stacks_are_read_by_lists(find: Find) -> None:

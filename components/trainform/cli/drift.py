@@ -80,6 +80,7 @@ def _targets(stacks: list[str], root: Path) -> list[Target]:
     from trainform.errors import InputError, Problem
     from trainform.promotion.stacks import experiment_of
     from trainform.review.stack_choice import chosen_by
+    from trainform.spec.stack import project_name
 
     problems = list[Problem]()
     chosen = {}
@@ -97,7 +98,8 @@ def _targets(stacks: list[str], root: Path) -> list[Target]:
             problems += error.problems
     if problems:
         raise InputError(problems)
-    return [Target(stack, experiment, environments[name]) for stack, (experiment, name) in chosen.items()]
+    project = project_name(root)
+    return [Target(stack, experiment, environments[name], project) for stack, (experiment, name) in chosen.items()]
 
 
 def _exit_code(report: DriftReport, *, fail: bool) -> int:

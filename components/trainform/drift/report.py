@@ -7,6 +7,7 @@ import datetime
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 
+from trainform import defaults
 from trainform.cluster.drift import SECRETS
 from trainform.deployed.records import Deployed
 from trainform.drift.compare import compared, gone, unsettled
@@ -16,6 +17,7 @@ from trainform.drift.wanted import Wanted, of_environment, of_record
 from trainform.drift.way_back import commands, not_put_back
 from trainform.errors import ClusterError
 from trainform.manifests.manifest import Manifest
+from trainform.manifests.shapes import mapping
 from trainform.plan.record import record_name
 from trainform.spec.environment import Environment
 
@@ -27,11 +29,12 @@ ENDED = "The job is not in the cluster: its `ttl` deletes it some time after it 
 
 @dataclasses.dataclass(frozen=True)
 class Target:
-    """A stack that is compared. experiment: empty for an environment's own stack."""
+    """A stack that is compared. experiment: empty for an environment's own stack. project: of the stack; empty: whose the record is, is not asked."""
 
     stack: str
     experiment: str
     environment: Environment
+    project: str = ""
 
     @property
     def namespace(self) -> str:
@@ -93,6 +96,9 @@ def _wanted(target: Target, record: Deployed | None, reads: Reads) -> Wanted | S
     try:
         if not target.experiment:
             return of_environment(target.environment)
+        other = _other_stack(target, record)
+        if other is not None:
+            return _without(target, Outcome.failed, other)
         if record is not None and record.record is not None:
             return of_record(record.record)
     except ValueError as error:
@@ -104,6 +110,17 @@ def _wanted(target: Target, record: Deployed | None, reads: Reads) -> Wanted | S
         return _without(target, Outcome.not_deployed, note=NOTHING)
     lost = ObjectDrift(kind="ConfigMap", name=record_name(target.experiment), namespace=target.namespace, state="gone")
     return _without(target, Outcome.drift, NotCompared(what="all other objects", reason=NO_RECORD), lost)
+
+
+def _other_stack(target: Target, record: Deployed | None) -> NotCompared | None:
+    """What is said if another stack has deployed the experiment: its `pulumi up` counts, and that of this one is refused."""
+    own = f"{target.project}/{target.stack}"
+    theirs = (
+        "" if record is None else str(mapping(record.metadata.get("annotations")).get(defaults.STACK_ANNOTATION, ""))
+    )
+    if not target.project or theirs in ("", own):
+        return None
+    return NotCompared(what="all objects", reason=f"{target.experiment} is deployed there by the stack {theirs}, and not by {own}")  # fmt: skip
 
 
 Answers = Mapping[Key, tuple[Mapping[str, object] | None, str]]
