@@ -44,6 +44,14 @@ def follows(root: Path) -> str:
     return name
 
 
+def test_a_stack_that_was_renamed_goes_back_to_a_release_of_its_earlier_name(names: list[str], tmp_path: Path) -> None:
+    stacks = tmp_path / "stacks"
+    (stacks / f"Pulumi.{STACK}.yaml").rename(stacks / "Pulumi.sdxl-lora.main.yaml")
+    code, out, err = run("rollback", "sdxl-lora.main", "--to", names[0], *WHY, "--dry-run")
+    assert code == 0, err
+    assert f"sdxl-lora.main goes back to release {names[0]}" in out
+
+
 def test_a_stack_goes_back_to_the_release_before(names: list[str], tmp_path: Path) -> None:
     text = (tmp_path / "stacks" / f"Pulumi.{STACK}.yaml").read_text()
     code, out, err = run("rollback", STACK, *WHY, "--yes")

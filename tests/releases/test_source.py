@@ -26,7 +26,7 @@ def test_the_record_of_another_stack_or_of_the_same_name_in_another_project(othe
         record_of(found({"trainform.dev/stack": other}), STACK, "bert")
     assert raised.value.lines() == [
         f"what is deployed there of bert is of the stack {other}, and not of {STACK}",
-        f"  fix: promote it from {other}, in its own project",
+        f"  fix: promote it from {other}; if this stack had that name before, `pulumi up -s bert.prod` says what to do",
     ]
 
 

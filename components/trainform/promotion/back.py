@@ -138,7 +138,8 @@ def _named(back: Back, to: str, done: list[Update] | None, notes: list[str]) -> 
     """The release that is named, which the stack must have followed: everything else is a promotion, with its gates."""
     name = restored_by(to, back.releases)
     current = back.stack.release
-    if back.releases[to].promoted.target != back.name:
+    followed = {*chain(current, back.releases)}  # also under an earlier name of the stack
+    if back.releases[to].promoted.target != back.name and followed.isdisjoint({to, name}):
         fix = f"`trainform promote {back.experiment} --from {back.releases[to].promoted.target} --to {back.name}`, or name one of {list_names(_choices(back))}"
         raise InputError([Problem(TO, to, f"the stack {back.name} never followed this release", fix)])
     if current is not None and back.releases[current].content == back.releases[name].content:

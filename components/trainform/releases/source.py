@@ -93,7 +93,9 @@ def record_of(found: Deployed | None, stack: str, experiment: str) -> Record:
         raise ClusterError(reason, f"if it is of {stack}: `pulumi up --refresh --skip-preview -s {name}` writes it")
     if own != stack:
         reason = f"what is deployed there of {experiment} is of the stack {own}, and not of {stack}"
-        raise ClusterError(reason, f"promote it from {own}, in its own project")
+        raise ClusterError(
+            reason, f"promote it from {own}; if this stack had that name before, `pulumi up -s {name}` says what to do"
+        )
     return found.record
 
 
