@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import re
 import secrets
 import tempfile
 from collections.abc import Mapping
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from trainform.deployed.engine import printed
-from trainform.errors import InputError, TrainformError
+from trainform.errors import InputError, Problem, TrainformError
 from trainform.manifests.shapes import mapping
 from trainform.project import stack_path
 from trainform.spec.read import read_content
@@ -24,6 +25,8 @@ from trainform.spec.stack import ENCRYPTION, NAMESPACE
 
 NAME = f"{NAMESPACE}:savedReview"
 KEY_BYTES = 32
+SECURE = "secure"
+"""What Pulumi writes before a value that it has encrypted. It gives out one without it, too."""
 SALT, *OF_SERVICES = ENCRYPTION
 _FILE = "Pulumi.key.yaml"
 
@@ -49,23 +52,35 @@ def new_key(stack: str, root: Path) -> tuple[bytes, dict[str, Any]]:
 
 
 def open_key(sealed: Mapping[str, Any], stack: str, root: Path) -> bytes:
-    """The key. TrainformError if whoever runs this may not read the stack's secrets."""
+    """The key. TrainformError if whoever runs this may not read the stack's secrets, InputError if nothing that `new_key` made is in the file: a key that
+    is known without them is anybody's."""
+    config = _config_of(sealed, stack, root)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / _FILE
-        file.write_text(json.dumps(_config_of(sealed, stack, root)))
+        file.write_text(json.dumps(config))
         try:
-            return printed(root, "config", "get", NAME, "-s", stack, "--config-file", str(file)).strip().encode()
+            key = printed(root, "config", "get", NAME, "-s", stack, "--config-file", str(file)).strip()
         except TrainformError as error:
             fix = "set the passphrase of the stack, or log in to what encrypts its secrets; if that was changed, save the review again"
             raise TrainformError("the key of the saved review cannot be decrypted", fix, error.details) from None
+    if re.fullmatch(f"[0-9a-f]{{{2 * KEY_BYTES}}}", key) is None:
+        raise _no_key("what is encrypted in the saved review is no key of one")
+    return key.encode()
 
 
 def _config_of(sealed: Mapping[str, Any], stack: str, root: Path) -> dict[str, Any]:
     """The config with the sealed key alone. What decrypts it is the stack's own: a file may come from anywhere, and name a service of somebody else's.
     A salt names none, and a stack that has no secrets yet has none in its file."""
+    key = mapping(mapping(sealed.get("config")).get(NAME))
+    if key.keys() != {SECURE} or not isinstance(key[SECURE], str):
+        raise _no_key("the key of the saved review is not encrypted")
     own = _encryption(stack, root)
     salt = {SALT: sealed[SALT]} if SALT in sealed and own.keys().isdisjoint(OF_SERVICES) else {}
-    return {**own, **salt, "config": {NAME: mapping(sealed.get("config")).get(NAME)}}
+    return {**own, **salt, "config": {NAME: key}}
+
+
+def _no_key(reason: str) -> InputError:
+    return InputError([Problem("FILE", None, reason, "save the review again: `trainform review STACK --save FILE`")])
 
 
 def _encryption(stack: str, root: Path) -> dict[str, Any]:
