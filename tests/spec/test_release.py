@@ -12,6 +12,7 @@ from tests.support.releases import IMAGE, project, release
 from tests.support.samples import JOB
 from trainform.check import CheckedJob, check_experiment
 from trainform.errors import InputError
+from trainform.spec.release import digest
 from trainform.spec.stack import load_stack, pinned_release
 
 STACK = "sdxl-lora.prod"
@@ -73,6 +74,45 @@ def test_a_release_that_is_not_there(experiment: str, release_name: str | None, 
     stack.write_text(text if release_name is None else text.replace(name, release_name))
     (problem,) = checked(tmp_path).problems
     assert problem.reason == reason
+
+
+def follow_file(root: Path, data: dict[str, Any]) -> str:
+    """The stack follows a release that somebody has written by hand, with the hash that fits."""
+    name = digest(data)
+    path = root / "stacks" / "releases" / "sdxl-lora" / f"{name}.yaml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(yaml.safe_dump(data, sort_keys=False))
+    stack = root / "stacks" / f"Pulumi.{STACK}.yaml"
+    stack.write_text(
+        f'config:\n  trainform:experiment: sdxl-lora\n  trainform:release: "{name}"\n  trainform:environment: prod\n'
+    )
+    return name
+
+
+@pytest.mark.parametrize(
+    ("parts", "path", "reason"),
+    [
+        ({"release": 2}, "release", "this version of trainform does not know this form of a release"),
+        ({"experiment": []}, "experiment", "the release holds no experiment"),
+        ({"experiment": {**JOB, "name": "bert", "image": IMAGE}}, "experiment.name", "the release holds an experiment of another name, whose objects it would take over, and is one of sdxl-lora"),
+    ],
+)  # fmt: skip
+def test_a_file_with_its_hash_that_is_no_release_of_the_experiment(
+    parts: dict[str, Any], path: str, reason: str, tmp_path: Path
+) -> None:
+    project(tmp_path)
+    follow_file(tmp_path, {**release().data(), **parts})
+    (problem,) = checked(tmp_path).problems
+    assert (problem.path, problem.reason) == (path, reason)
+
+
+@pytest.mark.parametrize("number", [".nan", ".inf", "-.inf"])
+def test_a_number_that_no_json_has_is_an_edit(number: str, tmp_path: Path) -> None:
+    name = project(tmp_path, release())
+    path = tmp_path / "stacks" / "releases" / "sdxl-lora" / f"{name}.yaml"
+    path.write_text(path.read_text().replace("seconds: 5123", f"seconds: {number}"))
+    (problem,) = checked(tmp_path).problems
+    assert problem.reason.startswith("the file has been changed")
 
 
 def test_a_stack_that_names_its_experiment_by_a_path(tmp_path: Path) -> None:

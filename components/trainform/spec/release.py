@@ -21,6 +21,9 @@ from trainform.spec.source import Source
 
 NAME = re.compile("[0-9a-f]{12}")
 EXPERIMENT = "experiment"
+FORMAT, NUMBER = "release", 1
+"""The key of a file that says in which form it is, and the only form that there is."""
+AGAIN = "run `trainform promote` again"
 SETTING = "trainform:release"
 NOT_WRITTEN = "the release (not written)"
 
@@ -61,12 +64,20 @@ def read_release_file(experiment: str, release: str, root: Path) -> Content:
     content = read_content(root / name, name)
     if content.problems:
         raise InputError(content.problems)
-    found = digest(content.data)
+    found = _digest_of_file(content)
     if found != release:
         reason = f"the file has been changed: the hash of its content is {found}, and a release is never edited"
         fix = f"get it back by `git checkout -- {name}`; what is to change, change in the experiment, and promote that"
         raise InputError([Problem("", None, reason, fix, name)])
     return content
+
+
+def _digest_of_file(content: Content) -> str:
+    """The name that the file should have. A number that JSON does not have (.nan) is in no release."""
+    try:
+        return digest(content.data)
+    except ValueError:
+        return "none"
 
 
 def released_experiment(given: Released, root: Path, *, by_path: bool) -> Content:
@@ -78,12 +89,29 @@ def released_experiment(given: Released, root: Path, *, by_path: bool) -> Conten
     if found and given.experiment not in found and not by_path:
         reason = f"the release is one of {found[0]}, and the stack runs {given.experiment}"
         raise InputError([Problem(SETTING, given.release, reason, "run `trainform promote`, which sets both")])
-    content = read_release_file(found[0] if found and by_path else given.experiment, given.release, root)
-    data = content.data.get(EXPERIMENT)
-    if not isinstance(data, dict):
-        fix = "run `trainform promote` again"
-        raise InputError([content.source.locate(Problem(EXPERIMENT, None, "the release holds no experiment", fix))])
-    return Content(data, _below(content.source), (), {})
+    folder = found[0] if found and by_path else given.experiment
+    content = read_release_file(folder, given.release, root)
+    problem = _wrong(content.data, folder)
+    if problem is not None:
+        raise InputError([content.source.locate(problem)])
+    return Content(content.data[EXPERIMENT], _below(content.source), (), {})
+
+
+def _wrong(data: Mapping[str, Any], folder: str) -> Problem | None:
+    """Why the release is none of the experiment that its folder is named after; None if it is one."""
+    experiment = data.get(EXPERIMENT)
+    if data.get(FORMAT) != NUMBER:
+        fix = "use the version of trainform that has written it, or a later one"
+        return Problem(FORMAT, data.get(FORMAT), "this version of trainform does not know this form of a release", fix)
+    if not isinstance(experiment, dict):
+        return Problem(EXPERIMENT, None, "the release holds no experiment", AGAIN)
+    name = experiment.get("name")
+    if isinstance(name, str) and name != folder:
+        reason = (
+            f"the release holds an experiment of another name, whose objects it would take over, and is one of {folder}"
+        )
+        return Problem(f"{EXPERIMENT}.name", name, reason, AGAIN)
+    return None
 
 
 def _below(source: Source) -> Source:
