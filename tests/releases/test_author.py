@@ -31,6 +31,8 @@ def setting(folder: Path, key: str, value: str) -> None:
         ({"user.name": "Ada Byron", "user.email": "ada@example.com"}, "Ada Byron <ada@example.com>"),
         ({"user.name": "Ada\nByron"}, "Ada Byron"),
         ({"user.email": "ada@example.com"}, "ada@example.com"),
+        ({"user.name": "Ada \x1b\u202e\u200b Byron"}, "Ada Byron"),
+        ({"user.name": "\u202e"}, "abyron"),
         ({}, "abyron"),
     ],
 )
@@ -38,6 +40,11 @@ def test_the_name(settings: dict[str, str], expected: str, folder: Path) -> None
     for key, value in settings.items():
         setting(folder, key, value)
     assert author(folder) == expected
+
+
+def test_a_name_in_another_encoding(folder: Path) -> None:
+    (folder / ".git" / "config").write_bytes(b"[user]\n\tname = Ren\xe9\n")
+    assert author(folder) == "Ren\ufffd"
 
 
 def test_a_token_is_no_name(folder: Path) -> None:

@@ -128,6 +128,7 @@ def test_a_refusal_says_who_may_waive_it() -> None:
         (Waiver("everything", "urgent", LEAD), ["--waive = everything", "  why: no gate has this name", "  fix: known: from, succeeded, digest, soak, clean"]),
         (Waiver("digest", "urgent", LEAD), ["--waive = digest", "  why: the environment prod does not ask for this gate", "  fix: leave it out"]),
         (Waiver("soak", " … ", LEAD), ["--reason", "  why: no reason is given", "  fix: write why, for those who read the release"]),
+        (Waiver("soak", "the r\udce9seau is down", LEAD), ["--reason", "  why: the reason is not UTF-8, and no file can hold it", "  fix: write it in UTF-8"]),
         (Waiver("soak", f"see {TOKEN}", LEAD), ["--reason", "  why: the reason holds what looks like a secret, and a release is no place for one", "  fix: leave it out"]),
         (Waiver("soak", "the fix is for an outage", LEAD), []),
     ],

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 from trainform.errors import MASK, TrainformError
+from trainform.escaping import without_invisible
 from trainform.secret_text.search import masked
 
 
@@ -19,19 +20,20 @@ def author(root: Path) -> str:
 
 
 def _of_git(key: str, root: Path) -> str:
-    """The setting on one line; "" if there is none, or no git."""
+    """The setting on one line, as people see it; "" if there is none, or no git."""
     try:
         ran = subprocess.run(
             ["git", "config", "--get", key],
             cwd=root,
             capture_output=True,
             text=True,
+            errors="replace",
             stdin=subprocess.DEVNULL,
             check=False,
         )
     except OSError:
         return ""
-    return " ".join(ran.stdout.split())
+    return " ".join(without_invisible(" ".join(ran.stdout.split())).split())
 
 
 def _account() -> str:

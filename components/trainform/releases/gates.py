@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal, get_args
 
@@ -21,6 +22,8 @@ Refusal = tuple[str, str]
 """Reason and fix."""
 NAMES: tuple[GateName, ...] = get_args(GateName)
 OPTION, REASON = "--waive", "--reason"
+HALF = re.compile("[\ud800-\udfff]")
+"""What Python makes of a byte on the command line that is no UTF-8."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -179,6 +182,8 @@ def reason_problems(reason: str) -> Iterator[Problem]:
     """What is wrong with a reason that stays in a release, where everybody reads it."""
     if not without_invisible(reason).strip(" .…"):
         yield Problem(REASON, None, "no reason is given", "write why, for those who read the release")
+    elif HALF.search(reason):
+        yield Problem(REASON, None, "the reason is not UTF-8, and no file can hold it", "write it in UTF-8")
     elif secret_in(reason) is not None:
         yield Problem(
             REASON, None, "the reason holds what looks like a secret, and a release is no place for one", "leave it out"
