@@ -46,6 +46,7 @@ def test_a_value_is_yaml_on_one_line(text: str, keys: tuple[str, ...], value: ob
     [
         ("image", "--set", "the text is not PATH=VALUE"),
         ("=2", "--set", "the text is not PATH=VALUE"),
+        ("a." * 10_000 + "b=2", "--set", "the text is not PATH=VALUE"),
         ("roles..replicas=2", "--set", "the text is not PATH=VALUE"),
         ("queue=", "--set queue", "the value is empty"),
         ("queue={a", "--set queue", "the value is not YAML that can be read"),

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, get_args, get_origin
 
+from trainform.defaults import DEEPEST
 from trainform.errors import InputError, Problem, list_names
 from trainform.spec.experiment import Experiment
 from trainform.spec.merge_patch import named_items
@@ -161,7 +162,7 @@ def _path(text: str) -> tuple[tuple[str, ...], str]:
     """The keys before the equals sign, and what follows it."""
     keys: list[str] = []
     at = 0
-    while (match := _KEY.match(text, at)) is not None:
+    while (match := _KEY.match(text, at)) is not None and len(keys) < DEEPEST:
         keys.append(next(filter(None, match.group("double", "single", "plain"))))
         at = match.end()
         if match["end"] == "=":
