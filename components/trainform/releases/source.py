@@ -96,12 +96,32 @@ def record_of(found: Deployed | None, stack: str, experiment: str) -> Record:
         raise ClusterError(
             reason, f"promote it from {own}; if this stack had that name before, `pulumi up -s {name}` says what to do"
         )
+    wrong = wrong_in(found.record, experiment)
+    if wrong is not None:
+        reason = f"the record of {experiment} as deployed by the stack {stack} was changed by hand: {wrong}"
+        raise ClusterError(reason, f"`pulumi up --refresh -s {name}` records it anew")
     return found.record
 
 
+def wrong_in(record: Record, experiment: str) -> str | None:
+    """Why no `pulumi up` of the experiment has made the record, which anybody with access to its namespace can edit; None if one may have."""
+    for found in (record.experiment, record.experiment if record.base is None else record.base):
+        if found.get("name") != experiment:
+            return "it holds another experiment"
+    if _backend_name(record) not in BACKENDS:
+        return "it names no operator that is known"
+    registries = record.environment.get("registries", {})
+    is_mapping = isinstance(registries, dict) and all(isinstance(target, str) for target in registries.values())
+    return None if is_mapping else "its registries are none"
+
+
 def _backend(record: Record) -> Any:
+    return BACKENDS[_backend_name(record)]
+
+
+def _backend_name(record: Record) -> str:
     own = record.experiment.get("backend")
-    return BACKENDS[str(record.environment.get("backend") if own is None else own)]
+    return str(record.environment.get("backend") if own is None else own)
 
 
 def _job(api: ClusterApi, record: Record, namespace: str) -> Mapping[str, Any] | None:
