@@ -248,7 +248,9 @@ def test_gates_and_rollbacks_hold_a_promotion(project: Project, prod: str, live:
 
     # prod is rolled back from it, and dev has not become another thing
     back = made.model_copy(update={"rollback": Rollback(of=first, to=None, reason="the loss rises")})
-    second = follow(back.model_copy(update={"experiment": made.experiment | {"max_retry": 9}}), PROD, project.folder)
+    promoted = made.promoted.model_copy(update={"replaces": first})
+    other = {"experiment": made.experiment | {"max_retry": 9}, "promoted": promoted}
+    second = follow(back.model_copy(update=other), PROD, project.folder)
     held = promote(project, "--yes", *waived)
     assert held.code == 3
     told = " ".join(held.output.split())

@@ -14,13 +14,15 @@ from tests.support.releases import PROMOTED, release
 from trainform.releases.files import unfollowed
 from trainform.releases.promote import begun
 from trainform.releases.stack_file import follow
+from trainform.spec.stack import pinned_release
 
 OPERATIONS = ("os.mkdir", "os.rename", "os.link", "os.remove", "os.chmod", "os.chown")
 
 
 def promote(root: Path, at: str) -> str:
     """What `trainform promote` writes, and the name of the release."""
-    wanted = release(PROMOTED.model_copy(update={"at": at}))
+    replaces = pinned_release("sdxl-lora.prod", root)
+    wanted = release(PROMOTED.model_copy(update={"at": at, "replaces": replaces}))
     left = dict(unfollowed("sdxl-lora", root))
     found = begun(wanted, left.items())
     return follow(wanted if found is None else left[found], "sdxl-lora.prod", root)

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.releases import project, release
+from tests.support.releases import PROMOTED, project, release
 from trainform.errors import TrainformError
+from trainform.releases.files import releases_of
 from trainform.releases.stack_file import follow, set_release, with_release
 from trainform.spec.stack import load_stack, pinned_release
 
@@ -96,3 +97,17 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     set_release("sdxl-lora.prod", NAME, tmp_path)
     assert path.is_symlink()
     assert pinned_release("sdxl-lora.prod", tmp_path) == NAME
+
+
+def test_what_was_set_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
+    """Two people promote at once, or one rolls the stack back while the other is asked."""
+    before = project(tmp_path, release())
+    second, late = (
+        release(PROMOTED.model_copy(update={"at": at, "replaces": before}))
+        for at in ("2026-11-24T08:00:00Z", "2026-11-24T08:00:01Z")
+    )
+    assert follow(second, "sdxl-lora.prod", tmp_path) == follow(second, "sdxl-lora.prod", tmp_path)
+    with pytest.raises(TrainformError, match=f"follows release {second.name} by now, and no longer release {before}"):
+        follow(late, "sdxl-lora.prod", tmp_path)
+    assert pinned_release("sdxl-lora.prod", tmp_path) == second.name
+    assert late.name not in releases_of("sdxl-lora", tmp_path)

@@ -15,6 +15,7 @@ from trainform.spec.files import read_text
 from trainform.spec.libyaml import Loader
 from trainform.spec.read import parse_mapping
 from trainform.spec.release import SETTING
+from trainform.spec.stack import pinned_release
 
 EXPERIMENT = "trainform:experiment"
 SPELLINGS = (SETTING, SETTING.replace(":", ":config:"))
@@ -23,7 +24,15 @@ Entry = tuple[yaml.ScalarNode, yaml.ScalarNode]
 
 def follow(release: Release, stack: str, root: Path) -> str:
     """Write the release and let the stack follow it; the release's name. First the release, then the stack: whoever is interrupted in between leaves a
-    release that no stack names, and no stack that names nothing."""
+    release that no stack names, and no stack that names nothing. TrainformError if the stack follows by now something else than what the release was made to
+    replace: meanwhile somebody may have rolled it back."""
+    followed, before = pinned_release(stack, root), release.promoted.replaces
+    if followed not in (before, release.name):
+        names = ["the experiment's file" if name is None else f"release {name}" for name in (followed, before)]
+        raise TrainformError(
+            f"{stack} follows {names[0]} by now, and no longer {names[1]}: nothing is written",
+            "run the same command again",
+        )
     _text_with(stack, release.name, root)  # before anything is written: an error if the stack's file cannot be changed
     name = write_release(release, root)
     set_release(stack, name, root)
