@@ -99,7 +99,7 @@ def record_of(found: Deployed | None, stack: str, experiment: str) -> Record:
     wrong = wrong_in(found.record, experiment)
     if wrong is not None:
         reason = f"the record of {experiment} as deployed by the stack {stack} was changed by hand: {wrong}"
-        raise ClusterError(reason, f"`pulumi up --refresh -s {name}` records it anew")
+        raise ClusterError(reason, f"`pulumi up --refresh --skip-preview -s {name}` records it anew")
     return found.record
 
 
