@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from trainform.deployed.engine import Update
 from trainform.deployed.state import StateCluster, clusters_of, record_in, unfinished
+from trainform.deployed.updates import Update
 from trainform.plan.record import Record
 
 UID = "5f1c2d7e-8a54-4f0e-9b1d-3f6f6c1b2a90"

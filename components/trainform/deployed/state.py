@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from trainform.deployed.engine import OF_OBJECTS, Update
+from trainform.deployed.updates import OF_OBJECTS, Update
 from trainform.errors import ClusterError
 from trainform.manifests.shapes import mapping, mappings
 from trainform.plan.record import Record, read_record, record_name
