@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
-from tests.deployed.test_state import RECORD
+from tests.deployed import test_state
 from trainform.deployed.records import Deployed
 from trainform.errors import ClusterError
 from trainform.releases.source import record_of
 
 STACK = "vision/bert.prod"
+RECORD = dataclasses.replace(test_state.RECORD, environment={"backend": "volcano"})
 
 
 def found(annotations: dict[str, str] | None) -> Deployed:
