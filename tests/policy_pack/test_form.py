@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.policy_pack.test_judgement import ELSEWHERE, GOOD, REGISTRY, found, plain_with_unknown
+from tests.policy_pack.judging import ELSEWHERE, GOOD, REGISTRY, found, plain_with_unknown
 from trainform.policy_pack.judgement import Resource, Verdict, unseen
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from tests.policy_pack.judging import COMPONENT, ELSEWHERE, GOOD, REGISTRY, TODAY, found
 from tests.policy_pack.raw import raw_objects
-from tests.policy_pack.test_judgement import COMPONENT, ELSEWHERE, GOOD, REGISTRY, TODAY, found
 from tests.support.samples import environment
 from trainform.policy_pack.judgement import Brought, Resource, Verdict, unseen, verdict
 from trainform.rules.limits.table import RULES

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.policy_pack.test_judgement import GOOD, found
+from tests.policy_pack.judging import GOOD, found
 from tests.support.samples import environment
 from trainform.rules.limits.table import BY_CODE, RULES
 from trainform.spec.experiment import Experiment

@@ -1,0 +1,40 @@
+"""A new job, and the room that a cluster of four nodes has for it."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from tests.review.jobs_of_previews import (
+    GPU,
+    context,
+    environment,
+    job_review,
+    live,
+    live_node,
+    live_queue,
+    rendered,
+)
+from trainform.review.capacity import capacity_of
+from trainform.review.context import JobReview
+from trainform.review.live import LiveQueue
+from trainform.review.model import Capacity
+
+CLUSTER = environment()
+
+
+def new_job(**parts: Any) -> JobReview:
+    return job_review(None, rendered(CLUSTER, **parts))
+
+
+def judged(job: JobReview, *nodes: Any, **parts: Any) -> Capacity:
+    of_cluster = ("queues", "other_queues", "quotas", "ranges", "kueue", "not_read")
+    facts = live(nodes=nodes, **{name: parts.pop(name) for name in of_cluster if name in parts})
+    return capacity_of(context(job, environment=CLUSTER, live=facts, **parts))
+
+
+NODES = [live_node(f"node-{index}") for index in range(4)]
+
+
+def big(parent: str = "root") -> LiveQueue:
+    return dataclasses.replace(live_queue("big"), guarantee={GPU: "16"}, parent=parent)
