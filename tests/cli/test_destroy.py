@@ -1,12 +1,23 @@
-"""`trainform destroy` with options that lead elsewhere. On real clusters it runs in `tests/engine/test_clusters.py`."""
+"""`trainform destroy`: options that lead elsewhere, and which cluster it wants. On real clusters it runs in `tests/engine/test_clusters.py`."""
 
 from __future__ import annotations
 
+import json
+import shutil
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.cli.running import run
+from tests.cluster.test_read import use
+from tests.support.api_objects import ApiObjects
+from tests.support.repository import ROOT
+from tests.support.websites import website
 
 ELSEWHERE = "trainform: {} leads Pulumi to another stack"
 
@@ -34,3 +45,91 @@ def test_other_options_are_for_pulumi(
     code, _, err = run("destroy", "bert.prod", "--", *options)
     assert code == 2
     assert "there is no project here" in err
+
+
+HERE, ELSEWHERE_UID = "5f1c2d7e-8a54-4f0e-9b1d-3f6f6c1b2a90", "0b7a3c11-26cd-4a8f-8e0a-7d5f9a1c4e02"
+STACK = "hello.dev"
+Ended = subprocess.CompletedProcess[str]
+Destroy = Callable[[], Ended]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A project with a stack in `dev`."""
+    for name in ("Pulumi.yaml", "stacks/environments/dev.yaml", f"stacks/Pulumi.{STACK}.yaml"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    return tmp_path
+
+
+@pytest.fixture
+def destroy(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Destroy]:
+    """The command as a process, since it becomes Pulumi: a program in its place tells the state, and says when it would delete."""
+    program = folder / "bin" / "pulumi"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\ncase "$1" in stack) cat {folder}/state.json ;; *) echo "deleted: $*" ;; esac\n')
+    program.chmod(stat.S_IRWXU)
+    system = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-system", "uid": HERE}}
+    with website(ApiObjects([system])) as url:
+        use(folder / "kubeconfig", monkeypatch, url, {"token": "t0ken"})
+        monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
+        words = [sys.executable, "-m", "trainform", "destroy", STACK, "--", "--yes"]
+        yield lambda: subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def bind(folder: Path, state: str | None, environment: str | None) -> None:
+    """Write the UIDs that the two of them name."""
+    inputs = {"context": "dev-cluster"} | ({} if state is None else {"clusterIdentifier": state})
+    urn = "urn:pulumi:hello.dev::trainform::pulumi:providers:kubernetes::dev-cluster"
+    provider = {"urn": urn, "type": "pulumi:providers:kubernetes", "inputs": inputs}
+    (folder / "state.json").write_text(json.dumps({"version": 3, "deployment": {"resources": [provider]}}))
+    path = folder / "stacks" / "environments" / "dev.yaml"
+    cluster = {"context": "dev-cluster"} | ({} if environment is None else {"uid": environment})
+    path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | {"cluster": cluster}))
+
+
+def refused(ended: Ended) -> str:
+    assert (ended.returncode, ended.stdout) == (2, "")
+    return " ".join(ended.stderr.split())
+
+
+@pytest.mark.parametrize(("state", "environment"), [(HERE, None), (HERE, HERE), (None, HERE)])
+def test_it_deletes_on_the_cluster_to_which_the_stack_is_bound(
+    folder: Path, destroy: Destroy, state: str | None, environment: str | None
+) -> None:
+    bind(folder, state, environment)
+    ended = destroy()
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, f"deleted: destroy -s {STACK} --yes\n", "")
+
+
+def test_the_objects_are_where_the_state_says(folder: Path, destroy: Destroy) -> None:
+    """Also when the environment has moved on to another cluster since."""
+    bind(folder, HERE, ELSEWHERE_UID)
+    assert destroy().returncode == 0
+    bind(folder, ELSEWHERE_UID, HERE)
+    assert f"cluster.uid = {ELSEWHERE_UID} why: the stack hello.dev is bound" in refused(destroy())
+
+
+def test_a_state_that_names_no_cluster_is_bound_by_the_environment(folder: Path, destroy: Destroy) -> None:
+    bind(folder, None, ELSEWHERE_UID)
+    said = refused(destroy())
+    assert f"cluster.uid = {ELSEWHERE_UID} why: the environment dev is bound to this cluster, and the context" in said
+    assert f"leads to another one, whose UID is {HERE}" in said
+
+
+def test_nothing_is_deleted_while_the_environment_cannot_be_read(folder: Path, destroy: Destroy) -> None:
+    bind(folder, None, None)
+    (folder / "stacks" / "environments" / "dev.yaml").write_text("name: dev\ncluster: {uuid: 0b7a3c11}\n")
+    assert "cluster.uuid" in refused(destroy())
+
+
+@pytest.mark.parametrize("config", [{"trainform:environment": "dev"}, {"data:path": "/srv"}])
+def test_a_stack_that_nothing_binds_is_destroyed_with_a_note(
+    folder: Path, destroy: Destroy, config: dict[str, str]
+) -> None:
+    """That of a program of the user's own names no environment."""
+    bind(folder, None, None)
+    (folder / "stacks" / f"Pulumi.{STACK}.yaml").write_text(yaml.safe_dump({"config": config}))
+    ended = destroy()
+    assert (ended.returncode, ended.stdout) == (0, f"deleted: destroy -s {STACK} --yes\n")
+    assert "note: not compared: the stack hello.dev is bound to no cluster (provider dev-cluster)" in ended.stderr

@@ -244,6 +244,11 @@ def test_a_stack_that_is_not_bound_is_destroyed_with_a_note(project: Project, li
     stack = project.stack("hello")
     project.up(stack)
     kubeconfig = own(project)
+    project.environment(cluster={"context": CONTEXT, "uid": "0b7a3c11-26cd-4a8f-8e0a-7d5f9a1c4e02"})
+    output = trainform(project, "destroy", stack, "--", "--yes", "--skip-preview", kubeconfig=kubeconfig).failed()
+    assert f"the environment dev is bound to this cluster, and the context {CONTEXT}" in output
+    assert len(live.names("jobs", project.namespace)) == 1
+    bind(project, None)
     output = trainform(project, "destroy", stack, "--", "--yes", "--skip-preview", kubeconfig=kubeconfig).succeeded()
     assert "not compared: the stack hello.dev is bound to no cluster" in output
     assert live.names("jobs", project.namespace) == set()

@@ -6,7 +6,8 @@ import contextlib
 import os
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -23,6 +24,15 @@ SECONDS = 2.0 * defaults.CONNECT_SECONDS
 # Another stack, or another project's: alone, with a value, or in a group of short options, such as `-ys STACK`. The letters that are left out take a value.
 ELSEWHERE = re.compile("--(stack|cwd)(=|$)|-[^-=cmptvx]*[sC]")
 
+
+class Bound(NamedTuple):
+    """The cluster of this UID, what is bound to it, and what to do if it is no more."""
+
+    uid: str
+    what: str
+    gone: str
+
+
 StackArgument = Annotated[
     str, typer.Argument(metavar="STACK", help="A stack of the project.", autocompletion=candidates.stacks)
 ]
@@ -36,7 +46,7 @@ def command(stack: StackArgument, options: OptionsArgument = None) -> None:
     """Delete what a stack has made, on its own cluster and on no other one.
 
     `pulumi destroy` runs no program and deletes on whichever cluster the kubeconfig leads to. This command compares that cluster with the
-    one in the stack's state first, and then runs `pulumi destroy` in its place: its questions, its output and its exit code are Pulumi's.
+    one in the stack's state, or else in its environment, first, and then runs `pulumi destroy` in its place: its questions, its output and its exit code are Pulumi's.
     """
     from trainform.deployed.engine import exported, pulumi
 
@@ -46,7 +56,7 @@ def command(stack: StackArgument, options: OptionsArgument = None) -> None:
     require_project(root)
     require_stack(stack, root)
     program = pulumi()
-    _compare(stack, exported(stack, root))
+    _compare(stack, exported(stack, root), root)
     os.chdir(root)
     flush_or_discard()
     os.execv(program, [program, "destroy", "-s", stack, *given])  # noqa: S606 - the user's pulumi
@@ -61,31 +71,47 @@ def _refuse_elsewhere(options: Sequence[str]) -> None:
         )
 
 
-def _compare(stack: str, exported: Mapping[str, Any]) -> None:
-    """InputError with every provider of the state whose cluster is not the one that answers."""
+def _compare(stack: str, exported: Mapping[str, Any], root: Path) -> None:
+    """InputError with every provider of the state whose cluster is not the one that answers. One that the state binds to none is bound by the
+    environment: whoever has written its UID there means every stack in it, and the next `pulumi up` would write it into the state."""
     from trainform.deployed.state import clusters_of
 
     problems = list[Problem]()
     for cluster in clusters_of(exported):
-        if cluster.own_kubeconfig:
-            note(f"note: not compared: the provider {cluster.name} has a kubeconfig of its own in the state", err=True)
-        elif cluster.uid is None:
-            note(f"note: not compared: {_unbound(stack, cluster)}", err=True)
+        bound = None if cluster.own_kubeconfig else _bound(stack, cluster, root)
+        if bound is None:
+            note(f"note: not compared: {_why(stack, cluster)}", err=True)
         else:
-            problems += _problems(stack, cluster, cluster.uid)
+            problems += _problems(cluster.context, bound)
     if problems:
         raise InputError(problems)
 
 
-def _unbound(stack: str, cluster: StateCluster) -> str:
+def _bound(stack: str, cluster: StateCluster, root: Path) -> Bound | None:
+    """None if nothing binds the provider. InputError for an environment that cannot be read: it may name another cluster."""
+    from trainform.check import check_environment
+    from trainform.spec.stack import named_environment
+
+    if cluster.uid is not None:
+        return Bound(cluster.uid, f"the stack {stack}", f"`pulumi stack rm --force {stack}` forgets its objects")
+    named = named_environment(stack, root)
+    environment = None if named is None else check_environment(named, root).checked()
+    if environment is None or environment.cluster.uid is None:
+        return None
+    gone = f"write the UID of the new one, and `pulumi stack rm --force {stack}` forgets the objects of the old one"
+    return Bound(environment.cluster.uid, f"the environment {environment.name}", gone)
+
+
+def _why(stack: str, cluster: StateCluster) -> str:
+    if cluster.own_kubeconfig:
+        return f"the provider {cluster.name} has a kubeconfig of its own in the state"
     return f"the stack {stack} is bound to no cluster (provider {cluster.name}); with `cluster.uid` in its environment the next `pulumi up` binds it"
 
 
-def _problems(stack: str, cluster: StateCluster, uid: str) -> Sequence[Problem]:
+def _problems(context: str | None, bound: Bound) -> Sequence[Problem]:
     from trainform.cluster.api import ClusterApi
     from trainform.cluster.identity import identity_problem
 
-    gone = f"`pulumi stack rm --force {stack}` forgets its objects"
-    with contextlib.closing(ClusterApi(cluster.context, SECONDS)) as api:
-        problem = identity_problem(api, uid, f"the stack {stack}", gone)
+    with contextlib.closing(ClusterApi(context, SECONDS)) as api:
+        problem = identity_problem(api, bound.uid, bound.what, bound.gone)
     return [] if problem is None else [problem]

@@ -78,6 +78,14 @@ def load_stack(name: str, root: Path) -> Stack:
     return Stack(found["experiment"], found["environment"], run_number(found["run"]), release_name(found["release"]))
 
 
+def named_environment(name: str, root: Path) -> str | None:
+    """The environment that the stack names, also if its experiment is wrong; None if it names none, as that of a program of the user's own may do."""
+    own = _read(root, stack_path(require_stack(name, root)))
+    project = _read(root, PROJECT_FILE) if (root / PROJECT_FILE).exists() else None
+    found = _given(own, project, "environment")
+    return found if found else None
+
+
 def project_name(root: Path) -> str:
     """The name of the project; empty where no file says it."""
     if not (root / PROJECT_FILE).exists():
@@ -137,19 +145,27 @@ def _read(root: Path, name: str) -> Content:
 def _value(own: Content, project: Content | None, key: str, command: str) -> str:
     """What Pulumi gives the program: the value of the stack, also an empty one, else that of Pulumi.yaml; "" where neither has
     one. InputError where that is none, or where it must not be empty."""
-    ours = project is not None and project.data.get("name") == NAMESPACE
-    value, path = _text(own, key, ours), f"config.{NAMESPACE}:{key}"
-    if value is None and project is not None:
-        value = _declared(project, key, ours)
-        if value is None and ours and _found(project, key, ours) is not None:
-            raise InputError(
-                [_problem(own, path, f"the value is not set, and {PROJECT_FILE} has no value for it", command)]
-            )
+    value, path = _given(own, project, key), f"config.{NAMESPACE}:{key}"
+    if value is None and project is not None and _is_ours(project) and _found(project, key, ours=True) is not None:
+        reason = f"the value is not set, and {PROJECT_FILE} has no value for it"
+        raise InputError([_problem(own, path, reason, command)])
     if value is None and key == "environment":
         raise InputError([_problem(own, path, "the value is not set", command)])
     if value == "" and key not in MAY_BE_EMPTY:
         raise InputError([_problem(own, path, "the value is set to nothing", command)])
     return "" if value is None else value
+
+
+def _given(own: Content, project: Content | None, key: str) -> str | None:
+    """The value of the stack, else that of Pulumi.yaml; None where neither has one."""
+    ours = project is not None and _is_ours(project)
+    value = _text(own, key, ours)
+    return _declared(project, key, ours) if value is None and project is not None else value
+
+
+def _is_ours(project: Content) -> bool:
+    """Whether the keys may stand in the project's files without the namespace."""
+    return bool(project.data.get("name") == NAMESPACE)
 
 
 def _declared(project: Content, key: str, ours: bool) -> str | None:
