@@ -21,6 +21,11 @@ def phase(name: str) -> dict[str, Any]:
     return {"state": {"phase": name, "lastTransitionTime": ENDED}, "running": 0, "succeeded": 2, "minAvailable": 2}
 
 
+def replicas(failed: int) -> dict[str, Any]:
+    """Counts of pods, as the operator leaves zeros out of its status."""
+    return {"Master": {"succeeded": 1}, "Worker": {"succeeded": 3 - failed, **({"failed": failed} if failed else {})}}
+
+
 def conditions(*kinds: str) -> dict[str, Any]:
     """The condition of the end is the last one, after those that have ended or still hold."""
     return {"conditions": [condition("Created", at=CREATED), condition("Running", "False"), *map(condition, kinds)]}
@@ -45,12 +50,14 @@ STATUSES: dict[str, dict[Word, list[dict[str, Any]]]] = {
         "not ended": [conditions("Suspended"), conditions()],
     },
     "kubeflow": {
-        "succeeded": [conditions("Succeeded")],
+        "succeeded": [conditions("Succeeded"), {**conditions("Succeeded"), "replicaStatuses": replicas(failed=0)}],
+        "succeeded in part": [{**conditions("Succeeded"), "replicaStatuses": replicas(failed=1)}],
         "failed": [conditions("Failed")],
         "not ended": [conditions("Restarting"), {"conditions": [condition("Succeeded", "False")]}],
     },
     "kubedl": {
-        "succeeded": [conditions("Succeeded")],
+        "succeeded": [conditions("Succeeded"), {**conditions("Succeeded"), "replicaStatuses": replicas(failed=0)}],
+        "succeeded in part": [{**conditions("Succeeded"), "replicaStatuses": replicas(failed=1)}],
         "failed": [conditions("Failed")],
         "not ended": [conditions("Queuing"), {"conditions": None}],
     },
@@ -69,18 +76,34 @@ def test_every_backend_is_here() -> None:
 
 @pytest.mark.parametrize(("backend", "word", "status"), CASES)
 def test_the_outcome_is_what_the_operator_says(backend: str, word: Word, status: dict[str, Any]) -> None:
-    outcome = BACKENDS[backend].OUTCOME({"metadata": {"name": "resnet-1f3a9c"}, "status": status})
+    outcome = BACKENDS[backend].OUTCOME({"metadata": {"name": "resnet-1f3a9c"}, "status": status}, [])
     assert outcome == Outcome(word, "" if word == "not ended" else ENDED)
+
+
+def pod(phase: str, **metadata: str) -> dict[str, Any]:
+    return {"metadata": {"name": "resnet-1f3a9c-worker-1", **metadata}, "status": {"phase": phase}}
+
+
+@pytest.mark.parametrize("backend", STATUSES)
+def test_a_job_is_complete_in_part_if_a_pod_has_failed_and_nothing_has_replaced_it(backend: str) -> None:
+    """JobSet's jobs leave a failed pod beside the one that they have made in its place; the status of the others says it."""
+    complete, done = STATUSES[backend]["succeeded"][0], pod("Succeeded")
+    killed = pod("Failed", deletionTimestamp=ENDED)
+    judge = BACKENDS[backend].OUTCOME
+    assert judge({"status": complete}, [done, killed]) == Outcome("succeeded", ENDED)
+    word = "succeeded in part" if backend == "volcano" else "succeeded"
+    assert judge({"status": complete}, [done, pod("Failed")]).word == word
+    assert judge({"status": STATUSES[backend]["failed"][0]}, [done, pod("Failed")]).word == "failed"
 
 
 @pytest.mark.parametrize("backend", STATUSES)
 def test_a_job_without_a_status_has_not_ended(backend: str) -> None:
-    assert BACKENDS[backend].OUTCOME({"metadata": {}}) == Outcome()
+    assert BACKENDS[backend].OUTCOME({"metadata": {}}, []) == Outcome()
 
 
 def test_a_job_that_failed_and_says_that_it_completed_counts_as_failed() -> None:
     status = conditions("Completed", "Failed")
-    assert BACKENDS["jobset"].OUTCOME({"status": status}).word == "failed"
+    assert BACKENDS["jobset"].OUTCOME({"status": status}, []).word == "failed"
 
 
 @pytest.mark.parametrize(

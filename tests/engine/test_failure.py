@@ -14,6 +14,7 @@ import pytest
 from tests.engine.live import Live, until
 from tests.engine.programs import stack_of
 from tests.engine.project import Project
+from trainform.backends.table import BACKENDS
 
 pytestmark = pytest.mark.proof("every way to fail, each of which waits for controllers")
 
@@ -85,6 +86,11 @@ class Training:
     def phase(self) -> str:
         """The state of the job."""
         return str(self.status["state"]["phase"])
+
+    @property
+    def outcome(self) -> str:
+        """What the gates of a promotion know of it."""
+        return BACKENDS["volcano"].OUTCOME({"status": self.status}, [*self.pods().values()]).word
 
     def pods(self) -> dict[str, dict[str, Any]]:
         """Its pods by the end of their names: `worker-0`."""
@@ -302,6 +308,7 @@ def test_the_end_of_the_launcher_is_the_end_of_the_job_and_no_change_for_a_previ
     job.exits("launcher-0", 0)
     until(lambda: job.phase == "Completed", "the job to be complete")
     until(lambda: len(job.pods()) == 1, "the workers to go")
+    assert job.outcome == "succeeded"
     job.project.unchanged(stack)  # nor is what the tests before have done to the other jobs
 
 
@@ -315,9 +322,12 @@ def test_the_defaults_stay_beside_policies_of_the_users(training: Start) -> None
     job.exits("worker-0", 0)
     until(lambda: job.status.get("succeeded") == 1, "the first worker to be counted")
     assert job.phase == "Running"
+    job.exits("extra-1", 1)  # which ends nothing
+    until(lambda: job.status.get("failed") == 1, "the failed pod to be counted")
     job.exits("worker-1", 0)
     until(lambda: job.phase == "Completed", "the job to be complete")
-    until(lambda: job.pods().keys() == {"worker-0", "worker-1"}, "the extras to go")
+    until(lambda: job.pods().keys() == {"worker-0", "worker-1", "extra-1"}, "the extra that runs to go")
+    assert job.outcome == "succeeded in part"
 
     other = training("own-failure")
     other.running(4)

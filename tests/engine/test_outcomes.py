@@ -35,7 +35,7 @@ def live_job(live: Live, job: RenderedJob) -> dict[str, Any]:
 
 
 def outcome(live: Live, job: RenderedJob) -> Outcome:
-    return BACKENDS[job.plan.backend].OUTCOME(live_job(live, job))
+    return BACKENDS[job.plan.backend].OUTCOME(live_job(live, job), [*pods_of(live, job.plan).values()])
 
 
 def fails(live: Live, pod: dict[str, Any]) -> None:

@@ -47,6 +47,7 @@ REFUSED = [
     ("succeeded", {"outcome": Outcome()}, "the job of the source has not ended yet"),
     ("succeeded", {"outcome": Outcome("failed", DONE)}, "the job of the source has failed"),
     ("succeeded", {"outcome": Outcome("stopped", DONE)}, "the job of the source has been stopped"),
+    ("succeeded", {"outcome": Outcome("succeeded in part", DONE)}, "the job of the source has succeeded in part only: it is complete for its operator, though pods of it have failed"),
     ("digest", {"tags": ("image",)}, "image names an image without a digest"),
     ("digest", {"tags": ("image", "roles.eval.image")}, "image, roles.eval.image name an image without a digest"),
     ("soak", {"outcome": Outcome("failed", DONE)}, "the job of the source has failed"),

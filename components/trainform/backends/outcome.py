@@ -1,32 +1,71 @@
-"""What became of a job, as its operator says it: whether it has succeeded, and when."""
+"""What became of a job, as its operator says it: whether it has succeeded, and when.
+
+An operator may call a job complete of which pods have failed, since the pods that decide have succeeded, or enough of them: a policy of Volcano's, its
+minimum of pods, the master of a PyTorchJob. Whoever asks whether a job has succeeded means all of its pods.
+"""
 
 from __future__ import annotations
 
 import abc
 import dataclasses
 import datetime
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from trainform.manifests.shapes import mapping, mappings
 
-Word = Literal["succeeded", "failed", "stopped", "not ended"]
+Word = Literal["succeeded", "succeeded in part", "failed", "stopped", "not ended"]
+Pods = Sequence[Mapping[str, Any]]
+Count = Callable[[Mapping[str, Any], Pods], int]
+"""How many pods have failed that nothing has replaced, by the status of a job that is complete and by its pods that are still there."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """word: `stopped` for a job that somebody has ended before its pods have. at: when it ended (RFC 3339); "" if it has not, or nothing says it."""
+    """word: `stopped` for a job that somebody has ended before its pods have; `succeeded in part` for one that is complete though pods of it have failed.
+    at: when it ended (RFC 3339); "" if it has not, or nothing says it."""
 
     word: Word = "not ended"
     at: str = ""
 
 
+def none_fails(_status: Mapping[str, Any], _pods: Pods) -> int:
+    """Of an operator that calls no job complete of which a part has failed; a pod that is made again stays as failed."""
+    return 0
+
+
+def failed_of_pods(_status: Mapping[str, Any], pods: Pods) -> int:
+    """Of an operator that deletes each pod that it makes again, and leaves those that have failed."""
+    return sum(mapping(pod.get("status")).get("phase") == "Failed" and not _is_going(pod) for pod in pods)
+
+
+def failed_of_types(status: Mapping[str, Any], _pods: Pods) -> int:
+    """Of an operator that counts the pods of each type of replicas, once and for all when the job is complete."""
+    counts = [mapping(each).get("failed") for each in mapping(status.get("replicaStatuses")).values()]
+    return sum(count for count in counts if isinstance(count, int))
+
+
+def _is_going(pod: Mapping[str, Any]) -> bool:
+    """True for a pod that somebody ends, by which it may fail."""
+    return bool(mapping(pod.get("metadata")).get("deletionTimestamp"))
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class ToOutcome(abc.ABC):
     """How an operator says it."""
 
+    failed_pods: Count = none_fails
+
+    def __call__(self, job: Mapping[str, Any], pods: Pods) -> Outcome:
+        """The outcome of a live job object. pods: of its revision."""
+        status = mapping(job.get("status"))
+        end = self._end(status)
+        in_part = end.word == "succeeded" and self.failed_pods(status, pods) > 0
+        return Outcome("succeeded in part", end.at) if in_part else end
+
     @abc.abstractmethod
-    def __call__(self, job: Mapping[str, Any]) -> Outcome:
-        """The outcome of a live job object."""
+    def _end(self, status: Mapping[str, Any]) -> Outcome:
+        """What the operator calls the end of the job."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,8 +75,8 @@ class ByCondition(ToOutcome):
     succeeded: str
     failed: str = "Failed"
 
-    def __call__(self, job: Mapping[str, Any]) -> Outcome:
-        conditions = mappings(mapping(job.get("status")).get("conditions"))
+    def _end(self, status: Mapping[str, Any]) -> Outcome:
+        conditions = mappings(status.get("conditions"))
         true = {each.get("type"): each for each in conditions if each.get("status") == "True"}
         words: dict[str, Word] = {self.failed: "failed", self.succeeded: "succeeded"}
         for condition, word in words.items():
@@ -52,8 +91,8 @@ class ByPhase(ToOutcome):
 
     words: Mapping[str, Word]
 
-    def __call__(self, job: Mapping[str, Any]) -> Outcome:
-        state = mapping(mapping(job.get("status")).get("state"))
+    def _end(self, status: Mapping[str, Any]) -> Outcome:
+        state = mapping(status.get("state"))
         word = self.words.get(str(state.get("phase", "")))
         return Outcome() if word is None else Outcome(word, str(state.get("lastTransitionTime", "")))
 

@@ -122,7 +122,11 @@ def _clean(asked: Promotion, facts: Facts) -> Refusal | None:
 
 
 AGAIN = "run it again in the source's stack (`run`), and promote it when it has succeeded"
-WORDS = {"failed": "failed", "stopped": "been stopped"}
+WORDS = {
+    "failed": "failed",
+    "stopped": "been stopped",
+    "succeeded in part": "succeeded in part only: it is complete for its operator, though pods of it have failed",
+}
 GATES: Mapping[GateName, tuple[Callable[[Promotion], bool], Gate]] = {
     "from": (lambda asked: bool(asked.sources), _from),
     "succeeded": (lambda asked: asked.succeeded, _succeeded),

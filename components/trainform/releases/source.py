@@ -57,7 +57,7 @@ def read_source(stack: str, experiment: str, environment: Environment, root: Pat
     if unfinished(exported(stack, root), experiment, done):
         reason = f"a `pulumi up` of the stack {stack} runs, or was killed, so that nobody knows what runs there"
         raise TrainformError(reason, f"wait for its end, or `pulumi up -s {stack}` first, and promote what runs well")
-    outcome = None if job is None else _backend(record).OUTCOME(job)
+    outcome = None if job is None else _backend(record).OUTCOME(job, pods)
     seconds = None if job is None or outcome is None else seconds_of(job, outcome)
     # the stack's file may name another environment by now
     name = str(record.environment.get("name", environment.name))

@@ -18,7 +18,7 @@ from trainform.backends.kubedl.controller import HOST, NETWORK_ANNOTATION, OWN_L
 from trainform.backends.kubedl.controller import INDEX_LABEL as INDEX
 from trainform.backends.kubedl.fields import RELEASE, dropped
 from trainform.backends.kubedl.pods import POD_ANNOTATIONS, PODS
-from trainform.backends.outcome import ByCondition
+from trainform.backends.outcome import ByCondition, failed_of_types
 from trainform.backends.planned import follows
 from trainform.backends.refusals import EVALUATORS, EXTRA_ROLES, JOB_RESTARTS, another_backend
 from trainform.backends.replica_specs.kinds import kind_of, rendered_kind, rendered_specs
@@ -65,7 +65,7 @@ class KubeDL(Backend):
     API_VERSION = "training.kubedl.io/v1alpha1"
     PLURALS = ("pytorchjobs", "tfjobs")
     CONTROLLER_IMAGE = "kubedl"
-    OUTCOME = ByCondition("Succeeded")
+    OUTCOME = ByCondition("Succeeded", failed_pods=failed_of_types)
     PODS = PODS
 
     MAKES = f"PyTorchJob or TFJob (`{API_VERSION}`)"

@@ -26,7 +26,7 @@ from trainform.backends.kubeflow.controller import (
     controller_objects,
 )
 from trainform.backends.kubeflow.controller import INDEX_LABEL as INDEX
-from trainform.backends.outcome import ByCondition
+from trainform.backends.outcome import ByCondition, failed_of_types
 from trainform.backends.planned import follows
 from trainform.backends.refusals import EXTRA_ROLES, JOB_RESTARTS
 from trainform.backends.replica_specs.kinds import JobKind, kind_of, rendered_specs
@@ -72,7 +72,7 @@ class Kubeflow(Backend):
     API_VERSION = "kubeflow.org/v1"
     PLURALS = ("pytorchjobs", "tfjobs", "mpijobs")
     CONTROLLER_IMAGE = "training-operator"
-    OUTCOME = ByCondition("Succeeded")
+    OUTCOME = ByCondition("Succeeded", failed_pods=failed_of_types)
     PODS = replica_spec_pods("kubeflow.org")
 
     MAKES = f"PyTorchJob, TFJob or MPIJob (`{API_VERSION}`)"

@@ -15,7 +15,7 @@ from typing import Any
 
 from trainform import defaults
 from trainform.backends.endings import Part, all_of, any_of
-from trainform.backends.outcome import ByPhase
+from trainform.backends.outcome import ByPhase, failed_of_pods
 from trainform.errors import Problem
 from trainform.manifests.manifest import without_empty
 from trainform.plan.launch.launch import STAY_SCRIPT
@@ -30,7 +30,11 @@ ENDS = (
     "of them: a pod of another role that succeeds then stays up until the job ends, since Volcano counts every pod"
 )
 # Terminated: by the policy `TerminateJob`, which a pod that fails raises where nothing restarts it. Aborted: by somebody, as `vcctl job suspend` does.
-OUTCOME = ByPhase({"Completed": "succeeded", "Failed": "failed", "Terminated": "failed", "Aborted": "stopped"})
+# The counts of pods are none in the status of a job that is complete (1.14.1, `killPods`), so the pods themselves say it.
+OUTCOME = ByPhase(
+    {"Completed": "succeeded", "Failed": "failed", "Terminated": "failed", "Aborted": "stopped"},
+    failed_pods=failed_of_pods,
+)
 _END_ACTIONS = ("CompleteJob", "TerminateJob", "AbortJob")
 _EACH = "the policy would act when a single replica has succeeded: with `ports: per-replica` each replica of a ranked role is a separate task"
 _NEVER = "the policy would never act: with `ports: per-replica` the pods of this role keep running until the job ends"
