@@ -8,13 +8,25 @@ from typing import Any
 
 import pytest
 
+from tests.cluster.test_read import use
 from tests.saved.samples import EXPERIMENT, JOB_URN, KEY, RECORD_URN, exported
+from tests.support.api_objects import ApiObjects
 from tests.support.leaks import HUB_TOKEN
+from tests.support.websites import website
+from trainform.errors import ClusterError
 from trainform.plan.record import Record
 from trainform.saved import facts
 from trainform.saved.facts import Source, state_of
+from trainform.saved.model import Cluster
+from trainform.spec.load import load_environment
 
 SECRET = {"4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270", "ciphertext": "v1:abc"}
+DEV = load_environment("dev").checked()
+SYSTEM: dict[str, Any] = {
+    "apiVersion": "v1",
+    "kind": "Namespace",
+    "metadata": {"name": "kube-system", "uid": "5f1c2d7e-8a54-4f0e-9b1d-3f6f6c1b2a90"},
+}
 
 
 @pytest.fixture
@@ -102,3 +114,24 @@ def test_what_is_deployed_is_shown_without_secrets(source: Source) -> None:
 def test_a_record_that_nobody_can_read_is_a_resource_like_others(source: Source, data: Any) -> None:
     found = state_of(with_record(data), source)
     assert (found.deployed, [*found.resources]) == ({}, [RECORD_URN])
+
+
+def test_the_cluster_is_known_by_the_uid_that_no_other_one_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with website(ApiObjects([SYSTEM])) as url:
+        use(tmp_path / "kubeconfig", monkeypatch, url, {"token": "t0ken"})
+        assert facts.cluster_of(DEV) == Cluster(context="dev-cluster", server=url, uid=SYSTEM["metadata"]["uid"])
+    assert facts.cluster_of(None) is None
+
+
+def test_nothing_is_saved_of_a_cluster_that_does_not_say_which_one_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with website(ApiObjects([SYSTEM], forbidden=frozenset({"namespaces"}))) as url:
+        use(tmp_path / "kubeconfig", monkeypatch, url, {"token": "t0ken"})
+        with pytest.raises(
+            ClusterError, match="this account may not read which cluster the context dev-cluster"
+        ) as found:
+            facts.cluster_of(DEV)
+    assert found.value.fix == "ask the platform team for `get` of the namespace kube-system"
+    with pytest.raises(ClusterError, match="cannot reach the cluster of context dev-cluster"):
+        facts.cluster_of(DEV)

@@ -10,8 +10,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from trainform import defaults
 from trainform.check import CheckedJob
 from trainform.cluster.api import ClusterApi
+from trainform.cluster.identity import place
 from trainform.deployed.engine import exported
 from trainform.errors import MASK, ClusterError
 from trainform.manifests.shapes import mapping, mappings
@@ -60,7 +62,7 @@ def gather(source: Source) -> Facts:
         state = pool.submit(exported, stack, root)
         place = pool.submit(backend, root)
         number = pool.submit(engine_version, root)
-        cluster = pool.submit(_cluster, files.environment)
+        cluster = pool.submit(cluster_of, files.environment)
         return Facts(
             project=project_name(root),
             stack=stack,
@@ -88,12 +90,17 @@ def _data_of(environment: Environment) -> dict[str, Any]:
     return environment.model_dump(mode="json", by_alias=True, exclude={"cluster": {"context"}})
 
 
-def _cluster(environment: Environment | None) -> Cluster | None:
+def cluster_of(environment: Environment | None) -> Cluster | None:
+    """The cluster of the environment; None without one. ClusterError for one that cannot be reached, and for one that does not say which one it is: what was reviewed on it could be applied to any."""
     if environment is None:
         return None
     context = environment.cluster.context
     with contextlib.closing(ClusterApi(context, SECONDS)) as api:
-        return Cluster(context=context, server=api.server, uid=api.uid())
+        uid = api.uid()
+        if uid is None:
+            reason = f"this account may not read which cluster {place(api)} leads to, and a saved review is for one cluster alone"
+            raise ClusterError(reason, f"ask the platform team for `get` of the namespace {defaults.KUBE_SYSTEM}")
+        return Cluster(context=context, server=api.server, uid=uid)
 
 
 def config_of(source: Source) -> dict[str, Setting]:

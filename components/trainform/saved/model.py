@@ -39,11 +39,11 @@ class State(Part):
 
 
 class Cluster(Part):
-    """Where a context leads. uid: of the namespace kube-system; null: this account may not read it."""
+    """Where a context leads. uid: of the namespace kube-system."""
 
     context: str | None
     server: str
-    uid: str | None
+    uid: str
 
 
 class Facts(Part):

@@ -44,13 +44,14 @@ def _one(what: What, path: str, was: Any, now: Any, sentence: str) -> Iterator[M
 
 
 def _cluster(saved: Facts, now: Facts) -> Iterator[Moved]:
-    """Another cluster. A cluster may be reached by several contexts and addresses, and where its identity may not be read nobody knows which one it is."""
-    was, uid = (None if each.cluster is None else each.cluster.uid for each in (saved, now))
-    if was is None or was == uid:
+    """Another cluster. One cluster may be reached by several contexts and addresses."""
+    if saved.cluster is None:
         return
     server = "no environment says where it is" if now.cluster is None else now.cluster.server
-    reason = "leads to another cluster" if uid is not None else "does not say which cluster it is"
-    yield Moved(what="cluster", path="cluster.uid", was=was, now=uid, sentence=f"The kubeconfig ({server}) {reason}.")
+    sentence = f"The kubeconfig ({server}) leads to another cluster."
+    yield from _one(
+        "cluster", "cluster.uid", saved.cluster.uid, None if now.cluster is None else now.cluster.uid, sentence
+    )
 
 
 def _settings(saved: Mapping[str, Setting], now: Mapping[str, Setting]) -> Iterator[Moved]:

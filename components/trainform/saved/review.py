@@ -12,7 +12,6 @@ from trainform.saved.steps import planned
 from trainform.spec.environment import Environment
 
 NO_CLUSTER = "The cluster is not compared: no environment says where it is."
-NO_IDENTITY = "Which cluster it is, is not compared: this account may not read the namespace kube-system."
 
 
 def seen(preview: Preview, environment: Environment | None) -> tuple[list[Planned], list[Touched]]:
@@ -28,6 +27,6 @@ def seen(preview: Preview, environment: Environment | None) -> tuple[list[Planne
 
 def saved_review(facts: Facts, steps: list[Planned], objects: list[Touched]) -> Saved:
     """The review of now."""
-    missing = [NO_CLUSTER] if facts.cluster is None else [NO_IDENTITY] if facts.cluster.uid is None else []
+    missing = [NO_CLUSTER] if facts.cluster is None else []
     at = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     return Saved(at=at, facts=facts, steps=steps, objects=objects, not_compared=[*missing, *unread(objects)])
