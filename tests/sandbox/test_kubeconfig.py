@@ -11,7 +11,7 @@ import yaml
 
 from trainform.cluster.connection import choose_config
 from trainform.sandbox.certificates import Certificates
-from trainform.sandbox.exports import shell_uses_sandbox
+from trainform.sandbox.exports import shell_variables
 from trainform.sandbox.folder import Layout
 from trainform.sandbox.kubeconfig import server_url, write_kubeconfig
 
@@ -52,5 +52,5 @@ def test_no_name_of_the_one_hides_the_others_cluster_or_account(both: list[Path]
 
 
 def test_a_shell_uses_each_of_them(both: list[Path], tmp_path: Path) -> None:
-    assert [shell_uses_sandbox(file.parent) for file in both] == [True, True]
-    assert not shell_uses_sandbox(tmp_path / "third")
+    assert [shell_variables(file.parent) for file in both] == [["KUBECONFIG"]] * 2
+    assert not shell_variables(tmp_path / "third")

@@ -14,7 +14,7 @@ import typer
 from trainform.cli import candidates
 from trainform.cli.app import App, prints_data
 from trainform.cli.arguments import WHICH_ENVIRONMENT, JsonOption, environment_option, from_input
-from trainform.errors import TrainformError
+from trainform.errors import TrainformError, list_names
 from trainform.escaping import escaped
 from trainform.terminal.lines import echo, echo_json, note
 
@@ -102,8 +102,7 @@ def up_command(
     warn_about_other_salts(project_root(), settings.folder, progress)
     tools = ensure(progress)
     sandbox = up(settings, tools, progress, timeout)
-    option = "" if folder is None else f" --folder {shlex.quote(str(folder))}"
-    nodes, following = sum(pool.count for pool in settings.pools), f'eval "$(trainform sandbox env{option})"'
+    nodes, following = sum(pool.count for pool in settings.pools), f'eval "$(trainform sandbox env{_option(folder)})"'
     if as_json:
         place = {"folder": str(settings.folder), "url": sandbox.url, "context": sandbox.context, "uid": sandbox.uid}
         echo_json({"ok": True, **place, "nodes": nodes, "addons": list(settings.addons), "next": [following]})
@@ -111,6 +110,11 @@ def up_command(
     echo(f"sandbox up: {sandbox.url}, {spell_contexts(sandbox.context, settings.contexts)}, {nodes} nodes")
     notes = sdk_fix(project_root(), tools.pulumi.home), _bound_elsewhere(loaded, sandbox.uid)
     note(*(f"note: {text}" for text in notes if text), f"next: {following}")
+
+
+def _option(folder: Path | None) -> str:
+    """The option of a command that names the same sandbox."""
+    return "" if folder is None else f" --folder {shlex.quote(str(folder))}"
 
 
 def _bound_elsewhere(environment: Environment | None, uid: str) -> str:
@@ -160,7 +164,7 @@ def down_command(folder: FolderOption = None, purge: PurgeOption = False, as_jso
         chosen_folder,
         copy_folder,
         down,
-        shell_uses_sandbox,
+        shell_variables,
         stacks_with_passphrase_of,
     )
     from trainform.spec.load import project_root
@@ -179,9 +183,10 @@ def down_command(folder: FolderOption = None, purge: PurgeOption = False, as_jso
         )
     if not purge and place.exists():
         note("its logs and the passphrase of its stacks stay; `trainform sandbox down --purge` removes them")
-    if shell_uses_sandbox(place):
+    still = shell_variables(place)
+    if still:
         echo(
-            "this shell still has the sandbox's KUBECONFIG and PULUMI_*: use a new shell, or run `trainform sandbox up` first"
+            f"this shell still uses it, by {list_names(still)}: use a new shell, or run `trainform sandbox up{_option(folder)}` first"
         )
     if copy_folder(place).exists():
         note(f"the demo's copy of the project stays: {copy_folder(place)}")

@@ -38,6 +38,14 @@ def exports(folder: Path) -> dict[str, str]:
     }
 
 
-def shell_uses_sandbox(folder: Path) -> bool:
-    """True if the calling shell works in the sandbox of this folder, as after `eval "$(trainform sandbox env)"`."""
-    return str(Layout(folder).kubeconfig) in os.environ.get("KUBECONFIG", "").split(os.pathsep)
+def shell_variables(folder: Path) -> list[str]:
+    """Return the names of the variables by which the calling shell works in the sandbox of this folder: all of them after `eval "$(trainform sandbox env)"`,
+    and KUBECONFIG alone where it names the kubeconfigs of several sandboxes."""
+    layout = Layout(folder)
+    state = os.environ.get("PULUMI_BACKEND_URL", "").removeprefix("file://").partition("?")[0]
+    named = {
+        "KUBECONFIG": str(layout.kubeconfig) in os.environ.get("KUBECONFIG", "").split(os.pathsep),
+        "PULUMI_BACKEND_URL": state == str(layout.pulumi_state),
+        "PULUMI_CONFIG_PASSPHRASE_FILE": os.environ.get("PULUMI_CONFIG_PASSPHRASE_FILE") == str(layout.passphrase),
+    }
+    return [name for name, is_named in named.items() if is_named]
