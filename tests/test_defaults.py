@@ -230,6 +230,7 @@ FIXED = {
     "MAX_RETRY": 3,
     "LAST_RUN": 999_999_999,
     "REVISION_DIGITS": 6,
+    "RELEASE_DIGITS": 20,
     "NODE_CPU": "128",
     "NODE_MEMORY": "1Ti",
     "LABEL_PREFIX": "trainform.dev/",

@@ -60,6 +60,7 @@ LARGEST_ANNOTATIONS = 256 * 1024  # all keys and values together
 ROOM_FOR_ANNOTATIONS = 8 * 1024  # of these for what Pulumi, trainform and the operators add to those of a user
 LARGEST_RECORD = 1000 * 1024  # all values but trainform's version, for which the rest of a ConfigMap has room
 REVISION_DIGITS = 6
+RELEASE_DIGITS = 20  # 80 bits: nobody finds another content for a reviewed name; a longer one fits no table
 LAST_RUN = 999_999_999  # the largest `run` in a stack's config and `--run`
 
 # Files by users have a few KiB. With these limits a wrong file (a checkpoint, an alias bomb) cannot block an editor or CI.

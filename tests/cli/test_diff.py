@@ -138,7 +138,7 @@ def test_the_environment_of_the_shell_is_for_commands_without_a_stack(
     ("words", "line"),
     [
         (["sdxl-lora"], "Missing argument 'B'"),
-        (["sdxl-lora.dev", "0a1b2c3d4e5f"], "release = 0a1b2c3d4e5f"),
+        (["sdxl-lora.dev", "0a1b2c3d4e5f60718293"], "release = 0a1b2c3d4e5f60718293"),
         (["sdxl-lora.dev", "sdxl-loras"], "experiment = sdxl-loras"),
         (["sdxl-lora", "sdxl-lora", "-e", "stage"], "environment = stage"),
         (["sdxl-lora.dev", "-e", "prod"], "-e is for files and releases, and only stacks are named"),

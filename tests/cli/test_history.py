@@ -72,13 +72,13 @@ def test_an_experiment_that_is_nowhere(name: str, word: str, fix: str) -> None:
 def test_updates_in_sentences() -> None:
     at, stack = "2026-11-24T08:10:09Z", "sdxl-lora.prod"
     events = [
-        Event(at, stack, "up", "0a1b2c3d4e5f", "succeeded"),
+        Event(at, stack, "up", "0a1b2c3d4e5f60718293", "succeeded"),
         Event(at, stack, "up", "", "failed"),
         Event(at, stack, "destroy", "", "succeeded"),
     ]
     happened = sections(History("sdxl-lora", {}, [], events, 20))[-1]
     assert [item.text.removeprefix(f"{at} {stack}: ") for item in happened.blocks if isinstance(item, Item)] == [
-        "`up` of release 0a1b2c3d4e5f succeeded.",
+        "`up` of release 0a1b2c3d4e5f60718293 succeeded.",
         "`up` of the file failed.",
         "`destroy` succeeded.",
     ]

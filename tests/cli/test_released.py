@@ -54,4 +54,4 @@ def test_a_review_of_changed_files_knows_that_the_release_is_read(name: str, tmp
     assert touched(["stacks/experiments/sdxl-lora.yaml"], reads) == {
         "sdxl-lora.dev": ["stacks/experiments/sdxl-lora.yaml"]
     }
-    assert touched(["stacks/releases/sdxl-lora/0123456789ab.yaml"], reads) == {}
+    assert touched(["stacks/releases/sdxl-lora/0123456789abcdef0123.yaml"], reads) == {}

@@ -28,7 +28,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for name, cluster in (("dev", {}), ("prod", {"context": "prod-cluster"})):
         data = environment(name, cluster=cluster).model_dump(by_alias=True, exclude_defaults=True)
         (tmp_path / "stacks" / "environments" / f"{name}.yaml").write_text(yaml.safe_dump(data))
-    (tmp_path / "stacks" / "Pulumi.bert.dev.yaml").write_text("config:\n  trainform:release: 8c1f20d77ab0\n")
+    (tmp_path / "stacks" / "Pulumi.bert.dev.yaml").write_text("config:\n  trainform:release: 8c1f20d77ab0e5934b16\n")
     monkeypatch.chdir(tmp_path)
     bodies = [recorded("bert"), job("bert"), of_job("bert", 0), of_job("bert", 1)]
     bodies += [recorded("sdxl-lora", stack="vision/sdxl-lora.dev"), job("sdxl-lora", "Completed")]
@@ -47,7 +47,7 @@ def test_a_table_for_a_terminal(project: Path) -> None:
     assert (code, err) == (0, "")
     assert cells(head)[:4] == ["experiment", "environment", "release", "revision"]
     shown = cells(bert)
-    assert shown[:7] == ["bert", "dev", "8c1f20d77ab0", "1f3a9c", "Running", "16 a800", "33.60 USD"]
+    assert shown[:7] == ["bert", "dev", "8c1f20d77ab0e5934b16", "1f3a9c", "Running", "16 a800", "33.60 USD"]
     assert shown[8:] == ["vision/bert.dev"]
     assert cells(sdxl)[2:6] == ["follows file", "1f3a9c", "Completed", "16 a800"], "and no cost"
     assert total == "2 experiments deployed, those that cost something: 16 a800, 33.60 USD per hour"
@@ -66,7 +66,7 @@ def test_json_has_every_row_and_what_was_not_read(project: Path) -> None:
     answer: dict[str, Any] = json.loads(out)
     assert (code, err, answer["ok"]) == (1, "", False)
     bert, sdxl = answer["stacks"]
-    assert (bert["release"], bert["job"], bert["run"]) == ("8c1f20d77ab0", "bert-1f3a9c", 1)
+    assert (bert["release"], bert["job"], bert["run"]) == ("8c1f20d77ab0e5934b16", "bert-1f3a9c", 1)
     assert bert["cost_per_hour"] == {"amount": "33.60", "currency": "USD"}
     assert (bert["drift"], sdxl["release"], sdxl["cost_per_hour"]) == (None, None, None)
     (unread,) = answer["not_read"]
@@ -78,7 +78,7 @@ def test_markdown_is_a_table(project: Path) -> None:
     head, rule, bert, *_ = out.splitlines()
     assert code == 0
     assert head.count("|") == rule.count("|") == bert.count("|") == 10
-    assert bert.startswith("| bert | dev | `8c1f20d77ab0` | 1f3a9c | Running | 16 a800 |")
+    assert bert.startswith("| bert | dev | `8c1f20d77ab0e5934b16` | 1f3a9c | Running | 16 a800 |")
 
 
 def test_a_record_that_cannot_be_read_is_told(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

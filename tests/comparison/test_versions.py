@@ -47,7 +47,7 @@ def test_what_was_just_deployed_is_what_the_file_and_a_release_of_it_say(name: s
     body = {"metadata": {"name": f"{stack.experiment}-deployed"}, "data": record.data()}
     read = read_record(body)
     assert read is not None
-    released = Released(stack.experiment, "0a1b2c3d4e5f", as_released(recorded(read, name)))
+    released = Released(stack.experiment, "0a1b2c3d4e5f60718293", as_released(recorded(read, name)))
     found = compare(
         [
             of_record(f"{name}, deployed", read),

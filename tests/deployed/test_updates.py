@@ -26,14 +26,14 @@ UP = {
     },
     "config": {
         "trainform:experiment": {"value": "resnet", "secret": False},
-        "trainform:release": {"value": "0a1b2c3d4e5f", "secret": False},
+        "trainform:release": {"value": "0a1b2c3d4e5f60718293", "secret": False},
         "trainform:ssh-seed": {"secret": True},
     },
     "result": "succeeded",
     "endTime": "2026-03-02T08:00:09.000Z",
     "resourceChanges": {"create": 9},
 }
-READ = Update("update", "succeeded", "2026-03-02T08:00:00Z", "2026-03-02T08:00:09Z", 0, "9f2c4e1d0b7a", False, "0a1b2c3d4e5f")  # fmt: skip
+READ = Update("update", "succeeded", "2026-03-02T08:00:00Z", "2026-03-02T08:00:09Z", 0, "9f2c4e1d0b7a", False, "0a1b2c3d4e5f60718293")  # fmt: skip
 
 
 def test_an_update_is_read_with_its_commit_and_release() -> None:

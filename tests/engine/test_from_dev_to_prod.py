@@ -67,7 +67,7 @@ class Story(Project):
     def release(self) -> str:
         """The one that prod follows, "" where it follows the file."""
         text = (self.folder / "stacks" / f"Pulumi.{PROD}.yaml").read_text()
-        found = re.search(r'trainform:release: "([0-9a-f]{12})"', text)
+        found = re.search(r'trainform:release: "([0-9a-f]{20})"', text)
         return "" if found is None else found[1]
 
     def write(self, letter: str) -> None:

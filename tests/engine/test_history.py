@@ -56,7 +56,7 @@ def deployed(project: Project, live: Live) -> Record:
 
 def follows(project: Project) -> str:
     text = (project.folder / "stacks" / f"Pulumi.{STACK}.yaml").read_text()
-    found = re.search(r'trainform:release: "([0-9a-f]{12})"', text)
+    found = re.search(r'trainform:release: "([0-9a-f]{20})"', text)
     assert found is not None, text
     return found[1]
 

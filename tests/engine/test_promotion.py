@@ -77,7 +77,7 @@ def promote(project: Project, *words: str) -> Ran:
 
 
 def follows(project: Project) -> str:
-    found = re.search(r'trainform:release: "([0-9a-f]{12})"', config(project, PROD).read_text())
+    found = re.search(r'trainform:release: "([0-9a-f]{20})"', config(project, PROD).read_text())
     return "" if found is None else found[1]
 
 

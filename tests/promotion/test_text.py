@@ -93,9 +93,9 @@ def test_what_becomes_of_it(changes: dict[str, Any], result: str, told: str, pre
 
 
 def test_what_an_earlier_promotion_has_left(prepared: Prepared) -> None:
-    text = shown(dataclasses.replace(prepared, left=("0123456789ab",)))
-    assert "Release 0123456789ab was promoted to sdxl-lora.prod too, and no stack names it." in text
-    assert "stacks/releases/sdxl-lora/0123456789ab.yaml can go" in text
+    text = shown(dataclasses.replace(prepared, left=("0123456789abcdef0123",)))
+    assert "Release 0123456789abcdef0123 was promoted to sdxl-lora.prod too, and no stack names it." in text
+    assert "stacks/releases/sdxl-lora/0123456789abcdef0123.yaml can go" in text
 
 
 def test_a_rollback_is_named(prepared: Prepared) -> None:

@@ -93,7 +93,7 @@ def test_another_promotion_of_the_same_has_the_same_content() -> None:
 
 
 def test_a_rollback_is_marked(tmp_path: Path) -> None:
-    rollback = Rollback(of="0123456789ab", to=None, reason="the loss rises after step 900")
+    rollback = Rollback(of="0123456789abcdef0123", to=None, reason="the loss rises after step 900")
     made = release().model_copy(update={"rollback": rollback})
     assert read_release("sdxl-lora", write_release(made, tmp_path), tmp_path).rollback == rollback
     assert "rollback" not in as_text(release())

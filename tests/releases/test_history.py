@@ -32,7 +32,7 @@ def test_what_happened_is_told_the_newest_first() -> None:
     one = release(PROMOTED.model_copy(update={"waived": [waived], "gates": {"succeeded": "passed", "soak": "waived"}}))
     back = rollback(
         of_release(one.name, {one.name: one}),
-        "0a1b2c3d4e5f",
+        "0a1b2c3d4e5f60718293",
         STACK,
         "the loss diverges",
         "Bob <bob@example.com>",
@@ -57,7 +57,7 @@ def test_what_happened_is_told_the_newest_first() -> None:
             "rollback",
             back.name,
             by="Bob <bob@example.com>",
-            details=(f"from release 0a1b2c3d4e5f back to release {one.name}", "reason: the loss diverges"),
+            details=(f"from release 0a1b2c3d4e5f60718293 back to release {one.name}", "reason: the loss diverges"),
         ),
         Event(
             "2026-11-24T11:00:00Z",
@@ -91,7 +91,7 @@ def test_a_rollback_without_releases_names_the_time_of_what_it_restores() -> Non
     assert event.details[0] == "from the experiment's file back to what was deployed at 2026-11-20T09:12:44Z"
 
 
-ONE, OTHER = "0a1b2c3d4e5f", "f5e4d3c2b1a0"
+ONE, OTHER = "0a1b2c3d4e5f60718293", "f5e4d3c2b1a098765432"
 
 
 @pytest.mark.parametrize(

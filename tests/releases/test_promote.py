@@ -69,7 +69,7 @@ def test_the_release_makes_the_job_of_the_source_again() -> None:
     """In the same environment, but for the images, whose digests are written now."""
     image = f"{JOB['image']}@{DIGEST}"
     found = source(image=image, environments=OVERLAYS)
-    given = Released("sdxl-lora", "0123456789ab", experiment_of(found))
+    given = Released("sdxl-lora", "0123456789abcdef0123", experiment_of(found))
     again = check_experiment(given, environment(registries=MIRROR)).checked()
     assert again.plan.revision == found.record.revision
 
@@ -84,7 +84,7 @@ def test_what_exists_only_in_one_environment() -> None:
     overlays = {"prod": {"storage": claims, "ssh": {"secret": "cluster-keys"}}}
     found = experiment_of(source(environments=overlays, **parts))
     assert found["storage"]["data"]["keep"] is True
-    job = check_experiment(Released("sdxl-lora", "0123456789ab", found), environment(name="prod"))
+    job = check_experiment(Released("sdxl-lora", "0123456789abcdef0123", found), environment(name="prod"))
     assert job.problems == ()
     experiment = job.checked().experiment
     assert {name: volume.claim for name, volume in experiment.storage.items()} == {"data": "images", "runs": "runs"}
@@ -98,7 +98,7 @@ def test_a_release_that_goes_on_from_stage_to_stage_keeps_its_content(overlays: 
     prod = {"prod": {**overlays.get("prod", {}), "storage": {"data": {"size": None, "claim": "images"}}}}
     first = experiment_of(source(environments={**overlays, **prod} if overlays else {}, storage=storage))
     staging = environment(name="staging", registries={"registry.example.com": "mirror.staging.example.com"})
-    job = check_experiment(Released("sdxl-lora", "0123456789ab", first), staging).checked()
+    job = check_experiment(Released("sdxl-lora", "0123456789abcdef0123", first), staging).checked()
     record = read_record(json.loads(json.dumps(job.manifests[-1].body)))
     assert record is not None
     second = experiment_of(dataclasses.replace(source(), environment="staging", record=record, ran={}))
@@ -106,7 +106,7 @@ def test_a_release_that_goes_on_from_stage_to_stage_keeps_its_content(overlays: 
 
 
 def test_where_it_comes_from() -> None:
-    made = origin_of(dataclasses.replace(source(), update=dataclasses.replace(UPDATE, release="0123456789ab")))
+    made = origin_of(dataclasses.replace(source(), update=dataclasses.replace(UPDATE, release="0123456789abcdef0123")))
     assert made.model_dump() == {
         "stack": "vision/sdxl-lora.dev",
         "environment": "dev",
@@ -116,7 +116,7 @@ def test_where_it_comes_from() -> None:
         "commit": "1999ff7a0d3c",
         "dirty": True,
         "updated": "2026-11-20T09:12:44Z",
-        "parent": "0123456789ab",
+        "parent": "0123456789abcdef0123",
         "outcome": "succeeded",
         "seconds": 2836,
     }
@@ -145,7 +145,7 @@ def test_a_promotion_that_was_ended_half_way_is_taken_up() -> None:
 
     first, others = (
         at("2026-11-23T14:35:24Z"),
-        [at("2026-11-22T08:00:00Z", replaces="0123456789ab"), at("x", by="else")],
+        [at("2026-11-22T08:00:00Z", replaces="0123456789abcdef0123"), at("x", by="else")],
     )
     left = [(each.name, each) for each in (*others, first)]
     assert begun(at("2026-11-23T15:00:00Z"), left) == first.name
@@ -190,7 +190,7 @@ def test_an_image_that_nobody_can_pin_is_refused(ids: set[str], reason: str) -> 
     (name,) = RAN
     found = source(ran={name: ids})
     job = check_experiment(
-        Released("sdxl-lora", "0123456789ab", experiment_of(found)), environment(name="prod")
+        Released("sdxl-lora", "0123456789abcdef0123", experiment_of(found)), environment(name="prod")
     ).checked()
     (problem,) = unpinned(job, found)
     assert problem.path == "image"
@@ -202,7 +202,7 @@ def test_an_image_of_an_overlay_has_never_run_in_the_source() -> None:
     overlay = {"prod": {"image": "registry.example.com/ai/pytorch-training:2.9"}}
     found = source(environments=overlay)
     job = check_experiment(
-        Released("sdxl-lora", "0123456789ab", experiment_of(found)), environment(name="prod")
+        Released("sdxl-lora", "0123456789abcdef0123", experiment_of(found)), environment(name="prod")
     ).checked()
     (problem,) = unpinned(job, found)
     assert (problem.path, problem.value) == ("image", overlay["prod"]["image"])
@@ -212,7 +212,7 @@ def test_an_image_that_no_pod_has_needs_no_digest() -> None:
     roles = {"worker": {"image": f"{JOB['image']}@{DIGEST}"}}
     found = source(roles=roles, image="registry.example.com/ai/unused:1", ran={})
     job = check_experiment(
-        Released("sdxl-lora", "0123456789ab", experiment_of(found)), environment(name="prod")
+        Released("sdxl-lora", "0123456789abcdef0123", experiment_of(found)), environment(name="prod")
     ).checked()
     assert [*unpinned(job, found)] == []
 

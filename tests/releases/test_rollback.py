@@ -106,7 +106,7 @@ def test_what_was_never_deployed_is_passed_over() -> None:
     one, two, _ = stack.promoted("a"), stack.promoted("b"), stack.promoted("c")
     assert first_deployed(stack.earlier, stack.releases, {one}) == one
     assert first_deployed(stack.earlier, stack.releases, {one, two}) == two
-    assert first_deployed(stack.earlier, stack.releases, {"", "0a1b2c3d4e5f"}) is None
+    assert first_deployed(stack.earlier, stack.releases, {"", "0a1b2c3d4e5f60718293"}) is None
 
 
 def test_a_release_that_was_deployed_by_a_rollback_to_it_was_deployed() -> None:

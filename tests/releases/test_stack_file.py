@@ -12,7 +12,7 @@ from trainform.releases.files import releases_of
 from trainform.releases.stack_file import follow, set_release, with_release
 from trainform.spec.stack import load_stack, pinned_release
 
-NAME = "12e456789012"  # a number, where no quotes stand
+NAME = "12e45678901234567890"  # a number, where no quotes stand
 PATH = "stacks/Pulumi.a.prod.yaml"
 RICH = (
     "# the platform team's\nencryptionsalt: v1:L3jw4eYLX50=:v1:x:y==\nconfig:\n   # what runs\n   trainform:experiment: 'a' # ours\n",
@@ -48,7 +48,7 @@ def test_a_file_on_one_line() -> None:
 
 
 @pytest.mark.parametrize("key", ["trainform:release", "trainform:config:release"])
-@pytest.mark.parametrize("old", ['"0123456789ab"', "0123456789ab", "''"])
+@pytest.mark.parametrize("old", ['"0123456789abcdef0123"', "0123456789abcdef0123", "''"])
 def test_a_release_that_is_set_gets_the_new_name(key: str, old: str) -> None:
     start, rest = RICH
     before = f"{start}   {key}: {old} # approved\n{rest}"

@@ -46,7 +46,7 @@ encryptionsalt: v1:abc
 config:
   trainform:experiment: bert
   trainform:run: 2
-  trainform:release: 0123456789ab
+  trainform:release: 0123456789abcdef0123
   trainform:sshSecret: {secure: v1:def}
   aws:region: eu-west-1
 environment: [shared]
@@ -54,7 +54,7 @@ environment: [shared]
     assert config(source, text) == {
         "trainform:experiment": "bert",
         "trainform:run": "2",
-        "trainform:release": "0123456789ab",
+        "trainform:release": "0123456789abcdef0123",
         "trainform:sshSecret": None,
         "aws:region": None,
         "environment": None,

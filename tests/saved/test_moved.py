@@ -103,7 +103,10 @@ def test_a_secret_of_the_experiment_is_named_and_never_told() -> None:
     ("edit", "expected"),
     [
         ({"trainform:experiment": ("bert", "bert")}, ("trainform:experiment", "resnet", "bert")),
-        ({"trainform:release": ("0123456789ab", "0123456789ab")}, ("trainform:release", None, "0123456789ab")),
+        (
+            {"trainform:release": ("0123456789abcdef0123", "0123456789abcdef0123")},
+            ("trainform:release", None, "0123456789abcdef0123"),
+        ),
         ({"trainform:sshSecret": ({"secure": "v1:abc"}, None)}, ("trainform:sshSecret", None, None)),
     ],
 )

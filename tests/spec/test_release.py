@@ -63,7 +63,7 @@ def test_a_problem_is_in_the_line_of_the_release(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("experiment", "release_name", "reason"),
     [
-        ("sdxl-lora", "0123456789ab", "there is no file stacks/releases/sdxl-lora/0123456789ab.yaml"),
+        ("sdxl-lora", "0123456789abcdef0123", "there is no file stacks/releases/sdxl-lora/0123456789abcdef0123.yaml"),
         ("bert", None, "the release is one of sdxl-lora, and the stack runs bert"),
     ],
 )
@@ -122,24 +122,24 @@ def test_a_stack_that_names_its_experiment_by_a_path(tmp_path: Path) -> None:
     assert checked(tmp_path).checked().plan.experiment == "sdxl-lora"
 
 
-@pytest.mark.parametrize("written", ["latest", "0123456789AB", "0123456789abc"])
+@pytest.mark.parametrize("written", ["latest", "0123456789ABCDEF0123", "0123456789abcdef01234"])
 def test_what_is_no_name_of_a_release(written: str, tmp_path: Path) -> None:
     name = project(tmp_path, release())
     stack = tmp_path / "stacks" / f"Pulumi.{STACK}.yaml"
     stack.write_text(stack.read_text().replace(name, written))
     with pytest.raises(InputError) as raised:
         load_stack(STACK, tmp_path)
-    assert "12 hexadecimal digits" in raised.value.problems[0].reason
+    assert "20 hexadecimal digits" in raised.value.problems[0].reason
     assert pinned_release(STACK, tmp_path) is None
 
 
 def test_a_name_that_is_a_number_to_pulumi_needs_quotes(tmp_path: Path) -> None:
     name = project(tmp_path, release())
     stack = tmp_path / "stacks" / f"Pulumi.{STACK}.yaml"
-    stack.write_text(stack.read_text().replace(f'"{name}"', "12e456789012"))
+    stack.write_text(stack.read_text().replace(f'"{name}"', "12e45678901234567890"))
     with pytest.raises(InputError) as raised:
         load_stack(STACK, tmp_path)
-    assert raised.value.problems[0].fix == 'put it in quotes: "12e456789012"'
+    assert raised.value.problems[0].fix == 'put it in quotes: "12e45678901234567890"'
 
 
 def test_nothing_is_no_release(tmp_path: Path) -> None:

@@ -17,5 +17,5 @@ def test_only_y_is_a_yes(
     answer: str, yes: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(answer))
-    assert ask("Write release 0123456789ab? [y/N] ") is yes
-    assert capsys.readouterr() == ("", "Write release 0123456789ab? [y/N] ")
+    assert ask("Write release 0123456789abcdef0123? [y/N] ") is yes
+    assert capsys.readouterr() == ("", "Write release 0123456789abcdef0123? [y/N] ")

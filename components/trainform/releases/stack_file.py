@@ -60,7 +60,7 @@ def _text_with(stack: str, name: str, root: Path) -> str | None:
 def with_release(text: str, name: str, path: str) -> str:
     """The text of a stack's file with the release. Where the file has none, it is set behind the experiment."""
     config, entries = _config(text)
-    value = f'"{name}"'  # 12 digits, or digits around an `e`, are a number where no quotes stand
+    value = f'"{name}"'  # digits alone, or digits around an `e`, are a number where no quotes stand
     found = next((spelling for spelling in SPELLINGS if spelling in entries), None)
     if found is not None:
         old = entries[found][1]

@@ -14,12 +14,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from trainform import defaults
 from trainform.errors import InputError, Problem
 from trainform.project import RELEASES, release_path
 from trainform.spec.read import Content, read_content
 from trainform.spec.source import Source
 
-NAME = re.compile("[0-9a-f]{12}")
+NAME = re.compile(f"[0-9a-f]{{{defaults.RELEASE_DIGITS}}}")
 EXPERIMENT = "experiment"
 FORMAT, NUMBER = "release", 1
 """The key of a file that says in which form it is, and the only form that there is."""
@@ -46,7 +47,7 @@ class Released:
 def digest(data: Any) -> str:
     """The name that data have: a hash of them as JSON. The order of keys counts, since that of roles is the order of the ranks."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_date)
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
+    return hashlib.sha256(text.encode()).hexdigest()[: defaults.RELEASE_DIGITS]
 
 
 def _date(value: Any) -> str:

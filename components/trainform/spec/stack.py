@@ -108,7 +108,7 @@ def release_name(written: str | None) -> str | None:
         return None
     if NAME.fullmatch(written) is None:
         reason, fix = (
-            "the value is not the name of a release, which has 12 hexadecimal digits",
+            f"the value is not the name of a release, which has {defaults.RELEASE_DIGITS} hexadecimal digits",
             f"run `trainform promote`, or `pulumi config rm {SETTING}`, and the stack follows the experiment's file",
         )
         raise InputError([Problem(SETTING, written, reason, fix)])
