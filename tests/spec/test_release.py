@@ -115,11 +115,38 @@ def test_a_number_that_no_json_has_is_an_edit(number: str, tmp_path: Path) -> No
     assert problem.reason.startswith("the file has been changed")
 
 
+def by_path(root: Path, text: str) -> str:
+    """The stack names its experiment by the path of a file with this text, and follows a release of sdxl-lora."""
+    name = project(root, release())
+    stack = root / "stacks" / f"Pulumi.{STACK}.yaml"
+    stack.write_text(stack.read_text().replace("experiment: sdxl-lora", "experiment: stacks/jobs/one.yaml"))
+    path = root / "stacks" / "jobs" / "one.yaml"
+    path.parent.mkdir()
+    path.write_text(text)
+    return name
+
+
 def test_a_stack_that_names_its_experiment_by_a_path(tmp_path: Path) -> None:
-    project(tmp_path, release())
-    stack = tmp_path / "stacks" / f"Pulumi.{STACK}.yaml"
-    stack.write_text(stack.read_text().replace("experiment: sdxl-lora", "experiment: stacks/experiments/lora.yaml"))
+    by_path(tmp_path, "name: sdxl-lora\nimage: by now something wrong\n")
     assert checked(tmp_path).checked().plan.experiment == "sdxl-lora"
+
+
+def test_a_path_of_another_experiment_than_that_of_the_release(tmp_path: Path) -> None:
+    name = by_path(tmp_path, "name: bert\n")
+    (problem,) = checked(tmp_path).problems
+    assert (problem.path, problem.value) == ("trainform:release", name)
+    assert problem.reason == "the release is one of sdxl-lora, and the stack runs bert"
+
+
+@pytest.mark.parametrize("text", ["[]\n", "name: [\n", "name: 7\n", "image: none\n"])
+def test_a_path_where_no_experiment_says_its_name(text: str, tmp_path: Path) -> None:
+    """So that nobody knows whether the release is one of it."""
+    by_path(tmp_path, text)
+    (problem,) = checked(tmp_path).problems
+    assert (problem.path, problem.value) == ("trainform:experiment", "stacks/jobs/one.yaml")
+    assert problem.fix == "write the experiment's name in place of the path: `trainform:experiment: NAME`"
+    (tmp_path / "stacks" / "jobs" / "one.yaml").unlink()
+    assert checked(tmp_path).problems == (problem,)
 
 
 @pytest.mark.parametrize("written", ["latest", "0123456789ABCDEF0123", "0123456789abcdef01234"])

@@ -86,16 +86,30 @@ def released_experiment(given: Released, root: Path, *, by_path: bool) -> Conten
     the path of the experiment's file, and not its name."""
     if given.data is not None:
         return Content({**given.data}, Source(NOT_WRITTEN, {}), (), {})
+    runs = _name_at(given.experiment, root) if by_path else given.experiment
     found = sorted(path.parent.name for path in (root / "stacks" / RELEASES).glob(f"*/{given.release}.yaml"))
-    if found and given.experiment not in found and not by_path:
-        reason = f"the release is one of {found[0]}, and the stack runs {given.experiment}"
-        raise InputError([Problem(SETTING, given.release, reason, "run `trainform promote`, which sets both")])
-    folder = found[0] if found and by_path else given.experiment
-    content = read_release_file(folder, given.release, root)
-    problem = _wrong(content.data, folder)
+    if found and runs not in found:
+        reason = f"the release is one of {found[0]}, and the stack runs {runs}"
+        fix = f"`trainform promote {runs}` gives it one of its own"
+        raise InputError([Problem(SETTING, given.release, reason, fix)])
+    content = read_release_file(runs, given.release, root)
+    problem = _wrong(content.data, runs)
     if problem is not None:
         raise InputError([content.source.locate(problem)])
     return Content(content.data[EXPERIMENT], _below(content.source), (), {})
+
+
+def _name_at(path: str, root: Path) -> str:
+    """The name in the file of an experiment, of which nothing else counts where the stack names a release. InputError if it says none."""
+    try:
+        name = read_content(root / path, path).data.get("name")
+    except InputError:
+        name = None
+    if isinstance(name, str):
+        return name
+    reason = "no experiment at this path says its name, so that nobody knows whether the release is one of it"
+    fix = "write the experiment's name in place of the path: `trainform:experiment: NAME`"
+    raise InputError([Problem("trainform:experiment", path, reason, fix)])
 
 
 def _wrong(data: Mapping[str, Any], folder: str) -> Problem | None:
