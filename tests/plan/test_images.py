@@ -11,6 +11,7 @@ from trainform.plan.images import digest_of, pinned, run_by, without_digest
 from trainform.plan.inputs import resolved
 
 IMAGE, OTHER = "registry.example.com/ai/pytorch-training:2.8", "registry.example.com/ai/loader:1"
+REPOSITORY = "registry.example.com/ai/pytorch-training"
 DIGEST, SECOND = f"sha256:{'4f' * 32}", f"sha256:{'5a' * 32}"
 
 
@@ -36,7 +37,10 @@ def test_where_images_are_named_without_a_digest() -> None:
 
 def test_a_tag_gets_the_digest_that_was_run_and_keeps_its_name() -> None:
     made = experiment(roles={"worker": {"init": [{"name": "load", "image": OTHER, "command": ["load"]}]}})
-    ran = {IMAGE: {f"registry.example.com/ai/pytorch-training@{DIGEST}"}, OTHER: {f"docker-pullable://x/y@{SECOND}"}}
+    ran = {
+        IMAGE: {f"registry.example.com/ai/pytorch-training@{DIGEST}"},
+        OTHER: {f"docker-pullable://registry.example.com/ai/loader@{SECOND}"},
+    }
     found = pinned(made, ran, {})
     assert found.image == f"{IMAGE}@{DIGEST}"
     assert found.roles["worker"].init[0].image == f"{OTHER}@{SECOND}"
@@ -58,12 +62,33 @@ def test_what_was_run_under_the_name_that_the_environment_gives() -> None:
     [
         set(),
         {f"sha256:{'4f' * 32}"},  # of an image that was loaded into the node, which no registry knows
-        {f"x@{DIGEST}", f"x@{SECOND}"},
-        {f"x@{DIGEST}", f"sha256:{'4f' * 32}"},
+        {f"{REPOSITORY}@{DIGEST}", f"{REPOSITORY}@{SECOND}"},
+        {f"{REPOSITORY}@{DIGEST}", f"sha256:{'4f' * 32}"},
+        {f"mirror.example.com/ai/pytorch-training@{DIGEST}"},  # where it may have another digest than here
+        {f"{REPOSITORY}-nightly@{DIGEST}"},
+        {f"{REPOSITORY}@{DIGEST}", f"mirror.example.com/ai/pytorch-training@{SECOND}"},
     ],
 )
 def test_what_says_no_digest_pins_nothing(ids: set[str]) -> None:
     assert pinned(experiment(), {IMAGE: ids}, {}).image == IMAGE
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("python:3.12", "docker.io/library/python"),
+        ("docker.io/python:3.12", "docker.io/library/python"),
+        ("pytorch/pytorch", "docker-pullable://pytorch/pytorch"),
+        ("localhost:5000/ai/pytorch:2.8", "localhost:5000/ai/pytorch"),
+    ],
+)
+def test_a_repository_has_several_spellings(name: str, said: str) -> None:
+    assert pinned(experiment(image=name), {name: {f"{said}@{DIGEST}"}}, {}).image == f"{name}@{DIGEST}"
+
+
+def test_a_node_that_has_the_same_from_elsewhere_too() -> None:
+    ran = {IMAGE: {f"{REPOSITORY}@{DIGEST}", f"mirror.example.com/ai/pytorch-training@{DIGEST}"}}
+    assert pinned(experiment(), ran, {}).image == f"{IMAGE}@{DIGEST}", "which is what this repository has"
 
 
 def test_what_the_nodes_say() -> None:

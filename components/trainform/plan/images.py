@@ -8,6 +8,7 @@ from typing import Any
 
 from trainform.plan.registries import images_of, pulled, renamed
 from trainform.spec.experiment import Experiment
+from trainform.spec.names import qualified, split_registry
 from trainform.spec.source import join_path
 
 DIGEST = re.compile("@(sha256:[0-9a-f]{64})$")
@@ -43,15 +44,23 @@ def _images(value: Any, keys: Keys) -> Iterator[tuple[Keys, str]]:
 def pinned(experiment: Experiment, ran: Mapping[str, Set[str]], registries: Mapping[str, str]) -> Experiment:
     """The experiment with the digest behind each tag that was run, and was run as one thing. ran: what the nodes have run for each name of an image;
     registries: of the environment in which that was."""
-    digests = {image: _only(ran.get(pulled(image, registries), frozenset())) for image in images_of(experiment)}
+    names = {image: pulled(image, registries) for image in images_of(experiment)}
+    digests = {image: _only(ran.get(name, frozenset()), repository(name)) for image, name in names.items()}
     known = {image: found for image, found in digests.items() if found is not None and digest_of(image) is None}
     return renamed(experiment, lambda image: f"{image}@{known[image]}" if image in known else image)
 
 
-def _only(ids: Set[str]) -> str | None:
-    """The digest if all of what was run has it. A node that has an image from elsewhere than a registry says no digest."""
+def _only(ids: Set[str], where: str) -> str | None:
+    """The digest if all of what was run has it, and the repository too. A node that has an image from elsewhere than a registry says no digest, and one
+    that has the same layers from two repositories says one of them, where the digest may be another one."""
     found = {digest_of(each) for each in ids}
-    return found.pop() if len(found) == 1 else None
+    return found.pop() if len(found) == 1 and where in map(repository, ids) else None
+
+
+def repository(image: str) -> str:
+    """Where an image is, without tag and digest: of its name, or of what a node says that it has run."""
+    registry, path = split_registry(qualified(image.rpartition("://")[2]))
+    return f"{registry}/{path.partition('@')[0].partition(':')[0]}"
 
 
 def run_by(pods: list[Mapping[str, Any]]) -> dict[str, set[str]]:

@@ -11,7 +11,7 @@ from trainform.backends.table import BACKENDS
 from trainform.deployed.updates import Update
 from trainform.errors import Problem, TrainformError
 from trainform.manifests.shapes import mapping
-from trainform.plan.images import digest_of, pinned, without_digest
+from trainform.plan.images import digest_of, pinned, repository, without_digest
 from trainform.plan.inputs import resolved, with_dates, with_overlays
 from trainform.plan.record import Record
 from trainform.plan.registries import pulled
@@ -120,9 +120,13 @@ def _names(spec: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _why(image: str, source: Source) -> str:
-    ran: Sequence[str] = sorted(source.ran.get(pulled(image, source.record.environment.get("registries", {})), ()))
+    name = pulled(image, source.record.environment.get("registries", {}))
+    ran: Sequence[str] = sorted(source.ran.get(name, ()))
     if not ran:
         return "the image has no digest, and the cluster has no pod of the source that has run it"
     if len({digest_of(each) for each in ran}) > 1:
         return "the image has no digest, and the pods of the source have run several things under this name"
-    return "the image has no digest, and the nodes of the source have it from no registry"
+    if digest_of(ran[0]) is None:
+        return "the image has no digest, and the nodes of the source have it from no registry"
+    reason = f"the nodes of the source have run it as {ran[0]}, which is of another repository"
+    return f"the image has no digest, and {reason} than {repository(name)}"

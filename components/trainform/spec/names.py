@@ -88,7 +88,7 @@ def split_registry(image: str) -> tuple[str, str]:
 def qualified(image: str) -> str:
     """The image with its registry: `python:3.11` comes from docker.io/library."""
     registry, path = split_registry(image)
-    if registry:
+    if registry not in ("", "docker.io"):
         return image
     return f"docker.io/{path}" if "/" in path else f"docker.io/library/{path}"
 
