@@ -189,6 +189,34 @@ def test_what_was_killed_is_not_promoted(project: Project, prod: str, live: Live
     promote(project, "--yes").succeeded()
 
 
+def test_a_record_that_somebody_has_edited_in_the_cluster_is_not_promoted(
+    project: Project, prod: str, live: Live
+) -> None:
+    write(project, image=f"{IMAGE}@{DIGEST}")
+    project.up(DEV)
+    path = live.path("configmaps", project.namespace, "bert-deployed")
+    experiment = deployed(live, project.namespace)
+    changed = {"data": {"base": json.dumps(experiment | {"image": f"registry.example.com/x@{DIGEST}"}), "run": "2"}}
+    kind, manager = "application/merge-patch+json", "?fieldManager=kubectl-edit"
+    assert live.request("PATCH", f"{path}{manager}", changed, kind).status_code == 200
+    for words in ((), ("--dry-run",)):
+        refused = promote(project, "--yes", *words)
+        assert refused.code == 1
+        told = " ".join(refused.output.split())
+        assert (
+            "not what Pulumi's state of trainform/bert.dev has, so somebody has edited it: `run`, `base` of it differ"
+            in told
+        )
+    project.pulumi("refresh", "--yes", "-s", DEV).succeeded()
+    assert promote(project, "--yes").code == 1, (
+        "a refresh takes the edit into the state, later than the last `pulumi up`"
+    )
+    assert (releases(project), follows(project)) == (set(), "")
+    project.pulumi("up", "--yes", "--refresh", "--skip-preview", "-s", DEV).succeeded()
+    assert deployed(live, project.namespace) == experiment
+    promote(project, "--yes").succeeded()
+
+
 def gated(project: Project, **asked: Any) -> None:
     """Gates of the environment prod."""
     path = project.folder / "stacks" / "environments" / "prod.yaml"

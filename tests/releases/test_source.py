@@ -9,7 +9,8 @@ import pytest
 from tests.deployed import test_state
 from trainform.deployed.records import Deployed
 from trainform.errors import ClusterError
-from trainform.releases.source import record_of
+from trainform.plan.record import Record
+from trainform.releases.source import record_of, refuse_edited
 
 STACK = "vision/bert.prod"
 RECORD = dataclasses.replace(test_state.RECORD, environment={"backend": "volcano"})
@@ -40,6 +41,28 @@ def test_a_record_that_names_no_stack(annotations: dict[str, str] | None) -> Non
     assert raised.value.lines() == [
         "what is deployed there of bert does not say of which stack it is",
         f"  fix: if it is of {STACK}: `pulumi up --refresh --skip-preview -s bert.prod` writes it",
+    ]
+
+
+def test_a_record_as_the_engine_has_written_it() -> None:
+    refuse_edited(RECORD, dataclasses.replace(RECORD), STACK, "bert")
+
+
+@pytest.mark.parametrize(
+    ("written", "what"),
+    [
+        (dataclasses.replace(RECORD, experiment={"name": "bert", "image": "a:1"}), "`experiment` of it differs"),
+        (dataclasses.replace(RECORD, run=7, base={"name": "bert"}), "`run`, `base` of it differ"),
+        (dataclasses.replace(RECORD, version=None), "`version` of it differs"),
+        (None, "`revision`, `job`, `run`, `experiment`, `environment`, `version` of it differ"),
+    ],
+)
+def test_a_record_that_somebody_has_edited_in_the_cluster(written: Record | None, what: str) -> None:
+    with pytest.raises(ClusterError) as raised:
+        refuse_edited(RECORD, written, STACK, "bert")
+    assert raised.value.lines() == [
+        f"the record of bert in the cluster is not what Pulumi's state of {STACK} has, so somebody has edited it: {what}",
+        "  fix: `pulumi up --refresh --skip-preview -s bert.prod` records it anew",
     ]
 
 

@@ -16,9 +16,9 @@ from trainform.cluster.api import Answer, ClusterApi
 from trainform.cluster.identity import refuse_another
 from trainform.deployed.engine import exported
 from trainform.deployed.records import Deployed, deployed
-from trainform.deployed.state import unfinished
+from trainform.deployed.state import record_in, unfinished
 from trainform.deployed.updates import OF_OBJECTS, Update, updates
-from trainform.errors import ClusterError, TrainformError
+from trainform.errors import ClusterError, TrainformError, list_names
 from trainform.manifests.shapes import mapping
 from trainform.plan.images import run_by
 from trainform.plan.record import Record
@@ -54,9 +54,11 @@ def read_source(stack: str, experiment: str, environment: Environment, root: Pat
         job = _job(api, record, namespace)
         pods = _pods(api, record, experiment, namespace)
     # after the reads, so that one which has begun since is seen too
-    if unfinished(exported(stack, root), experiment, done):
+    state = exported(stack, root)
+    if unfinished(state, experiment, done):
         reason = f"a `pulumi up` of the stack {stack} runs, or was killed, so that nobody knows what runs there"
         raise TrainformError(reason, f"wait for its end, or `pulumi up -s {stack}` first, and promote what runs well")
+    refuse_edited(record, record_in(state, experiment), whole, experiment)
     outcome = None if job is None else _backend(record).OUTCOME(job, pods)
     seconds = None if job is None or outcome is None else seconds_of(job, outcome)
     # the stack's file may name another environment by now
@@ -101,6 +103,19 @@ def record_of(found: Deployed | None, stack: str, experiment: str) -> Record:
         reason = f"the record of {experiment} as deployed by the stack {stack} was changed by hand: {wrong}"
         raise ClusterError(reason, f"`pulumi up --refresh --skip-preview -s {name}` records it anew")
     return found.record
+
+
+def refuse_edited(record: Record, written: Record | None, stack: str, experiment: str) -> None:
+    """ClusterError if the record in the cluster, which everybody who may edit ConfigMaps there can change, is not the one that the engine has written.
+    written: that one, as Pulumi's state has it; None if it has none that can be read."""
+    has, had = record.data(), {} if written is None else written.data()
+    differing = [key for key in {**had, **has} if has.get(key) != had.get(key)]
+    if differing:
+        what = f"{list_names([f'`{key}`' for key in differing])} of it {'differs' if len(differing) == 1 else 'differ'}"
+        raise ClusterError(
+            f"the record of {experiment} in the cluster is not what Pulumi's state of {stack} has, so somebody has edited it: {what}",
+            f"`pulumi up --refresh --skip-preview -s {stack.rpartition('/')[2]}` records it anew",
+        )
 
 
 def wrong_in(record: Record, experiment: str) -> str | None:
