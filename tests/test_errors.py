@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.secret_text.samples import SAMPLES
 from tests.support.unseen import texts, unseen
 from trainform import errors
 from trainform.errors import (
@@ -295,3 +296,15 @@ def test_what_is_wrong_in_a_cluster_for_programs() -> None:
 )
 def test_a_secret_in_the_words_of_a_text_is_masked(option: str, before: str, after: str, path: str) -> None:
     assert problem(path, f"{before}{option}hf_wJalrXUtnFEMI{after}").shown_value == MASK
+
+
+@pytest.mark.parametrize("secret", [text for texts in SAMPLES.values() for text in texts])
+def test_no_error_shows_a_secret_that_it_quotes(secret: str) -> None:
+    """A record, an annotation or an address of a backend is quoted as somebody else has written it."""
+    error = ClusterError(f"revision {secret} is not there", f"look at {secret}", [(f"{secret} is", f"not {secret}")])
+    other = TrainformError("it ended:", details=[f"error: {secret}"])
+    for told in (*error.lines(), *other.lines(), str(error.as_dict()), str(other.as_dict())):
+        assert secret not in told
+        assert repr(secret)[1:-1] not in told
+    assert MASK in str(error)
+    assert MASK in str(other)

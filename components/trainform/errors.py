@@ -20,7 +20,7 @@ from collections.abc import Collection, Iterable
 from typing import ClassVar
 
 from trainform.escaping import escaped
-from trainform.secret_text.search import looks_secret, masked, secret_in
+from trainform.secret_text.search import looks_secret, masked, masked_everywhere, secret_in
 
 LONGEST_VALUE = 60
 MOST_NAMES = 20
@@ -129,9 +129,13 @@ def in_order(problems: Iterable[Problem]) -> list[Problem]:
     return sorted(set(problems), key=lambda problem: (problem.source, problem.line, problem.path, problem.reason))
 
 
+def _printed(lines: Iterable[str]) -> list[str]:
+    return [escaped(masked(line, MASK)) for line in lines]
+
+
 class TrainformError(Exception):
     """What happened, and in `fix` what to do about it (a command where there is one). `details` are lines of somebody else's, such as the
-    end of a log. Each of these is one line when it is printed: what they quote cannot begin one that looks like ours."""
+    end of a log. Each of these is one line when it is printed: what they quote cannot begin one that looks like ours, and a secret in it is masked."""
 
     exit_code: ClassVar[int] = 1
 
@@ -151,17 +155,12 @@ class TrainformError(Exception):
             *(f"  | {detail}" for detail in self.details),
             *([f"  fix: {self.fix}"] if self.fix else []),
         ]
-        return [*map(escaped, shown)]
+        return _printed(shown)
 
     def as_dict(self) -> dict[str, object]:
         """What `--json` has under `error`, always with these keys. Nothing is escaped here; JSON does it."""
-        return {
-            "message": self.message.removesuffix(":"),
-            "fix": self.fix,
-            "details": list(self.details),
-            "findings": [],
-            "problems": [],
-        }
+        told = {"message": self.message.removesuffix(":"), "fix": self.fix, "details": list(self.details)}
+        return {**masked_everywhere(told, MASK), "findings": [], "problems": []}
 
 
 class CommandLineError(TrainformError):
@@ -208,8 +207,9 @@ class ClusterError(TrainformError):
     def lines(self) -> list[str]:
         """The error as it is printed."""
         found = (line for text, fix in self.findings for line in (text, f"  fix: {fix}"))
-        return [*super().lines(), *map(escaped, found)]
+        return [*super().lines(), *_printed(found)]
 
     def as_dict(self) -> dict[str, object]:
         """With each of the findings, its fix beside it."""
-        return super().as_dict() | {"findings": [{"message": text, "fix": fix} for text, fix in self.findings]}
+        found = [{"message": text, "fix": fix} for text, fix in self.findings]
+        return super().as_dict() | {"findings": masked_everywhere(found, MASK)}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 from pathlib import Path
 
@@ -10,10 +12,10 @@ import pytest
 from tests.cli.running import run
 from tests.saved.samples import KEY, facts, planned, saved
 from trainform.cli import apply
+from trainform.cli.forms import Form
 from trainform.saved.file import text_of
 from trainform.saved.model import SavedFile, Verdict
 from trainform.saved.moved import moved_facts, moved_steps
-from trainform.saved.text import as_json, as_markdown, as_terminal
 
 
 @pytest.mark.parametrize(
@@ -95,14 +97,21 @@ def verdict(**more: object) -> Verdict:
     )
 
 
+def shown(found: Verdict, form: Form = Form.TERMINAL) -> list[str]:
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        apply._show(found, form)
+    return out.getvalue().splitlines()
+
+
 def test_the_codes_of_the_answers() -> None:
     assert (apply.FAILED, apply.MOVED) == (1, 4)
 
 
 def test_nothing_moved() -> None:
-    assert [line.text for line in as_terminal(verdict(), 200)] == [
+    assert shown(verdict()) == [
         "Apply of resnet.prod",
-        "  Nothing has moved since the review of 2026-11-23T09:20:00Z: `trainform apply` without --check applies it.",
+        "  Nothing has moved since the review of 2026-11-23T09:20:00Z: `trainform apply`",
+        "  without --check applies it.",
     ]
 
 
@@ -124,9 +133,10 @@ def test_a_file_that_was_applied_already_is_no_reason_to_review_again() -> None:
 
 
 def test_what_moved_in_a_terminal() -> None:
-    assert [line.text for line in as_terminal(moved(), 100)] == [
+    assert shown(moved()) == [
         "Apply of resnet.prod",
-        "  4 things have moved since the review of 2026-11-23T09:20:00Z, so nothing was changed.",
+        "  4 things have moved since the review of 2026-11-23T09:20:00Z, so nothing was",
+        "  changed.",
         "",
         "Moved",
         "  Another version of the engine runs.",
@@ -146,13 +156,13 @@ def test_what_moved_in_a_terminal() -> None:
 
 
 def test_what_moved_in_markdown() -> None:
-    text = as_markdown(moved())
+    text = "\n".join(shown(moved(), Form.MARKDOWN))
     assert text.startswith("## Apply of resnet.prod\n\n4 things have moved")
     assert "### Moved" in text
 
 
 def test_what_moved_as_json() -> None:
-    data = json.loads(as_json(moved()))
+    data = json.loads("\n".join(shown(moved(), Form.JSON)))
     assert (data["version"], data["stack"], data["result"]) == (1, "resnet.prod", "moved")
     assert data["moved"][0] == {
         "what": "engine",

@@ -14,6 +14,7 @@ from tests.cli.running import run
 from tests.cluster.test_read import use
 from tests.deployed.test_overview import environment, job, of_job, recorded
 from tests.support.api_objects import ApiObjects
+from tests.support.leaks import GITHUB_TOKEN, HUB_TOKEN, leaks
 from tests.support.websites import website
 
 BROKEN = recorded("mnist", stack="vision/mnist.dev")
@@ -87,6 +88,21 @@ def test_a_record_that_cannot_be_read_is_told(project: Path, tmp_path: Path, mon
         _, out, err = run("stacks", "-e", "dev")
     assert "the record cannot be read" in out
     assert "its entry `run` is not a whole number" in err
+
+
+@pytest.mark.parametrize("form", ["terminal", "markdown", "json"])
+def test_what_somebody_has_written_into_the_cluster_shows_no_secret(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    odd, wrong = recorded("bert", stack=f"vision/{GITHUB_TOKEN}"), recorded("mnist")
+    odd["data"]["revision"] = HUB_TOKEN
+    wrong["data"]["run"] = HUB_TOKEN
+    with website(ApiObjects([odd, wrong])) as server:
+        use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
+        monkeypatch.setenv("COLUMNS", "400")
+        _, out, err = run("stacks", "-e", "dev", "--format", form)
+    assert "bert" in out
+    assert leaks({"out": out, "err": err}, [GITHUB_TOKEN, HUB_TOKEN]) == []
 
 
 def test_nothing_is_deployed(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

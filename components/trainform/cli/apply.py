@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from trainform.cli.forms import Form, FormOption, show
 from trainform.project import project_root, require_project, require_stack
-from trainform.terminal.lines import echo, flush_or_discard, note, terminal_width
+from trainform.terminal.lines import flush_or_discard, note
 
 if TYPE_CHECKING:
     from trainform.saved.model import Moved, SavedFile, Verdict
@@ -17,21 +17,10 @@ if TYPE_CHECKING:
 FAILED, MOVED = 1, 4
 
 
-class Form(enum.StrEnum):
-    """A form of the answer."""
-
-    TERMINAL = "terminal"
-    MARKDOWN = "markdown"
-    JSON = "json"
-
-
 FileArgument = Annotated[
     str, typer.Argument(metavar="FILE", help="A file that `trainform review STACK --save FILE` has written.")
 ]
 CheckOption = Annotated[bool, typer.Option("--check", help="Only say whether something has moved; change nothing.")]
-FormOption = Annotated[
-    Form, typer.Option("--format", metavar="terminal|markdown|json", help="Form on standard output.")
-]
 
 
 def command(file: FileArgument, check: CheckOption = False, form: FormOption = Form.TERMINAL) -> None:
@@ -117,10 +106,6 @@ def _up(stack: str, root: Path, form: Form) -> int:
 
 
 def _show(verdict: Verdict, form: Form) -> None:
-    from trainform.saved import text
+    from trainform.saved.text import sections
 
-    if form is Form.TERMINAL:
-        echo(*(line.text for line in text.as_terminal(verdict, terminal_width())))
-        return
-    shown = text.as_markdown(verdict) if form is Form.MARKDOWN else text.as_json(verdict)
-    echo(*shown.removesuffix("\n").split("\n"))
+    show(form, sections(verdict), verdict.model_dump(mode="json"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,22 +10,14 @@ import typer
 from trainform.cli import candidates
 from trainform.cli.app import prints_data
 from trainform.cli.arguments import WHICH_ENVIRONMENT, environment_option
+from trainform.cli.forms import Form, FormOption, show_data, show_text
 from trainform.cli.review_stacks import refuse_wrong_words, stacks_of
-from trainform.terminal.lines import echo, terminal_width
 
 if TYPE_CHECKING:
     from trainform.drift.model import DriftReport
     from trainform.drift.report import Target
 
 FAILED, DRIFT = 1, 3
-
-
-class Form(enum.StrEnum):
-    """A form of the report."""
-
-    TERMINAL = "terminal"
-    MARKDOWN = "markdown"
-    JSON = "json"
 
 
 StackArguments = Annotated[
@@ -40,9 +31,6 @@ StackArguments = Annotated[
 ]
 AllOption = Annotated[bool, typer.Option("--all", help="Take all stacks of the environment that -e names.")]
 EnvironmentOption = Annotated[str | None, environment_option(f"{WHICH_ENVIRONMENT} For --all.")]
-FormOption = Annotated[
-    Form, typer.Option("--format", metavar="terminal|markdown|json", help="Form on standard output.")
-]
 FailOption = Annotated[bool, typer.Option("--fail", help="End with exit code 3 if there is drift.")]
 
 
@@ -65,9 +53,13 @@ def command(
     refuse_wrong_words(named, environment, [], None, every=every)
     found, root = stacks_of(named, environment if every else None)
     from trainform.drift.report import find_drift
+    from trainform.drift.text import documents
 
     report = find_drift(_targets(found, root))
-    _show(report, form)
+    if form is Form.JSON:
+        show_data(report.model_dump(mode="json"))
+    else:
+        show_text(form, *documents(report))
     code = _exit_code(report, fail=fail)
     if code:
         raise typer.Exit(code)
@@ -109,13 +101,3 @@ def _exit_code(report: DriftReport, *, fail: bool) -> int:
     if outcomes & {Outcome.failed, Outcome.incomplete}:
         return FAILED
     return DRIFT if fail and Outcome.drift in outcomes else 0
-
-
-def _show(report: DriftReport, form: Form) -> None:
-    from trainform.drift import text
-
-    if form is Form.TERMINAL:
-        echo(*(line.text for line in text.as_terminal(report, terminal_width())))
-        return
-    shown = text.as_markdown(report) if form is Form.MARKDOWN else text.as_json(report)
-    echo(*shown.removesuffix("\n").split("\n"))

@@ -1,4 +1,5 @@
-"""The forms in which a report is printed: sections for people, and one document for programs."""
+"""The forms in which a report is printed: sections for people, and data for programs. What a cluster, a file or Pulumi's backend says may hold a secret:
+whatever is printed here is masked here."""
 
 from __future__ import annotations
 
@@ -9,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from trainform.errors import MASK
+from trainform.secret_text.search import masked_everywhere
 from trainform.terminal.lines import echo, echo_json, terminal_width
 
 if TYPE_CHECKING:
@@ -29,21 +32,27 @@ FormOption = Annotated[Form, typer.Option("--format", metavar="terminal|json|mar
 def show(form: Form, sections: Sequence[Section], data: Mapping[str, Any]) -> None:
     """Print the report in this form."""
     if form is Form.JSON:
-        echo_json(data)
+        show_data(data)
     else:
         show_text(form, sections)
 
 
-def show_text(form: Form, sections: Sequence[Section]) -> None:
-    """Print the report for people: as Markdown, or for a terminal."""
+def show_data(data: Mapping[str, Any]) -> None:
+    """Print the report for programs."""
+    echo_json(masked_everywhere(data, MASK))
+
+
+def show_text(form: Form, *documents: Sequence[Section]) -> None:
+    """Print the report for people: as Markdown, or for a terminal. documents: with a title each, in its first section."""
+    shown = [masked_everywhere(list(sections), MASK) for sections in documents]
     if form is Form.MARKDOWN:
         from trainform.review.forms import markdown  # which also draws pictures
 
-        echo(*markdown.render_documents([sections]).removesuffix("\n").split("\n"))
+        echo(*markdown.render_documents(shown).removesuffix("\n").split("\n"))
     else:
         from trainform.review.forms import terminal
 
-        echo(*(line.text for line in terminal.lines_of([sections], terminal_width())))
+        echo(*(line.text for line in terminal.lines_of(shown, terminal_width())))
 
 
 def next_steps(stack: str, files: Sequence[str], *, is_deployed: bool = True) -> list[str]:

@@ -8,10 +8,10 @@ import typer
 
 from trainform.cli import candidates
 from trainform.cli.app import prints_data
-from trainform.cli.forms import Form, FormOption, next_steps, show_text
+from trainform.cli.forms import Form, FormOption, next_steps, show_data, show_text
 from trainform.errors import CommandLineError, TrainformError
 from trainform.project import project_root, release_path, require_project, stack_path
-from trainform.terminal.lines import ask, echo_json, note, stdin_is_terminal
+from trainform.terminal.lines import ask, note, stdin_is_terminal
 
 REFUSED = 3
 REASON = "--reason"
@@ -106,7 +106,7 @@ def command(
 
         follow(found.release, found.asked.target.name, root)
     if form is Form.JSON:
-        echo_json(as_data(found, written=writes))
+        show_data(as_data(found, written=writes))
     elif writes:
         name = found.asked.target.name
         files = [release_path(experiment, found.release.name), stack_path(name)]

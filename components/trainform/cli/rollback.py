@@ -8,10 +8,10 @@ import typer
 
 from trainform.cli import candidates
 from trainform.cli.app import prints_data
-from trainform.cli.forms import Form, FormOption, next_steps, show_text
+from trainform.cli.forms import Form, FormOption, next_steps, show_data, show_text
 from trainform.errors import CommandLineError, InputError, TrainformError
 from trainform.project import project_root, release_path, require_project, stack_path
-from trainform.terminal.lines import ask, echo_json, note, stdin_is_terminal
+from trainform.terminal.lines import ask, note, stdin_is_terminal
 
 REASON = "--reason"
 
@@ -76,6 +76,6 @@ def command(
             raise TrainformError("nothing is written", "answer `y`, or add --yes")
         follow(found.release, name, root)
     if form is Form.JSON:
-        echo_json(as_data(found, written=not dry_run))
+        show_data(as_data(found, written=not dry_run))
     elif not dry_run:
         note(*next_steps(name, [release_path(found.back.experiment, release), stack_path(name)]))

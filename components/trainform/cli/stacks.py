@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,9 +11,11 @@ import typer
 
 from trainform.cli.app import prints_data
 from trainform.cli.arguments import WHICH_ENVIRONMENT, environment_option
-from trainform.errors import TrainformError
+from trainform.cli.forms import Form, FormOption, show_data
+from trainform.errors import MASK, TrainformError
 from trainform.project import ENVIRONMENTS, known_names, project_root, require_project
-from trainform.terminal.lines import echo, echo_json, note
+from trainform.secret_text.search import masked_everywhere
+from trainform.terminal.lines import echo, note
 
 if TYPE_CHECKING:
     from trainform.deployed.overview import Overview, Row
@@ -25,18 +26,9 @@ FOLLOWS = "follows file"
 COLUMNS = ("experiment", "environment", "release", "revision", "phase", "accelerators", "cost per hour", "age", "stack")
 
 
-class Form(StrEnum):
-    """The forms of the table."""
-
-    TERMINAL = "terminal"
-    JSON = "json"
-    MARKDOWN = "markdown"
-
-
 EnvironmentsOption = Annotated[
     list[str] | None, environment_option(f"{WHICH_ENVIRONMENT} May be repeated. Default: all of the project.")
 ]
-FormOption = Annotated[Form, typer.Option("--format", metavar="terminal|json|markdown", help="Form of the table.")]
 
 
 @prints_data
@@ -54,7 +46,7 @@ def command(environments: EnvironmentsOption = None, form: FormOption = Form.TER
     root = project_root()
     require_project(root)
     found = overview(_loaded(environments, root), SECONDS)
-    rows = [_described(row, root) for row in found.rows]
+    rows = masked_everywhere([_described(row, root) for row in found.rows], MASK)
     FORMS[form](rows, found)
     if found.not_read:
         raise typer.Exit(1)
@@ -180,7 +172,7 @@ def _as_markdown(rows: Sequence[Mapping[str, Any]], found: Overview) -> None:
 
 def _as_json(rows: Sequence[Mapping[str, Any]], found: Overview) -> None:
     not_read = [{"environment": name, "error": error.as_dict()} for name, error in found.not_read.items()]
-    echo_json({"ok": not not_read, "stacks": list(rows), "not_read": not_read})
+    show_data({"ok": not not_read, "stacks": list(rows), "not_read": not_read})
 
 
 FORMS = {Form.TERMINAL: _as_terminal, Form.MARKDOWN: _as_markdown, Form.JSON: _as_json}

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 from trainform.cluster.drift import writer
 from trainform.drift.model import DriftReport, FieldDrift, ObjectDrift, Outcome, StackDrift
-from trainform.review.forms import terminal
 from trainform.review.forms.document import Item, Row, Section, Table, bounded, shown
 
 COLUMNS = ("stack", "experiment", "revision", "outcome", "changed", "gone", "made anew", "of others")
@@ -19,23 +17,6 @@ WAY_BACK = (
     "as they are now. A plain `pulumi preview` compares with the state and does not show what somebody has changed, and `pulumi preview "
     "--refresh` may end with a conflict of field managers."
 )
-
-
-def as_terminal(report: DriftReport, width: int) -> Iterator[terminal.Line]:
-    """The lines for a terminal of this width, each with what it is."""
-    return terminal.lines_of(documents(report), width)
-
-
-def as_markdown(report: DriftReport) -> str:
-    """Markdown as GitHub reads it."""
-    from trainform.review.forms import markdown  # which also draws pictures
-
-    return markdown.render_documents(documents(report))
-
-
-def as_json(report: DriftReport) -> str:
-    """One document in which everything outside of ASCII is escaped, with a line feed at its end."""
-    return json.dumps(report.model_dump(mode="json"), indent=2, allow_nan=False) + "\n"
 
 
 def documents(report: DriftReport) -> list[list[Section]]:

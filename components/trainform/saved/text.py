@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
-from trainform.review.forms import terminal
 from trainform.review.forms.document import Item, Row, Section, bounded, shown
 from trainform.saved.model import Moved, Verdict
 
@@ -15,23 +13,6 @@ OUTCOMES = {
     "applied": "What was reviewed at {at} is applied.",
     "failed": "`pulumi up` of what was reviewed at {at} has failed: its output says why.",
 }
-
-
-def as_terminal(verdict: Verdict, width: int) -> Iterator[terminal.Line]:
-    """The lines for a terminal of this width, each with what it is."""
-    return terminal.lines_of([sections(verdict)], width)
-
-
-def as_markdown(verdict: Verdict) -> str:
-    """Markdown as GitHub reads it."""
-    from trainform.review.forms import markdown  # which also draws pictures
-
-    return markdown.render_documents([sections(verdict)])
-
-
-def as_json(verdict: Verdict) -> str:
-    """One document in which everything outside of ASCII is escaped, with a line feed at its end."""
-    return json.dumps(verdict.model_dump(mode="json"), indent=2, allow_nan=False) + "\n"
 
 
 def sections(verdict: Verdict) -> list[Section]:

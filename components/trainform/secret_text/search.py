@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from trainform.secret_text import commands, names, shapes
 from trainform.secret_text.names import NameRow, named
@@ -126,6 +128,20 @@ def masked(text: str, mask: str) -> str:
     for secret in secrets:
         text = text.replace(secret, mask)
     return text
+
+
+def masked_everywhere(data: Any, mask: str) -> Any:
+    """The data with `masked` for each of its texts: in lists, mappings and dataclasses, however deep."""
+    if isinstance(data, str):
+        return masked(data, mask)
+    if isinstance(data, Mapping):
+        return {masked_everywhere(key, mask): masked_everywhere(value, mask) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return type(data)(masked_everywhere(item, mask) for item in data)
+    if dataclasses.is_dataclass(data) and not isinstance(data, type):
+        fields = [field.name for field in dataclasses.fields(data)]
+        return dataclasses.replace(data, **{name: masked_everywhere(getattr(data, name), mask) for name in fields})
+    return data
 
 
 def masked_line(line: str, mask: str) -> str:

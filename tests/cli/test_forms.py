@@ -1,0 +1,43 @@
+"""The edge at which reports are printed: whatever a cluster, a file or a backend says, no secret is shown."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+
+import pytest
+
+from tests.secret_text.samples import SAMPLES
+from tests.support.leaks import GITHUB_TOKEN, HUB_TOKEN, OTHER_HUB_TOKEN, PASSWORD, leaks
+from trainform.cli.forms import Form, show
+from trainform.review.forms.document import Fold, Item, Row, Section, Table
+
+SECRETS = (GITHUB_TOKEN, HUB_TOKEN, OTHER_HUB_TOKEN, PASSWORD)
+
+
+def shown(secret: str, form: Form) -> str:
+    """What is printed of a report with the text in each place."""
+    item = Item(f"rolled back: {secret} was wrong.", (Row("reason", secret, verbatim=True),), code=secret)
+    title = Section(f"History of {secret}", (item,))
+    blocks = (item, Table((("stack", "release"), ("prod", secret))), Fold(f"Fold {secret}", (item,)))
+    data = {"stacks": [{"stack": secret, "environment": {secret: [secret]}}]}
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        show(form, [title, Section("What happened", blocks)], data)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("form", [*Form])
+def test_no_form_shows_a_secret(form: Form) -> None:
+    address = f"s3://AKIAIOSFODNN7:{PASSWORD}@states"
+    forms = {secret: shown(secret, form) for secret in (GITHUB_TOKEN, HUB_TOKEN, OTHER_HUB_TOKEN, address)}
+    assert leaks(forms, SECRETS) == []
+    assert all(text.count("[secret") >= 3 for text in forms.values())
+
+
+@pytest.mark.parametrize("sample", [text for texts in SAMPLES.values() for text in texts])
+def test_every_shape_of_a_secret_is_masked(sample: str) -> None:
+    assert sample not in shown(sample, Form.JSON)
+
+
+def test_what_is_no_secret_is_shown_as_it_is() -> None:
+    assert "rolled back: loss is nan was wrong." in shown("loss is nan", Form.TERMINAL)
