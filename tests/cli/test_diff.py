@@ -20,6 +20,8 @@ from tests.support.samples import CLUSTER, JOB
 from tests.support.websites import website
 from trainform.check import check_experiment
 from trainform.plan.inputs import job_record
+from trainform.releases.files import write_release
+from trainform.releases.model import Rollback
 from trainform.spec import Environment, Experiment
 
 
@@ -66,6 +68,28 @@ def test_a_stack_beside_a_release(name: str) -> None:
     assert found["roles.worker.replicas"] == [3, 2]
     assert found["queue"] == ["default", "research"]
     assert found["image"][1].endswith("4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945")
+
+
+def facts(*words: str) -> list[dict[str, str]]:
+    found: list[dict[str, str]] = json.loads(run("diff", *words, "--format", "json")[1])["versions"]
+    return found
+
+
+def test_a_release_and_a_stack_say_where_they_come_from(name: str, tmp_path: Path) -> None:
+    stack, made = facts("sdxl-lora.dev", name)
+    assert stack["follows"] == "its file"
+    assert made["name"] == f"release {name}"
+    assert made["promoted"] == "from sdxl-lora.dev to sdxl-lora.prod at 2026-11-23T14:35:24Z"
+    back = Rollback(of=name, to=None, reason="the loss diverges")
+    other = write_release(release(queue="research").model_copy(update={"rollback": back}), tmp_path)
+    rolled_back = facts(other, "sdxl-lora")[0]
+    assert rolled_back["name"] == f"rollback {other}"
+    assert rolled_back["rolled back"].startswith(f"from release {name} back to what was deployed at ")
+    assert rolled_back["because"] == "the loss diverges"
+    path = tmp_path / "stacks" / "Pulumi.sdxl-lora.dev.yaml"
+    path.write_text(path.read_text() + f'  trainform:release: "{other}"\n')
+    assert [version["name"] for version in facts("sdxl-lora.dev")] == ["sdxl-lora.dev", f"sdxl-lora.dev by rollback {other}"]  # fmt: skip
+    assert facts("sdxl-lora.dev")[0]["follows"] == f"rollback {other}"
 
 
 def test_a_release_beside_a_file_needs_no_cluster(name: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,9 @@ import pytest
 from tests.cli.running import run
 from tests.support.releases import project, release
 from trainform.cli.history_text import History, sections
+from trainform.releases.files import write_release
 from trainform.releases.history import Event
+from trainform.releases.model import Rollback
 from trainform.review.forms.document import Item
 
 
@@ -67,6 +69,17 @@ def test_an_experiment_that_is_nowhere(name: str, word: str, fix: str) -> None:
     assert code == 2
     assert "the experiment has no stack and no release here" in err
     assert fix in err
+
+
+def test_a_rollback_is_named_as_one(name: str, tmp_path: Path) -> None:
+    back = Rollback(of=name, to=None, reason="the loss diverges")
+    other = write_release(release().model_copy(update={"rollback": back}), tmp_path)
+    path = tmp_path / "stacks" / "Pulumi.sdxl-lora.prod.yaml"
+    path.write_text(path.read_text().replace(name, other))
+    out = " ".join(run("history", "sdxl-lora")[1].split())
+    assert f"sdxl-lora.prod prod rollback {other} unknown" in out
+    assert f"rolled back by Ada Byron <ada@example.com>, rollback {other}." in out
+    assert f"promoted by Ada Byron <ada@example.com>, release {name}." in out
 
 
 def test_updates_in_sentences() -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
-from tests.support.releases import ORIGIN, PROMOTED, release
+from tests.support.releases import ORIGIN, PROMOTED, project, release
 from trainform.deployed.updates import Update
-from trainform.releases.history import Event, StackNow, events
+from trainform.releases.history import Event, StackNow, events, read_stacks
 from trainform.releases.model import Release, Rollback, Waived
 from trainform.releases.rollback import of_release, rollback
 
@@ -108,10 +111,29 @@ ONE, OTHER = "0a1b2c3d4e5f60718293", "f5e4d3c2b1a098765432"
         (ONE, [update("u", kind="destroy", result="failed"), update("t", named=ONE)], "the last destroy failed"),
         (ONE, [update("u", result="failed", named=ONE)], "not deployed"),
         (ONE, [], "not deployed"),
+        (ONE, [update("u", result="in-progress", named=ONE), update("t", named=ONE)], "`up` runs or was killed"),
     ],
 )
 def test_whether_a_stack_has_what_it_names(names: str | None, updates: list[Update], state: str) -> None:
     assert StackNow(STACK, "prod", names, updates=tuple(updates)).state == state
+
+
+def test_an_up_that_was_killed_is_in_no_history() -> None:
+    done = (update("t", named=ONE),)
+    assert StackNow(STACK, "prod", ONE, updates=done, unfinished=True).state == "`up` runs or was killed"
+
+
+def test_what_a_killed_up_has_left_is_read_beside_the_history(pulumi: Path, tmp_path: Path) -> None:
+    """Also where it was the first one, and the history is empty. Of a stack that Pulumi does not have nothing is left."""
+    project(tmp_path)
+    left = {"deployment": {"pending_operations": [{"type": "creating"}]}}
+    pulumi.write_text(
+        f"#!/bin/sh\ncase $* in *history*) exit 6 ;; *prod*) exit 6 ;; *) echo '{json.dumps(left)}' ;; esac\n"
+    )
+    stacks: dict[str, tuple[str, str | None]] = {"sdxl-lora.dev": ("dev", None), "sdxl-lora.prod": ("prod", None)}
+    found = {now.stack: now.state for now in read_stacks(stacks, "sdxl-lora", tmp_path, 1)}
+    assert found["sdxl-lora.dev"] == "`up` runs or was killed"
+    assert found["sdxl-lora.prod"] != "`up` runs or was killed"
 
 
 def test_without_a_history_nobody_knows() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,11 +13,12 @@ from trainform.cli import candidates
 from trainform.cli.app import prints_data
 from trainform.cli.arguments import ENVIRONMENT_VARIABLE, environment_option
 from trainform.cli.forms import Form, FormOption, show
-from trainform.errors import CommandLineError
+from trainform.errors import CommandLineError, InputError
 from trainform.project import known_stacks, project_root, require_project
 
 if TYPE_CHECKING:
     from trainform.comparison.compare import Version
+    from trainform.releases.model import Release
     from trainform.spec.environment import Environment
     from trainform.spec.stack import Stack
 
@@ -101,23 +103,46 @@ def _deployed(name: str, stack: Stack, root: Path) -> Version:
     from trainform.comparison.versions import of_record, read_deployed
     from trainform.promotion.stacks import experiment_of
 
-    environment = _environment(stack.environment, root)
-    return of_record(name, read_deployed(experiment_of(stack, root), environment, SECONDS))
+    environment, experiment = _environment(stack.environment, root), experiment_of(stack, root)
+    found = of_record(name, read_deployed(experiment, environment, SECONDS))
+    return dataclasses.replace(found, facts={**found.facts, "follows": _followed(experiment, stack, root)})
+
+
+def _followed(experiment: str, stack: Stack, root: Path) -> str:
+    """What the stack's file names by now. What is deployed does not say from where it is, and is shown also where that release is wrong."""
+    from trainform.releases.files import read_release
+
+    if stack.release is None:
+        return "its file"
+    try:
+        return read_release(experiment, stack.release, root).called
+    except InputError:
+        return f"release {stack.release}"
 
 
 def _by_files(name: str, stack: Stack, root: Path) -> Version:
     """What `pulumi up` of the stack would deploy by its files."""
     from trainform.comparison.versions import of_file
+    from trainform.promotion.stacks import experiment_of
 
-    said = "its file" if stack.release is None else f"release {stack.release}"
+    said = _followed(experiment_of(stack, root), stack, root)
     return of_file(f"{name} by {said}", stack.given, root, _environment(stack.environment, root).name)
 
 
 def _written(word: str, environment: str, root: Path) -> Version:
     from trainform.comparison.versions import of_file
+    from trainform.releases.files import read_release
     from trainform.releases.find import released
     from trainform.spec.release import NAME
 
     if NAME.fullmatch(word) is None:
         return of_file(word, word, root, environment)
-    return of_file(f"release {word}", released(word, root), root, environment)
+    given = released(word, root)
+    release = read_release(given.experiment, word, root)
+    return of_file(release.called, given, root, environment, _marks(release))
+
+
+def _marks(release: Release) -> dict[str, str]:
+    """How the release came to its stack."""
+    at = f"{release.way} at {release.promoted.at}"
+    return {"promoted": at} if release.rollback is None else {"rolled back": at, "because": release.rollback.reason}

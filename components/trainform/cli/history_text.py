@@ -10,7 +10,7 @@ from trainform.releases.history import Event, StackNow
 from trainform.releases.model import Release
 from trainform.review.forms.document import Item, Row, Section, Table, bounded
 
-COLUMNS = ("stack", "environment", "follows", "state", "revision", "run")
+COLUMNS = ("stack", "environment", "follows", "state", "deployed")
 THE_FILE = "the file"
 
 
@@ -23,6 +23,13 @@ class History:
     stacks: Sequence[StackNow]
     events: Sequence[Event]
     most: int
+
+    def called(self, release: str | None) -> str:
+        """A release as it is told, or the file."""
+        if not release:
+            return THE_FILE
+        known = self.releases.get(release)
+        return f"release {release}" if known is None else known.called
 
     @property
     def not_read(self) -> list[str]:
@@ -37,8 +44,8 @@ def sections(history: History) -> list[Section]:
     older = (Item(f"And {more} before: --all shows them."),) if more > 0 else ()
     return bounded([
         Section(f"History of {history.experiment}", (Item(_headline(history)),)),
-        Section("Its stacks", (Table((COLUMNS, *map(_row, history.stacks))),) if history.stacks else ()),
-        Section("What happened, the newest first", (*map(_event, shown), *older)),
+        Section("Its stacks", (Table((COLUMNS, *(_row(now, history) for now in history.stacks))),) if history.stacks else ()),
+        Section("What happened, the newest first", (*(_event(event, history) for event in shown), *older)),
         Section("Not read", tuple(Item(f"{reason}.") for reason in history.not_read)),
     ])  # fmt: skip
 
@@ -48,24 +55,27 @@ def _headline(history: History) -> str:
     return f"{stacks} stack{'' if stacks == 1 else 's'}, {releases} release{'' if releases == 1 else 's'}."
 
 
-def _row(now: StackNow) -> tuple[str, ...]:
-    follows = THE_FILE if now.release is None else f"release {now.release}"
-    deployed = ("", "") if now.record is None else (now.record.revision, str(now.record.run))
-    return (now.stack, now.environment, follows, now.state, *deployed)
+def _row(now: StackNow, history: History) -> tuple[str, ...]:
+    deployed = "" if now.record is None else f"{now.record.revision}{_again(now.record.run)}"
+    return now.stack, now.environment, history.called(now.release), now.state, deployed
 
 
-def _event(event: Event) -> Item:
-    return Item(f"{event.at} {event.stack}: {_sentence(event)}", tuple(Row("", text) for text in event.details))
+def _again(run: int) -> str:
+    return "" if run == 1 else f", run {run}"
 
 
-def _sentence(event: Event) -> str:
+def _event(event: Event, history: History) -> Item:
+    sentence = _sentence(event, history.called(event.release))
+    return Item(f"{event.at} {event.stack}: {sentence}", tuple(Row("", text) for text in event.details))
+
+
+def _sentence(event: Event, called: str) -> str:
     by = f" by {event.by}" if event.by else ""
     if event.what == "promotion":
-        return f"promoted{by}, release {event.release}."
+        return f"promoted{by}, {called}."
     if event.what == "rollback":
-        return f"rolled back{by}, release {event.release}."
-    of = f"release {event.release}" if event.release else THE_FILE
-    return f"`{event.what}`{f' of {of}' if event.what == 'up' else ''} {event.result}."
+        return f"rolled back{by}, {called}."
+    return f"`{event.what}`{f' of {called}' if event.what == 'up' else ''} {event.result}."
 
 
 def as_data(history: History) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import Any, cast
 from trainform.errors import MASK, ToolchainError, TrainformError, without_credentials
 from trainform.secret_text.search import looks_secret, masked_line
 
+NO_STACK = 6  # the exit code of the engine where the backend has no such stack
 FIX = "`pulumi stack ls` lists the stacks of the backend that you are logged in to"
 
 # Options of the engine that show secrets, write what it knows to files, or change the form of its output. Each is a variable too.
@@ -79,10 +80,21 @@ def printed(root: Path, *words: str, text: str | None = None, nothing: int | Non
 def exported(stack: str, root: Path, number: int | None = None) -> Mapping[str, Any]:
     """What the backend has of the stack; secrets stay encrypted. number: of the update after which it had it; None: now."""
     earlier = () if number is None else ("--version", str(number))
-    return cast(
-        Mapping[str, Any],
-        as_json(printed(root, "stack", "export", "-s", stack, "--show-secrets=false", *earlier), "stack export"),
-    )
+    return _as_state(printed(root, *_export(stack), *earlier))
+
+
+def exported_if_there(stack: str, root: Path) -> Mapping[str, Any]:
+    """The same; nothing if the backend has no such stack."""
+    text = printed(root, *_export(stack), nothing=NO_STACK)
+    return _as_state(text) if text else {}
+
+
+def _export(stack: str) -> tuple[str, ...]:
+    return "stack", "export", "-s", stack, "--show-secrets=false"
+
+
+def _as_state(text: str) -> Mapping[str, Any]:
+    return cast(Mapping[str, Any], as_json(text, "stack export"))
 
 
 def as_json(text: str, verb: str) -> Any:

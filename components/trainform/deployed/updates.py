@@ -8,14 +8,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from trainform.deployed.engine import as_json, printed
+from trainform.deployed.engine import NO_STACK, as_json, printed
 from trainform.manifests.shapes import mapping, mappings
 
 MOST_UPDATES = 100
 ALL = 0
 OF_OBJECTS = ("update", "destroy")
 """Kinds of updates that make and delete objects. A `refresh` does not, and may run every few minutes."""
-NO_STACK = 6  # the exit code of the engine where the backend has no such stack
 RELEASE = "trainform:release"
 BOOLEANS = {"true": True, "false": False}
 

@@ -12,7 +12,9 @@ from typing import Literal
 from trainform.check import check_environment
 from trainform.cluster.api import ClusterApi
 from trainform.cluster.identity import refuse_another
+from trainform.deployed.engine import exported_if_there
 from trainform.deployed.records import deployed
+from trainform.deployed.state import unfinished
 from trainform.deployed.updates import Update, last_deployed, updates
 from trainform.errors import InputError, TrainformError
 from trainform.plan.record import Record
@@ -23,24 +25,29 @@ AT_ONCE = 4
 What = Literal["promotion", "rollback", "up", "destroy"]
 KINDS: Mapping[str, What] = {"update": "up", "destroy": "destroy"}
 """Updates of Pulumi that are told. What compares or renames deploys nothing."""
+UNFINISHED = "`up` runs or was killed"
 
 
 @dataclasses.dataclass(frozen=True)
 class StackNow:
     """A stack of the experiment. release: that its config names; None: it follows the experiment's file. record: of what is deployed; None if nothing is,
-    or if it could not be read. updates: the newest first. not_read: what could not be read, and why."""
+    or if it could not be read. updates: the newest first. unfinished: a `pulumi up` that they do not have runs, or was killed. not_read: what could not be
+    read, and why."""
 
     stack: str
     environment: str
     release: str | None
     record: Record | None = None
     updates: tuple[Update, ...] = ()
+    unfinished: bool = False
     not_read: tuple[str, ...] = ()
 
     @property
     def state(self) -> str:
         """Whether what the stack's config names is deployed, in words."""
         told = [update for update in self.updates if update.kind in KINDS]
+        if self.unfinished or (told and told[0].result == "in-progress"):
+            return UNFINISHED
         last = last_deployed(told)
         if not self.updates:
             return "unknown" if self.not_read else "not deployed"
@@ -91,7 +98,10 @@ def _read(now: StackNow, experiment: str, root: Path, seconds: float) -> StackNo
             not_read.append(f"{what} of {now.stack}: {_reason(error)}")
 
     with telling("the history"):
-        now = dataclasses.replace(now, updates=tuple(updates(now.stack, root)))
+        done = updates(now.stack, root)
+        # after the history, so that an update which ends in between is in neither
+        half_way = unfinished(exported_if_there(now.stack, root), experiment, done)
+        now = dataclasses.replace(now, updates=tuple(done), unfinished=half_way)
     with telling("what is deployed"):
         environment = check_environment(now.environment, root).checked()
         now = dataclasses.replace(now, environment=environment.name)
@@ -140,12 +150,9 @@ def _promotion(release: Release) -> Iterator[str]:
 
 
 def _rollback(release: Release) -> Iterator[str]:
-    back, origin = release.rollback, release.origin
-    if back is not None:
-        before = "the experiment's file" if back.of is None else f"release {back.of}"
-        after = f"what was deployed at {origin.updated}" if back.to is None else f"release {back.to}"
-        yield f"from {before} back to {after}"
-        yield f"reason: {back.reason}"
+    if release.rollback is not None:
+        yield release.way
+        yield f"reason: {release.rollback.reason}"
 
 
 def _of_update(stack: str, update: Update) -> Event:

@@ -84,6 +84,21 @@ class Release(Model):
         """The stem of the file."""
         return digest(self.data())
 
+    @property
+    def called(self) -> str:
+        """Its name, with what it is: nobody takes a rollback for what was promoted."""
+        return f"{'release' if self.rollback is None else 'rollback'} {self.name}"
+
+    @property
+    def way(self) -> str:
+        """From where to where it goes, as the end of a sentence."""
+        if self.rollback is None:
+            return f"from {self.promoted.source} to {self.promoted.target}"
+        of, to = self.rollback.of, self.rollback.to
+        before = "the experiment's file" if of is None else f"release {of}"
+        after = f"what was deployed at {self.origin.updated}" if to is None else f"release {to}"
+        return f"from {before} back to {after}"
+
     def data(self) -> dict[str, Any]:
         """What is in the file."""
         found = {**self.model_dump(by_alias=True), "experiment": self.experiment}
