@@ -29,10 +29,10 @@ class Applied:
         return {(each["what"], each["path"]) for each in self.verdict["moved"]}
 
 
-def save(project: Project, stack: str) -> Path:
+def save(project: Project, stack: str, **environ: Any) -> Path:
     """Save a review of the stack. Fails the test where the file holds a secret of this project."""
     file = project.folder / f"{stack}.saved.json"
-    project.run(*TRAINFORM, "review", stack, "--save", str(file)).succeeded()
+    project.run(*TRAINFORM, "review", stack, "--save", str(file), **environ).succeeded()
     assert leaks({"saved": file.read_text()}, project.secrets) == []
     return file
 

@@ -64,6 +64,7 @@ def follows(project: Project) -> str:
 def test_a_stack_goes_back_to_what_it_had_deployed_as_a_whole(project: Project, live: Live) -> None:
     write(project, "a", env={"OLD": "1"})
     project.stack("bert")
+    assert [row["state"] for row in history(project)["stacks"]] == ["not deployed"]
     nothing = trainform(project, "rollback", STACK, *WHY)
     assert nothing.code == 2
     assert "nothing else was deployed in the stack bert.dev before" in nothing.output
@@ -137,8 +138,10 @@ def test_after_an_up_that_was_killed_it_goes_back_to_what_was_deployed_last(proj
     until(lambda: live.find("jobs", job, project.namespace), "the job of the new revision")
     kill_all(process)
     project.pulumi("cancel", "--yes", STACK).succeeded()
+    assert [row["state"] for row in history(project)["stacks"]] == ["`up` runs or was killed"]
     trainform(project, "rollback", STACK, *WHY).succeeded()
     project.up(STACK)
+    assert [row["state"] for row in history(project)["stacks"]] == ["deployed"]
     assert deployed(project, live).experiment == last.experiment
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.engine.applying import check, refused, save
 from tests.engine.live import Live
 from tests.engine.project import Project
 from tests.support.repository import ROOT, names, read
@@ -197,3 +199,16 @@ def test_every_shipped_stack_passes(shared_project: Project, name: str) -> None:
     assert all("spec.queue is known only at" in line for line in advisory), preview.output
     assert bool(advisory) is isinstance(read("experiments", name).get("queue"), dict)
     assert "trainform@" in preview.output, preview.output
+
+
+@pytest.mark.proof("a saved review is judged again by the packs that have judged it")
+def test_a_saved_review_holds_the_packs_that_have_judged_it(project: Project) -> None:
+    with_pack(project)
+    project.copied("hello")
+    stack, pack = project.stack("hello"), {"PULUMI_OPTION_POLICY_PACK": "policy"}
+    file = save(project, stack, **pack)
+    assert list(json.loads(file.read_text())["review"]["packs"]) == ["trainform"]
+    assert check(project, file, **pack).verdict["result"] == "unmoved"
+    refused(check(project, file), ("policy", "PULUMI_OPTION_POLICY_PACK"))
+    (project.folder / "policy" / "more.py").write_text("")
+    refused(check(project, file, **pack), ("policy", "policy/more.py"))

@@ -195,8 +195,8 @@ def test_no_message_repeats_its_severity(form: Any, severity: str, before: str) 
 
 def test_which_policy_packs_ran() -> None:
     ran = previews.summary(PolicyPacks={"trainform|local|policy": "0.0.1", "calendar": ""})
-    assert read_preview(previews.stream(ran, ended=False)).packs == ("calendar", "trainform")
-    assert read_preview(previews.stream()).packs == ()
+    assert read_preview(previews.stream(ran, ended=False)).packs == {"calendar": "", "trainform": "0.0.1"}
+    assert read_preview(previews.stream()).packs == {}
     assert read_preview(previews.stream(ended=False)).packs is None
     assert read_preview(previews.digest()).packs is None
 

@@ -311,7 +311,7 @@ def test_what_was_not_checked_is_listed_once() -> None:
     ],
 )
 def test_limits_that_nobody_has_checked(packs: tuple[str, ...], reason: str | None) -> None:
-    report = build_report(with_preview(reviewed(), packs=packs))
+    report = build_report(with_preview(reviewed(), packs=None if packs is None else dict.fromkeys(packs, "")))
     assert [part.reason for part in report.not_checked if part.what == "limits"] == ([] if reason is None else [reason])
     assert report.limits == (
         "" if reason else "The limits of the environment were checked by the policy pack trainform alone."
@@ -327,7 +327,9 @@ def test_limits_that_nobody_has_checked(packs: tuple[str, ...], reason: str | No
     ],
 )
 def test_limits_that_trainform_has_checked_itself(packs: tuple[str, ...] | None, said: str) -> None:
-    report = build_report(with_preview(reviewed(), packs=packs), checked([]))
+    report = build_report(
+        with_preview(reviewed(), packs=None if packs is None else dict.fromkeys(packs, "")), checked([])
+    )
     assert (
         report.limits
         == f"The limits of the environment dev were checked by trainform itself, in the stack's files.{said}"
@@ -342,7 +344,10 @@ def test_limits_that_trainform_has_checked_itself(packs: tuple[str, ...] | None,
 )
 def test_limits_are_not_called_checked_where_the_files_have_other_problems(packs: tuple[str, ...], said: str) -> None:
     problem = Problem("queue", "nigth", "the queue does not exist in the environment", "did you mean night?")
-    report = build_report(with_preview(reviewed(), packs=packs), dataclasses.replace(checked([]), problems=(problem,)))
+    report = build_report(
+        with_preview(reviewed(), packs=None if packs is None else dict.fromkeys(packs, "")),
+        dataclasses.replace(checked([]), problems=(problem,)),
+    )
     (reason,) = (part.reason for part in report.not_checked if part.what == "limits")
     assert reason.startswith("The files have other problems")
     assert report.limits == said

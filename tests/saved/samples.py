@@ -54,6 +54,7 @@ def facts(**more: Any) -> Facts:
         "state": state_of(exported(), SOURCE),
         "config": {key: Setting(hash=keyed(KEY, value), shown=value) for key, value in config.items()},
         "program": {"Pulumi.yaml": keyed(KEY, "1"), "stacks/__main__.py": keyed(KEY, "2")},
+        "policy": {"policy/__main__.py": keyed(KEY, "3")},
         "experiment": SOURCE.document(EXPERIMENT),
         "environment": SOURCE.document(ENVIRONMENT),
     }
@@ -74,4 +75,6 @@ def live(**more: Any) -> Touched:
 
 def saved() -> Saved:
     """The whole review."""
-    return Saved(at="2026-11-23T09:20:00Z", facts=facts(), steps=[planned()], objects=[live()])
+    return Saved(
+        at="2026-11-23T09:20:00Z", facts=facts(), steps=[planned()], objects=[live()], packs={"trainform": "0.0.1"}
+    )

@@ -21,7 +21,7 @@ from tests.saved.samples import (
 )
 from trainform.saved.facts import state_of
 from trainform.saved.model import Cluster, Document, Facts, Moved, Planned, Setting, Touched
-from trainform.saved.moved import moved_facts, moved_objects, moved_place, moved_steps
+from trainform.saved.moved import moved_facts, moved_objects, moved_packs, moved_place, moved_steps
 from trainform.saved.seal import keyed
 
 OTHER = "0b8e7a52-7a1f-4f6f-8e39-0d0f6a4b8d11"
@@ -55,6 +55,8 @@ def cluster(uid: str) -> Cluster:
         ({"project": "vision"}, ("backend", "name", "trainform", "vision")),
         ({"cluster": cluster(OTHER)}, ("cluster", "cluster.uid", UID, OTHER)),
         ({"cluster": None}, ("cluster", "cluster.uid", UID, None)),
+        ({"policy": {}}, ("policy", "PULUMI_OPTION_POLICY_PACK", None, None)),
+        ({"policy": {"policy/__main__.py": "4"}}, ("policy", "policy/__main__.py", None, None)),
         ({"engine": "v3.260.0"}, ("engine", "pulumi", "v3.259.0", "v3.260.0")),
         ({"trainform": "0.2.0"}, ("trainform", "trainform", "0.1.0", "0.2.0")),
         ({"experiment": changed(EXPERIMENT, lambda data: data["roles"]["node"].update(replicas=16))}, ("experiment", "roles.node.replicas", 4, 16)),
@@ -67,6 +69,21 @@ def cluster(uid: str) -> Cluster:
 )  # fmt: skip
 def test_each_fact(now: dict[str, Any], expected: tuple[object, ...]) -> None:
     assert told(moved_facts(facts(), facts(**now))) == [expected]
+
+
+def test_a_policy_pack_that_is_named_since() -> None:
+    (moved,) = moved_facts(facts(policy={}), facts())
+    assert moved.sentence == "The review was judged without a policy pack, and one is named now."
+
+
+def test_the_packs_that_have_judged_the_preview() -> None:
+    assert moved_packs({"trainform": "0.0.1"}, {"trainform": "0.0.1"}) == []
+    found = moved_packs({"trainform": "0.0.1", "calendar": "2"}, {"trainform": "0.0.2", "costs": "1"})
+    assert told(found) == [
+        ("policy", "trainform", "0.0.1", "0.0.2"),
+        ("policy", "calendar", "2", None),
+        ("policy", "costs", None, "1"),
+    ]
 
 
 def test_the_same_cluster_by_another_context_and_address_has_not_moved() -> None:
@@ -245,6 +262,7 @@ def test_every_fact_is_compared() -> None:
         "cluster": None,
         "config": {},
         "program": {},
+        "policy": {},
     }
     others |= {"experiment": None, "environment": None, "state": state_of({}, SOURCE)}
     assert {*others, "stack"} == {*Facts.model_fields}

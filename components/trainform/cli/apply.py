@@ -72,12 +72,16 @@ def _moved(saved: SavedFile, file: str, root: Path) -> list[Moved]:
 def _moved_preview(saved: SavedFile, root: Path) -> list[Moved]:
     """What is otherwise in a new preview, and in the objects that it touches."""
     from trainform.cli.review_reading import made_here
-    from trainform.saved.moved import moved_objects, moved_steps
+    from trainform.saved.moved import moved_objects, moved_packs, moved_steps
     from trainform.saved.review import seen
 
     (read,) = made_here([saved.review.facts.stack], root, lambda files: None)
-    steps, objects = seen(read.preview, read.files.environment)
-    return [*moved_objects(saved.review.objects, objects), *moved_steps(saved.review.steps, steps)]
+    found, review = seen(read.preview, read.files.environment), saved.review
+    return [
+        *moved_packs(review.packs, found.packs),
+        *moved_objects(review.objects, found.objects),
+        *moved_steps(review.steps, found.steps),
+    ]
 
 
 def _verdict(saved: SavedFile, file: str, moved: list[Moved]) -> Verdict:

@@ -53,7 +53,7 @@ class Saving:
         try:
             facts, key, sealed = self._gathered.result()
             (only,) = read
-            self.text = text_of(saved_review(facts, *seen(only.preview, only.files.environment)), key, dict(sealed))
+            self.text = text_of(saved_review(facts, seen(only.preview, only.files.environment)), key, dict(sealed))
         except TrainformError as error:
             self.failed = error
 

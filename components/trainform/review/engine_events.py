@@ -58,8 +58,8 @@ class Raw:
     """Messages of a severity that only a newer engine has. They may be for debugging, and so tell secrets: their text is not kept."""
     counts: Mapping[str, int] = dataclasses.field(default_factory=dict)
     """How many resources the engine counts by operation."""
-    packs: tuple[str, ...] | None = None
-    """The names of the policy packs that ran; None if nothing says it."""
+    packs: Mapping[str, str] | None = None
+    """The policy packs that ran, by name, with their versions; None if nothing says it."""
 
 
 def of_stream(events: Iterable[Mapping[str, Any]]) -> Raw:
@@ -176,7 +176,8 @@ def _summary(raw: Raw, body: Mapping[str, Any]) -> None:
     raw.result = text_of(body.get("result"))
     raw.counts = _counts(body.get("resourceChanges"))
     packs = body.get("PolicyPacks")
-    raw.packs = tuple(sorted({name.partition(OF_PACK)[0] for name in packs})) if isinstance(packs, dict) else None
+    if isinstance(packs, dict):
+        raw.packs = {name.partition(OF_PACK)[0]: text_of(tag) for name, tag in sorted(packs.items())}
     if body.get("maybeCorrupt") is True:
         raw.failures.append(_CORRUPT)
 

@@ -96,8 +96,8 @@ class Preview:
 
     form: `stream` (engine events) or `digest`. failed: the reason if the engine ended with an error, otherwise "". not_checked: what this form
     cannot say, each as a whole sentence; `policies`, `errors` and unchanged claims are missing in a digest. masked: how many values are masked.
-    incomplete: steps are missing, so that what is not in the preview may happen all the same. packs: the names of the policy packs that ran; None
-    where the form does not say it. refreshed: the refreshes that have found something else than the state has: `old` is the state, `new` the
+    incomplete: steps are missing, so that what is not in the preview may happen all the same. packs: the policy packs that ran, by name, with
+    their versions; None where the form does not say it. refreshed: the refreshes that have found something else than the state has: `old` is the state, `new` the
     cluster, None for an object that is gone. unreadable: how many events or steps cannot be read, in words; "" if all can.
     """
 
@@ -109,6 +109,6 @@ class Preview:
     not_checked: tuple[str, ...] = ()
     masked: int = 0
     incomplete: bool = False
-    packs: tuple[str, ...] | None = None
+    packs: Mapping[str, str] | None = None
     refreshed: tuple[Step, ...] = ()
     unreadable: str = ""

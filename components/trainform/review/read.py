@@ -213,7 +213,7 @@ def _preview(raw: Raw, masks: Masks) -> Preview:
         tuple(not_checked),
         masks.count,
         bool(missing or raw.unreadable),
-        None if raw.packs is None else tuple(map(masks.name, raw.packs)),
+        None if raw.packs is None else {masks.name(name): masks.name(tag) for name, tag in raw.packs.items()},
         refreshed,
         unreadable,
     )

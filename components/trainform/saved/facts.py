@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import os
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
@@ -26,6 +27,7 @@ from trainform.review.stack_choice import chosen_by
 from trainform.review.steps import RECORD
 from trainform.saved.engine import backend, engine_version
 from trainform.saved.model import Cluster, Document, Facts, Setting, State
+from trainform.saved.policy import policy_files
 from trainform.saved.program import program_files
 from trainform.saved.seal import keyed
 from trainform.secret_text.search import masked
@@ -72,6 +74,7 @@ def gather(source: Source) -> Facts:
             cluster=cluster.result(),
             state=state_of(state.result(), source),
             config=config_of(source),
+            policy={path: keyed(source.key, text.hex()) for path, text in policy_files(os.environ, root)},
             program={path: keyed(source.key, text.hex()) for path, text in program_files(root)},
             experiment=_experiment(files, source),
             environment=None if files.environment is None else source.document(_data_of(files.environment)),

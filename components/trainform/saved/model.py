@@ -58,6 +58,7 @@ class Facts(Part):
     state: State
     config: dict[str, Setting]
     program: dict[str, Hash] = Field(description="By path from the project's folder.")
+    policy: dict[str, Hash] = Field(description="The files of local policy packs and of their config, by path.")
     experiment: Document | None
     environment: Document | None
 
@@ -95,6 +96,7 @@ class Saved(Part):
     facts: Facts
     steps: list[Planned]
     objects: list[Touched]
+    packs: dict[str, str] = Field(description="The policy packs that judged the preview, by name, with their versions.")
     not_compared: list[str] = Field(default=[], description="What is not known, as whole sentences.")
 
 
@@ -119,6 +121,7 @@ What = Literal[
     "experiment",
     "environment",
     "program",
+    "policy",
     "object",
     "step",
 ]

@@ -11,6 +11,7 @@ from trainform.review.engine_events import name_of
 from trainform.review.stand_ins import CHANGED_MASK, MASKED
 from trainform.review.steps import RECORD
 from trainform.saved.model import Document, Facts, Moved, Planned, Setting, State, Touched, What
+from trainform.saved.policy import PACKS
 from trainform.saved.steps import PROVIDERS
 
 MOST_FIELDS = 20
@@ -33,7 +34,8 @@ def moved_facts(saved: Facts, now: Facts) -> list[Moved]:
         *_settings(saved.config, now.config),
         *_document("experiment", "", saved.experiment, now.experiment, "The experiment says something else."),
         *_document("environment", "environment.", saved.environment, now.environment, "The environment says something else."),
-        *_files(saved.program, now.program),
+        *_files("program", "A file of the program", saved.program, now.program),
+        *_policy(saved.policy, now.policy),
         *_state(saved.state, now.state),
     ]  # fmt: skip
 
@@ -95,11 +97,30 @@ def _differences(what: What, prefix: str, found: Iterable[Difference], sentence:
         yield Moved(what=what, path=f"{prefix}{difference.path}", was=was, now=now, sentence=sentence)
 
 
-def _files(saved: Mapping[str, str], now: Mapping[str, str]) -> Iterator[Moved]:
+def _policy(saved: Mapping[str, str], now: Mapping[str, str]) -> Iterator[Moved]:
+    """The packs on this machine: whether there are any, then their files."""
+    if bool(saved) == bool(now):
+        yield from _files("policy", "A file of a policy pack", saved, now)
+        return
+    judged = "The review was judged by a policy pack, and none is named now." if saved else "The review was judged without a policy pack, and one is named now."  # fmt: skip
+    yield Moved(what="policy", path=PACKS, sentence=judged)
+
+
+def moved_packs(saved: Mapping[str, str], now: Mapping[str, str]) -> list[Moved]:
+    """The packs that have judged a preview, also those of a service."""
+    sentence = "Other policy packs judge the preview."
+    return [
+        Moved(what="policy", path=name, was=saved.get(name), now=now.get(name), sentence=sentence)
+        for name in _keys(saved, now)
+        if saved.get(name) != now.get(name)
+    ]
+
+
+def _files(what: What, subject: str, saved: Mapping[str, str], now: Mapping[str, str]) -> Iterator[Moved]:
     for path in _keys(saved, now):
         if saved.get(path) != now.get(path):
             word = _word(saved.get(path), now.get(path), "was not there", "is gone", "has changed")
-            yield Moved(what="program", path=path, sentence=f"A file of the program {word}.")
+            yield Moved(what=what, path=path, sentence=f"{subject} {word}.")
 
 
 def _keys(saved: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:

@@ -12,7 +12,7 @@ from trainform.spec.read import read_content
 
 MODULE = ".py"
 FOLDERS = ("stacks", "components")
-PACKAGE, ENVIRONMENT = "__init__.py", "pyvenv.cfg"
+PACKAGE, ENVIRONMENT, NODE_PACKAGES = "__init__.py", "pyvenv.cfg", "node_modules"
 
 
 def program_files(root: Path) -> list[tuple[str, bytes]]:
@@ -36,8 +36,17 @@ def _main(root: Path) -> str:
 
 
 def _modules(folder: Path, root: Path) -> Iterator[str]:
+    yield from (path.relative_to(root).as_posix() for path in written(folder) if path.suffix == MODULE)
+
+
+def written(folder: Path) -> Iterator[Path]:
+    """The files of a folder that somebody has written, and not those that Python or an installer makes there."""
     for above, folders, files in os.walk(folder):
         folders[:] = [
-            name for name in folders if not name.startswith((".", "__")) and not Path(above, name, ENVIRONMENT).exists()
+            name
+            for name in folders
+            if not name.startswith((".", "__"))
+            and name != NODE_PACKAGES
+            and not Path(above, name, ENVIRONMENT).exists()
         ]
-        yield from (Path(above, file).relative_to(root).as_posix() for file in files if file.endswith(MODULE))
+        yield from (Path(above, file) for file in files)
