@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import shlex
 from pathlib import Path
 
 from trainform import defaults
-from trainform.errors import CommandLineError, InputError, Problem
+from trainform.errors import CommandLineError
 
 PROJECT_FILE = "Pulumi.yaml"
 EXPERIMENTS, ENVIRONMENTS, RELEASES = "experiments", "environments", "releases"
@@ -54,17 +53,6 @@ def known_releases(root: Path | None = None) -> list[str]:
     """Return the names of the releases of all experiments, sorted."""
     root = project_root() if root is None else root
     return sorted(path.stem for path in root.glob(release_path("*", "*")))
-
-
-def require_stack(name: str, root: Path) -> str:
-    """Return the stack's name in the name of its config file; InputError if it has no file."""
-    short = name.rpartition("/")[2]  # Pulumi's own names are ORGANIZATION/PROJECT/STACK, its files have the last part
-    known = known_stacks(root)
-    if short not in known:
-        near = difflib.get_close_matches(short, known, 1)
-        offer = f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}" if known else "run `trainform new`"
-        raise InputError([Problem("--stack", name, f"the stack has no file {stack_path('STACK')}", offer)])
-    return short
 
 
 def sandbox_up(root: Path | None = None) -> str:

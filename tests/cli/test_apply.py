@@ -88,6 +88,16 @@ def test_apply_of_a_stack_that_the_project_does_not_have(tmp_path: Path) -> None
     assert "the stack has no file stacks/Pulumi.STACK.yaml" in err
 
 
+def test_apply_of_a_stack_of_another_project(tmp_path: Path) -> None:
+    file = tmp_path / "resnet.json"
+    review = saved().model_copy(update={"facts": facts(stack="research/vision/resnet.prod")})
+    file.write_text(text_of(review, KEY, {}))
+    code, out, err = run("apply", str(file))
+    assert (code, out) == (2, "")
+    assert f"{file}: review.facts.stack = research/vision/resnet.prod" in err
+    assert "this stack is of the project vision, and this project is trainform" in err
+
+
 # --- forms
 
 

@@ -82,6 +82,15 @@ def test_a_rollback_is_named_as_one(name: str, tmp_path: Path) -> None:
     assert f"promoted by Ada Byron <ada@example.com>, release {name}." in out
 
 
+@pytest.mark.parametrize("word", ["../experiments", "stacks/experiments/sdxl-lora.yaml", "sdxl-lora/", ".", ""])
+@pytest.mark.parametrize("words", [["history"], ["promote", "--from", "dev", "--to", "prod", "--dry-run"]])
+def test_a_path_is_no_name(name: str, words: list[str], word: str) -> None:
+    code, out, err = run(*words, word)
+    assert (code, out) == (2, "")
+    assert f"EXPERIMENT = {word}\n  why: this is not the name of an experiment" in err
+    assert ("fix: write sdxl-lora\n" if "sdxl" in word else "fix: known: sdxl-lora") in err
+
+
 def test_updates_in_sentences() -> None:
     at, stack = "2026-11-24T08:10:09Z", "sdxl-lora.prod"
     events = [

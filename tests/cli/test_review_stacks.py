@@ -98,7 +98,7 @@ def test_it_is_said_which_previews_run() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["hello.dev", "resnet.dve", "nothing"], ["did you mean resnet.dev?", "--stack = nothing"]),
+        (["hello.dev", "resnet.dve", "nothing"], ["did you mean resnet.dev?", "STACK = nothing"]),
         (["hello.dev", "org/trainform/hello.dev"], ["named more than once: hello.dev"]),
         (["--all"], ["Missing option '--environment' / '-e'"]),
         (["--all", "-e", "dve"], ["did you mean dev?"]),

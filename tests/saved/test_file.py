@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -9,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from tests.saved.samples import KEY, saved
+from tests.saved.samples import KEY, facts, saved
 from trainform.errors import InputError
-from trainform.saved.file import is_saved, read_saved, refuse_changed, text_of
+from trainform.saved.file import is_saved, read_saved, refuse_changed, refuse_organization, text_of
 from trainform.saved.seal import canonical, keyed
 
 SEALED = {"encryptionsalt": "v1:abc", "config": {"trainform:savedReview": {"secure": "v1:def"}}}
@@ -79,6 +80,31 @@ def test_other_files(tmp_path: Path, text: str, reason: str) -> None:
     file = tmp_path / "other.json"
     file.write_text(text)
     assert problem(file) == reason
+
+
+@pytest.mark.parametrize("key", ["engine", "saved_review", "spec"])
+def test_a_key_that_is_there_twice(file: Path, key: str) -> None:
+    """One of the values would be checked, and another one be read by whoever looks at the file."""
+    text = file.read_text()
+    file.write_text(text.replace(f'"{key}":', f'"{key}": 1, "{key}":', 1))
+    assert problem(file) == f"the key {key} is there twice, so that nobody knows which value counts"
+
+
+@pytest.mark.parametrize(
+    ("stack", "backend", "refused"),
+    [
+        ("resnet.prod", "s3://states", False),
+        ("organization/trainform/resnet.prod", "s3://states", False),
+        ("research/trainform/resnet.prod", "s3://states", True),
+        ("research/resnet.prod", "file://~", True),
+        ("research/trainform/resnet.prod", "https://api.pulumi.com", False),
+    ],
+)
+def test_an_organization_where_there_are_none(file: Path, stack: str, backend: str, refused: bool) -> None:
+    review = saved().model_copy(update={"facts": facts(stack=stack, backend=backend)})
+    file.write_text(text_of(review, KEY, SEALED))
+    with pytest.raises(InputError, match="1 problem") if refused else contextlib.nullcontext():
+        refuse_organization(read_saved(str(file)), str(file))
 
 
 def test_a_part_is_missing(file: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.support.stack_configs import CASES, Case
 from trainform.errors import InputError
-from trainform.spec.stack import Stack, load_stack, run_number
+from trainform.spec.stack import Stack, load_stack, require_stack, run_number
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -30,6 +30,39 @@ def test_it_is_read_as_pulumi_reads_it_or_refused(case: Case, tmp_path: Path) ->
     (problem,) = raised.value.problems
     assert case.reason in problem.reason
     assert problem.fix
+
+
+@pytest.fixture
+def vision(tmp_path: Path) -> Path:
+    (tmp_path / "stacks").mkdir()
+    (tmp_path / "Pulumi.yaml").write_text("name: vision\nruntime: python\n")
+    (tmp_path / "stacks" / "Pulumi.bert.dev.yaml").write_text("config: {}\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["bert.dev", "research/bert.dev", "research/vision/bert.dev"])
+def test_the_names_of_a_stack(vision: Path, name: str) -> None:
+    assert require_stack(name, vision) == "bert.dev"
+
+
+@pytest.mark.parametrize(
+    ("name", "reason", "fix"),
+    [
+        ("bert.dve", "the stack has no file stacks/Pulumi.STACK.yaml", "did you mean bert.dev?"),
+        ("research/speech/bert.dev", "this stack is of the project speech, and this project is vision", "cd into"),
+        ("../bert.dev", "this is not the name of a stack", "did you mean bert.dev?"),
+        ("./bert.dev", "this is not the name of a stack", "did you mean bert.dev?"),
+        ("../stacks/", "this is not the name of a stack", "write STACK, or ORGANIZATION/PROJECT/STACK"),
+        ("/bert.dev", "this is not the name of a stack", "did you mean bert.dev?"),
+        ("a/b/c/bert.dev", "this is not the name of a stack", "did you mean bert.dev?"),
+    ],
+)
+def test_what_is_no_stack_of_the_project(vision: Path, name: str, reason: str, fix: str) -> None:
+    with pytest.raises(InputError) as raised:
+        require_stack(name, vision, "STACK")
+    (problem,) = raised.value.problems
+    assert (problem.path, problem.value, problem.reason) == ("STACK", name, reason)
+    assert problem.fix.startswith(fix)
 
 
 def test_every_problem_at_once(tmp_path: Path) -> None:

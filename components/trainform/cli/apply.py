@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trainform.cli.forms import Form, FormOption, show
-from trainform.project import project_root, require_project, require_stack
+from trainform.project import project_root, require_project
 from trainform.terminal.lines import flush_or_discard, note
 
 if TYPE_CHECKING:
     from trainform.saved.model import Moved, SavedFile, Verdict
 
 FAILED, MOVED = 1, 4
+STACK_OF_FILE = "review.facts.stack"
 
 
 FileArgument = Annotated[
@@ -32,11 +33,12 @@ def command(file: FileArgument, check: CheckOption = False, form: FormOption = F
     something has moved; then nothing was changed.
     """
     from trainform.saved.file import read_saved
+    from trainform.spec.stack import require_stack
 
     root = project_root()
     require_project(root)
     saved = read_saved(file)
-    require_stack(saved.review.facts.stack, root)
+    require_stack(saved.review.facts.stack, root, f"{file}: {STACK_OF_FILE}")
     moved = _moved(saved, file, root)
     verdict = _verdict(saved, file, moved)
     if moved or check:
@@ -54,7 +56,7 @@ def _moved(saved: SavedFile, file: str, root: Path) -> list[Moved]:
     """What has moved. Each step is taken only if nothing has in those before it: what follows from it would be named beside it."""
     from trainform.saved.engine import backend
     from trainform.saved.facts import Source, gather
-    from trainform.saved.file import refuse_changed
+    from trainform.saved.file import refuse_changed, refuse_organization
     from trainform.saved.moved import moved_facts, moved_place
     from trainform.saved.seal import open_key
 
@@ -62,6 +64,7 @@ def _moved(saved: SavedFile, file: str, root: Path) -> list[Moved]:
     elsewhere = moved_place(facts, backend(root))
     if elsewhere:
         return elsewhere
+    refuse_organization(saved, file)
     source = Source(facts.stack, root, open_key(saved.key, facts.stack, root))
     refuse_changed(saved, source.key, file)
     found = moved_facts(facts, gather(source))

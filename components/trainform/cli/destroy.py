@@ -14,7 +14,7 @@ import typer
 from trainform import defaults
 from trainform.cli import candidates
 from trainform.errors import CommandLineError, InputError, Problem
-from trainform.project import project_root, require_project, require_stack
+from trainform.project import project_root, require_project
 from trainform.terminal.lines import flush_or_discard, note
 
 if TYPE_CHECKING:
@@ -49,12 +49,13 @@ def command(stack: StackArgument, options: OptionsArgument = None) -> None:
     one in the stack's state, or else in its environment, first, and then runs `pulumi destroy` in its place: its questions, its output and its exit code are Pulumi's.
     """
     from trainform.deployed.engine import exported, pulumi
+    from trainform.spec.stack import STACK_ARGUMENT, require_stack
 
     given = [] if options is None else options
     _refuse_elsewhere(given)
     root = project_root()
     require_project(root)
-    require_stack(stack, root)
+    require_stack(stack, root, STACK_ARGUMENT)
     program = pulumi()
     _compare(stack, exported(stack, root), root)
     os.chdir(root)

@@ -88,9 +88,9 @@ def _versions(first: str, second: str | None, environment: str | None, root: Pat
 
 
 def _stack(word: str, root: Path) -> Stack:
-    from trainform.spec.stack import load_stack
+    from trainform.spec.stack import STACK_ARGUMENT, load_stack
 
-    return load_stack(word, root)
+    return load_stack(word, root, STACK_ARGUMENT)
 
 
 def _environment(name: str, root: Path) -> Environment:

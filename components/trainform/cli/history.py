@@ -34,11 +34,13 @@ def command(experiment: ExperimentArgument, every: AllOption = False, form: Form
     Exit code: 0, or 1 if something could not be read.
     """
     from trainform.cli.history_text import History, as_data, sections
+    from trainform.promotion.stacks import require_name
     from trainform.releases.files import releases_of
     from trainform.releases.history import events, read_stacks
 
     root = project_root()
     require_project(root)
+    require_name(experiment, root)
     releases = releases_of(experiment, root)
     stacks = _stacks_of(experiment, root)
     if not stacks and not releases:
@@ -75,4 +77,4 @@ def _unknown(experiment: str, root: Path) -> Problem:
     fix = "run `trainform new EXPERIMENT -e ENV`, which writes a stack"
     if near and near[0] != experiment:
         fix = f"did you mean {near[0]}?"
-    return Problem("experiment", experiment, "the experiment has no stack and no release here", fix)
+    return Problem("EXPERIMENT", experiment, "the experiment has no stack and no release here", fix)

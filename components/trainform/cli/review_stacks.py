@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from trainform.cli.arguments import ENVIRONMENT_VARIABLE
 from trainform.errors import CommandLineError, InputError, Problem, list_names
-from trainform.project import known_stacks, project_root, require_project, require_stack
+from trainform.project import known_stacks, project_root, require_project
 
 if TYPE_CHECKING:
     from trainform.review.model import Selection
@@ -99,10 +99,12 @@ def refuse_repeated(stacks: Iterable[str]) -> None:
 
 
 def _named(stacks: Sequence[str], root: Path) -> list[str]:
+    from trainform.spec.stack import STACK_ARGUMENT, require_stack
+
     problems = list[Problem]()
     for stack in stacks:
         try:
-            require_stack(stack, root)
+            require_stack(stack, root, STACK_ARGUMENT)
         except InputError as error:
             problems += error.problems
     if problems:

@@ -15,7 +15,6 @@ from trainform.deployed.state import unfinished
 from trainform.deployed.updates import ALL, Update, updates
 from trainform.errors import InputError, Problem, TrainformError, list_names
 from trainform.plan.images import without_digest
-from trainform.project import require_stack
 from trainform.promotion.stacks import experiment_of
 from trainform.releases.author import author, now
 from trainform.releases.files import read_release, releases_of, unfollowed
@@ -34,7 +33,7 @@ from trainform.releases.rollback import (
 )
 from trainform.spec.environment import Environment
 from trainform.spec.release import Released
-from trainform.spec.stack import Stack, load_stack, project_name
+from trainform.spec.stack import STACK_ARGUMENT, Stack, load_stack, project_name, require_stack
 
 TO = "--to"
 NOW, AFTER = "now", "rolled back"
@@ -97,7 +96,7 @@ def prepare_rollback(stack: str, to: str | None, reason: str, root: Path) -> Pre
 
 
 def _back(stack: str, root: Path) -> Back:
-    name = require_stack(stack, root)
+    name = require_stack(stack, root, STACK_ARGUMENT)
     loaded = load_stack(name, root)
     environment = check_environment(loaded.environment, root).checked()
     experiment = experiment_of(loaded, root)

@@ -23,8 +23,19 @@ class Place:
     environment: Environment
 
 
+def require_name(experiment: str, root: Path) -> None:
+    """Raise `InputError` for a path in the place of a name: releases and stacks have the name alone."""
+    if not is_path(experiment) and experiment not in ("", ".", ".."):
+        return
+    stem = Path(experiment).stem
+    known = known_names(EXPERIMENTS, root)
+    fix = f"write {stem}" if stem in known else f"known: {list_names(known)}"
+    raise InputError([Problem("EXPERIMENT", experiment, "this is not the name of an experiment", fix)])
+
+
 def places(experiment: str, source: str, target: str, root: Path) -> tuple[Place, Place]:
     """Both stacks; InputError with every problem of the words."""
+    require_name(experiment, root)
     problems: list[Problem] = []
     found: list[Place] = []
     for option, word in (("--from", source), ("--to", target)):
@@ -45,7 +56,7 @@ def _place(experiment: str, option: str, word: str, root: Path) -> Place:
     if short not in known_stacks(root):
         return _place_in(experiment, option, word, root)
     try:
-        stack = load_stack(short, root)
+        stack = load_stack(word, root, option)
     except OwnStackError as own:
         return _place_in(experiment, option, Path(own.environment).stem, root)
     runs = experiment_of(stack, root)

@@ -77,15 +77,19 @@ def _finite(text: str) -> float | str:
     return number if math.isfinite(number) else text
 
 
+class RepeatedKeyError(ValueError):
+    """A key that is there twice. Its text is the key."""
+
+
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """The object. What has a key twice was not written by the engine, and nobody can say which of the values counts."""
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError("a key is there twice")
+        raise RepeatedKeyError(next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1))
     return found
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_without_repeats, parse_float=_finite, parse_constant=_refuse_constant)
+DECODER = json.JSONDecoder(object_pairs_hook=_without_repeats, parse_float=_finite, parse_constant=_refuse_constant)
 
 
 def read_preview(text: str, source: str = STDIN) -> Preview:
@@ -133,7 +137,7 @@ def _events_of(line: str) -> tuple[list[dict[str, Any]], int]:
         if start is None:
             break
         try:
-            found, at = _DECODER.raw_decode(line, start.start())
+            found, at = DECODER.raw_decode(line, start.start())
         except (ValueError, RecursionError):
             whole, at = False, start.end()
             continue
@@ -157,7 +161,7 @@ def _digest(text: str, source: str) -> dict[str, Any]:
     other: dict[str, Any] | None = None
     for beginning, _ in zip(_BEGINNING.finditer(text), range(MOST_BEGINNINGS), strict=False):
         try:
-            found, _ = _DECODER.raw_decode(text, beginning.end() - 1)
+            found, _ = DECODER.raw_decode(text, beginning.end() - 1)
         except (ValueError, RecursionError):
             continue
         if isinstance(found, dict) and isinstance(found.get("steps"), list):

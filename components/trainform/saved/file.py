@@ -6,16 +6,21 @@ import json
 import shlex
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
 from trainform.errors import InputError, Problem
+from trainform.review.read import DECODER, RepeatedKeyError
+from trainform.saved.engine import OF_SERVICES
 from trainform.saved.model import VERSION, Saved, SavedFile
 from trainform.saved.seal import keyed
 from trainform.spec.explain import explain
 from trainform.spec.files import read_text
 
 LARGEST = 64 << 20
+ORGANIZATION = "organization"
+"""That of each stack in a folder or a bucket."""
 BEGINNING = '{\n  "saved_review": '
 FIX = "give a file that `trainform review STACK --save FILE` has written; without a saved review, `pulumi up -s STACK` applies"
 
@@ -33,7 +38,9 @@ def read_saved(file: str) -> SavedFile:
     except InputError as error:
         raise InputError([Problem("FILE", file, problem.reason, FIX) for problem in error.problems]) from None
     try:
-        data = json.loads(text)
+        data = DECODER.decode(text)
+    except RepeatedKeyError as error:
+        raise _refused(file, f"the key {error} is there twice, so that nobody knows which value counts") from None
     except (ValueError, RecursionError):
         raise _refused(file, "this is not the JSON of a saved review") from None
     version = data.get("saved_review") if isinstance(data, dict) else None
@@ -55,6 +62,15 @@ def refuse_changed(saved: SavedFile, key: bytes, file: str) -> None:
     if _seal(saved.review, key) != saved.seal:
         reason = "its seal does not fit: somebody has changed the file, or it belongs to another key"
         raise _refused(file, reason, save_again(saved, file))
+
+
+def refuse_organization(saved: SavedFile, file: str) -> None:
+    """Raise `InputError` if the stack is of an organization where there are none: those of folders and buckets all have the same."""
+    facts = saved.review.facts
+    organization, _, rest = facts.stack.partition("/")
+    if rest and urlsplit(facts.backend).scheme not in OF_SERVICES and organization != ORGANIZATION:
+        reason = f"the stack {facts.stack} is of the organization {organization}, and {facts.backend} has none"
+        raise _refused(file, reason, "log in to the service of that organization, or save the review again")
 
 
 def save_again(saved: SavedFile, file: str) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import re
 from pathlib import Path
 from typing import Any
 
 from trainform import defaults
 from trainform.errors import InputError, Problem
-from trainform.project import PROJECT_FILE, require_stack, stack_path
+from trainform.project import PROJECT_FILE, known_stacks, stack_path
 from trainform.spec.read import Content, read_content
 from trainform.spec.release import NAME, SETTING, Released
 
@@ -19,6 +20,9 @@ KEYS = {"experiment": "NAME", "environment": "NAME", "run": "1", "release": "NAM
 """What is read of a stack's config, and a value for `pulumi config set`."""
 ENCRYPTION = ("encryptionsalt", "encryptedkey", "secretsprovider")
 """The keys of a stack's file that say what encrypts its secrets."""
+STACK_OPTION, STACK_ARGUMENT = "--stack", "STACK"
+PART = re.compile(r"[A-Za-z0-9_][\w.-]*", re.ASCII)
+"""An organization or a project, in the name of a stack."""
 MAY_BE_EMPTY = frozenset({"experiment", "release"})
 SAME_FOR_ALL = re.compile(r"-?(0|[1-9][0-9]{0,17})|true|false")
 # What Pulumi's YAML reads as something else where no quotes say that it is text: `010` as 8, `1e1` as 10, a date with its time.
@@ -53,11 +57,28 @@ class OwnStackError(InputError):
         self.environment = environment
 
 
-def load_stack(name: str, root: Path) -> Stack:
+def require_stack(name: str, root: Path, given: str = STACK_OPTION) -> str:
+    """Return the stack's name in the name of its config file; InputError if it has no file, or is of another project. given: by what it was named."""
+    *above, short = name.split("/")  # Pulumi's own names are ORGANIZATION/PROJECT/STACK, its files have the last part
+    project, known = project_name(root), known_stacks(root)
+    near = difflib.get_close_matches(short, known, 1)
+    if len(above) > 2 or not all(map(PART.fullmatch, above)):
+        fix = f"did you mean {near[0]}?" if near else "write STACK, or ORGANIZATION/PROJECT/STACK as Pulumi does"
+        raise InputError([Problem(given, name, "this is not the name of a stack", fix)])
+    if len(above) == 2 and above[1] != project:
+        reason = f"this stack is of the project {above[1]}, and this project is {project}"
+        raise InputError([Problem(given, name, reason, "cd into the other project, or name a stack of this one")])
+    if short not in known:
+        offer = f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}" if known else "run `trainform new`"
+        raise InputError([Problem(given, name, f"the stack has no file {stack_path('STACK')}", offer)])
+    return short
+
+
+def load_stack(name: str, root: Path, given: str = STACK_OPTION) -> Stack:
     """The stack as `pulumi up -s NAME` would read it; InputError where it has no file, runs no experiment, or has a value that
     Pulumi reads in another way. Of its config only `KEYS` are looked at, and no other value is in any message: it may be a
-    secret."""
-    short = require_stack(name, root)
+    secret. given: by what it was named."""
+    short = require_stack(name, root, given)
     own = _read(root, stack_path(short))
     project = _read(root, PROJECT_FILE) if (root / PROJECT_FILE).exists() else None
     found: dict[str, str] = {}
