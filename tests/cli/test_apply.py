@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import run
-from tests.saved.samples import KEY, facts, planned, saved
+from tests.saved.samples import KEY, facts, live, planned, saved
 from trainform.cli import apply
 from trainform.cli.forms import Form
 from trainform.saved.file import text_of
 from trainform.saved.model import SavedFile, Verdict
-from trainform.saved.moved import moved_facts, moved_steps
+from trainform.saved.moved import moved_facts, moved_objects, moved_steps
 
 
 @pytest.mark.parametrize(
@@ -155,13 +155,29 @@ def test_what_moved_in_a_terminal() -> None:
         "    Pulumi.yaml",
         "    stacks/__main__.py",
         "  Job resnet-job would be another.",
-        "    resnet-job: spec.replicas: 4 -> 5",
+        "    spec.replicas: 4 -> 5",
         "",
         "Not compared",
         "  Job bert is not compared: no permission.",
         "",
         "What to do",
         "  Look at it.",
+    ]
+
+
+def test_an_object_is_named_once() -> None:
+    found = [
+        *moved_objects([live()], [live(fields={"spec.minAvailable": 2})]),
+        *moved_objects([live(name="bert")], [live(name="bert", uid="8e7d")]),
+        *moved_steps([planned()], [planned(operation="replace")]),
+    ]
+    lines = shown(verdict(result="moved", moved=found))
+    assert lines[lines.index("Moved") + 1 :] == [
+        "  Job resnet-1f3a9c was changed in the cluster by somebody else.",
+        "    spec.minAvailable: not set -> 2",
+        "  Job bert was deleted and made anew in the cluster.",
+        "  The engine would do something else to Job resnet-job.",
+        '    "update" -> "replace"',
     ]
 
 

@@ -39,7 +39,7 @@ def test_a_first_deployment_is_applied_once(project: Project, live: Live) -> Non
     assert (found.code, found.verdict["result"]) == (0, "applied"), found.output
     assert live.only_job(project.namespace)["metadata"]["name"] == project.plan("hello").job
     before = state(project, stack)
-    refused(apply(project, file), ("state", "written"), ("state", "hello-job"))
+    refused(apply(project, file), ("state", "written"), ("state", "Job/hello-job"))
     assert state(project, stack) == before
 
     # destroyed, the stack is as empty as it was when the review was made
@@ -142,7 +142,7 @@ def test_an_up_or_a_refresh_in_between(project: Project, live: Live) -> None:
     project.up(stack)
     project.copied("hello", variable("INFO"))
     found = apply(project, file)
-    refused(found, ("deployed", "env.LETTER"), ("state", "hello-job"), ("state", "written"))
+    refused(found, ("deployed", "env.LETTER"), ("state", "Job/hello-job"), ("state", "written"))
     told = {each["path"]: (each["was"], each["now"]) for each in found.verdict["moved"]}
     assert told["env.LETTER"][1] == "WARN"
 

@@ -141,13 +141,34 @@ def test_a_key_that_is_gone() -> None:
 def test_an_up_in_between_is_told_in_the_words_of_the_experiment() -> None:
     now = facts(state=state_of(exported(16, "2026-11-23T10:00:00Z"), SOURCE))
     found = moved_facts(facts(), now)
-    assert told(found)[0] == ("deployed", "roles.node.replicas", 4, 16)
+    assert told(found)[:2] == [("deployed", "roles.node.replicas", 4, 16), ("state", "Job/resnet-job", None, None)]
     assert [each.sentence for each in found] == [
         "Something else is deployed of resnet.",
-        "Job resnet-job has changed in the state.",
-        "ConfigMap resnet-deployed has changed in the state.",
+        "The state has other values of these objects.",
         "The state was written since the review: by an `up`, a `refresh`, an `import` or a `destroy`.",
     ]
+
+
+PARTS = (
+    "urn:pulumi:resnet.prod::trainform::trainform:index:TrainingJob$trainform:index:RoleGroup::resnet-node",
+    "urn:pulumi:resnet.prod::trainform::pulumi:providers:kubernetes::resnet-cluster",
+)
+
+
+@pytest.mark.parametrize("urn", PARTS)
+def test_parts_that_only_pulumi_has_are_not_named(urn: str) -> None:
+    """Nobody has written one. That the state is another is told all the same."""
+    now = exported()
+    now["deployment"]["resources"].append({"urn": urn, "type": urn.split("::")[2]})
+    (found,) = moved_facts(facts(), facts(state=state_of(now, SOURCE)))
+    assert (found.what, found.path) == ("state", "written")
+
+
+def test_a_component_is_told_where_none_of_its_objects_is_another() -> None:
+    part, other = planned(PARTS[0], fields={"replicas": 4}), planned(PARTS[0], fields={"replicas": 5})
+    assert {each.path for each in moved_steps([part], [other])} == {"resnet-node: fields.replicas"}
+    found = moved_steps([part, planned()], [other, planned(spec={"replicas": 5})])
+    assert {each.path for each in found} == {"resnet-job: spec.replicas"}
 
 
 def test_the_state_after_a_destroy_is_not_the_empty_one_of_before() -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from trainform.manifests.shapes import mapping
+from trainform.plan.record import record_name
 from trainform.review.difference import Difference, differences, shown
 from trainform.review.engine_events import name_of
 from trainform.review.stand_ins import CHANGED_MASK, MASKED
@@ -13,7 +14,10 @@ from trainform.review.steps import RECORD
 from trainform.saved.model import Document, Facts, Moved, Planned, Setting, State, Touched, What
 from trainform.saved.policy import PACKS
 from trainform.saved.steps import PROVIDERS
+from trainform.spec.stack import NAMESPACE
 
+COMPONENTS, OF_PULUMI = f"{NAMESPACE}:", "pulumi:"
+PARTS = (COMPONENTS, OF_PULUMI)
 MOST_FIELDS = 20
 """Fields of one object that are told."""
 
@@ -132,11 +136,13 @@ def _keys(saved: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
 
 def _state(saved: State, now: State) -> Iterator[Moved]:
     """What has become of the state: what is deployed in the words of the experiment, then the resources, then that nothing but the time differs."""
-    found = [*_deployed(saved, now), *_resources(saved, now)]
+    deployed = [*_deployed(saved, now)]
+    yield from deployed
+    told = {record_name(name) for name in (*saved.deployed, *now.deployed)} if deployed else set()
+    yield from _resources(saved, now, told)
     if saved.pending != now.pending:
-        found.append(Moved(what="state", path="pending operations", sentence="A `pulumi up` was interrupted."))
-    yield from found
-    if found or saved.written != now.written:
+        yield Moved(what="state", path="pending operations", sentence="A `pulumi up` was interrupted.")
+    if saved != now:
         sentence = "The state was written since the review: by an `up`, a `refresh`, an `import` or a `destroy`."
         yield Moved(what="state", path="written", was=saved.written, now=now.written, sentence=sentence)
 
@@ -147,16 +153,27 @@ def _deployed(saved: State, now: State) -> Iterator[Moved]:
         yield from _document("deployed", "", saved.deployed.get(name), now.deployed.get(name), sentence)
 
 
-def _resources(saved: State, now: State) -> Iterator[Moved]:
+def _resources(saved: State, now: State, told: Collection[str]) -> Iterator[Moved]:
+    """The objects, in one sentence for all that have become the same. Those whose names are told already say nothing more, nor do parts of a job that
+    only Pulumi has."""
     for urn in _keys(saved.resources, now.resources):
         was, will = saved.resources.get(urn), now.resources.get(urn)
-        if was != will:
-            word = _word(was, will, "was made", "is gone", "has changed")
-            yield Moved(what="state", path=_name(urn), sentence=f"{_kind(urn)} {_name(urn)} {word} in the state.")
+        if was != will and not _is_part(urn) and _name(urn) not in told:
+            sentence = f"The state has {_word(was, will, 'more objects', 'these objects no longer', 'other values of these objects')}."
+            yield Moved(what="state", path=f"{_kind(urn)}/{_name(urn)}", sentence=sentence)
+
+
+def _is_part(urn: str) -> bool:
+    """True for components of trainform's, and what Pulumi has for itself."""
+    return _type(urn).startswith(PARTS)
+
+
+def _type(urn: str) -> str:
+    return urn.split("::")[2].rpartition("$")[2] if urn.count("::") > 2 else ""
 
 
 def _kind(urn: str) -> str:
-    return urn.split("::")[2].rpartition("$")[2].rpartition(":")[2] if urn.count("::") > 2 else "A resource"
+    return _type(urn).rpartition(":")[2] if _type(urn) else "A resource"
 
 
 def _name(urn: str) -> str:
@@ -204,7 +221,14 @@ def _generations(was: Touched, now: Touched) -> str:
 def moved_steps(saved: Iterable[Planned], now: Iterable[Planned]) -> list[Moved]:
     """The steps of the engine that are others than those that were reviewed."""
     before, after = ({(each.urn, each.operation == "delete"): each for each in steps} for steps in (saved, now))
-    return [moved for key in _step_keys(before, after) for moved in _step(before.get(key), after.get(key))]
+    found = {key: [*_step(before.get(key), after.get(key))] for key in _step_keys(before, after)}
+    whole = [moved for (urn, _), each in found.items() if not _is_component(urn) for moved in each]
+    # a component says nothing more than its objects, unless it alone is another
+    return whole if whole else [moved for each in found.values() for moved in each]
+
+
+def _is_component(urn: str) -> bool:
+    return _type(urn).startswith(COMPONENTS)
 
 
 StepKey = tuple[str, bool]
@@ -220,7 +244,7 @@ def _step(was: Planned | None, now: Planned | None) -> Iterator[Moved]:
     if was == now or either is None:
         return
     subject = f"{_kind(either.urn)} {_name(either.urn)}"
-    what: What = "provider" if either.urn.split("::")[2].rpartition("$")[2].startswith(PROVIDERS) else "step"
+    what: What = "provider" if _type(either.urn).startswith(PROVIDERS) else "step"
     operations = [None if each is None else each.operation for each in (was, now)]
     if was is None or now is None or (was.operation != now.operation and what == "step"):
         sentence = f"The engine would do something else to {subject}."

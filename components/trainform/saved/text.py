@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from trainform.review.forms.document import Item, Row, Section, bounded, shown
 from trainform.saved.model import Moved, Verdict
 
+OF_OBJECTS = ("object", "step", "provider")
 OUTCOMES = {
     "unmoved": "Nothing has moved since the review of {at}: `trainform apply` without --check applies it.",
     "moved": "{count} since the review of {at}, so nothing was changed.",
@@ -31,10 +32,15 @@ def sections(verdict: Verdict) -> list[Section]:
 def _items(moved: list[Moved]) -> Iterator[Item]:
     """Each sentence once, with all that it is true of."""
     for sentence in dict.fromkeys(each.sentence for each in moved):
-        yield Item(sentence, tuple(_row(each) for each in moved if each.sentence == sentence))
+        yield Item(sentence, tuple(row for each in moved if each.sentence == sentence for row in _rows(each)))
 
 
-def _row(each: Moved) -> Row:
+def _rows(each: Moved) -> Iterator[Row]:
+    """The place and its values. A sentence that names the object is not followed by its name again, nor by its identity, which nobody knows."""
+    place = each.path.partition(": ")[2] if each.what in OF_OBJECTS else each.path
     if each.was is None and each.now is None:
-        return Row("", each.path, verbatim=True)
-    return Row("", f"{each.path}: {shown(each.was)} -> {shown(each.now)}", verbatim=True)
+        yield Row("", place, verbatim=True)
+    elif place:
+        yield Row("", f"{place}: {shown(each.was)} -> {shown(each.now)}", verbatim=True)
+    elif each.what != "object":
+        yield Row("", f"{shown(each.was)} -> {shown(each.now)}", verbatim=True)
