@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +117,22 @@ def test_what_another_stack_has_deployed_is_not_in_sync(find: Find, mark: str) -
     assert [(each.what, each.reason) for each in stack.not_compared] == [
         ("all objects", f"bert is deployed there by the stack {mark}, and not by vision/bert.dev")
     ]
+
+
+def test_a_mark_that_somebody_has_removed_is_drift(find: Find) -> None:
+    bodies = marked("vision/bert.dev")
+    record = one(bodies, "ConfigMap", "bert-deployed")
+    record["data"]["version"] = version("trainform")  # which a Pulumi program records beside the mark
+    record["metadata"]["managedFields"][0]["fieldsV1"]["f:data"]["f:version"] = {}
+    assert only(find(ApiObjects(bodies))).outcome is Outcome.in_sync
+    del record["metadata"]["annotations"]["trainform.dev/stack"]
+    stack = only(find(ApiObjects(bodies)))
+    assert stack.outcome is Outcome.drift
+    [changed] = stack.objects
+    [field] = changed.fields
+    assert (changed.name, field.path) == ("bert-deployed", "metadata.annotations.trainform.dev/stack")
+    assert (field.was, field.now) == ("vision/bert.dev", None)
+    assert stack.commands == ["pulumi up --refresh --skip-preview -s bert.dev"]
 
 
 def marked(mark: str) -> list[dict[str, Any]]:

@@ -23,6 +23,7 @@ from trainform.spec.load import load_environment, parse
 
 RICH = Environment.model_validate(ENVIRONMENT)
 DEV = load_environment("dev").checked()
+STACK = "vision/bert.dev"
 
 
 def recorded(experiment: Experiment, environment: Environment = RICH, run: int = 1) -> tuple[Record, list[Any]]:
@@ -34,7 +35,7 @@ def recorded(experiment: Experiment, environment: Environment = RICH, run: int =
 
 
 def bodies(record: Record) -> list[Any]:
-    wanted = of_record(record)
+    wanted = of_record(record, STACK)
     assert (wanted.basis, wanted.notes) == ("record", ())
     return [manifest.body for manifest in wanted.manifests]
 
@@ -63,11 +64,11 @@ def test_any_experiment_is_rendered_as_it_was_deployed(data: dict[str, Any]) -> 
 
 def test_a_record_that_is_rendered_otherwise_is_of_another_version() -> None:
     record, _ = recorded(Experiment.model_validate(JOB))
-    wanted = of_record(dataclasses.replace(record, revision="0a1b2c", job="sdxl-lora-0a1b2c", version="0.9.0"))
+    wanted = of_record(dataclasses.replace(record, revision="0a1b2c", job="sdxl-lora-0a1b2c", version="0.9.0"), STACK)
     assert wanted.basis == "other version"
     assert "made by trainform 0.9.0" in wanted.notes[0]
     assert "only what others have written is compared" in wanted.notes[0]
-    unknown = of_record(dataclasses.replace(record, revision="0a1b2c"))
+    unknown = of_record(dataclasses.replace(record, revision="0a1b2c"), STACK)
     assert "made by an unknown version of trainform" in unknown.notes[0]
 
 
@@ -84,12 +85,12 @@ def test_a_record_that_is_rendered_otherwise_is_of_another_version() -> None:
 def test_a_record_that_cannot_be_rendered_says_so(change: dict[str, Any]) -> None:
     record, _ = recorded(Experiment.model_validate(JOB))
     with pytest.raises(ValueError, match=r"made by trainform 0\.9\.0\. The present version, .* cannot render it"):
-        of_record(dataclasses.replace(record, version="0.9.0", **change))
+        of_record(dataclasses.replace(record, version="0.9.0", **change), STACK)
 
 
 def test_a_job_with_a_ttl_may_go_by_itself() -> None:
-    assert not of_record(recorded(Experiment.model_validate(JOB))[0]).ends
-    assert of_record(recorded(Experiment.model_validate({**JOB, "ttl": "1h"}))[0]).ends
+    assert not of_record(recorded(Experiment.model_validate(JOB))[0], STACK).ends
+    assert of_record(recorded(Experiment.model_validate({**JOB, "ttl": "1h"}))[0], STACK).ends
 
 
 def test_an_environment_is_compared_with_its_file() -> None:

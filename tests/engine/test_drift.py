@@ -29,6 +29,7 @@ pytestmark = pytest.mark.proof("live objects that somebody has changed by hand")
 APPLY, MERGE, PATCH = (f"application/{kind}" for kind in ("apply-patch+yaml", "merge-patch+json", "json-patch+json"))
 PLURALS = {"Service": "services", "Queue": "queues", "PersistentVolumeClaim": "persistentvolumeclaims", "Secret": "secrets",
            "ConfigMap": "configmaps", "Job": "jobs", "PyTorchJob": "pytorchjobs", "JobSet": "jobsets"}  # fmt: skip
+MARK = "trainform.dev/stack"
 OURS = "app.kubernetes.io/name"
 SPY = "c3B5LW9mLXRoZS1vdGhlci10ZWFt"
 PODS = "spec.pytorchReplicaSpecs.Worker.template.spec.containers"
@@ -51,6 +52,15 @@ def config(project: Project, experiment: str | None = None) -> str:
     return name
 
 
+def take_over(live: Live, project: Project, experiment: str) -> str:
+    """Mark the experiment as that of its own stack, since here one stack has made several; that stack's name."""
+    stack = config(project, experiment)
+    path = live.path("configmaps", project.namespace, f"{experiment}-deployed")
+    body = {"metadata": {"annotations": {MARK: f"trainform/{stack}"}}}
+    assert live.request("PATCH", f"{path}?fieldManager=trainform", body, MERGE).status_code == 200
+    return stack
+
+
 def write_claim(live: Live, namespace: str) -> None:
     spec = {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1Gi"}}}
     live.create("persistentvolumeclaims", {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": CLAIM}, "spec": spec}, namespace)  # fmt: skip
@@ -71,7 +81,7 @@ def test_nothing_is_reported_of_stacks_that_nobody_has_touched(addons_project: P
     addons_project.up(stack_of(addons_project, "all", list(pairs)))
     for called in pairs:
         as_planned(addons_live, addons_project.plan(called))
-    found = drift(addons_project, *(config(addons_project, called) for called in pairs))
+    found = drift(addons_project, *(take_over(addons_live, addons_project, called) for called in pairs))
     for called in pairs:
         stack = found[f"{called}.dev"]
         assert (stack["outcome"], stack["objects"], stack["notes"], stack["not_compared"]) == ("in sync", [], [], []), (
@@ -150,8 +160,10 @@ class Deployed:
     def restore(self, kind: str, name: str = "") -> None:
         """As `pulumi up` writes it, and faster."""
         body = self.body(kind, name)
-        if name == "deployed":  # which is rendered without the version
-            body = {**body, "data": {**body["data"], "version": version("trainform")}}
+        if name == "deployed":  # which is rendered without the version and the stack
+            mark = {MARK: f"trainform/{body['metadata']['name'].removesuffix('-deployed')}.dev"}
+            metadata = {**body["metadata"], "annotations": {**body["metadata"]["annotations"], **mark}}
+            body = {**body, "data": {**body["data"], "version": version("trainform")}, "metadata": metadata}
         apply(self.live, body)
 
 
@@ -174,6 +186,7 @@ EDITS: dict[str, tuple[str, str, str, Any, list[str]]] = {
     "secret": ("bert", "Secret", "", {"data": {"id_ed25519": SPY}}, ["data.id_ed25519"]),
     "secret removed": ("bert", "Secret", "", {"data": {"config": None}}, ["data.config"]),
     "record": ("bert", "ConfigMap", "deployed", {"data": {"version": "9.9.9"}}, ["data.version"]),
+    "mark of the stack removed": ("bert", "ConfigMap", "deployed", {"metadata": {"annotations": {MARK: None}}}, ["metadata.annotations"]),  # it was the only one
     "image": ("pytorch", "PyTorchJob", "", [{"op": "replace", "path": f"{CONTAINER}/image", "value": "other:b"}], [f"{PODS}.pytorch.image"]),
     "env": ("pytorch", "PyTorchJob", "", [{"op": "test", "path": f"{CONTAINER}/env/8/name", "value": "EPOCHS"}, {"op": "replace", "path": f"{CONTAINER}/env/8/value", "value": "4"}], [f"{PODS}.pytorch.env.EPOCHS.value"]),
     "resource": ("pytorch", "PyTorchJob", "", [{"op": "replace", "path": f"{CONTAINER}/resources/requests/memory", "value": "1Gi"}], [f"{PODS}.pytorch.resources.requests.memory"]),
@@ -188,7 +201,7 @@ def both(addons_project: Project, addons_live: Live) -> dict[str, Deployed]:
         addons_project.experiment(name, bert(data))
     addons_project.up(stack_of(addons_project, "both", ["bert", "pytorch"]))
     for name in ("bert", "pytorch"):
-        config(addons_project, name)
+        take_over(addons_live, addons_project, name)
         as_planned(addons_live, addons_project.plan(name))
     return {name: Deployed(addons_live, addons_project.rendered(name).manifests) for name in ("bert", "pytorch")}
 

@@ -29,12 +29,17 @@ ENDED = "The job is not in the cluster: its `ttl` deletes it some time after it 
 
 @dataclasses.dataclass(frozen=True)
 class Target:
-    """A stack that is compared. experiment: empty for an environment's own stack. project: of the stack; empty: whose the record is, is not asked."""
+    """A stack that is compared. experiment: empty for an environment's own stack."""
 
     stack: str
     experiment: str
     environment: Environment
-    project: str = ""
+    project: str
+
+    @property
+    def own(self) -> str:
+        """The mark of the stack on its record."""
+        return f"{self.project}/{self.stack}"
 
     @property
     def namespace(self) -> str:
@@ -100,7 +105,7 @@ def _wanted(target: Target, record: Deployed | None, reads: Reads) -> Wanted | S
         if other is not None:
             return _without(target, Outcome.failed, other)
         if record is not None and record.record is not None:
-            return of_record(record.record)
+            return of_record(record.record, target.own)
     except ValueError as error:
         return _without(target, Outcome.failed, NotCompared(what="all objects", reason=str(error)))
     if record is not None and record.unreadable is not None:
@@ -114,13 +119,12 @@ def _wanted(target: Target, record: Deployed | None, reads: Reads) -> Wanted | S
 
 def _other_stack(target: Target, record: Deployed | None) -> NotCompared | None:
     """What is said if another stack has deployed the experiment: its `pulumi up` counts, and that of this one is refused."""
-    own = f"{target.project}/{target.stack}"
     theirs = (
         "" if record is None else str(mapping(record.metadata.get("annotations")).get(defaults.STACK_ANNOTATION, ""))
     )
-    if not target.project or theirs in ("", own):
+    if theirs in ("", target.own):
         return None
-    return NotCompared(what="all objects", reason=f"{target.experiment} is deployed there by the stack {theirs}, and not by {own}")  # fmt: skip
+    return NotCompared(what="all objects", reason=f"{target.experiment} is deployed there by the stack {theirs}, and not by {target.own}")  # fmt: skip
 
 
 Answers = Mapping[Key, tuple[Mapping[str, object] | None, str]]

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from importlib.metadata import version
 from typing import Literal
 
+from trainform import defaults
 from trainform.backends.table import BACKENDS
 from trainform.errors import InputError
 from trainform.manifests.manifest import Manifest
+from trainform.manifests.shapes import mapping
 from trainform.plan.inputs import recorded_models
 from trainform.plan.record import Record
 from trainform.render import draft_plan, job_manifests
@@ -33,13 +35,14 @@ class Wanted:
     ends: bool = False
 
 
-def of_record(record: Record) -> Wanted:
-    """The objects of the job that is recorded. ValueError, whose text is the reason, if this version of trainform cannot render it."""
+def of_record(record: Record, stack: str) -> Wanted:
+    """The objects of the job that is recorded. stack: PROJECT/STACK, whose mark a Pulumi program leaves. ValueError, whose text is the reason, if this version
+    of trainform cannot render it."""
     try:
         experiment, environment = recorded_models(record)
         draft = draft_plan(experiment, environment, record.run)
         plan = draft_plan(experiment, environment, record.run, record.revision)
-        manifests = job_manifests(dataclasses.replace(plan, record=record))
+        manifests = [_marked(each, record, stack) for each in job_manifests(dataclasses.replace(plan, record=record))]
         same = plan.job == record.job
         same = same and revision(job_manifests(draft), draft, BACKENDS[draft.backend].IN_PLACE) == record.revision
     except (ValueError, KeyError) as error:
@@ -52,6 +55,15 @@ def of_record(record: Record) -> Wanted:
         "have written is compared, and no object that is missing."
     )
     return Wanted(tuple(manifests), "other version", (note,), ends)
+
+
+def _marked(manifest: Manifest, record: Record, stack: str) -> Manifest:
+    """With the mark of its stack, if it is the record that a Pulumi program has made: only that says its version."""
+    if not manifest.is_record or record.version is None:
+        return manifest
+    metadata = manifest.body["metadata"]
+    annotations = {**mapping(metadata.get("annotations")), defaults.STACK_ANNOTATION: stack}
+    return dataclasses.replace(manifest, body={**manifest.body, "metadata": {**metadata, "annotations": annotations}})
 
 
 def of_environment(environment: Environment) -> Wanted:
