@@ -55,6 +55,11 @@ def known_releases(root: Path | None = None) -> list[str]:
     return sorted(path.stem for path in root.glob(release_path("*", "*")))
 
 
+def deploy(stack: str) -> str:
+    """Return the command that deploys a stack, also one that the backend does not have yet: `--create` selects one that it has."""
+    return f"pulumi stack select --create {stack} && pulumi up -s {stack}"
+
+
 def sandbox_up(root: Path | None = None) -> str:
     """Return the command that starts the sandbox for an environment, which sets its nodes and its context: the one of the demo, or the only one."""
     names = known_names(ENVIRONMENTS, root)

@@ -21,7 +21,11 @@ from trainform.render import draft_plan
 from trainform.spec import Environment, Experiment
 
 MISSING = (404, "application/json", b'{"kind": "Status", "apiVersion": "v1", "code": 404, "message": "not found"}')
-MADE, THERE, SCHEDULER = "pulumi up -s prod", "kubectl get queues.scheduling.volcano.sh", "volcano-scheduler"
+MADE, THERE, SCHEDULER = (
+    "pulumi stack select --create prod && pulumi up -s prod",
+    "kubectl get queues.scheduling.volcano.sh",
+    "volcano-scheduler",
+)
 QUEUES: dict[str, Any] = {"ours": {}, "theirs": {"create": False}}
 CASES = pytest.mark.parametrize(("queue", "fix"), [("ours", MADE), ("theirs", THERE), ("default", SCHEDULER)])
 

@@ -14,6 +14,7 @@ import typer
 from trainform.cli.arguments import JsonOption
 from trainform.cli.created_files import show_created_files
 from trainform.errors import InputError, Problem
+from trainform.project import deploy
 from trainform.scaffold.project import (
     ENVIRONMENT,
     EXPERIMENT,
@@ -49,9 +50,7 @@ CHECK_AND_PLAN = (
 ON_THE_SANDBOX = (
     f"trainform sandbox up -e {ENVIRONMENT}",
     'eval "$(trainform sandbox env)"',
-    " && ".join(
-        f"pulumi stack select --create {stack} && pulumi up -s {stack} --yes" for stack in (ENVIRONMENT, STACK)
-    ),
+    " && ".join(f"{deploy(stack)} --yes" for stack in (ENVIRONMENT, STACK)),
 )
 REVIEW = (f"trainform review {STACK}",)
 REMOVE = (f"pulumi destroy -s {STACK} --yes && pulumi destroy -s {ENVIRONMENT} --yes && trainform sandbox down",)

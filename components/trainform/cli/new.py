@@ -16,7 +16,7 @@ from trainform.cli.arguments import EnvironmentOption, JsonOption
 from trainform.cli.created_files import show_created_files
 from trainform.cli.new_stack import add_stack, engine_commands, name_in_stack
 from trainform.errors import InputError, Problem
-from trainform.project import EXPERIMENTS, require_project
+from trainform.project import EXPERIMENTS, deploy, require_project
 from trainform.render import render_job
 from trainform.rules.environment import environment_problems
 from trainform.scaffold.environment import from_survey, skeleton
@@ -199,7 +199,7 @@ def _new_environment(name: str, context: str | None, as_json: bool) -> None:
     path = f"stacks/environments/{name}.yaml"
     files = {path: text, f"stacks/Pulumi.{name}.yaml": stack_text(name)}
     written = write_files(root, files, ENVIRONMENT_EXISTS_FIX.format(name=name))
-    made = [f"pulumi stack select --create {name} && pulumi up -s {name}"] if parsed.model.namespace.create else []
+    made = [deploy(name)] if parsed.model.namespace.create else []
     following = {
         f"next: edit {path}, then": [f"trainform doctor -e {name}", *made],
         f"and for each new experiment: trainform new EXPERIMENT -e {name}": [],

@@ -19,6 +19,7 @@ from trainform.cluster.read import Cluster, Found
 from trainform.errors import ClusterError
 from trainform.manifests.manifest import Manifest
 from trainform.plan.model import Plan
+from trainform.project import deploy
 from trainform.spec.quantities import amount
 from trainform.ssh.files import REQUIRED_FILES
 
@@ -95,8 +96,7 @@ def _namespace(cluster: Cluster, namespace: str, environment: str) -> Iterable[t
     if cluster.get("Namespace", namespace).missing:
         yield (
             f"the namespace {namespace} does not exist on {cluster.cluster_name}",
-            f"pulumi up -s {environment}, which makes it where the environment says `create: true`; "
-            f"otherwise: kubectl create namespace {namespace}",
+            f"{deploy(environment)}, which makes it where the environment says `create: true`; otherwise: kubectl create namespace {namespace}",
         )
 
 

@@ -15,6 +15,7 @@ from trainform.cluster.queues import UNOPENED_FIX, missing_queue_fix, open_queue
 from trainform.doctor.cluster import connection
 from trainform.doctor.model import Finding, Findings, Request, State
 from trainform.doctor.runner import in_parallel
+from trainform.project import deploy
 from trainform.spec.environment import Environment
 
 
@@ -65,7 +66,7 @@ class NamedObjects:
 
 
 def _environment_stack_fix(environment: Environment, name: str) -> str:
-    return f"pulumi up -s {environment.name}"
+    return deploy(environment.name)
 
 
 def _namespace_fix(environment: Environment, name: str) -> str:
