@@ -54,7 +54,7 @@ def test_a_release_of_the_target_that_somebody_has_edited(root: Path) -> None:
 
 
 def test_what_is_typed_next_makes_a_stack_that_is_not_there() -> None:
-    ends = ["  trainform review sdxl-lora.prod", "  pulumi up -s sdxl-lora.prod"]
+    ends = ["  trainform review sdxl-lora.prod --save sdxl-lora.prod.json", "  trainform apply sdxl-lora.prod.json"]
     assert next_steps("sdxl-lora.prod", ["a b"])[2:] == ["  git add 'a b'", *ends]
     first = next_steps("sdxl-lora.prod", ["a b"], is_deployed=False)
     assert first[2:] == ["  pulumi stack select --create sdxl-lora.prod", "  git add 'a b'", *ends]

@@ -65,9 +65,13 @@ def test_a_stack_goes_back_to_the_release_before(names: list[str], tmp_path: Pat
     assert (tmp_path / "stacks" / f"Pulumi.{STACK}.yaml").read_text() == text.replace(names[2], name)
     lines = out.splitlines()
     assert lines[0] == "Rollback of sdxl-lora.prod"
-    assert f"sdxl-lora.prod goes back to release {names[1]}, as release {name}." in " ".join(out.split())
+    assert f"sdxl-lora.prod goes back to release {names[1]}, by a new release." in " ".join(out.split())
+    assert lines[2] == "  1 field of sdxl-lora.prod changes."
     assert any(line.split() == ["roles.worker.replicas", "4", "3"] for line in lines)
-    assert lines[-2:] == ["  trainform review sdxl-lora.prod", "  pulumi up -s sdxl-lora.prod"]
+    assert lines[-2:] == [
+        "  trainform review sdxl-lora.prod --save sdxl-lora.prod.json",
+        "  trainform apply sdxl-lora.prod.json",
+    ]
 
 
 def test_a_second_rollback_goes_further_back(names: list[str], tmp_path: Path) -> None:
@@ -93,6 +97,7 @@ def test_a_dry_run_writes_nothing(names: list[str], tmp_path: Path) -> None:
     found = json.loads(out)
     assert (found["result"], found["rollback"]["to"]) == ("not written", names[1])
     assert found["changes"] == [{"path": "roles.worker.replicas", "values": [4, 3]}]
+    assert (found["release"], found["path"]) == (None, None), "the time of writing is in the name"
     assert [*releases_of("sdxl-lora", tmp_path)] == names
 
 

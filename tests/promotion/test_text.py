@@ -50,7 +50,8 @@ def shown(prepared: Prepared) -> str:
 
 def test_everything_in_its_place(prepared: Prepared) -> None:
     text = shown(prepared)
-    assert f"sdxl-lora.prod will follow release {prepared.release.name}." in text
+    assert "sdxl-lora.prod will follow a new release. 1 field of sdxl-lora.prod changes." in text
+    assert prepared.release.name not in text, "which it has only when it is written, by the time of that"
     assert "succeeded: passed." in text
     assert "soak" not in text, "which nobody asks for"
     rows = {row["path"]: row["values"] for row in as_data(prepared, written=False)["comparison"]["experiment"]}
@@ -67,6 +68,7 @@ def test_what_the_target_costs_is_unknown_where_nobody_knows_what_runs_there(pre
     found = dataclasses.replace(prepared, current=current, cost=target_cost(context, current))
     text = shown(found)
     assert "Nothing is deployed" not in text
+    assert "What of sdxl-lora.prod changes is not known." in text
     assert "What the target costs now is not known." in text
     assert "What is deployed in the target: the cluster does not answer." in text
 
@@ -74,7 +76,7 @@ def test_what_the_target_costs_is_unknown_where_nobody_knows_what_runs_there(pre
 @pytest.mark.parametrize(
     ("changes", "result", "told"),
     [
-        ({}, "not written", "will follow release"),
+        ({}, "not written", "will follow a new release"),
         ({"is_begun": True}, "not written", "which an earlier promotion has written and no stack names"),
         ({"same": True}, "same", "there is nothing to promote"),
         (
@@ -89,7 +91,44 @@ def test_what_becomes_of_it(changes: dict[str, Any], result: str, told: str, pre
     data = as_data(found, written=False)
     assert (data["result"], data["ok"]) == (result, result != "refused")
     assert told in headline(found)
-    assert data["path"] == f"stacks/releases/sdxl-lora/{found.release.name}.yaml"
+    named = changes.get("is_begun", False)
+    assert data["release"] == (found.release.name if named else None)
+    assert data["path"] == (f"stacks/releases/sdxl-lora/{found.release.name}.yaml" if named else None)
+    assert as_data(prepared, written=True)["release"] == prepared.release.name
+
+
+def test_what_changes_in_the_target_comes_first(prepared: Prepared) -> None:
+    """In 80 columns; what the source has differently comes behind the gates."""
+    lines = [line.text for line in terminal.lines_of([sections(prepared)], 80)]
+    assert max(map(len, lines)) <= 80
+    assert lines[:12] == [
+        "Promotion of sdxl-lora from sdxl-lora.dev to sdxl-lora.prod",
+        "  sdxl-lora.prod will follow a new release.",
+        "  1 field of sdxl-lora.prod changes.",
+        "",
+        "What changes in sdxl-lora.prod",
+        "  field                  now  as it will be",
+        "  roles.worker.replicas  1    2",
+        "",
+        "Gates",
+        "  succeeded: passed.",
+        "",
+        "What differs from sdxl-lora.dev by their environments",
+    ]
+
+
+def test_how_much_changes(prepared: Prepared) -> None:
+    refused = dataclasses.replace(prepared, judged=(Judged("soak", "refused", "too early", "wait"),))
+    assert "1 field of sdxl-lora.prod would change." in shown(refused)
+    source, deployed, will = prepared.comparison.versions
+    same = dataclasses.replace(
+        prepared, comparison=compare([source, dataclasses.replace(deployed, side=will.side), will])
+    )
+    assert "Nothing of sdxl-lora.prod changes." in shown(same)
+    first = dataclasses.replace(
+        prepared, current=dataclasses.replace(prepared.current, record=None), comparison=compare([source, will])
+    )
+    assert "Nothing is deployed in sdxl-lora.prod: all of it is new." in shown(first)
 
 
 def test_what_an_earlier_promotion_has_left(prepared: Prepared) -> None:
@@ -107,6 +146,6 @@ def test_a_rollback_is_named(prepared: Prepared) -> None:
     assert as_data(found, written=False)["result"] == "refused"
     over = dataclasses.replace(found, asked=dataclasses.replace(found.asked, over_rollback=True))
     assert (found.may_be_written, over.may_be_written) == (False, True)
-    assert "will follow release" in shown(over)
+    assert "will follow a new release" in shown(over)
     assert "the loss rises" in text
     assert "Ada Byron" in text

@@ -60,5 +60,7 @@ def next_steps(stack: str, files: Sequence[str], *, is_deployed: bool = True) ->
     made before its file is added: Pulumi writes its salt into it."""
     named, quoted = shlex.quote(stack), " ".join(map(shlex.quote, files))
     made = [] if is_deployed else [f"pulumi stack select --create {named}"]
-    commands = [*made, f"git add {quoted}", f"trainform review {named}", f"pulumi up -s {named}"]
+    saved = shlex.quote(f"{stack}.json")
+    reviewed = [f"trainform review {named} --save {saved}", f"trainform apply {saved}"]
+    commands = [*made, f"git add {quoted}", *reviewed]
     return [*(f"wrote {path}" for path in files), "next:", *(f"  {command}" for command in commands)]

@@ -79,7 +79,7 @@ def command(
     The other stack then names the release, and edits of the experiment move it no more.
 
     Before anything is written you see what changes, what it costs, whether there is room, and the gates that the other
-    environment asks for. Nothing is deployed: `trainform review` and `pulumi up` of the other stack come afterwards.
+    environment asks for. Nothing is deployed: `trainform review` and `trainform apply` of the other stack come afterwards.
 
     Exit code: 0, 1 if something cannot be read, 2 for wrong arguments or files, 3 if a gate refuses it.
     """

@@ -51,7 +51,7 @@ def command(
     out of a rollback unseen. The earlier thing is an earlier release of the stack; without one, what Pulumi's backend has
     in its history: a folder's files, or the versions of a service. A second rollback goes further back.
 
-    Nothing is deployed: `trainform review` and `pulumi up` of the stack come afterwards.
+    Nothing is deployed: `trainform review` and `trainform apply` of the stack come afterwards.
 
     Exit code: 0, 1 if something cannot be read, 2 for wrong arguments, or if nothing was there before.
     """

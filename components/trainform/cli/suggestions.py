@@ -13,7 +13,7 @@ UP = "`pulumi up -s STACK` creates or changes the job; `trainform sandbox up` st
 PROMOTE = "`trainform promote EXPERIMENT --from ENV --to ENV` takes what is deployed to another environment"
 RERUN = "`pulumi config set trainform:run 2 -s STACK`, then `pulumi up -s STACK`, runs an unchanged experiment again"
 EDIT = "change the experiment's file, then `pulumi up -s STACK` applies it; `pulumi preview -s STACK` shows what would change"
-BACK = "`trainform rollback STACK --reason TEXT` goes back to what was deployed before, then `pulumi up -s STACK` applies it; `trainform history EXPERIMENT` shows what was"
+BACK = "`trainform rollback STACK --reason TEXT` goes back to what was deployed before, then `trainform review STACK --save FILE` and `trainform apply FILE` bring it there; `trainform history EXPERIMENT` shows what was"
 DESTROY = (
     "`trainform destroy STACK` deletes the job, but claims with `keep: true` stay; `trainform sandbox down` "
     "stops the sandbox"

@@ -28,11 +28,33 @@ def _rows_data(rows: Sequence[Row]) -> list[dict[str, object]]:
 def sections(comparison: Comparison) -> list[Section]:
     """The comparison as sections, the first with the title."""
     names = [version.name for version in comparison.versions]
+    title = f"Comparison of {', '.join(names[:-1])} and {names[-1]}"
     return bounded([
-        Section(f"Comparison of {', '.join(names[:-1])} and {names[-1]}", (Item(headline(comparison)), *map(_version, comparison.versions))),
-        Section("What differs in the experiment", _table(comparison.experiment, names)),
-        Section("What differs in what the environments give", _table(comparison.environment, names)),
+        Section(title, (Item(headline(comparison)), *map(_version, comparison.versions))),
+        *differing(comparison, "What differs in the experiment", "What differs in what the environments give"),
     ])  # fmt: skip
+
+
+def differing(comparison: Comparison, title: str, of_environments: str) -> list[Section]:
+    """The tables of what differs, under these titles."""
+    names = [version.name for version in comparison.versions]
+    return [
+        Section(title, _table(comparison.experiment, names)),
+        Section(of_environments, _table(comparison.environment, names)),
+    ]
+
+
+def changing(comparison: Comparison, stack: str) -> list[Section]:
+    """The tables of what changes in the stack."""
+    return differing(comparison, f"What changes in {stack}", f"What changes in {stack} by its environment")
+
+
+def changes(comparison: Comparison, stack: str, verb: str) -> str:
+    """How much that is, in one sentence. verb: `changes` or `would change`, as it is said of one field."""
+    count = len(comparison.experiment) + len(comparison.environment)
+    if not count:
+        return f"Nothing of {stack} {verb}."
+    return f"{counted(count, 'field')} of {stack} {verb if count == 1 else verb.replace('changes', 'change')}."
 
 
 def headline(comparison: Comparison) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from trainform.comparison.text import sections as compared
+from trainform.comparison.text import changes, changing
 from trainform.project import release_path
 from trainform.promotion.back import PreparedRollback
 from trainform.promotion.text import origin_items
@@ -13,8 +13,8 @@ from trainform.review.forms.document import Item, Section, bounded
 
 def headline(found: PreparedRollback) -> str:
     """What becomes of it, in one sentence."""
-    reused = ", which an earlier rollback has written and no stack names" if found.is_begun else ""
-    return f"{found.back.name} goes back to {restored_text(found)}, as release {found.release.name}{reused}."
+    reused = f"release {found.release.name}, which an earlier rollback has written and no stack names"
+    return f"{found.back.name} goes back to {restored_text(found)}, by {reused if found.is_begun else 'a new release'}."
 
 
 def restored_text(found: PreparedRollback) -> str:
@@ -26,10 +26,11 @@ def restored_text(found: PreparedRollback) -> str:
 
 def sections(found: PreparedRollback) -> list[Section]:
     """The report, the first section with the title."""
+    name, comparison = found.back.name, found.comparison
     return bounded([
-        Section(f"Rollback of {found.back.name}", (Item(headline(found)),)),
+        Section(f"Rollback of {name}", (Item(headline(found)), *([] if comparison is None else [Item(changes(comparison, name, "changes"))]))),
+        *([] if comparison is None else changing(comparison, name)),
         Section("Where it comes from", tuple(origin_items(found.release.origin))),
-        *([] if found.comparison is None else compared(found.comparison)[1:]),
         Section("Notes", tuple(map(Item, found.notes))),
     ])  # fmt: skip
 
@@ -37,15 +38,16 @@ def sections(found: PreparedRollback) -> list[Section]:
 def as_data(found: PreparedRollback, *, written: bool) -> dict[str, Any]:
     """The same for machines."""
     release, comparison = found.release, found.comparison
+    name = release.name if written or found.is_begun else None  # the time of writing is in it
     rows = () if comparison is None else comparison.experiment
     return {
         "ok": True,
         "result": "written" if written else "not written",
         "stack": found.back.name,
         "experiment": found.back.experiment,
-        "release": release.name,
+        "release": name,
         "content": release.content,
-        "path": release_path(found.back.experiment, release.name),
+        "path": None if name is None else release_path(found.back.experiment, name),
         "reused": found.is_begun,
         "rollback": None if release.rollback is None else release.rollback.model_dump(),
         "origin": release.origin.model_dump(),

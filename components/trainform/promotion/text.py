@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
+from trainform.comparison.compare import Comparison, compare
 from trainform.comparison.text import as_data as compared_data
-from trainform.comparison.text import sections as compared
+from trainform.comparison.text import changes, changing, differing
 from trainform.project import release_path
 from trainform.promotion.prepare import Prepared
 from trainform.releases.gates import Judged
@@ -19,7 +21,7 @@ OVER = "Promote what does not have this fault; `--over-rollback` takes it all th
 
 def headline(found: Prepared) -> str:
     """What becomes of it, in one sentence."""
-    target, name = found.asked.target.name, found.release.name
+    target = found.asked.target.name
     if found.same:
         return f"{target} follows the same content already, as release {found.asked.target.stack.release}: there is nothing to promote."
     if found.held:
@@ -27,22 +29,49 @@ def headline(found: Prepared) -> str:
     if found.refused:
         gates = ", ".join(each.gate for each in found.refused)
         return f"Refused by {gates}: nothing is written."
-    reused = ", which an earlier promotion has written and no stack names" if found.is_begun else ""
-    return f"{target} will follow release {name}{reused}."
+    if found.is_begun:
+        return f"{target} will follow release {found.release.name}, which an earlier promotion has written and no stack names."
+    return f"{target} will follow a new release."
 
 
 def sections(found: Prepared) -> list[Section]:
     """The report, the first section with the title."""
-    asked = found.asked
+    source, target = found.asked.source.name, found.asked.target.name
+    title = f"Promotion of {found.asked.experiment} from {source} to {target}"
+    by_environments = f"What differs from {source} by their environments"
+    changed = _changes(found)
     return bounded([
-        Section(f"Promotion of {asked.experiment} from {asked.source.name} to {asked.target.name}", (Item(headline(found)), *_rollback(found))),
-        Section("Where it comes from", tuple(origin_items(found.release.origin))),
+        Section(title, (Item(headline(found)), Item(_count(found, changed)), *_rollback(found))),
+        *([] if changed is None else changing(changed, target)),
         Section("Gates", tuple(_gates(found))),
-        *compared(found.comparison)[1:],
+        *differing(_beside_source(found), f"What differs from {source}", by_environments),
         Section("Cost", tuple(cost_items(found.cost))),
         Section("Capacity", tuple(capacity_items(found.capacity))),
+        Section("Where it comes from", tuple(origin_items(found.release.origin))),
         Section("To be known", tuple(_left_out(found))),
     ])  # fmt: skip
+
+
+def _changes(found: Prepared) -> Comparison | None:
+    """The target as it is deployed beside what it will be; None if nothing is deployed there, or if nobody knows."""
+    if found.current.record is None:
+        return None
+    _, deployed, will = found.comparison.versions
+    return compare([dataclasses.replace(deployed, name="now"), dataclasses.replace(will, name="as it will be")])
+
+
+def _beside_source(found: Prepared) -> Comparison:
+    source, *_, will = found.comparison.versions
+    return compare([source, will])
+
+
+def _count(found: Prepared, changed: Comparison | None) -> str:
+    target = found.asked.target.name
+    if changed is not None:
+        return changes(changed, target, "changes" if found.may_be_written else "would change")
+    if found.current.not_read:
+        return f"What of {target} changes is not known."
+    return f"Nothing is deployed in {target}: all of it is new."
 
 
 def _rollback(found: Prepared) -> Iterator[Item]:
@@ -107,15 +136,17 @@ def as_data(found: Prepared, *, written: bool) -> dict[str, Any]:
     asked, release = found.asked, found.release
     refused = not found.same and (found.held or bool(found.refused))
     result = "same" if found.same else "refused" if refused else "written" if written else "not written"
+    # of a release that is not written nobody knows the name, since the time of writing is in it
+    name = asked.target.stack.release if found.same else release.name if written or found.is_begun else None
     return {
         "ok": not refused,
         "result": result,
         "experiment": asked.experiment,
         "from": asked.source.name,
         "to": asked.target.name,
-        "release": release.name,
+        "release": name,
         "content": release.content,
-        "path": release_path(asked.experiment, release.name),
+        "path": None if name is None else release_path(asked.experiment, name),
         "reused": found.is_begun,
         "left": [*found.left],
         "rollback": None if found.rollback is None else asked.target.stack.release,
