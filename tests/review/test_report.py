@@ -380,3 +380,9 @@ def test_findings_in_the_objects_of_an_environments_own_stack() -> None:
         ("high", "dev", "environment.queues.night"),
         ("medium", "dev", "environment.queues.day"),
     ]
+
+
+def test_the_release_of_the_stack_is_in_the_report() -> None:
+    followed = dataclasses.replace(checked([]), release="0a1b2c3d4e5f")
+    assert build_report(reviewed(), followed).release == "0a1b2c3d4e5f"
+    assert build_report(reviewed(), checked([])).release == build_report(reviewed()).release == ""

@@ -266,6 +266,7 @@ class Report(Part):
     stack: str
     environment: str = ""
     experiment: str = ""
+    release: str = Field(default="", description="The release that the stack follows; empty: none, or it is not known.")
     outcome: Outcome
     headline: str
     effects: list[Effect] = []

@@ -295,3 +295,14 @@ def test_a_long_text_is_bounded() -> None:
 def test_styles_name_levels_and_titles() -> None:
     found = {line.style for line in terminal.lines(ONE)}
     assert found == {"", "title", "high", "medium", "low"}
+
+
+@pytest.mark.parametrize("form", TEXTS)
+def test_the_release_that_a_stack_follows_is_said_at_the_head(form: str) -> None:
+    released = RICH.model_copy(update={"release": "0a1b2c3d4e5f"})
+    text = " ".join(re.sub("<[^>]*>|`", "", FORMS[form](review_of([released]))).split())
+    assert (
+        f"It is the experiment {RICH.experiment} in the environment {RICH.environment}, by release 0a1b2c3d4e5f."
+        in text
+    )
+    assert "by release" not in FORMS[form](ONE)

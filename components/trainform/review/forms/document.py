@@ -203,7 +203,8 @@ def _summary(report: Report) -> Iterator[Item]:
     names = {"experiment": report.experiment, "environment": report.environment}
     said = [f"{word} {name}" for word, name in names.items() if name]
     if said:
-        yield Item(f"It is the {' in the '.join(said)}.")
+        released = f", by release {report.release}" if report.release else ""
+        yield Item(f"It is the {' in the '.join(said)}{released}.")
 
 
 def _effect(effect: Effect) -> Item:
