@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from trainform.cluster.drift import writer
 from trainform.drift.model import DriftReport, FieldDrift, ObjectDrift, Outcome, StackDrift
 from trainform.review.forms.document import Item, Row, Section, Table, bounded, shown
 
-COLUMNS = ("stack", "experiment", "revision", "outcome", "changed", "gone", "made anew", "of others")
-UNKNOWN = "unknown"
+COLUMNS = ("stack", "revision", "outcome", "changed", "gone", "anew", "others")
+"""In 80 columns, with a stack of 25 letters."""
+UNKNOWN = "?"
 STATES = ("changed", "gone", "made anew")
 REPLACED = "The job was made anew, so its pods have started again, or wait to start."
 WAY_BACK = (
@@ -20,29 +21,41 @@ WAY_BACK = (
 
 
 def documents(report: DriftReport) -> list[list[Section]]:
-    """A document for the stack; for several a table, and a document for each that has something to say."""
+    """A document for the stack; for several a table, what is said of those that have no object to tell of, and a document for each of the others."""
     if len(report.stacks) == 1:
         return [_stack(report.stacks[0], report.read_at)]
-    told = [stack for stack in report.stacks if stack.outcome is not Outcome.in_sync or stack.objects]
-    return [_summary(report), *(_stack(stack, report.read_at) for stack in told)]
+    return [_summary(report), *(_stack(stack, report.read_at) for stack in report.stacks if stack.objects)]
 
 
 def _summary(report: DriftReport) -> list[Section]:
+    without = [stack for stack in report.stacks if stack.outcome is not Outcome.in_sync and not stack.objects]
     return bounded([
         Section(f"Drift of {len(report.stacks)} stacks", (Item(f"Outcome: {report.outcome.value}."),)),
         Section("Stacks", (Table((COLUMNS, *map(_row, report.stacks))),)),
+        Section("Not compared", _each_once((sentence, stack.stack) for stack in without for sentence in _not_compared(stack))),
+        Section("Notes", _each_once((note, stack.stack) for stack in without for note in stack.notes)),
     ])  # fmt: skip
+
+
+def _each_once(said: Iterable[tuple[str, str]]) -> tuple[Item, ...]:
+    """Each sentence once, with the stacks of which it is true: a cluster that does not answer is that of all."""
+    found: dict[str, list[str]] = {}
+    for sentence, stack in said:
+        found.setdefault(sentence, []).append(stack)
+    return tuple(Item(sentence, (Row("", ", ".join(stacks), verbatim=True),)) for sentence, stacks in found.items())
+
+
+def _not_compared(stack: StackDrift) -> Iterator[str]:
+    return (f"{each.what}: {each.reason}." for each in stack.not_compared)
 
 
 def _row(stack: StackDrift) -> tuple[str, ...]:
     counts = [sum(each.state == state for each in stack.objects) for state in STATES]
     others = sum(len(each.others) for each in stack.objects)
     known = stack.compared > 0 or bool(stack.objects)
-    experiment = stack.experiment if stack.experiment else "none (environment)"
     revision = stack.revision if stack.revision else "none" if known else UNKNOWN
     return (
         stack.stack,
-        experiment,
         revision,
         stack.outcome.value,
         *(str(count) if known else UNKNOWN for count in (*counts, others)),
@@ -58,7 +71,7 @@ def _stack(stack: StackDrift, read_at: str) -> list[Section]:
         Section("Not as deployed", tuple(Item(_sentence(each, read_at), tuple(_rows(each.fields, read_at))) for each in drifted)),
         Section("To put it back", (Item(WAY_BACK, commands),) if commands else ()),
         Section("Fields of others", tuple(Item(f"{each.kind} {each.name} has fields that `pulumi up` leaves as they are.", tuple(_rows(each.others, read_at))) for each in others)),
-        Section("Not compared", tuple(Item(f"{each.what}: {each.reason}.") for each in stack.not_compared)),
+        Section("Not compared", tuple(map(Item, _not_compared(stack)))),
         Section("Notes", tuple(map(Item, stack.notes))),
     ])  # fmt: skip
 
