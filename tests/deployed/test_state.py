@@ -81,7 +81,7 @@ def changed(record: str, job: str) -> dict[str, Any]:
     """A state with the times at which the engine has changed the record and the job last."""
     return exported(
         {**config_map("bert-deployed", **RECORD.data()), "modified": record},
-        {"type": "kubernetes:batch.volcano.sh/v1alpha1:Job", "modified": job},
+        {"type": "kubernetes:batch.volcano.sh/v1alpha1:Job", "custom": True, "modified": job},
     )
 
 
@@ -107,8 +107,33 @@ def test_an_up_that_the_history_does_not_know_has_changed_the_state(
     assert unfinished(changed(record, job), "bert", done) is expected
 
 
+def test_an_up_that_was_killed_is_seen_after_a_refresh_that_has_found_another_status_of_the_job() -> None:
+    """The refresh gives each object that it finds changed its own time, and leaves the one at which the object was made."""
+    state = changed(IN_TIME, LATER)
+    script = {**config_map("bert-6b9264-launch"), "created": IN_TIME, "modified": IN_TIME}
+    state["deployment"]["resources"].append(script)
+    assert not unfinished(state, "bert", [REFRESH, UP])
+    script |= {"created": "2026-03-02T08:30:00.1Z", "modified": "2026-03-02T08:30:00.1Z"}
+    assert unfinished(state, "bert", [REFRESH, UP])
+    imported = dataclasses.replace(UP, kind="resource-import", ended="2026-03-02T08:30:02Z")
+    assert not unfinished(state, "bert", [REFRESH, imported, UP])
+
+
 @pytest.mark.parametrize("number", [0, 7])
 def test_an_up_that_was_killed_leaves_what_it_had_begun(number: int) -> None:
     state = changed(IN_TIME, IN_TIME)
     state["deployment"]["pending_operations"] = [{"type": "updating"}]
     assert unfinished(state, "bert", [dataclasses.replace(UP, number=number)])
+
+
+def test_a_creation_that_was_killed_and_that_a_later_up_has_made_is_done() -> None:
+    """The engine keeps the operation all the same, until `pulumi refresh --clear-pending-creates`."""
+    state = changed(IN_TIME, IN_TIME)
+    script = {**config_map("bert-6b9264-launch"), "created": IN_TIME}
+    state["deployment"]["pending_operations"] = [{"type": "creating", "resource": config_map("bert-6b9264-launch")}]
+    assert unfinished(state, "bert", [UP])
+    for going in ({"pendingReplacement": True}, {"delete": True}):
+        state["deployment"]["resources"].append(script | going)
+        assert unfinished(state, "bert", [UP])
+    state["deployment"]["resources"].append(script)
+    assert not unfinished(state, "bert", [UP])

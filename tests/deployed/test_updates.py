@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import sys
 from pathlib import Path
@@ -43,6 +44,20 @@ def test_an_update_is_read_with_its_commit_and_release() -> None:
 def test_what_a_history_does_not_say_is_not_known() -> None:
     bare = {"kind": "update", "startTime": "2026-03-02T08:00:00.000Z", "config": {}, "result": "in-progress"}
     assert updates_in([bare]) == [Update("update", "in-progress", "2026-03-02T08:00:00Z", "", 0, "", None, "")]
+
+
+@pytest.mark.parametrize(
+    "note", ["pulumi.flag.target", "pulumi.flag.exclude", "pulumi.flag.target-replace", "pulumi.env.PULUMI_OPTION_TARGET", "pulumi.env.PULUMI_OPTION_TARGET_REPLACE"]
+)  # fmt: skip
+def test_an_update_of_a_part_has_not_deployed_the_stack(note: str) -> None:
+    """The engine notes the options and the variables of an update, without their values."""
+    (part,) = updates_in([{**UP, "environment": {**UP["environment"], note: "set"}}])  # type: ignore[dict-item]
+    assert part == dataclasses.replace(READ, in_part=True)
+    assert not part.deployed
+    assert last_deployed([part, READ]) is READ
+    destroyed = dataclasses.replace(READ, kind="destroy")
+    assert last_deployed([destroyed, READ]) is None
+    assert last_deployed([dataclasses.replace(destroyed, in_part=True), READ]) is READ
 
 
 @pytest.mark.parametrize("odd", [None, {}, "none", [3], [None]])

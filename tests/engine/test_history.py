@@ -138,7 +138,7 @@ def test_after_an_up_that_was_killed_it_goes_back_to_what_was_deployed_last(proj
     until(lambda: live.find("jobs", job, project.namespace), "the job of the new revision")
     kill_all(process)
     project.pulumi("cancel", "--yes", STACK).succeeded()
-    assert [row["state"] for row in history(project)["stacks"]] == ["`up` runs or was killed"]
+    assert [row["state"] for row in history(project)["stacks"]] == ["an up runs or was killed"]
     trainform(project, "rollback", STACK, *WHY).succeeded()
     project.up(STACK)
     assert [row["state"] for row in history(project)["stacks"]] == ["deployed"]

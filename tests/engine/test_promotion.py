@@ -76,6 +76,13 @@ def promote(project: Project, *words: str) -> Ran:
     return ran
 
 
+def state_of(project: Project, stack: str) -> str:
+    """What the history says of the stack."""
+    told = project.run(sys.executable, "-m", "trainform", "history", "bert", "--format", "json").succeeded()
+    (found,) = [each["state"] for each in json.loads(told)["stacks"] if each["stack"] == stack]
+    return str(found)
+
+
 def follows(project: Project) -> str:
     found = re.search(r'trainform:release: "([0-9a-f]{20})"', config(project, PROD).read_text())
     return "" if found is None else found[1]
@@ -214,6 +221,45 @@ def test_a_record_that_somebody_has_edited_in_the_cluster_is_not_promoted(
     assert (releases(project), follows(project)) == (set(), "")
     project.pulumi("up", "--yes", "--refresh", "--skip-preview", "-s", DEV).succeeded()
     assert deployed(live, project.namespace) == experiment
+    promote(project, "--yes").succeeded()
+
+
+def test_what_was_killed_is_not_promoted_after_a_refresh_either(project: Project, prod: str, live: Live) -> None:
+    """The refresh takes all that was made into the state, with a time of its own, and is the last update that the history has."""
+    write(project, image=f"{IMAGE}@{DIGEST}")
+    project.up(DEV)
+    write(project, image=f"{IMAGE}@{DIGEST}", roles={"worker": {"replicas": 2, "cpu": 1}})
+    job = project.plan("bert").job
+    process = start_up(project, DEV)
+    until(lambda: live.find("jobs", job, project.namespace), "the job of the new revision")
+    kill_all(process)
+    project.pulumi("cancel", "--yes", DEV).succeeded()
+    project.pulumi("refresh", "--run-program=false", "--yes", "--skip-preview", "-s", DEV).succeeded()
+    assert state_of(project, DEV) == "an up runs or was killed"
+    refused = promote(project, "--yes")
+    assert refused.code == 1
+    assert "a `pulumi up` of the stack bert.dev runs, or was killed" in refused.output
+    record = read_record(live.get("configmaps", "bert-deployed", project.namespace))
+    assert record is not None
+    drifted = project.run(sys.executable, "-m", "trainform", "drift", DEV, "--fail")
+    # the kill comes after the job, and before or after its record in the cluster
+    assert drifted.code == (0 if record.job == job else 3), drifted.output
+    project.up(DEV)
+    exported = json.loads(project.pulumi("stack", "export", "-s", DEV).succeeded())
+    assert state_of(project, DEV) == "deployed", exported["deployment"].get("pending_operations")
+    promote(project, "--yes").succeeded()
+
+
+def test_what_was_made_in_part_is_not_promoted(project: Project, prod: str, live: Live) -> None:
+    write(project, image=f"{IMAGE}@{DIGEST}")
+    project.up(DEV)
+    write(project, image=f"{IMAGE}@{DIGEST}", env={"NEW": "1"})
+    project.up(DEV, "--target", "**::kubernetes:core/v1:Service::**")
+    assert state_of(project, DEV) == "the last up was for a part of the stack"
+    refused = promote(project, "--yes")
+    assert refused.code == 1
+    assert "the last `pulumi up` of the stack bert.dev was for a part of it" in refused.output
+    project.up(DEV)
     promote(project, "--yes").succeeded()
 
 

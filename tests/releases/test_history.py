@@ -87,6 +87,11 @@ def test_what_happened_is_told_the_newest_first() -> None:
     ]
 
 
+def test_an_up_of_a_part_is_told_as_one() -> None:
+    (event,) = events({}, [StackNow(STACK, "prod", None, updates=(update("2026-11-25T11:00:00Z", in_part=True),))])
+    assert (event.what, event.result, event.details) == ("up", "succeeded", ("for a part of the stack",))
+
+
 def test_a_rollback_without_releases_names_the_time_of_what_it_restores() -> None:
     back = Rollback(of=None, to=None, reason="the loss diverges")
     made = Release(experiment=release().experiment, origin=ORIGIN, promoted=PROMOTED, rollback=back)
@@ -107,11 +112,17 @@ ONE, OTHER = "0a1b2c3d4e5f60718293", "f5e4d3c2b1a098765432"
         (OTHER, [update("t", named=ONE)], f"not applied yet: {ONE} is deployed"),
         (ONE, [update("u", result="failed", named=ONE), update("t", named=ONE)], "the last up failed"),
         (ONE, [update("u", kind="refresh"), update("t", named=ONE)], "deployed"),
+        (ONE, [update("u", named=ONE, in_part=True), update("t")], "the last up was for a part of the stack"),
+        (
+            ONE,
+            [update("u", kind="destroy", in_part=True), update("t", named=ONE)],
+            "the last destroy was for a part of the stack",
+        ),
         (ONE, [update("u", kind="destroy"), update("t", named=ONE)], "not deployed"),
         (ONE, [update("u", kind="destroy", result="failed"), update("t", named=ONE)], "the last destroy failed"),
         (ONE, [update("u", result="failed", named=ONE)], "not deployed"),
         (ONE, [], "not deployed"),
-        (ONE, [update("u", result="in-progress", named=ONE), update("t", named=ONE)], "`up` runs or was killed"),
+        (ONE, [update("u", result="in-progress", named=ONE), update("t", named=ONE)], "an up runs or was killed"),
     ],
 )
 def test_whether_a_stack_has_what_it_names(names: str | None, updates: list[Update], state: str) -> None:
@@ -120,7 +131,7 @@ def test_whether_a_stack_has_what_it_names(names: str | None, updates: list[Upda
 
 def test_an_up_that_was_killed_is_in_no_history() -> None:
     done = (update("t", named=ONE),)
-    assert StackNow(STACK, "prod", ONE, updates=done, unfinished=True).state == "`up` runs or was killed"
+    assert StackNow(STACK, "prod", ONE, updates=done, unfinished=True).state == "an up runs or was killed"
 
 
 def test_what_a_killed_up_has_left_is_read_beside_the_history(pulumi: Path, tmp_path: Path) -> None:
@@ -132,8 +143,8 @@ def test_what_a_killed_up_has_left_is_read_beside_the_history(pulumi: Path, tmp_
     )
     stacks: dict[str, tuple[str, str | None]] = {"sdxl-lora.dev": ("dev", None), "sdxl-lora.prod": ("prod", None)}
     found = {now.stack: now.state for now in read_stacks(stacks, "sdxl-lora", tmp_path, 1)}
-    assert found["sdxl-lora.dev"] == "`up` runs or was killed"
-    assert found["sdxl-lora.prod"] != "`up` runs or was killed"
+    assert found["sdxl-lora.dev"] == "an up runs or was killed"
+    assert found["sdxl-lora.prod"] != "an up runs or was killed"
 
 
 def test_without_a_history_nobody_knows() -> None:

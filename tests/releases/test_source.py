@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import pytest
 
 from tests.deployed import test_state
 from trainform.deployed.records import Deployed
-from trainform.errors import ClusterError
+from trainform.errors import ClusterError, TrainformError
 from trainform.plan.record import Record
-from trainform.releases.source import record_of, refuse_edited
+from trainform.releases.source import last_up, record_of, refuse_edited
 
 STACK = "vision/bert.prod"
 RECORD = dataclasses.replace(test_state.RECORD, environment={"backend": "volcano"})
@@ -71,3 +72,28 @@ def test_no_record() -> None:
         ClusterError, match=r"the cluster has no record of bert as deployed by the stack vision/bert\.prod"
     ):
         record_of(None, STACK, "bert")
+
+
+UP = test_state.UP
+
+
+def test_the_last_up_is_that_after_which_nothing_has_changed_an_object() -> None:
+    refreshed = dataclasses.replace(UP, kind="refresh")
+    assert last_up("bert.prod", [refreshed, UP]) is UP
+
+
+@pytest.mark.parametrize(
+    ("parts", "reason"),
+    [
+        ({"result": "failed"}, "the last `pulumi up` of the stack bert.prod failed, so that"),
+        ({"result": "in-progress"}, "the last `pulumi up` of the stack bert.prod has not ended, so that"),
+        ({"in_part": True}, r"the last `pulumi up` of the stack bert.prod was for a part of it \(`--target` or `--exclude`\), so that"),
+        ({"kind": "destroy"}, "the stack bert.prod was destroyed, and nothing is deployed there"),
+        ({"kind": "destroy", "in_part": True}, "the last `pulumi destroy` of the stack bert.prod was for a part of it"),
+        ({"kind": "destroy", "result": "failed"}, "the last `pulumi destroy` of the stack bert.prod failed, so that"),
+    ],
+)  # fmt: skip
+def test_after_anything_else_nobody_knows_what_runs(parts: dict[str, Any], reason: str) -> None:
+    with pytest.raises(TrainformError, match=reason) as raised:
+        last_up("bert.prod", [dataclasses.replace(UP, **parts), UP])
+    assert raised.value.fix == "`pulumi up -s bert.prod` first, and promote what runs well"

@@ -6,13 +6,14 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from trainform.deployed.updates import OF_OBJECTS, Update
+from trainform.deployed.updates import REFRESH, Update
 from trainform.errors import ClusterError
 from trainform.manifests.shapes import mapping, mappings
 from trainform.plan.record import Record, read_record, record_name
 
 PROVIDER = "pulumi:providers:kubernetes"
 CONFIG_MAP = "kubernetes:core/v1:ConfigMap"
+CREATING = "creating"
 SECOND = len("2026-01-01T00:00:00")
 
 
@@ -46,21 +47,37 @@ def record_in(exported: Mapping[str, Any], experiment: str) -> Record | None:
 
 def unfinished(exported: Mapping[str, Any], experiment: str, done: Sequence[Update]) -> bool:
     """Whether something has changed the stack that its history does not know: a `pulumi up` that runs, or that was killed. done: the history, the newest
-    first. A folder and a bucket have an update there only after its end, and its times are of the same clock as those of the state; a service knows each."""
-    if mapping(exported.get("deployment")).get("pending_operations"):
+    first. A folder and a bucket have an update there only after its end, and its times are of the same clock as those of the state; a service knows each.
+    A `refresh` after a `pulumi up` that was killed changes objects once more, and leaves the time at which each was made."""
+    if _is_pending(exported):
         return True
     if not done or done[0].number:
         return False
-    last = next((each.ended for each in done if each.kind in OF_OBJECTS), "")
+    last = next((each.ended for each in done if each.kind != REFRESH), "")
     return any(
-        _second(resource) > (last if _is_record(resource, experiment) else done[0].ended)
+        _second(resource, "created") > last
+        or _second(resource, "modified") > (last if _is_record(resource, experiment) else done[0].ended)
         for resource in _resources(exported)
     )
 
 
-def _second(resource: Mapping[str, Any]) -> str:
-    """When the engine has changed the resource last, to the second; "" if nobody knows."""
-    time = _text(resource.get("modified"))
+def _is_pending(exported: Mapping[str, Any]) -> bool:
+    """Whether an operation has begun and not ended. The engine keeps one that creates until somebody clears it, also when a later `pulumi up` has made the
+    resource."""
+    made = {
+        resource.get("urn")
+        for resource in _resources(exported)
+        if not resource.keys() & {"delete", "pendingReplacement"}
+    }
+    operations = mappings(mapping(exported.get("deployment")).get("pending_operations"))
+    return any(
+        each.get("type") != CREATING or mapping(each.get("resource")).get("urn") not in made for each in operations
+    )
+
+
+def _second(resource: Mapping[str, Any], when: str) -> str:
+    """When the engine has made or changed the resource last, to the second; "" if nobody knows."""
+    time = _text(resource.get(when))
     return "" if time is None else f"{time[:SECOND]}Z"
 
 

@@ -15,15 +15,26 @@ MOST_UPDATES = 100
 ALL = 0
 OF_OBJECTS = ("update", "destroy")
 """Kinds of updates that make and delete objects. A `refresh` does not, and may run every few minutes."""
+REFRESH = "refresh"
 RELEASE = "trainform:release"
 BOOLEANS = {"true": True, "false": False}
+OPTIONS_OF_A_PART = ("target", "target-replace", "exclude")
+# What the engine notes of an option, and of a variable that stands for one.
+OF_A_PART = frozenset(
+    note.format(name)
+    for option in OPTIONS_OF_A_PART
+    for note, name in (
+        ("pulumi.flag.{}", option),
+        ("pulumi.env.PULUMI_OPTION_{}", option.replace("-", "_").upper()),
+    )
+)
 
 
 @dataclasses.dataclass(frozen=True)
 class Update:
     """One update of a stack. kind: `update` is a `pulumi up`. result: `succeeded`, `failed` or `in-progress`. started, ended: in UTC (RFC 3339); "" if
     it has not ended. number: that a service gives it; 0 in a folder or a bucket. commit, dirty: of git, where it ran; "" and None if it is not
-    known. release: that the stack's config named."""
+    known. release: that the stack's config named. in_part: only some of the stack's resources were meant."""
 
     kind: str
     result: str
@@ -33,11 +44,17 @@ class Update:
     commit: str
     dirty: bool | None
     release: str
+    in_part: bool = False
 
     @property
     def deployed(self) -> bool:
-        """Whether it is a `pulumi up` that succeeded."""
-        return (self.kind, self.result) == ("update", "succeeded")
+        """Whether it is a `pulumi up` of the whole stack that succeeded."""
+        return (self.kind, self.result, self.in_part) == ("update", "succeeded", False)
+
+    @property
+    def destroyed(self) -> bool:
+        """Whether it is a `pulumi destroy` of the whole stack that succeeded."""
+        return (self.kind, self.result, self.in_part) == ("destroy", "succeeded", False)
 
 
 def updates(stack: str, root: Path, most: int = MOST_UPDATES) -> list[Update]:
@@ -60,11 +77,11 @@ def updates_in(listed: Any) -> list[Update]:
 
 
 def last_deployed(found: Iterable[Update]) -> Update | None:
-    """The last `pulumi up` that succeeded; None if there is none, or if a `pulumi destroy` came after it."""
+    """The last `pulumi up` of the whole stack that succeeded; None if there is none, or if a `pulumi destroy` came after it."""
     for update in found:
         if update.deployed:
             return update
-        if (update.kind, update.result) == ("destroy", "succeeded"):
+        if update.destroyed:
             return None
     return None
 
@@ -81,6 +98,7 @@ def _update(entry: Mapping[str, Any]) -> Update:
         commit=str(environment.get("git.head", "")),
         dirty=BOOLEANS.get(str(environment.get("git.dirty", ""))),
         release=str(mapping(config.get(RELEASE)).get("value", "")),
+        in_part=not OF_A_PART.isdisjoint(environment),
     )
 
 

@@ -25,13 +25,13 @@ AT_ONCE = 4
 What = Literal["promotion", "rollback", "up", "destroy"]
 KINDS: Mapping[str, What] = {"update": "up", "destroy": "destroy"}
 """Updates of Pulumi that are told. What compares or renames deploys nothing."""
-UNFINISHED = "`up` runs or was killed"
+UNFINISHED = "an up runs or was killed"
 
 
 @dataclasses.dataclass(frozen=True)
 class StackNow:
     """A stack of the experiment. release: that its config names; None: it follows the experiment's file. record: of what is deployed; None if nothing is,
-    or if it could not be read. updates: the newest first. unfinished: a `pulumi up` that they do not have runs, or was killed. not_read: what could not be
+    or if it could not be read. updates: the newest first. unfinished: something has changed the stack that they do not know. not_read: what could not be
     read, and why."""
 
     stack: str
@@ -55,6 +55,8 @@ class StackNow:
             return "not deployed"
         if told[0].result == "failed":
             return f"the last {KINDS[told[0].kind]} failed"
+        if told[0].in_part:
+            return f"the last {KINDS[told[0].kind]} was for a part of the stack"
         if last.release != ("" if self.release is None else self.release):
             return f"not applied yet: {last.release if last.release else 'the file'} is deployed"
         return "deployed"
@@ -156,9 +158,10 @@ def _rollback(release: Release) -> Iterator[str]:
 
 
 def _of_update(stack: str, update: Update) -> Event:
-    details = (commit_text(update.commit, update.dirty),) if update.commit else ()
+    details = [commit_text(update.commit, update.dirty)] if update.commit else []
+    details += ["for a part of the stack"] if update.in_part else []
     at = update.ended if update.ended else update.started
-    return Event(at, stack, KINDS[update.kind], update.release, update.result, details=details)
+    return Event(at, stack, KINDS[update.kind], update.release, update.result, details=tuple(details))
 
 
 def commit_text(commit: str, dirty: bool | None) -> str:

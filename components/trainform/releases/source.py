@@ -22,6 +22,7 @@ from trainform.errors import ClusterError, TrainformError, list_names
 from trainform.manifests.shapes import mapping
 from trainform.plan.images import run_by
 from trainform.plan.record import Record
+from trainform.project import deploy
 from trainform.spec.environment import Environment
 from trainform.spec.stack import project_name
 
@@ -45,7 +46,7 @@ class Source:
 def read_source(stack: str, experiment: str, environment: Environment, root: Path) -> Source:
     """What is deployed in the stack. TrainformError if nothing is, if the last `pulumi up` has failed or not ended, or if it cannot be read."""
     done = updates(stack, root)
-    update = _last_up(stack, done)
+    update = last_up(stack, done)
     namespace, whole = environment.namespace.name, f"{project_name(root)}/{stack}"
     with contextlib.closing(ClusterApi(environment.cluster.context, SECONDS)) as api:
         refuse_another(api, environment)
@@ -66,19 +67,26 @@ def read_source(stack: str, experiment: str, environment: Environment, root: Pat
     return Source(whole, name, record, update, outcome, seconds, run_by(pods))
 
 
-def _last_up(stack: str, done: Sequence[Update]) -> Update:
+def last_up(stack: str, done: Sequence[Update]) -> Update:
     """The last `pulumi up` of the stack, if nothing came after it that changed its objects."""
     found = next((update for update in done if update.kind in OF_OBJECTS), None)
     if found is not None and found.deployed:
         return found
     if found is None:
         reason = f"Pulumi's history has no `pulumi up` of the stack {stack}"
-        raise TrainformError(reason, f"run `pulumi stack select --create {stack} && pulumi up -s {stack}` first")
+        raise TrainformError(reason, f"run `{deploy(stack)}` first")
     fix = f"`pulumi up -s {stack}` first, and promote what runs well"
-    if found.kind == "destroy":
+    if found.destroyed:
         raise TrainformError(f"the stack {stack} was destroyed, and nothing is deployed there", fix)
-    how = "has not ended" if found.result == "in-progress" else "failed"
-    raise TrainformError(f"the last `pulumi up` of the stack {stack} {how}, so that nobody knows what runs there", fix)
+    verb = "destroy" if found.kind == "destroy" else "up"
+    unknown = f"the last `pulumi {verb}` of the stack {stack} {_how(found)}, so that nobody knows what runs there"
+    raise TrainformError(unknown, fix)
+
+
+def _how(update: Update) -> str:
+    if update.result == "succeeded":
+        return "was for a part of it (`--target` or `--exclude`)"
+    return "has not ended" if update.result == "in-progress" else "failed"
 
 
 def record_of(found: Deployed | None, stack: str, experiment: str) -> Record:
