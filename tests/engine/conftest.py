@@ -79,6 +79,22 @@ def prod_live(prod_sandbox: Sandbox) -> Iterator[Live]:
 
 
 @pytest.fixture(scope="module")
+def twin_sandbox(tmp_path_factory: pytest.TempPathFactory, toolchain: Toolchain) -> Iterator[Sandbox]:
+    """A second control plane, with the contexts of the first one. It ends with the tests of the file."""
+    folder = tmp_path_factory.mktemp("twin") / "cluster"
+    yield _start(folder, toolchain)
+    down(folder)
+
+
+@pytest.fixture(scope="module")
+def twin_live(twin_sandbox: Sandbox) -> Iterator[Live]:
+    """The live cluster that may be taken for the first one."""
+    live = _live(twin_sandbox)
+    yield live
+    live.close()
+
+
+@pytest.fixture(scope="module")
 def exports_of_both(sandbox: Sandbox, prod_sandbox: Sandbox, sandbox_exports: dict[str, str]) -> dict[str, str]:
     """The variables with which `pulumi` works on both clusters: each context leads to its own."""
     return {**sandbox_exports, "KUBECONFIG": os.pathsep.join(str(each.kubeconfig) for each in (sandbox, prod_sandbox))}

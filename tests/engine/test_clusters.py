@@ -15,13 +15,7 @@ from tests.engine.applying import refused as moved
 from tests.engine.applying import save
 from tests.engine.live import Live, until
 from tests.engine.project import Project, Ran
-from tests.support.repository import ROOT
-from trainform.sandbox.certificates import Certificates
-from trainform.sandbox.control import Sandbox, down, up
-from trainform.sandbox.folder import Layout
-from trainform.sandbox.settings import settings_from_environment
-from trainform.spec.load import load_environment
-from trainform.toolchain.model import Toolchain
+from trainform.sandbox.control import Sandbox
 
 pytestmark = pytest.mark.proof("clusters that are taken for each other")
 
@@ -30,23 +24,20 @@ PROVIDER = "pulumi:providers:kubernetes"
 
 
 @pytest.fixture(scope="module")
-def other(tmp_path_factory: pytest.TempPathFactory, toolchain: Toolchain) -> Iterator[Sandbox]:
+def other(twin_sandbox: Sandbox) -> Sandbox:
     """A second cluster, with the same contexts."""
-    folder = tmp_path_factory.mktemp("other") / "cluster"
-    yield up(settings_from_environment(load_environment("dev", ROOT).checked(), folder), toolchain)
-    down(folder)
+    return twin_sandbox
 
 
 @pytest.fixture
-def other_live(other: Sandbox, project: Project) -> Iterator[Live]:
+def other_live(twin_live: Live, project: Project) -> Iterator[Live]:
     """The second cluster, where the project's namespace exists too."""
-    live = Live(other.url, Certificates(Layout(other.folder).pki))
-    live.create("namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": project.namespace}})
+    body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": project.namespace}}
+    twin_live.create("namespaces", body)
     path = f"/api/v1/namespaces/{project.namespace}/serviceaccounts/default"
-    until(lambda: live.request("GET", path).status_code == 200, "its service account")
-    yield live
-    live.delete("namespaces", project.namespace)
-    live.close()
+    until(lambda: twin_live.request("GET", path).status_code == 200, "its service account")
+    yield twin_live
+    twin_live.delete("namespaces", project.namespace)
 
 
 def uid(live: Live) -> str:

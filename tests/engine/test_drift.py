@@ -186,7 +186,7 @@ EDITS: dict[str, tuple[str, str, str, Any, list[str]]] = {
     "secret": ("bert", "Secret", "", {"data": {"id_ed25519": SPY}}, ["data.id_ed25519"]),
     "secret removed": ("bert", "Secret", "", {"data": {"config": None}}, ["data.config"]),
     "record": ("bert", "ConfigMap", "deployed", {"data": {"version": "9.9.9"}}, ["data.version"]),
-    "mark of the stack removed": ("bert", "ConfigMap", "deployed", {"metadata": {"annotations": {MARK: None}}}, ["metadata.annotations"]),  # it was the only one
+    "mark of the stack removed": ("bert", "ConfigMap", "deployed", {"metadata": {"annotations": {MARK: None}}}, [f"metadata.annotations.{MARK}"]),
     "image": ("pytorch", "PyTorchJob", "", [{"op": "replace", "path": f"{CONTAINER}/image", "value": "other:b"}], [f"{PODS}.pytorch.image"]),
     "env": ("pytorch", "PyTorchJob", "", [{"op": "test", "path": f"{CONTAINER}/env/8/name", "value": "EPOCHS"}, {"op": "replace", "path": f"{CONTAINER}/env/8/value", "value": "4"}], [f"{PODS}.pytorch.env.EPOCHS.value"]),
     "resource": ("pytorch", "PyTorchJob", "", [{"op": "replace", "path": f"{CONTAINER}/resources/requests/memory", "value": "1Gi"}], [f"{PODS}.pytorch.resources.requests.memory"]),
