@@ -116,7 +116,7 @@ def test_a_table_of_stacks_of_which_nothing_is_known(server: ApiObjects) -> None
     server.forbidden = frozenset({"configmaps"})
     code, out, _ = run("drift", "hello.dev", "resnet.dev", "--format", "markdown")
     assert code == 1
-    assert "| hello.dev | ? | failed | ? | ? | ? | ? |\n" in out
+    assert "| hello.dev | `?` | failed | `?` | `?` | `?` | `?` |\n" in out
 
 
 def test_markdown_names_nothing_as_markup(edit: Edit) -> None:

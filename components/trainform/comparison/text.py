@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from trainform.comparison.compare import Comparison, Row, Version
@@ -30,7 +30,7 @@ def sections(comparison: Comparison) -> list[Section]:
     names = [version.name for version in comparison.versions]
     title = f"Comparison of {', '.join(names[:-1])} and {names[-1]}"
     return bounded([
-        Section(title, (Item(headline(comparison)), *map(_version, comparison.versions))),
+        Section(title, (Item(headline(comparison)), *_facts(comparison.versions))),
         *differing(comparison, "What differs in the experiment", "What differs in what the environments give"),
     ])  # fmt: skip
 
@@ -65,9 +65,12 @@ def headline(comparison: Comparison) -> str:
     return f"{counted(count, 'field')} of the experiment {'differs' if count == 1 else 'differ'}."
 
 
-def _version(version: Version) -> Item:
-    facts = ", ".join(f"{name} {value}" for name, value in version.facts.items() if value)
-    return Item(f"{version.name}: {facts}." if facts else f"{version.name}.")
+def _facts(versions: Sequence[Version]) -> Iterator[Item]:
+    """What is told of each version; the title names it already."""
+    for version in versions:
+        facts = ", ".join(f"{name} {value}" for name, value in version.facts.items() if value)
+        if facts:
+            yield Item(f"{version.name}: {facts}.")
 
 
 def _table(rows: Sequence[Row], names: Sequence[str]) -> tuple[Block, ...]:
