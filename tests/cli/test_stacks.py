@@ -54,6 +54,13 @@ def test_a_table_for_a_terminal(project: Path) -> None:
     assert total == "2 experiments deployed, those that cost something: 16 a800, 33.60 USD per hour"
 
 
+def test_a_narrow_terminal_cuts_no_name(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trainform.terminal.screen.PIPED_WIDTH", 80)
+    code, out, _ = run("stacks", "-e", "dev")
+    assert (code, "…" in out) == (0, False)
+    assert max(map(len, out.splitlines())) <= 80
+
+
 def test_an_environment_that_is_not_reached_is_told_beside_the_others(project: Path) -> None:
     code, out, err = run("stacks")
     assert code == 1

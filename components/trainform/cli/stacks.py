@@ -133,13 +133,14 @@ def _totals(found: Overview) -> str:
 
 
 def _as_terminal(rows: Sequence[Mapping[str, Any]], found: Overview) -> None:
-    from rich.table import Table
+    from rich.table import Column, Table
 
     from trainform.terminal.screen import PIPED_WIDTH, screen
 
     console = screen(piped_width=PIPED_WIDTH)
     if rows:
-        table = Table(*COLUMNS, box=None, padding=(0, 2, 0, 0))
+        columns = [Column(name, overflow="fold") for name in COLUMNS]  # a name that is cut can be typed nowhere
+        table = Table(*columns, box=None, padding=(0, 2, 0, 0))
         for row in rows:
             table.add_row(*_cells(row))
         console.print(table)
