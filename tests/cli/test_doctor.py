@@ -100,7 +100,7 @@ def test_a_machine_with_nothing_on_it(doctor: Doctor) -> None:
     assert "not ready: drift, stacks, diff (kubeconfig missing)\n" in done.stdout
     assert "not ready: rehearse (docker missing)\n" in done.stdout
     assert (
-        "\nmissing: pulumi (for preview, review, apply, up, environment, destroy,\npromote, history, rollback)\n  not on PATH\n  fix: trainform toolchain ensure --pulumi-only\n"
+        "\nmissing: pulumi (for preview, review, apply, up, environment, destroy, promote,\nhistory, rollback)\n  not on PATH\n  fix: trainform toolchain ensure --pulumi-only\n"
         in done.stdout
     )
     assert "\n  fix: trainform toolchain ensure\n" in done.stdout
