@@ -119,7 +119,7 @@ def story(
 ) -> Iterator[Story]:
     """A project in git whose environments are up, each on its own cluster, with stacks of the experiment that have secrets."""
     story = Story(tmp_path / "project", exports_of_both, live, prod_live)
-    (story.folder / ".gitignore").write_text("state\n*.json\n")
+    (story.folder / ".gitignore").write_text("state\n__pycache__\n*.json\n")
     bind(story, "dev", sandbox.uid)
     bind(story, "prod", prod_sandbox.uid, promotion=GATES)
     for name in (*OWN, DEV, PROD):

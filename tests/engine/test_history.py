@@ -149,7 +149,7 @@ def test_the_commit_of_what_was_deployed_is_in_the_history(project: Project) -> 
     git = ("git", "-c", "user.name=Ada", "-c", "user.email=ada@example.com")
     write(project, "a")
     project.stack("bert")
-    (project.folder / ".gitignore").write_text("state/\n")
+    (project.folder / ".gitignore").write_text("state/\n__pycache__\n")
     for words in (("init", "-q"), ("add", "-A"), ("commit", "-q", "-m", "bert")):
         project.run(*git, *words).succeeded()
     head = project.run("git", "rev-parse", "HEAD").succeeded().strip()
