@@ -27,7 +27,8 @@ stop: venv ## Stop the sandbox of `make demo` and remove its state.
 # `make test` needs these add-ons; `make proof` needs all of them.
 ADDONS_OF_TEST  := trainer,jobset
 ADDONS_OF_PROOF := kubeflow,trainer,jobset,kueue,kubedl
-PYTEST          := $(BIN)/python -m pytest -n 2 -o console_output_style=classic --durations 10
+# One process for each core; with more than four, sandboxes take too much memory.
+PYTEST          := $(BIN)/python -m pytest -n auto --maxprocesses 4 -o console_output_style=classic --durations 10
 
 test: setup ## Run lint, types and the tests that show that each part works. Before each commit.
 	@$(BIN)/trainform toolchain ensure --with $(ADDONS_OF_TEST)

@@ -1,6 +1,6 @@
 """Progress of a long test run: the number of finished tests, the elapsed time, and the test that runs longest at the moment.
 
-For runs with several processes (`-n 2`), in place of pytest's dots: on a terminal one line that is rewritten, else a line every half
+For runs with several processes (`-n auto`), in place of pytest's dots: on a terminal one line that is rewritten, else a line every half
 minute. Failures are shown as they come, as pytest shows them.
 """
 

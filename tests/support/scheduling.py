@@ -1,4 +1,4 @@
-"""How tests are distributed to several processes (`-n 2`)."""
+"""How tests are distributed to several processes (`-n auto`)."""
 
 from __future__ import annotations
 
