@@ -100,7 +100,7 @@ def test_a_lesson(clone: Project, lesson: Path) -> None:
 @pytest.mark.proof("a second control plane, as the lesson on two clusters has it")
 def test_the_lesson_on_two_clusters(clone: Project, prod_sandbox: Sandbox, exports_of_both: dict[str, str]) -> None:
     before = dict(clone.environ)
-    clone.environ |= exports_of_both
+    clone.environ |= exports_of_both | {"PATH": before["PATH"]}  # on which `trainform` is
     (clone.folder / ".trainform").mkdir()
     (clone.folder / ".trainform" / "prod").symlink_to(prod_sandbox.folder)
     try:
