@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bench.commands import Command, run
+from trainform import defaults
 from trainform.errors import TrainformError
 
 # Fields that Pulumi and the typed classes add to the inputs, or that differ on purpose.
@@ -21,7 +22,9 @@ def objects(export: Mapping[str, Any]) -> dict[str, Any]:
         if resource["type"].startswith("kubernetes:"):
             inputs = _plain(resource["inputs"])
             inputs["metadata"].pop("namespace")
-            inputs.get("data", {}).pop("version", None)  # of trainform, which its Pulumi program alone writes
+            # of trainform, which its Pulumi program alone writes: its version and the stack's mark
+            inputs.get("data", {}).pop("version", None)
+            inputs["metadata"].get("annotations", {}).pop(defaults.STACK_ANNOTATION, None)
             found[f"{inputs['kind']} {inputs['metadata']['name']}"] = inputs
     return found
 
