@@ -223,3 +223,13 @@ def test_growth_is_shown_side_by_side_and_judged_by_its_last_step() -> None:
     judged = {one.what: one.verdict for one in ways.judge(taken)}
     assert judged.pop("64 / 32 roles: check") == "missed"
     assert set(judged.values()) == {"met"}
+
+
+def test_registered_objects_are_compared_without_the_mark_of_their_stack() -> None:
+    def marked(**annotations: str) -> dict[str, Any]:
+        metadata = {"name": "sdxl-lora-deployed", "namespace": "bench", "annotations": annotations}
+        resource = {"type": "kubernetes:core/v1:ConfigMap", "inputs": {"kind": "ConfigMap", "metadata": metadata}}
+        return objects({"deployment": {"resources": [resource]}})
+
+    assert marked(**{"trainform.dev/stack": "trainform/sdxl-lora.dev"}) == marked()
+    assert marked(**{"trainform.dev/run": "2"}) != marked()
