@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 import base64
-import copy
 from typing import Any
 
 import pytest
-import yaml
-from hypothesis import given
-from hypothesis import strategies as st
 
-from tests.conftest import ROOT
+from tests.rules.limits.secret_samples import CODED, TOKEN, judged
 from tests.support.rendering import job_problems
 from tests.support.samples import environment, experiment, reasons
 from trainform.backends.table import BACKENDS
-from trainform.errors import MASK, Problem
-from trainform.manifests.templates import Template
-from trainform.render import render_job
-from trainform.rules.limits.judged import Judged
-from trainform.rules.limits.rule import Finding
-from trainform.rules.limits.secrets import plain_secrets
+from trainform.errors import MASK
 
 REASON = "the value looks like a secret, and would be shown in previews and kept in state"
 
@@ -121,8 +112,6 @@ def test_the_fix_names_a_variable_and_hides_the_value() -> None:
     )
 
 
-TOKEN = "ghp" + "_" + "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xYzAbC"
-CODED = base64.b64encode(TOKEN.encode()).decode().rstrip("=")
 ENV = "roles.worker.pod_overrides.spec.containers.main.env"
 
 
@@ -346,122 +335,3 @@ def test_a_name_of_a_secret_is_none() -> None:
     }
     cluster = environment(limits={"volume_types": ["configMap", "csi", "projected", "secret"]})
     assert reasons(cluster, roles={"worker": {"pod_overrides": {"spec": spec}}}) == {}
-
-
-def judged(*objects: Any, pods: tuple[Any, ...] = ()) -> list[Finding]:
-    """The findings in objects of somebody else."""
-    templates = tuple(Template(1, 1, body, f"spec.tasks[{index}].template") for index, body in enumerate(pods))
-    given = {str(index): body for index, body in enumerate(objects)}
-    return [*plain_secrets(Judged(given, templates), environment())]
-
-
-def test_objects_of_somebody_else() -> None:
-    pod = {"spec": {"containers": [{"name": "main", "env": [{"name": "DB_PASS", "value": "hunter2"}]}]}}
-    job = {"kind": "Job", "metadata": {"annotations": {"a": TOKEN}}, "spec": {"tasks": [{"template": pod}]}}
-    found = judged(job, pods=(pod,))
-    assert [(finding.where, finding.key) for finding in found] == [
-        ("spec.containers.main.env.DB_PASS.value", None), ("metadata.annotations.a", "0"),
-    ]  # fmt: skip
-    assert {finding.value for finding in found} == {MASK}
-    texts = "".join(f"{finding.where} {finding.reason} {finding.fix}" for finding in found)
-    assert TOKEN not in texts
-    assert "hunter2" not in texts
-
-
-def test_pods_that_an_object_has_in_one_piece_are_searched_once() -> None:
-    """And with the same findings as those that it has as a copy."""
-    pod = {
-        "spec": {
-            "containers": [
-                {"name": "main", "env": [{"name": "DB_PASS", "value": "hunter2"}], "args": ["-c", f"a {TOKEN}"]}
-            ]
-        }
-    }
-    job = {
-        "kind": "Job",
-        "metadata": {"annotations": {"a": "see " + "glpat-" + TOKEN[4:28]}},
-        "spec": {"tasks": [{"template": pod}]},
-    }
-    of_one_piece, of_a_copy = judged(job, pods=(pod,)), judged(copy.deepcopy(job), pods=(pod,))
-    assert of_one_piece == of_a_copy
-    assert len(of_one_piece) == 3
-
-
-def test_what_is_no_text_in_base64_is_searched_as_it_is() -> None:
-    for value in ("", "%%%", "/+8=", base64.b64encode(bytes(range(256))).decode(), None, 1, ["a"]):
-        assert judged({"kind": "ConfigMap", "binaryData": {"a": value}}) == []
-    assert judged({"kind": "ConfigMap", "binaryData": {"a": TOKEN}}) != []
-    assert judged({"kind": "ConfigMap", "binaryData": TOKEN}) != []
-
-
-def test_the_content_of_a_secret_is_where_it_belongs() -> None:
-    secret = {"kind": "Secret", "data": {"password": "aHVudGVyMg=="}, "stringData": {"token": TOKEN}}
-    assert judged(secret) == []
-    assert judged({"kind": "List", "items": [secret]}) == []
-    assert judged({"kind": "ConfigMap", "data": {"password": "hunter2"}}) != []
-    labelled = {**secret, "metadata": {"labels": {"a": TOKEN}}}
-    assert [finding.where for finding in judged(labelled)] == ["metadata.labels.a"]
-
-
-PLAIN = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20)
-DATA = st.recursive(
-    PLAIN,
-    lambda inner: (
-        st.lists(inner, max_size=4)
-        | st.dictionaries(
-            st.sampled_from(["name", "value", "kind", "items", "data", "env", "spec", "key", "secret", "[", "{"])
-            | st.text(max_size=5),
-            inner,
-            max_size=4,
-        )
-    ),
-    max_leaves=20,
-)
-
-
-@given(DATA)
-def test_any_shape_is_judged(data: Any) -> None:
-    judged(data)
-
-
-@pytest.mark.parametrize("depth", [10, 400, 900, 5000])
-def test_text_that_is_deep_json_is_read_as_text(depth: int) -> None:
-    for text in ("[" * depth + f'"{TOKEN}"' + "]" * depth, '{"a":' * depth + f'"{TOKEN}"' + "}" * depth):
-        assert len(judged({"metadata": {"annotations": {"a": text}}})) == 1
-
-
-def test_a_number_of_thousands_of_digits() -> None:
-    assert judged({"spec": {"password": 10**5000}}) != []
-
-
-@given(DATA, st.sampled_from([TOKEN, f"a {TOKEN}", f"x\n{TOKEN}\n"]))
-def test_a_secret_is_found_wherever_it_stands(data: Any, text: str) -> None:
-    found = judged({"spec": {"a": [data, {"b": [{"c": text}]}]}, TOKEN: 1})
-    assert {finding.where for finding in found} >= {"spec.a[1].b[0].c", MASK}
-    assert TOKEN not in repr(found)
-
-
-def test_a_secret_key_is_not_in_any_message() -> None:
-    shown = Problem(f"env.{TOKEN}", None, f"the name {TOKEN} is wrong", f"rename {TOKEN}")
-    assert TOKEN not in str(shown)
-    assert TOKEN not in str(shown.as_dict())
-    assert f"env.{MASK}" in str(shown)
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_a_job_with_its_record_holds_no_secrets_of_ours(backend: str) -> None:
-    """The rendered objects of a job, with launch scripts and the record, judged as those of somebody else."""
-    parts: dict[str, Any] = {} if backend == "kubedl" else {"ssh": {"secret": "trainer-ssh"}}
-    env = {"HF_TOKEN": {"secret": {"name": "hf", "key": "token"}}}
-    roles = {"master": {"replicas": 1}, "worker": {"replicas": 1}}
-    made = render_job(experiment(backend=backend, env=env, roles=roles, **parts), environment())
-    assert made.problems == ()
-    assert judged(*(manifest.body for manifest in made.manifests)) == []
-
-
-def test_no_golden_manifest_holds_a_secret() -> None:
-    """Whatever the examples render, judged as objects of somebody else: no text of ours is taken for a secret."""
-    files = sorted((ROOT / "tests" / "golden").rglob("*.yaml"))
-    bodies = [body for file in files for body in yaml.load_all(file.read_text(), yaml.CSafeLoader) if body]
-    assert len(bodies) > 100
-    assert judged(*bodies) == []
