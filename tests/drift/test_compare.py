@@ -179,6 +179,16 @@ def test_an_object_that_was_made_anew() -> None:
     assert (one.state, one.manager, one.created, one.fields) == ("made anew", "kubectl-create", EDITED, [])
 
 
+def test_who_made_an_object_anew_is_not_its_controller_which_wrote_in_the_same_second() -> None:
+    found = applied(job())
+    made = entry("kubectl-create", set_of(job().body))
+    status = entry("controller-manager", {"f:status": {"f:state": {}}}, subresource="status")
+    added = entry("controller-manager", {"f:metadata": {"f:annotations": {"f:volcano.sh/seen": {}}}})
+    found["metadata"]["managedFields"] = [status, added, made]
+    assert len({each["time"] for each in found["metadata"]["managedFields"]}) == 1
+    assert result(job(), found).manager == "kubectl-create"
+
+
 def test_an_object_that_is_gone_or_going() -> None:
     assert gone(job()) == ObjectDrift(
         kind="PyTorchJob", name="sdxl-lora-1f3a9c", namespace="ai", state="gone", is_job=True

@@ -9,9 +9,10 @@ import typer
 from trainform.cli import candidates
 from trainform.cli.app import prints_data
 from trainform.cli.forms import Form, FormOption, next_steps, show_data, show_text
-from trainform.errors import CommandLineError, TrainformError
+from trainform.cli.release_writing import DryOption, YesOption, require_answer, write
+from trainform.errors import CommandLineError
 from trainform.project import project_root, release_path, require_project, stack_path
-from trainform.terminal.lines import ask, note, stdin_is_terminal
+from trainform.terminal.lines import note
 
 REFUSED = 3
 REASON = "--reason"
@@ -56,8 +57,6 @@ ReasonOption = Annotated[
     str, typer.Option(REASON, metavar="TEXT", help="Why; it is written into the release.", show_default=False)
 ]
 OverOption = Annotated[bool, typer.Option("--over-rollback", help="Also to a stack that was rolled back.")]
-DryOption = Annotated[bool, typer.Option("--dry-run", help="Show everything, and write nothing.")]
-YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Write without asking.")]
 
 
 @prints_data
@@ -87,8 +86,7 @@ def command(
     if bool(names) != bool(reason.strip()):
         missing = REASON if names else "--waive"
         raise CommandLineError("--waive and --reason go together", f"add {missing}: a gate, and why it is waived")
-    if not (dry_run or yes or stdin_is_terminal()):
-        raise CommandLineError("nobody can be asked here", "add --yes to write, or --dry-run to look")
+    require_answer(dry_run=dry_run, yes=yes)
     from trainform.promotion.prepare import Asked, prepare
     from trainform.promotion.stacks import places
     from trainform.promotion.text import as_data, sections
@@ -99,12 +97,8 @@ def command(
     writes = found.may_be_written and not dry_run
     if form is not Form.JSON:
         show_text(form, sections(found))
-    if writes and not yes and not ask(f"Write release {found.release.name}, for {found.asked.target.name}? [y/N] "):
-        raise TrainformError("nothing is written", "answer `y`, or add --yes")
     if writes:
-        from trainform.releases.stack_file import follow
-
-        follow(found.release, found.asked.target.name, root)
+        write(found.release, found.asked.target.name, root, yes=yes)
     if form is Form.JSON:
         show_data(as_data(found, written=writes))
     elif writes:

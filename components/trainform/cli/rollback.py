@@ -9,9 +9,10 @@ import typer
 from trainform.cli import candidates
 from trainform.cli.app import prints_data
 from trainform.cli.forms import Form, FormOption, next_steps, show_data, show_text
-from trainform.errors import CommandLineError, InputError, TrainformError
+from trainform.cli.release_writing import DryOption, YesOption, require_answer, write
+from trainform.errors import InputError
 from trainform.project import project_root, release_path, require_project, stack_path
-from trainform.terminal.lines import ask, note, stdin_is_terminal
+from trainform.terminal.lines import note
 
 REASON = "--reason"
 
@@ -32,8 +33,6 @@ ToOption = Annotated[
         autocompletion=candidates.releases,
     ),
 ]
-DryOption = Annotated[bool, typer.Option("--dry-run", help="Show everything, and write nothing.")]
-YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Write without asking.")]
 
 
 @prints_data
@@ -55,12 +54,10 @@ def command(
 
     Exit code: 0, 1 if something cannot be read, 2 for wrong arguments, or if nothing was there before.
     """
-    if not (dry_run or yes or stdin_is_terminal()):
-        raise CommandLineError("nobody can be asked here", "add --yes to write, or --dry-run to look")
+    require_answer(dry_run=dry_run, yes=yes)
     from trainform.promotion.back import prepare_rollback
     from trainform.promotion.back_text import as_data, sections
     from trainform.releases.gates import reason_problems
-    from trainform.releases.stack_file import follow
 
     wrong = [*reason_problems(reason)]
     if wrong:
@@ -72,9 +69,7 @@ def command(
     if form is not Form.JSON:
         show_text(form, sections(found))
     if not dry_run:
-        if not yes and not ask(f"Write release {release}, for {name}? [y/N] "):
-            raise TrainformError("nothing is written", "answer `y`, or add --yes")
-        follow(found.release, name, root)
+        write(found.release, name, root, yes=yes)
     if form is Form.JSON:
         show_data(as_data(found, written=not dry_run))
     elif not dry_run:

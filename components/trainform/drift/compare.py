@@ -114,9 +114,11 @@ def _has(body: Mapping[str, Any], path: tuple[str, ...]) -> bool:
 
 
 def _maker(metadata: Mapping[str, Any]) -> str:
-    """Who wrote the object first."""
-    entries = sorted(mappings(metadata.get("managedFields")), key=lambda entry: str(entry.get("time", "")))
-    return str(entries[0].get("manager", "")) if entries else ""
+    """Who wrote the object first; of those who wrote in the same second (times have no parts of it), who wrote most: an object's controller may add
+    to it at once, and its status is never what made it."""
+    entries = [entry for entry in mappings(metadata.get("managedFields")) if not entry.get("subresource")]
+    first = min(entries, key=lambda entry: (str(entry.get("time", "")), -len(str(entry.get("fieldsV1")))), default={})
+    return str(first.get("manager", ""))
 
 
 def _field(drift: Drift) -> FieldDrift:
