@@ -189,6 +189,7 @@ PROMISED: dict[str, Any] = {
     "Step.image": None,
     "Step.env": {},
     "Step.roles": None,
+    "Step.on": None,
     "Tensorflow.task_types": {},
     "Toleration.key": None,
     "Toleration.operator": "Equal",

@@ -31,6 +31,7 @@ from trainform.cli.main import build_app, main
 from trainform.scaffold.experiment import stack_text
 from trainform.spec import Experiment
 from trainform.spec.load import parse
+from trainform.spec.read import read_mapping
 
 # It asks the terminal for its colours and, while it shows progress, for keys: it takes pasted lines, which then never reach the shell.
 READS_THE_TERMINAL = re.compile(r"\bpulumi\b|\btrainform (review|apply|destroy)\b")
@@ -181,10 +182,12 @@ def test_the_readmes_second_example_is_a_part_of_the_lesson() -> None:
     assert set(session.output) <= set(report.text.splitlines())
 
 
-def test_fragments_of_experiments_are_right() -> None:
+def test_fragments_of_experiments_are_right(tmp_path: Path) -> None:
     whole = read("experiments", "hello")
+    path = tmp_path / "fragment.yaml"
     for block in blocks_of("yaml"):
-        result = parse(Experiment, whole | yaml.safe_load(block.text))
+        path.write_text(block.text)
+        result = parse(Experiment, whole | read_mapping(path, path.name)[0])
         assert result.model is not None, block
         assert not result.problems, block
 

@@ -20,6 +20,7 @@ from trainform.errors import (
     in_order,
     shorten,
     without_credentials,
+    without_told,
 )
 from trainform.secret_text.search import looks_secret
 
@@ -240,6 +241,19 @@ def test_equal_problems_are_shown_once() -> None:
     assert str(InputError([problem("a", 1), problem("b", 1)])).startswith("2 problems:\n")
 
 
+def test_of_very_many_problems_the_first_are_shown() -> None:
+    few, many = (InputError(problem(f"env.A{index:05}", index) for index in range(count)) for count in (50, 40_000))
+    assert str(few).count("  why: ") == 50
+    assert str(few).endswith("fix: write it right")
+    assert str(many).startswith("40000 problems:\n")
+    assert str(many).splitlines()[-1] == "and 39950 more, which `trainform check --json` has all"
+    assert "env.A00049" in str(many)
+    assert len(str(many).splitlines()) == 1 + 50 * 3 + 1
+    machines = many.as_dict()["problems"]
+    assert isinstance(machines, list)
+    assert len(machines) == 40_000
+
+
 @given(texts, texts, st.lists(texts, max_size=3))
 def test_every_part_of_an_error_is_one_line(message: str, fix: str, others: list[str]) -> None:
     """Whatever an API server, Docker, a log or a user wrote into it."""
@@ -308,3 +322,14 @@ def test_no_error_shows_a_secret_that_it_quotes(secret: str) -> None:
         assert repr(secret)[1:-1] not in told
     assert MASK in str(error)
     assert MASK in str(other)
+
+
+def test_problems_of_which_others_say_more() -> None:
+    def at(path: str) -> Problem:
+        return Problem(path, None, "why", "fix")
+
+    others = [at("spec.args[1]"), at("spec.type")]
+    found = without_told(
+        [at("spec.args"), at("spec.type"), at("spec.types"), at("spec.args[1].a"), at("spec.b")], others
+    )
+    assert [problem.path for problem in found] == ["spec.types", "spec.args[1].a", "spec.b"]

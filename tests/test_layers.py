@@ -95,7 +95,7 @@ for name in ("review", "saved"):
 ALLOWED["releases"] |= {"atomic"}  # it writes the files of releases
 PULUMI = {"resources", "policy_pack"}
 PURE = ("ssh", "spec", "plan", "manifests", "rules", "backends", "revision", "render", "render_platform")
-# What a user has written; and the shell programs, which are data of the package: the same in every run, as a constant would be.
+# What a user has written; and the shell programs and schemas, which are data of the package: the same in every run, as a constant would be.
 READS_FILES = {
     "spec/files.py",
     "spec/release.py",
@@ -103,6 +103,7 @@ READS_FILES = {
     "spec/load.py",
     "spec/stack.py",
     "plan/launch/scripts/__init__.py",
+    "manifests/served/__init__.py",
 }
 IMPURE_MODULES = {"os", "random", "time", "secrets", "uuid", "socket", "subprocess", "tempfile", "io", "pathlib"}
 IMPURE_NAMES = {"open", "now", "today", "utcnow", "getenv", "environ", "input", "print", "read_text", "read_bytes"}

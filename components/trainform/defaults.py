@@ -44,6 +44,8 @@ SSH_FOLDER = f"{HOME}/.ssh"
 HOSTFILE = "hostfile"
 DEEPSPEED_MOUNT = "/job"  # DeepSpeed reads /job/hostfile by default
 
+MOST_REPLICAS = 100_000
+MOST_OF_A_NODE = 10_000  # pieces of an accelerator, or of a resource of the fabric
 MOST_ROLES = 64  # each role is a component of every preview
 LONGEST_WAIVER = "90d"  # a quarter: until then who agreed to it still knows why
 MAX_RETRY = 3  # as Volcano's webhook sets it for 0; explicit, since its check of updates compares literally
@@ -59,6 +61,9 @@ LARGEST_OBJECT = 1024 * 1024
 LARGEST_ANNOTATIONS = 256 * 1024  # all keys and values together
 ROOM_FOR_ANNOTATIONS = 8 * 1024  # of these for what Pulumi, trainform and the operators add to those of a user
 LARGEST_RECORD = 1000 * 1024  # all values but trainform's version, for which the rest of a ConfigMap has room
+LONGEST_WORD = (
+    128 * 1024 - 1
+)  # Linux starts no program with a longer argument, or `NAME=value`: MAX_ARG_STRLEN, with the zero at its end
 REVISION_DIGITS = 6
 RELEASE_DIGITS = 20  # 80 bits: nobody finds another content for a reviewed name; a longer one fits no table
 LAST_RUN = 999_999_999  # the largest `run` in a stack's config and `--run`

@@ -24,6 +24,7 @@ from trainform.secret_text.search import looks_secret, masked, masked_everywhere
 
 LONGEST_VALUE = 60
 MOST_NAMES = 20
+MOST_PROBLEMS = 50  # as text; a file may have tens of thousands, and nobody reads more than this
 MASK = "[secret]"
 PLACEHOLDERS = ("SECRET", "KEY", "NAME")  # in fixes; who types one sees what was typed
 
@@ -133,6 +134,12 @@ def _printed(lines: Iterable[str]) -> list[str]:
     return [escaped(masked(line, MASK)) for line in lines]
 
 
+def without_told(problems: Iterable[Problem], others: Iterable[Problem]) -> list[Problem]:
+    """The problems without those at whose place, or in it, one of the others is: that one says more."""
+    told = {other.path[: end.start()] for other in others for end in re.finditer(r"[.\[]|$", other.path)}
+    return [problem for problem in problems if problem.path not in told]
+
+
 class TrainformError(Exception):
     """What happened, and in `fix` what to do about it (a command where there is one). `details` are lines of somebody else's, such as the
     end of a log. Each of these is one line when it is printed: what they quote cannot begin one that looks like ours, and a secret in it is masked."""
@@ -180,11 +187,13 @@ class InputError(TrainformError):
         super().__init__(f"{count} problem{'s' if count != 1 else ''}:")
 
     def lines(self) -> list[str]:
-        """How many there are, then each."""
-        return [*super().lines(), *(line for problem in self.problems for line in problem.lines())]
+        """How many there are, then the first of them."""
+        shown, left = self.problems[:MOST_PROBLEMS], len(self.problems) - MOST_PROBLEMS
+        more = [] if left <= 0 else [f"and {left} more, which `trainform check --json` has all"]
+        return [*super().lines(), *(line for problem in shown for line in problem.lines()), *more]
 
     def as_dict(self) -> dict[str, object]:
-        """With each problem under `problems`."""
+        """With each problem under `problems`, however many there are."""
         return super().as_dict() | {"problems": [problem.as_dict() for problem in self.problems]}
 
 

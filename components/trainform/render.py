@@ -7,18 +7,19 @@ import datetime
 from collections.abc import Iterable, Iterator
 
 from trainform import defaults
-from trainform.backends.endings import endless_notes
 from trainform.backends.judged import judged_job
-from trainform.backends.not_judged import not_seen
+from trainform.backends.meaning import meaning_problems
+from trainform.backends.notes import operator_notes
 from trainform.backends.patches import check_patches, override_paths, patched
+from trainform.backends.placeholders import placeholder_problems
+from trainform.backends.pod_notes import pod_notes
 from trainform.backends.queues import CRDS as QUEUE_CRDS
 from trainform.backends.queues import queue_manifest
 from trainform.backends.refusals import support_problems
 from trainform.backends.sizes import size_problems
-from trainform.backends.support import support_notes
 from trainform.backends.table import BACKENDS
 from trainform.backends.waived import with_waivers
-from trainform.errors import Problem
+from trainform.errors import Problem, without_told
 from trainform.manifests.manifest import Manifest, with_own_annotations
 from trainform.manifests.objects import (
     claim,
@@ -93,19 +94,27 @@ def render_job(
     draft = draft_plan(experiment, environment, run)
     backend = BACKENDS[draft.backend]
     rendered = _rendered(draft)
-    patch_problems, valid = check_patches(draft, backend, rendered, _rendered)
+    patch_problems, decided, valid = check_patches(draft, backend, rendered, _rendered)
     manifests = _patched(valid, _rendered(valid) if patch_problems else rendered)
-    sizes = (*size_problems(valid, manifests),)
+    sizes = (*size_problems(valid, manifests, experiment),)
     # what is too large to be an object is too large to be judged: each rule would read all of it
     judged = Judged({}, (), experiment.user_set()) if sizes else judged_job(experiment, valid, manifests, backend)
     limits = _judged_by_limits(experiment, environment, valid, judged, today)
-    problems = (
+    found = (
         *plan_problems(experiment, environment, draft),
         *_admission_problems(draft),
         *support_problems(experiment, backend.FIELDS),
         *backend.problems(draft),
         *patch_problems,
+        *(backend.order_problems(valid, manifests) if valid.overrides else ()),
         *sizes,
+        *placeholder_problems(experiment, valid, backend, judged.templates),
+    )
+    # what the operator makes of a job is known if it is one that the operator takes
+    of_pods = [] if found or decided else meaning_problems(valid, backend, lambda plan: _patched(plan, _rendered(plan)))
+    problems = (
+        *found,
+        *without_told([*decided, *of_pods], limits.problems),
         *limits.problems,
     )
     if problems:
@@ -116,17 +125,16 @@ def render_job(
     if experiment.waivers:
         manifests = with_waivers(manifests, experiment.waivers, judge(judged, environment), plan.experiment)
     ends_with = backend.endings(plan, manifests)
-    found = changes(experiment, plan, manifests, backend.IN_PLACE)
+    in_place = changes(experiment, plan, manifests, backend.IN_PLACE)
     notes = (
         *plan.notes,
-        *support_notes(experiment, backend.FIELDS),
-        *endless_notes(plan, ends_with),
+        *operator_notes(experiment, plan, backend, manifests, ends_with),
         *record_notes(plan.record, plan.experiment),
         *limits.notes,
-        *not_seen(judged.templates, judged.objects.values()),
+        *pod_notes(experiment, plan, backend, judged),
     )
     plan = dataclasses.replace(
-        plan, ends_with=ends_with, notes=notes, changes={path: change.name.lower() for path, change in found.items()}
+        plan, ends_with=ends_with, notes=notes, changes={path: change.name.lower() for path, change in in_place.items()}
     )
     return RenderedJob(experiment, environment, plan, tuple(manifests), (), limits.notes, limits.found)
 

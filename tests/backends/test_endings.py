@@ -56,10 +56,8 @@ ENDS: list[tuple[str, dict[str, Any], list[str]]] = [
      ["the role launcher", "the role worker"]),
     ("volcano", {**LAUNCHER, **job_patch({"minSuccess": 2})}, ["the role launcher", "the first 2 pods that succeed"]),
     ("volcano", {**MNIST, "network": PER_REPLICA, **job_patch({"minSuccess": 2})}, ["the first 2 pods that succeed"]),
-    ("volcano", {**MNIST, "network": PER_REPLICA, **job_patch({"tasks": {"ps-0": {"template": {"spec": {"containers": {
-        "main": {"command": ["python", "serve.py"]}}}}}}})}, ["the first 3 pods that succeed"]),
     ("volcano", {**MNIST, "network": PER_REPLICA, **job_patch({"tasks": {"worker-1": {"policies": [
-        {"events": ["TaskCompleted", "Unknown"], "action": "TerminateJob"}]}}})}, ["worker-1", "the role worker"]),
+        {"event": "PodFailed", "action": "TerminateJob"}, {"events": ["TaskCompleted", "Unknown"], "action": "TerminateJob"}]}}})}, ["worker-1", "the role worker"]),
     ("volcano", {**MNIST, "network": PER_REPLICA, **job_patch({"minSuccess": None, "policies": [
         {"event": "TaskCompleted", "action": "CompleteJob"}]})},
      ["the first replica of the role ps that succeeds", "the first replica of the role worker that succeeds"]),
@@ -104,7 +102,6 @@ NOTHING: list[tuple[str, dict[str, Any], str]] = [
     ("volcano", role_policy("TaskCompleted", "RestartJob"), "launcher"),
     ("volcano", role_policy("*", "RestartJob"), "launcher"),
     ("volcano", {**LAUNCHER, "policies": [{"event": "*", "action": "RestartJob"}]}, "launcher"),
-    ("volcano", {**LAUNCHER, **job_patch({"tasks": {"launcher": {"policies": None}}})}, "launcher"),
     ("volcano", {**MNIST, "network": PER_REPLICA, **job_patch({"minSuccess": None})}, "worker"),
     ("volcano", {**MNIST, "network": PER_REPLICA, **job_patch({"minSuccess": 4})}, "worker"),
     ("jobset", {**LAUNCHER, **job_patch({"successPolicy": {"targetReplicatedJobs": None}})}, "launcher"),

@@ -7,7 +7,7 @@ from typing import Any, get_type_hints
 
 import pytest
 
-from tests.backends.test_generated_experiments import Way, patch_at, ways
+from tests.support.generated_patches import Way, patch_at, ways
 from tests.support.samples import environment, experiment, plan
 from trainform.backends.backend import Backend
 from trainform.backends.refusals import able
@@ -67,7 +67,7 @@ def test_the_objects(backend: str) -> None:
     manifests = job_manifests(planned)
     (job,) = [manifest for manifest in manifests if manifest.is_job]
     assert (job.body["apiVersion"], job.body["metadata"]["name"]) == (made.API_VERSION, planned.job)
-    assert made.DECIDED.keys() <= made.schemas(planned).keys()
+    assert made.FREE.keys() | made.READS.keys() <= made.schemas(planned).keys()
     assert made.conventions(planned).index_label == made.INDEX_LABEL
     assert all(name.partition(".")[2] for name in made.crds(planned))
     prerequisites = [manifest.key for manifest in made.prerequisites(planned)]
@@ -123,8 +123,8 @@ def revision_of(backend: str, **parts: Any) -> str:
         {"shared_memory": "17Gi"},
         {"service_account": "trainer"},
         {"prepare": [{"name": "data", "command": ["fetch"]}]},
-        {"manifest_overrides": {"job": {"spec": {"unheardOf": "1h"}}}},
-        {"manifest_overrides": {"launch-script": {"data": {"launch.sh": "exec python"}}}},
+        {"roles": {"master": {}, "worker": {"replicas": 3, "pod_overrides": {"spec": {"enableServiceLinks": False}}}}},
+        {"manifest_overrides": {"launch-script": {"data": {"more.sh": "exec python"}}}},
     ],
     ids=str,
 )
@@ -158,5 +158,5 @@ def test_the_plans_numbers_cannot_be_patched(backend: str) -> None:
         for way in ways(manifest.body) if schema is not None else ():
             if way[-1] in COUNTS:
                 body = merge_patch(manifest.body, patch_at(way, 7))
-                found = [where for where, _ in made.override_conflicts(manifest.key, manifest.body, body)]
+                found = [change.where for change in made.override_conflicts(planned, manifest.key, manifest.body, body)]
                 assert found == [".".join(way)]

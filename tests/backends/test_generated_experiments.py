@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import copy
-import functools
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -15,12 +13,13 @@ from pydantic import ValidationError
 
 from tests.backends.trainer.samples import MPI, MPI_APART, ON_MPI, TORCH, told_on, with_pods, with_spec
 from tests.support import app_wrapper
+from tests.support.generated_patches import VALUES, Way, patch_at, patches_at, ways
 from tests.support.generators import ENVIRONMENT, experiments
 from tests.support.rendering import job_problems, plan_job
 from tests.support.samples import JOB, environment, experiment, plan
-from trainform.backends.patches import override_key
 from trainform.backends.table import BACKENDS
 from trainform.manifests.env import PodConventions
+from trainform.manifests.manifest import override_key
 from trainform.manifests.pods import pod_template
 from trainform.manifests.schema import violations
 from trainform.render import RenderedJob, job_manifests, render_job
@@ -49,31 +48,6 @@ def mangled(data: dict[str, Any], how: str) -> dict[str, Any]:
 
 
 HOSTS = environment(limits={"host_network": True})
-Way = tuple[str, ...]
-
-
-def ways(body: Any, way: Way = ()) -> Iterator[Way]:
-    """Where a merge patch may lead to in the body: keys, and names of items."""
-    named = isinstance(body, list) and all(isinstance(item, dict) and "name" in item for item in body)
-    entries = {item["name"]: item for item in body} if named else body if isinstance(body, dict) else {}
-    for key, value in entries.items():
-        yield (*way, key)
-        yield from ways(value, (*way, key))
-
-
-def patch_at(way: Way, value: Any) -> Any:
-    return value if not way else {way[0]: patch_at(way[1:], value)}
-
-
-VALUES: st.SearchStrategy[Any] = st.sampled_from(
-    [None, "", "mine", 0, -1, 2.5, True, [], ["mine"], [{}], [{"name": "mine"}], {}, {"mine": None}]
-)
-
-
-def patches_at(places: list[Way]) -> st.SearchStrategy[dict[str, Any]]:
-    """Merge patches of one place or two."""
-    single = st.builds(patch_at, st.sampled_from(places), VALUES)
-    return st.lists(single, min_size=1, max_size=2).map(lambda patches: functools.reduce(merge_patch, patches))
 
 
 def test_any_patch_of_an_object_is_applied_or_refused(backend: str) -> None:
@@ -88,7 +62,7 @@ def test_any_patch_of_an_object_is_applied_or_refused(backend: str) -> None:
     places = [(key, *way) for key, body in objects.items() for way in ways(body)]
     counts = {True: 0, False: 0}
 
-    @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
     @given(patches_at(places))
     def check(overrides: dict[str, Any]) -> None:
         try:
@@ -284,7 +258,7 @@ def as_it_says(job: RenderedJob) -> bool:
     assert schemas.keys() <= bodies.keys() | {"pod-group"}  # Kueue has none
     for key, schema in schemas.items():
         assert [*violations(bodies[key], schema)] == []
-        assert [*backend.override_conflicts(key, bodies[key], bodies[key])] == []
+        assert [*backend.override_conflicts(plan, key, bodies[key], bodies[key])] == []
     templates = backend.templates(plan, job.manifests)
     assert sum(template.replicas for template in templates) == plan.totals.pods
     pods, _ = backend.pods(plan, job.manifests)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.rendering import job_problems
 from tests.support.samples import environment, experiment, plan, reasons
-from trainform.backends.patch_parts import part_at, without_parts
+from trainform.backends.patch_parts import leaves, only, part_at, part_that_sets, without_parts
 from trainform.render import job_manifests
 from trainform.spec.merge_patch import merge_patch
 
@@ -27,9 +27,8 @@ def test_every_object_can_be_patched() -> None:
     patch = {"metadata": {"annotations": {"example.com/team": "vision"}}}
     for key in ("job", "service", "launch-script", "queue", "claim-checkpoints"):
         assert patched(key, patch)["metadata"]["annotations"]["example.com/team"] == "vision"
-    assert patched("claim-checkpoints", {"spec": {"volumeMode": "Block"}})["spec"]["volumeMode"] == "Block"
-    tasks = patched("job", {"spec": {"tasks": {"worker": {"topologyPolicy": "best-effort"}}}})["spec"]["tasks"]
-    assert tasks[0]["topologyPolicy"] == "best-effort"
+    tasks = patched("job", {"spec": {"tasks": {"worker": {"topologyPolicy": "none"}}}})["spec"]["tasks"]
+    assert tasks[0]["topologyPolicy"] == "none"
 
 
 @pytest.mark.parametrize(
@@ -74,8 +73,8 @@ def test_a_service_has_the_pods_of_its_own_job_alone(spec: Any) -> None:
 
 def test_a_patch_may_repeat_the_selector_of_a_service() -> None:
     selector = {"app.kubernetes.io/name": "sdxl-lora"}
-    patch = {"spec": {"selector": selector, "publishNotReadyAddresses": False}}
-    assert patched("service", patch)["spec"]["publishNotReadyAddresses"] is False
+    patch = {"spec": {"selector": selector, "ipFamilyPolicy": "PreferDualStack"}}
+    assert patched("service", patch)["spec"]["ipFamilyPolicy"] == "PreferDualStack"
 
 
 @pytest.mark.parametrize("field", ["data", "stringData", "type", "immutable"])
@@ -136,7 +135,7 @@ WRONG_POD: dict[str, Any] = {"spec": {"containers": {"main": {"ports": "8080"}}}
     ("parts", "path"),
     [
         ({}, None),
-        ({"worker": WRONG_POD}, "roles.worker.pod_overrides.spec.containers[0].ports"),
+        ({"worker": WRONG_POD}, "roles.worker.pod_overrides.spec.containers.main.ports"),
         ({"worker": {"spec": None}}, "roles.worker.pod_overrides.spec"),
         ({"worker": {"metadata": {"labels": {"trainform.dev/revision": "x"}}}}, "roles.worker.pod_overrides.metadata.labels.trainform.dev/revision"),
         ({"manifest_overrides": {"jobs": {"spec": 1}}}, "manifest_overrides.jobs"),
@@ -174,7 +173,7 @@ def test_all_invalid_patches_are_reported_together() -> None:
         },
     )  # fmt: skip
     assert set(found) == {
-        "roles.worker.pod_overrides.spec.containers[0].ports",
+        "roles.worker.pod_overrides.spec.containers.main.ports",
         "roles.other.pod_overrides.metadata.annotations.a",
         "manifest_overrides.jobs",
         "manifest_overrides.service.kind",
@@ -190,10 +189,10 @@ def test_all_invalid_patches_are_reported_together() -> None:
     ("overrides", "reported"),
     [
         # what is right in the same patch still counts, for good and for bad
-        ({"image": "registry.example.com/ai/pytorch:2.8", "ports": "8080"}, {"spec.containers[0].ports"}),
-        ({"securityContext": {"privileged": True}, "ports": "8080"}, {"spec.containers[0].ports", PRIVILEGED, "image"}),
-        ({"securityContext": {"privileged": True, "capabilities": {"add": "ALL"}}}, {"spec.containers[0].securityContext.capabilities.add", PRIVILEGED, "image"}),
-        ({"image": 5}, {"spec.containers[0].image", "image"}),
+        ({"image": "registry.example.com/ai/pytorch:2.8", "ports": "8080"}, {"spec.containers.main.ports"}),
+        ({"securityContext": {"privileged": True}, "ports": "8080"}, {"spec.containers.main.ports", PRIVILEGED, "image"}),
+        ({"securityContext": {"privileged": True, "capabilities": {"add": "ALL"}}}, {"spec.containers.main.securityContext.capabilities.add", PRIVILEGED, "image"}),
+        ({"image": 5}, {"spec.containers.main.image", "image"}),
     ],
 )  # fmt: skip
 def test_the_valid_part_of_an_invalid_patch_is_checked(overrides: dict[str, Any], reported: set[str]) -> None:
@@ -211,7 +210,7 @@ def test_the_valid_items_of_a_list_with_an_invalid_item_are_checked() -> None:
     found = {problem.path: problem.value for problem in job_problems(made, STRICT)}
     path = "roles.worker.pod_overrides"
     assert found == {
-        f"{path}.spec.containers[1].env": None,
+        f"{path}.spec.containers.log.env": 3,
         f"{path}.spec.containers.log.image": "evil.example.org/log:1",
     }
 
@@ -222,10 +221,10 @@ def test_the_valid_items_of_a_list_with_an_invalid_item_are_checked() -> None:
         ({"spec": {"a": 1, "b": 2}}, "spec.a", {"spec": {"b": 2}}),
         ({"spec": {"a": 1}, "kind": "x"}, "spec.a", {"kind": "x"}),
         ({"spec": {"a": 1}}, "spec.a", {}),
-        ({"spec": None, "a": 1}, "spec.containers[0].image", {"a": 1}),
+        ({"spec": None, "a": 1}, "spec.containers.main.image", {"a": 1}),
         ({"metadata": {"labels": {"a.b/c": 1, "a": 2}}}, "metadata.labels.a.b/c", {"metadata": {"labels": {"a": 2}}}),
         ({"metadata": {"labels": {"a.b": 1, "a": {"b": 2}}}}, "metadata.labels.a.b", {"metadata": {"labels": {"a": {"b": 2}}}}),
-        ({"spec": {"containers": {"main": {"image": 5, "x": 1}, "log": {}}}}, "spec.containers[0].image", {"spec": {"containers": {"main": {"x": 1}, "log": {}}}}),
+        ({"spec": {"containers": {"main": {"image": 5, "x": 1}, "log": {}}}}, "spec.containers.main.image", {"spec": {"containers": {"main": {"x": 1}, "log": {}}}}),
         ({"spec": {"containers": {"main": {"x": 1}, "log": {"y": 1}}}}, "spec.containers[1].image", {"spec": {"containers": {"main": {"x": 1}}}}),
         ({"spec": {"containers": {"main": {"x": 1}, "log": None}}}, "spec.containers.log", {"spec": {"containers": {"main": {"x": 1}}}}),
         ({"spec": {"containers": [1, 2], "a": 1}}, "spec.containers[0]", {"spec": {"containers": [2], "a": 1}}),
@@ -240,6 +239,48 @@ def test_the_valid_items_of_a_list_with_an_invalid_item_are_checked() -> None:
 def test_a_patch_without_a_part(patch: dict[str, Any], where: str, rest: dict[str, Any]) -> None:
     body = {"spec": {"containers": [{"name": "main"}, {"name": "log"}]}}
     assert without_parts(patch, [part_at(patch, where, merge_patch(body, patch))]) == rest
+
+
+@pytest.mark.parametrize(
+    ("place", "part"),
+    [
+        (("spec", "hostname"), ("spec", "hostname")),
+        (("spec", "volumes", "launch"), ("spec", "volumes")),
+        (("spec", "containers", "main", "env", "A"), ("spec", "containers", "main", "env", "A")),
+        (("spec", "containers", "main", "env", "A", "value"), ("spec", "containers", "main", "env", "A", "value")),
+        (("spec", "containers", "main", "env", "B"), None),
+        (("spec", "containers", "main"), ("spec", "containers", "main")),
+        (("metadata", "labels", "a"), ("metadata",)),
+        (("status",), None),
+    ],
+)
+def test_the_part_that_sets_a_place(place: tuple[str, ...], part: tuple[str, ...] | None) -> None:
+    main = {"env": {"A": {"value": "b"}}}
+    patch = {"spec": {"hostname": "mine", "volumes": [], "containers": {"main": main}}, "metadata": None}
+    assert part_that_sets(patch, place) == part
+
+
+def test_what_can_be_left_out_by_itself() -> None:
+    """What the target does not have yet is left out as a whole: half of a container is none."""
+    target = {"spec": {"containers": [{"name": "main", "image": "a"}], "hostname": "b"}}
+    log = {"image": "c", "args": ["d"]}
+    patch = {
+        "spec": {
+            "containers": {"main": {"image": "e", "tty": True}, "log": log},
+            "hostname": None,
+            "dnsConfig": {"searches": ["f"]},
+        }
+    }
+    found = leaves(patch, target)
+    assert found == [
+        ("spec", "containers", "main", "image"),
+        ("spec", "containers", "main", "tty"),
+        ("spec", "containers", "log"),
+        ("spec", "hostname"),
+        ("spec", "dnsConfig"),
+    ]
+    assert only(patch, found) == patch
+    assert only(patch, found[2:4]) == {"spec": {"containers": {"log": log}, "hostname": None}}
 
 
 @pytest.mark.parametrize("field", ["labels", "annotations"])

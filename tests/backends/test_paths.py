@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from trainform.backends.paths import items, places, reached, written
+from trainform.backends.paths import named_items, places, written
 
 BODY = {
     "tasks": [{"name": "worker", "replicas": 7}, {"replicas": 1}, "none"],
@@ -39,31 +41,17 @@ def test_nothing_is_found_in_a_value_that_is_no_mapping() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "place", "found"),
+    ("value", "found"),
     [
-        ("tasks.*.template.image", ("tasks", "worker", "template", "image"), [("tasks", "worker")]),
-        (
-            "roles.*.tasks.*.image",
-            ("roles", "a", "tasks", "b", "image"),
-            [("roles", "a"), ("roles", "a", "tasks", "b")],
-        ),
-        ("spec.queue", ("spec", "queue"), []),
+        ({"a": 1}, {"a": 1}),
+        ([{"name": "a"}, {"name": "b", "x": 1}], {"a": {"name": "a"}, "b": {"name": "b", "x": 1}}),
+        ([], {}),
+        ([{"name": "a"}, {"name": "a"}], None),
+        ([{"name": 5}], None),
+        ([{"name": "a"}, "b"], None),
+        ("a", None),
+        (None, None),
     ],
 )
-def test_items(path: str, place: tuple[str, ...], found: list[tuple[str, ...]]) -> None:
-    assert [*items(path, place)] == found
-
-
-@pytest.mark.parametrize(
-    ("path", "found"),
-    [
-        ("tasks.*.replicas", {("tasks", "worker"), ("tasks", "1"), ("tasks", "2")}),
-        ("roles.*.replicas", {("roles", "Worker"), ("roles", "Master")}),
-        ("roles.*.*.image", {("roles", "Worker"), ("roles", "Master"), ("roles", "Worker", "replicas")}),
-        ("volumes.*.image", set()),
-        ("spec.*.image", set()),
-        ("roles.Worker", set()),
-    ],
-)
-def test_reached(path: str, found: set[tuple[str, ...]]) -> None:
-    assert reached(BODY, path) == found
+def test_named_items(value: Any, found: dict[str, Any] | None) -> None:
+    assert named_items(value) == found

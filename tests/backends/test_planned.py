@@ -11,6 +11,7 @@ from tests.support.samples import environment, experiment, reasons
 from trainform.backends.planned import changes, overwritten
 from trainform.render import draft_plan
 from trainform.spec.environment import Environment
+from trainform.spec.merge_patch import merge_patch
 
 VOLCANO, KUEUE = environment(), environment(admission="kueue", queues={})
 VOLCANOS_QUEUE, KUEUES_QUEUE = "scheduling.volcano.sh/queue-name", "kueue.x-k8s.io/queue-name"
@@ -18,24 +19,41 @@ GANG = "scheduling.k8s.io/group-name"
 POOL = {"master": {"replicas": 1}, "worker": {"replicas": 3}}
 
 
-def test_changes() -> None:
-    rendered = {"spec": {"queue": "team", "tasks": [{"name": "ps", "replicas": 2}, {"name": "worker", "replicas": 7}]}}
-    patched = {"spec": {"queue": "night", "tasks": [{"name": "worker", "replicas": 7}, {"name": "log", "replicas": 1}]}}
-    assert [*changes(["spec.queue", "spec.tasks.*.replicas", "spec.suspend"], rendered, patched)] == [
-        ("spec.queue", "the patch makes the value night, and the plan needs team"),
-        ("spec.tasks.ps", "the patch removes a part that the plan needs"),
-        ("spec.tasks.log", "the patch adds a part that the plan does not have"),
-    ]
-    bare: dict[str, Any] = {"spec": {"tasks": [{"name": "ps"}]}}
-    assert [*changes(["spec.queue", "spec.tasks.*.replicas"], rendered, bare)] == [
-        ("spec.queue", "the patch makes the value empty, and the plan needs team"),
-        ("spec.tasks.ps.replicas", "the patch makes the value empty, and the plan needs 2"),
-        ("spec.tasks.worker", "the patch removes a part that the plan needs"),
-    ]
-    assert [*changes(["spec.queue"], bare, rendered)] == [
-        ("spec.queue", "the patch makes the value team, and the plan needs none")
-    ]
-    assert [*changes(["spec.queue", "spec.tasks.*.replicas"], rendered, rendered)] == []
+RENDERED: dict[str, Any] = {
+    "metadata": {"labels": {"team": "vision"}, "annotations": {}},
+    "spec": {"queue": "team", "policies": [{"event": "a"}], "tasks": [{"name": "ps", "replicas": 2}, {"name": "worker", "replicas": 7}]},
+}  # fmt: skip
+ADDS, REMOVES = "the patch adds a part that the plan does not have", "the patch removes a part that the plan needs"
+
+
+@pytest.mark.parametrize(
+    ("patch", "found"),
+    [
+        ({}, {}),
+        ({"spec": {"queue": "night"}}, {"spec.queue": "the patch makes the value night, and the plan needs team"}),
+        ({"spec": {"queue": None}}, {"spec.queue": "the patch makes the value empty, and the plan needs team"}),
+        ({"spec": {"suspend": False}}, {"spec.suspend": "the patch makes the value false, and the plan needs none"}),
+        ({"spec": {"plugins": {"env": []}}}, {"spec.plugins": ADDS}),
+        ({"spec": {"plugins": {}}}, {"spec.plugins": ADDS}),
+        ({"spec": {"tasks": {"ps": None, "log": {"replicas": 1}}}}, {"spec.tasks.ps": REMOVES, "spec.tasks.log": ADDS}),
+        ({"spec": {"tasks": [{"name": "worker", "replicas": 7}]}}, {"spec.tasks.ps": REMOVES}),
+        ({"spec": {"tasks": {"ps": {"replicas": 3}}}}, {"spec.tasks.ps.replicas": "the patch makes the value 3, and the plan needs 2"}),
+        ({"spec": {"tasks": [{"name": "ps"}, {"name": "ps"}]}}, {"spec.tasks": "the patch changes a part that the plan needs"}),
+        ({"spec": {"tasks": {"ps": {"topology": "none"}}}}, {}),
+        ({"spec": {"estimate": {"at": 1}}}, {}),
+        ({"spec": {"policies": [{"event": "a"}, {"event": "b"}]}}, {}),
+        ({"spec": {"policies": [{"event": "b"}, {"event": "a"}]}}, {"spec.policies": "the patch changes a part that the plan needs"}),
+        ({"metadata": {"labels": {"example.com/a": "b"}, "annotations": {"c": "d"}}}, {}),
+        ({"metadata": {"labels": {"team": "other"}}}, {"metadata.labels.team": "the patch makes the value other, and the plan needs vision"}),
+        ({"metadata": {"labels": {"queue.example.com/name": "a"}}}, {"metadata.labels.queue.example.com/name": "the patch makes the value a, and the plan needs none"}),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_changes(patch: dict[str, Any], found: dict[str, str]) -> None:
+    free = ["spec.estimate", "spec.policies+", "spec.tasks.*.topology"]
+    patched = merge_patch(RENDERED, patch)
+    changed = changes(RENDERED, patched, free, ["metadata.labels.queue.example.com/name"])
+    assert {change.where: change.reason for change in changed} == found
 
 
 @pytest.mark.parametrize(
@@ -98,7 +116,7 @@ def test_the_queue_of_a_job_on_a_named_runtime() -> None:
     }
     gone = {"job": {"spec": {"runtimePatches": None}}}
     found = reasons(**user_set, roles={"node": {"replicas": 2}}, manifest_overrides=gone)
-    assert found == {"manifest_overrides.job.spec.runtimePatches.0": "the patch removes a part that the plan needs"}
+    assert found == {"manifest_overrides.job.spec.runtimePatches": "the patch removes a part that the plan needs"}
 
 
 @pytest.mark.parametrize(

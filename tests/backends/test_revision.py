@@ -96,7 +96,7 @@ def revision(data: dict[str, Any], run: int = 1, **cluster: Any) -> str:
         ("node_selector", {"zone": "a"}),
         ("tolerations", [{"key": "spot", "operator": "Exists"}]),
         ("manifest_overrides", {"job": {"spec": {"runningEstimate": "1h"}}}),
-        ("manifest_overrides", {"launch-script": {"data": {"launch.sh": "exec python"}}}),
+        ("manifest_overrides", {"launch-script": {"data": {"more.sh": "exec python"}}}),
     ],
 )
 def test_a_new_revision(path: str, value: Any) -> None:

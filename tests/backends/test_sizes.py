@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from tests.support.rendering import job_problems
 from tests.support.samples import environment, experiment, job, plan
 from trainform.defaults import LARGEST_OBJECT
@@ -22,12 +24,13 @@ def test_a_job_that_is_too_large(backend: str) -> None:
     roles = {"master": {}, "worker": {"replicas": 2}}
     large = {f"PART_{number}": "x" * 100_000 for number in range(6)}
     (problem,) = size_problems(backend=backend, env=large, roles=roles)
-    assert (problem.path, problem.value) == ("", None)
+    assert (problem.path, problem.value) == ("env", None)
     objects = job_manifests(plan(cluster=CLUSTER, backend=backend, roles=roles))
     largest = max(objects, key=lambda manifest: len(json.dumps(manifest.body.get("spec", ""))))
     assert problem.reason.startswith(f"the object {largest.key} has 12")
-    assert problem.reason.endswith(f" bytes, and etcd stores at most {LARGEST_OBJECT}")
-    assert problem.fix == "put large values into a ConfigMap or the image, or use fewer roles"
+    assert "most of them variables, of which every container has all" in problem.reason
+    assert problem.reason.endswith(f", and etcd stores at most {LARGEST_OBJECT} beside what servers add")
+    assert problem.fix == "put large values into a ConfigMap, or into a file of the image or of a volume"
     assert size_problems(backend=backend, env={"PART": "x" * 100_000}, roles=roles) == []
 
 
@@ -55,13 +58,30 @@ def test_lists_of_hosts() -> None:
     assert size_problems(**parts, roles={"worker": {"replicas": 1}, "helper": {"replicas": 10_000}}) == []
     (problem,) = size_problems(**parts, roles={"worker": {"replicas": 1}, "helper": {"replicas": 50_000}})
     assert problem.reason.startswith("the object launch-script has ")
-    assert problem.fix == "use fewer replicas: the object lists the hosts of all replicas"
+    assert "since it lists the hosts of all replicas" in problem.reason
+    assert (problem.path, problem.fix) == ("roles", "use fewer replicas, or a launcher that needs no list: torchrun")
+
+
+@pytest.mark.parametrize(
+    ("parts", "path", "words"),
+    [
+        ({"roles": {"worker": {"env": {f"PART_{number}": "x" * 1_000 for number in range(1_100)}}}}, "roles.worker.env", "variables, of which every container has all"),
+        ({"roles": {f"role-{number}": {"replicas": 1} for number in range(60)}, "env": {"PART": "x" * 20_000}}, "env", "variables, of which every container has all in each of 60 pod templates"),
+        ({"roles": {"worker": {"init": [{"name": f"step-{number}", "command": ["x" * 1_000]} for number in range(1_000)]}}}, "roles.worker.init", "the words of commands"),
+        ({"launcher": {"command": ["python", *["x" * 1_000] * 1_100]}}, "launcher", "the words of commands"),
+        ({"labels": {f"label-{number}": "x" * 60 for number in range(16_000)}}, "labels", "labels"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)  # fmt: skip
+def test_what_takes_the_space_is_named(parts: dict[str, Any], path: str, words: str) -> None:
+    (problem,) = size_problems(**parts)
+    assert problem.path == path
+    assert f" bytes, most of them {words}, and etcd" in problem.reason
 
 
 def test_a_patch_that_makes_an_object_too_large() -> None:
-    large = {"metadata": {"annotations": {"example.com/part": "x" * LARGEST_OBJECT}}}
-    (problem,) = size_problems(manifest_overrides={"service": large})
-    assert problem.path == "manifest_overrides.service"
+    (problem,) = size_problems(manifest_overrides={"launch-script": {"data": {"part": "x" * LARGEST_OBJECT}}})
+    assert problem.path == "manifest_overrides.launch-script"
 
 
 def test_an_object_that_would_fill_the_memory_is_not_serialized() -> None:

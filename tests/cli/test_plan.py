@@ -61,6 +61,12 @@ def shown(experiment: str) -> str:
     return out
 
 
+def test_an_operator_with_a_gang_for_each_role() -> None:
+    code, out, _ = run("plan", "sdxl-lora", "-e", "dev", "--set", "backend=kubedl")
+    assert (code, "each role starts when all its pods fit" in " ".join(out.split())) == (0, True)
+    assert "the job starts when all pods fit" in " ".join(shown("sdxl-lora").split())
+
+
 def words(text: str) -> set[str]:
     """What a double click takes."""
     return {word for found in re.split(r"\s+", text) for word in (found, found.rstrip(",:"), *found.split("=", 1))}
@@ -155,7 +161,9 @@ def test_wide_letters_take_two_columns(tmp_path: Path) -> None:
     assert text.count(words[0]) == 40
     assert max(display_width(line) for line in text.splitlines() if words[0] in line) <= COLUMNS
     one, other = (line for line in text.splitlines() if "NAME=" in line)
-    assert display_width(one[: one.index(" env")]) == display_width(other[: other.index(" env")])
+    assert display_width(one[: one.index(" roles.the-worker.env")]) == display_width(
+        other[: other.index(" roles.the-worker.env")]
+    )
 
 
 def test_what_runs_before_the_containers(long: str) -> None:
@@ -274,3 +282,38 @@ def test_values_of_an_overlay_are_shown_with_their_origin(tmp_path: Path) -> Non
 def test_a_plan_without_an_overlay_has_no_such_section() -> None:
     assert "alone" not in shown("resnet").split()
     assert json.loads(run("plan", "resnet", "-e", "dev", "--json")[1])["overlaid"] == []
+
+
+def variables(text: str) -> dict[str, list[str]]:
+    """The lines below each `Variables of`, without the columns."""
+    parts = text.split("\nVariables of ")[1:]
+    return {
+        part.splitlines()[0]: [" ".join(line.split()) for line in part.split("\n\n")[0].splitlines()[1:]]
+        for part in parts
+    }
+
+
+def test_a_variable_has_one_origin_and_stands_once(tmp_path: Path) -> None:
+    roles = {
+        "master": {"accelerators": {"a800": 8}, "env": {"NCCL_DEBUG": "INFO"}},
+        "worker": {"replicas": 3, "accelerators": {"a800": 8}, "env": {"RANK": "7"}},
+    }
+    path = tmp_path / "own.yaml"
+    path.write_text(
+        yaml.safe_dump(
+            {**LONG, "prepare": [], "roles": roles, "env": {"NCCL_DEBUG": "WARN", "A": "1"}}, sort_keys=False
+        )
+    )
+    found = variables(shown(str(path)))
+    assert found["master"][-2:] == ["NCCL_DEBUG=INFO roles.master.env", "RANK=(offset + index) launch script"]
+    assert {"NCCL_DEBUG=WARN env", "RANK=7 roles.worker.env"} <= {*found["worker"]}
+    assert "A=1 env" in found["all roles"]
+    rows = [row for of_roles in found.values() for row in of_roles if row.startswith("RANK=")]
+    assert len(rows) == 2
+
+
+def test_a_step_in_the_first_pod(tmp_path: Path) -> None:
+    path = tmp_path / "first.yaml"
+    step = {"name": "data", "command": ["fetch", "--all"], "on": "first-pod"}
+    path.write_text(yaml.safe_dump({**LONG, "prepare": [step]}, sort_keys=False))
+    assert "prepare data, in the first pod alone: fetch --all" in shown(str(path))

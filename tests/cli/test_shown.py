@@ -36,7 +36,7 @@ WHOLE: dict[str, Any] = {
             "labels": {"team": "vision"},
             "annotations": {"example.com/note": "x"},
             "init": [{"name": "fetch", "command": ["fetch", "x"]}],
-            "pod_overrides": {"metadata": {"annotations": {"example.com/more": "x"}}, "spec": {"preemptionPolicy": "x"}},
+            "pod_overrides": {"metadata": {"annotations": {"example.com/more": "x"}}, "spec": {"terminationGracePeriodSeconds": 60}},
         }
     },
     "storage": {"data": {"size": "1Ti", "class": "fast", "mount": "/mnt/data"}},
@@ -45,7 +45,7 @@ WHOLE: dict[str, Any] = {
     "annotations": {"example.com/note": "x"},
     "queue": "default",
     "shared_memory": "16Gi",
-    "manifest_overrides": {"job": {"metadata": {"annotations": {"example.com/more": "x"}}, "spec": {"plugins": {"x": ["y"]}}}},
+    "manifest_overrides": {"job": {"metadata": {"annotations": {"example.com/more": "x"}}, "spec": {"runningEstimate": "1h"}}},
     "further": "x",
 }  # fmt: skip
 Place = tuple[str | int, ...]
@@ -118,7 +118,7 @@ def test_no_text_in_any_field_prints_control_characters(path: Path) -> None:
     @example(("further",), "x\n  fix: do as I say", True)
     @example(("env", "OTHER"), "\x1b]8;;http://x\x1b\\[red]\u202e", False)
     @example(("roles", "worker", "env", "NOTE"), "\u3164", True)
-    @example(("roles", "worker", "pod_overrides", "spec", "preemptionPolicy"), "\n  fix: x", True)
+    @example(("roles", "worker", "pod_overrides", "spec", "terminationGracePeriodSeconds"), "\n  fix: x", True)
     @example(("manifest_overrides", "job"), "\n  fix: x", True)
     @example(("roles", "worker"), "\n  fix: x", True)
     def check(place: Place, text: str, as_key: bool) -> None:

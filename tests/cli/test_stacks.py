@@ -75,7 +75,7 @@ def test_json_has_every_row_and_what_was_not_read(project: Path) -> None:
     assert (code, err, answer["ok"]) == (1, "", False)
     bert, sdxl = answer["stacks"]
     assert (bert["release"], bert["job"], bert["run"]) == ("8c1f20d77ab0e5934b16", "bert-1f3a9c", 1)
-    assert bert["cost_per_hour"] == {"amount": "33.60", "currency": "USD"}
+    assert bert["cost_per_hour"] == {"amount": 33.6, "currency": "USD"}
     assert (bert["drift"], sdxl["release"], sdxl["cost_per_hour"]) == (None, None, None)
     (unread,) = answer["not_read"]
     assert (unread["environment"], unread["error"]["message"][:14]) == ("prod", "cannot connect")

@@ -43,9 +43,9 @@ def test_check_counts_a_single_pod(tmp_path: Path) -> None:
 
 
 def test_check_notes_what_may_surprise() -> None:
-    code, out, _ = run("check", "extras", "elastic", "-e", "dev")
-    extras, elastic, *noted = out.splitlines()
-    assert (code, extras.split()[0], elastic.split()[0]) == (0, "extras:", "elastic:")
+    code, out, _ = run("check", "hello", "elastic", "-e", "dev")
+    hello, elastic, *noted = out.splitlines()
+    assert (code, hello.split()[0], elastic.split()[0]) == (0, "hello:", "elastic:")
     assert noted == [f"  note: {note}" for note in check_experiment("elastic", "dev").checked().plan.notes]
     assert noted != []
     _, out, _ = run("check", "elastic", "-e", "dev", "--json")
@@ -60,7 +60,7 @@ def test_check_as_json() -> None:
     right, wrong = answer["experiments"]
     plan = check_experiment("extras", "dev").checked().plan
     assert right == {
-        "name": "extras", "environment": "dev", "ok": True, "job": plan.job, "revision": plan.revision, "pods": 8, "accelerators": {"a800": 4}, "notes": [], "problems": [],
+        "argument": "extras", "name": "extras", "environment": "dev", "ok": True, "job": plan.job, "revision": plan.revision, "pods": 8, "accelerators": {"a800": 4}, "notes": [*plan.notes], "problems": [],
     }  # fmt: skip
     assert (wrong["name"], wrong["ok"], answer["ok"]) == ("nowhere", False, False)
     assert wrong["problems"][0].keys() == {"source", "line", "path", "value", "reason", "fix", "code", "fingerprint"}

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import base64
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tests.engine.differences import changed
 from tests.engine.live import Live, until
 from tests.engine.project import SSH_SECRET
 from tests.support.generators import ENVIRONMENT
+from trainform.backends.jobset.backend import JobSet
+from trainform.backends.table import BACKENDS
 from trainform.manifests.manifest import Manifest
 from trainform.manifests.ssh import ssh_names
 from trainform.plan import Plan
@@ -20,6 +22,7 @@ from trainform.spec import Environment
 from trainform.ssh.files import identity_files
 
 NAMESPACE = "t-admission"
+ACCOUNT = "serviceAccountName"  # operators make some of the accounts
 LOOKED_FOR = ("TrainingRuntime",)  # by the webhook of TrainJobs
 
 
@@ -59,6 +62,43 @@ def not_kept(live: Live, plan: Plan) -> Iterator[str]:
     finally:
         for body in there:
             live.remove(body)
+
+
+def made_of(live: Live, plan: Plan) -> None:
+    """Fails the test with the server's words where it would not take the Jobs and the pods that the operator makes of a job's objects."""
+    manifests = job_manifests(plan)
+    for manifest in manifests:
+        for spec in _of_sets(manifest.body["spec"] if manifest.key in ("job", "runtime") else {}):
+            for job in spec["replicatedJobs"]:
+                metadata = {"name": f"{plan.job}-{job['name']}-0", "namespace": NAMESPACE}
+                live.make(
+                    {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": job["template"]["spec"]},
+                    dry_run=True,
+                )
+            if manifest.key == "runtime":
+                metadata = {"name": plan.job, "namespace": NAMESPACE}
+                kind = {"apiVersion": JobSet.API_VERSION, "kind": "JobSet"}
+                live.make({**kind, "metadata": metadata, "spec": spec}, dry_run=True)
+    backend = BACKENDS[plan.backend]
+    accounts = {template.account for template in backend.templates(plan, manifests)}
+    pods, _ = backend.pods(plan, manifests)
+    for pod in {repr(pod["spec"]["containers"]): pod for pod in pods}.values():
+        spec = {field: value for field, value in pod["spec"].items() if field != ACCOUNT or value not in accounts}
+        metadata = {**pod["metadata"], "namespace": NAMESPACE}
+        live.make({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}, dry_run=True)
+
+
+def _of_sets(spec: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The spec of a JobSet, which it is itself or which a runtime has."""
+    for each in (spec, spec.get("template", {}).get("spec", {})):
+        if "replicatedJobs" in each:
+            yield each
+
+
+def make(live: Live, plan: Plan, manifests: Iterable[Manifest]) -> None:
+    """Make the objects of a job; fails the test with the server's words where it does not take one."""
+    for manifest in manifests:
+        _made(live, _alone(plan, manifest), dry_run=False)
 
 
 def _made(live: Live, body: dict[str, Any], dry_run: bool) -> dict[str, Any]:

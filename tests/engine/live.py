@@ -93,8 +93,10 @@ class Live:
         return created
 
     def make(self, body: dict[str, Any], dry_run: bool = False) -> dict[str, Any]:
-        """The object as the server keeps it, or would keep it; fails the test with the server's words where it does not."""
-        response = self.request("POST", f"{_collection(body)}{'?dryRun=All' if dry_run else ''}", body)
+        """The object as the server keeps it, or would keep it; fails the test with the server's words where it does not. A field that the server does
+        not know is an error, as it is when Pulumi applies an object."""
+        parameters = f"fieldValidation=Strict{'&dryRun=All' if dry_run else ''}"
+        response = self.request("POST", f"{_collection(body)}?{parameters}", body)
         assert response.status_code == 201, (body["kind"], response.text)
         kept: dict[str, Any] = response.json()
         return kept

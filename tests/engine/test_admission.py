@@ -7,10 +7,9 @@ Volcano Job every later update would be denied.
 from __future__ import annotations
 
 import copy
-import re
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -20,20 +19,17 @@ from tests.engine.admission import not_kept, offered
 from tests.engine.differences import changed
 from tests.engine.live import Live
 from tests.support.generators import experiments
-from tests.support.rendering import plan_job
+from tests.support.obeying import obeyed, planned
 from tests.support.repository import ROOT
 from trainform import defaults
 from trainform.backends.table import BACKENDS
-from trainform.errors import InputError, Problem
-from trainform.plan import Plan
 from trainform.render_platform import platform_manifests
-from trainform.spec import Environment, Experiment
-from trainform.spec.load import load_environment, parse
+from trainform.spec import Environment
+from trainform.spec.load import load_environment
 
 pytestmark = pytest.mark.proof("generated experiments against every admission, on every add-on")
 
 OTHERS = [name for name in BACKENDS if name != defaults.BACKEND]
-ROUNDS = 8
 LARGE = 100_000  # characters of annotations
 LARGE_ONE_IN = 3  # examples: only these keep such annotations
 
@@ -42,36 +38,6 @@ LARGE_ONE_IN = 3  # examples: only these keep such annotations
 def environment(addons_live: Live) -> Iterator[Environment]:
     """What the generated experiments need, on the cluster with every operator."""
     yield from offered(addons_live)
-
-
-def planned(data: dict[str, Any], environment: Environment) -> tuple[Plan | None, Sequence[Problem]]:
-    """The experiment's plan, or what `check` complains of."""
-    parsed = parse(Experiment, copy.deepcopy(data))
-    if parsed.model is None or parsed.problems:
-        return None, parsed.problems
-    try:
-        return plan_job(parsed.model, environment), ()
-    except InputError as refused:
-        return None, refused.problems
-
-
-def obeyed(data: dict[str, Any], environment: Environment) -> Plan | None:
-    """The plan after the author has removed what messages complain of, again and again; None where that does not help."""
-    for _ in range(ROUNDS):
-        plan, problems = planned(data, environment)
-        if plan is not None:
-            return plan
-        if sum(_removed(data, problem) for problem in problems) == 0:  # of all, not of the first that can be
-            return None
-    return None
-
-
-def _removed(data: Any, problem: Problem) -> bool:
-    """Whether there was something to remove."""
-    *above, last = re.split(r"\.|\[", problem.path.replace("]", ""))
-    for part in above:
-        data = data.get(part) if isinstance(data, dict) else None
-    return isinstance(data, dict) and data.pop(last, None) is not None
 
 
 def without_large_notes(data: dict[str, Any]) -> dict[str, Any]:

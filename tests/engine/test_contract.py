@@ -21,8 +21,8 @@ from tests.engine.pods import pods_of
 from tests.engine.programs import stack_of
 from tests.engine.project import Project
 from trainform.backends.table import BACKENDS
-from trainform.manifests.env import expanded
 from trainform.plan import Plan
+from trainform.plan.references import expanded
 from trainform.render import job_manifests
 
 pytestmark = pytest.mark.proof(

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.engine.kubelet import succeeds
 from tests.engine.live import Live, until
 from tests.engine.pods import hostname, pods_of
 from tests.engine.programs import stack_of
@@ -24,14 +25,6 @@ MNIST: dict[str, Any] = {
     "shared_memory": "64Mi",
 }
 OPERATORS = ("jobset", "trainer")
-
-
-def succeeds(live: Live, pod: dict[str, Any]) -> None:
-    """The kubelet's word that the pod's containers have ended well."""
-    ended = {"ready": False, "state": {"terminated": {"exitCode": 0}}}
-    containers = [container | ended for container in pod["status"]["containerStatuses"]]
-    name, namespace = pod["metadata"]["name"], pod["metadata"]["namespace"]
-    live.report(name, namespace, {"phase": "Succeeded", "containerStatuses": containers})
 
 
 def status(live: Live, plan: Plan) -> dict[str, Any]:

@@ -13,9 +13,9 @@ import pytest
 import yaml
 
 from tests.engine.applying import TRAINFORM, apply, refused, reviewed_and_applied, save
+from tests.engine.kubelet import succeeds
 from tests.engine.live import Live, until
 from tests.engine.project import SSH_SECRET, Project, Ran
-from tests.engine.test_ends_of_operators import succeeds
 from tests.engine.test_ssh_identity import kept, traces
 from tests.support.leaks import GITHUB_TOKEN, HUB_TOKEN, leaks
 from tests.support.repository import commit_all, git, read

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from tests.engine.kubelet import fails, succeeds
 from tests.engine.live import Live, until
 from tests.engine.pods import pods_of
 from tests.engine.programs import stack_of
 from tests.engine.project import Project
-from tests.engine.test_ends_of_operators import succeeds
 from trainform import defaults
 from trainform.backends.outcome import Outcome, seconds_of
 from trainform.backends.table import BACKENDS
@@ -42,16 +42,6 @@ def outcome(live: Live, job: RenderedJob) -> Outcome:
         pod for pod in live.find_all("pods", job.plan.namespace) if labels.items() <= pod["metadata"]["labels"].items()
     ]
     return BACKENDS[job.plan.backend].OUTCOME(live_job(live, job), pods)
-
-
-def fails(live: Live, pod: dict[str, Any]) -> None:
-    """The kubelet's word that a container has ended with an error, unless the operator has deleted the pod for that of another one."""
-    ended = {"ready": False, "state": {"terminated": {"exitCode": 1}}}
-    containers = [container | ended for container in pod["status"]["containerStatuses"]]
-    path = live.path("pods", pod["metadata"]["namespace"], pod["metadata"]["name"])
-    body = {"status": {"phase": "Failed", "containerStatuses": containers}}
-    answer = live.request("PATCH", f"{path}/status", body, "application/merge-patch+json")
-    assert answer.status_code in (200, 404), answer.text
 
 
 def test_every_operator_says_whether_a_job_has_succeeded_and_when(addons_project: Project, addons_live: Live) -> None:

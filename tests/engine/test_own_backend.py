@@ -24,6 +24,7 @@ from trainform.spec import Experiment
 pytestmark = pytest.mark.proof("one more backend, on a real engine and API server")
 
 GROUP, _, VERSION = app_wrapper.AppWrapper.API_VERSION.partition("/")
+ANYTHING = {"type": "array", "items": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
 DEFINITION: dict[str, Any] = {
     "apiVersion": "apiextensions.k8s.io/v1",
     "kind": "CustomResourceDefinition",
@@ -40,7 +41,12 @@ DEFINITION: dict[str, Any] = {
                 "schema": {
                     "openAPIV3Schema": {
                         "type": "object",
-                        "properties": {"spec": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
+                        "properties": {
+                            "spec": {
+                                "type": "object",
+                                "properties": {"components": ANYTHING, "suspend": {"type": "boolean"}},
+                            }
+                        },
                     }
                 },
             }
@@ -59,7 +65,7 @@ run()
 
 @pytest.fixture
 def served(live: Live) -> Iterator[None]:
-    """The kind, and the backend in this process."""
+    """The kind, and the backend in this process. Of an object the definition knows `components`, whatever is in them, and `suspend`."""
     live.make(DEFINITION)
     path = f"/apis/{app_wrapper.AppWrapper.API_VERSION}/appwrappers"
     until(lambda: live.request("GET", path).status_code == 200, "the kind to be served")
@@ -86,6 +92,17 @@ def test_a_jobs_life(project: Project, live: Live, served: None) -> None:
     assert kept["metadata"]["name"] == project.plan("resnet").job != before.plan.job
     project.destroy(stack)
     assert live.find_like(job_body(before.manifests)) == []
+
+
+def test_a_patch_that_the_clusters_definition_does_not_allow(project: Project, live: Live, served: None) -> None:
+    """Nothing but the cluster has a schema of this kind."""
+    shutil.copy(app_wrapper.__file__, project.folder / "stacks")
+    (project.folder / "stacks" / "__main__.py").write_text(PROGRAM)
+    patch = {"job": {"spec": {"suspend": "no"}}}
+    project.copied("resnet", lambda data: data.update(backend=app_wrapper.NAME, manifest_overrides=patch))
+    message = project.pulumi("preview", "-s", project.stack("resnet")).failed()
+    assert "spec.suspend of the AppWrapper" in message
+    assert "write true or false; or update the operator there" in message
 
 
 def test_its_jobs_are_taken_and_kept(project: Project, live: Live, served: None) -> None:

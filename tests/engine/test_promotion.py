@@ -13,10 +13,10 @@ import pytest
 import yaml
 
 from tests.engine.interruption import kill_all, start_up
+from tests.engine.kubelet import succeeds
 from tests.engine.live import Live, until
 from tests.engine.project import Project, Ran
 from tests.engine.refusing import LABEL, refusing
-from tests.engine.test_ends_of_operators import succeeds
 from tests.support.leaks import leaks
 from tests.support.repository import read
 from trainform.plan.record import read_record

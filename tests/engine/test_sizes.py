@@ -25,6 +25,7 @@ CLUSTER = environment(
     ports="1-65535",
     limits={"host_network": True},
 )
+WORD = 1_000
 PLURALS = {"ConfigMap": "configmaps", "Job": "jobs"}
 
 
@@ -36,8 +37,9 @@ def server(live: Live) -> Iterator[Live]:
     live.delete("namespaces", NAMESPACE)
 
 
-def many_nodes(replicas: int, network: dict[str, Any]) -> dict[str, Any]:
+def many_nodes(replicas: int, network: dict[str, Any], backend: str = "volcano") -> dict[str, Any]:
     return {
+        "backend": backend,
         "launcher": {"deepspeed": {"script": "/code/train.py"}},
         "roles": {
             "master": {"accelerators": {"a800": 8}},
@@ -47,14 +49,14 @@ def many_nodes(replicas: int, network: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def largest(network: dict[str, Any], key: str, most: int) -> dict[str, Any]:
+def largest(network: dict[str, Any], key: str, most: int, backend: str = "volcano") -> dict[str, Any]:
     """The object of the largest job that is accepted; `most` replicas are too many."""
     least = 1
     while most - least > 1:
         tried = (least + most) // 2
-        accepted = not job_problems(experiment(**many_nodes(tried, network)), CLUSTER)
+        accepted = not job_problems(experiment(**many_nodes(tried, network, backend)), CLUSTER)
         least, most = (tried, most) if accepted else (least, tried)
-    plan = plan_job(experiment(**many_nodes(least, network)), CLUSTER)
+    plan = plan_job(experiment(**many_nodes(least, network, backend)), CLUSTER)
     (body,) = [made.body for made in job_manifests(plan) if made.key == key]
     size = len(json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode())
     assert size > 0.99 * LARGEST_OBJECT, f"{size} bytes for {least} replicas"
@@ -84,21 +86,24 @@ def test_a_job_of_many_pod_templates(server: Live) -> None:
 
 
 def test_the_largest_record_of_what_is_deployed(server: Live) -> None:
-    """Of quotation marks, which JSON in JSON makes longest."""
+    """Of quotation marks, which JSON in JSON makes longest; no word of a command is longer than Linux takes."""
 
     def record(marks: int) -> dict[str, Any]:
         data = many_nodes(2, {})
-        data["roles"]["worker"]["pod_overrides"] = {"metadata": {"annotations": {"example.com/notes": '"' * marks}}}
+        words = [*['"' * WORD] * (marks // WORD), "x" + '"' * (marks % WORD)]
+        data["roles"]["worker"]["init"] = [{"name": "notes", "command": words}]
         (body,) = [made.body for made in job_manifests(plan_job(experiment(**data), CLUSTER)) if made.is_record]
         return body
 
     def room(body: dict[str, Any]) -> int:
         return LARGEST_RECORD - sum(len(text.encode()) for text in body["data"].values())
 
-    largest = record(room(record(0)) // 2)
-    assert room(largest) < 2
+    most = room(record(0)) // 2
+    largest = record(most - 2 * (most // WORD))  # and what stands between two words
+    assert room(largest) < 2 * WORD
     apply(server, largest | {"data": largest["data"] | {"version": "1.2.3.dev4+g0123456"}})
 
 
 def test_a_list_of_many_hosts(server: Live) -> None:
-    apply(server, largest({}, "launch-script", 100_000))
+    """Of an operator that does not give them to each container as a variable."""
+    apply(server, largest({}, "launch-script", 100_000, "jobset"))

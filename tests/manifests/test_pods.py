@@ -148,10 +148,10 @@ def test_image_pull_service_account_and_priority() -> None:
 def test_overrides_patch_the_template() -> None:
     overrides = {
         "metadata": {"annotations": {"example.com/team": "vision"}},
-        "spec": {"containers": {"main": {"env": {"WORLD_SIZE": {"value": "9"}}, "tty": True}}, "restartPolicy": None},
+        "spec": {"containers": {"main": {"env": {"LETTER": {"value": "b"}}, "imagePullPolicy": None, "tty": True}}},
     }
     made = plan(roles={"worker": {"pod_overrides": overrides}})
     assert pod(made, "worker")["metadata"]["annotations"] == {"example.com/team": "vision"}
-    assert "restartPolicy" not in pod(made, "worker")["spec"]
-    assert {"name": "WORLD_SIZE", "value": "9"} in container(made, "worker")["env"]
+    assert "imagePullPolicy" not in container(made, "worker")
+    assert {"name": "LETTER", "value": "b"} in container(made, "worker")["env"]
     assert made.overrides == ("roles.worker.pod_overrides",)

@@ -46,3 +46,50 @@ def test_replicas_with_templates_of_their_own() -> None:
     assert [(task["name"], task["minAvailable"]) for task in spec["tasks"]] == [
         ("worker-0", 1), ("worker-1", 1), ("worker-2", 0), ("master-0", 1),
     ]  # fmt: skip
+
+
+SCRIPT = {"script": "/app/train.py"}
+STATIC: list[tuple[dict[str, Any], str]] = [
+    ({"torchrun": SCRIPT}, "master"),
+    ({"accelerate": SCRIPT}, "master"),
+    ({"deepspeed": SCRIPT}, "master"),
+    ({"mpi": {"command": ["/app/train"]}}, "master"),
+    ({"tensorflow": {"command": ["python", "/app/mnist.py"]}}, "chief"),
+]
+
+
+@pytest.mark.parametrize(
+    ("launcher", "first"), STATIC, ids=lambda part: next(iter(part)) if isinstance(part, dict) else ""
+)
+@pytest.mark.parametrize("least", [0, 1, 2])
+def test_a_static_world_never_starts_short_of_its_pods(launcher: dict[str, Any], first: str, least: int) -> None:
+    eight = {"accelerators": {"a800": 8}}
+    roles = {first: {"replicas": 1, **eight}, "worker": {"replicas": 3, "min_available": least, **eight}}
+    (kind,) = launcher
+    told = f"{kind} waits for all pods of its world, and with this number it starts with {least} of the 3 that the role has"
+    assert reasons(launcher=launcher, roles=roles) == {"roles.worker.min_available": told}
+    roles["worker"]["min_available"] = 3
+    assert reasons(launcher=launcher, roles=roles) == {}
+
+
+def test_the_pod_that_launches_belongs_to_the_world() -> None:
+    roles = {"launcher": {"ranked": False, "min_available": 0}, "worker": {"replicas": 3}}
+    launcher = {"mpi": {"command": ["/app/train"], "role": "launcher"}}
+    told = "mpi waits for all pods of its world, and with this number it starts with 0 of the 1 that the role has"
+    assert reasons(launcher=launcher, roles=roles) == {"roles.launcher.min_available": told}
+
+
+def test_who_is_outside_of_the_world_may_be_outside_of_the_gang() -> None:
+    evaluator = {
+        "worker": {"replicas": 2},
+        "evaluator": {"min_available": 0},
+        "watcher": {**WATCHER, "min_available": 0},
+    }
+    assert reasons(launcher={"tensorflow": {"command": ["python", "/app/mnist.py"]}}, roles=evaluator) == {}
+
+
+def test_a_command_that_starts_short_of_its_world_is_noted() -> None:
+    """What it does without its peers, only the user knows."""
+    told = "role worker starts with 2 of its 3 pods, and WORLD_SIZE counts all: a command that waits for the others holds its accelerators meanwhile"
+    found = {least: plan(roles={"worker": {"replicas": 3, "min_available": least}}).notes for least in (2, 3)}
+    assert (told in found[2], told in found[3]) == (True, False)

@@ -69,11 +69,8 @@ WATCHER: dict[str, Any] = {"ranked": False, "command": ["python", "watch.py"]}
 APART: dict[str, Any] = {"worker": {"replicas": 3}, "watcher": WATCHER, "launcher": {"ranked": False}}
 MPI = {"mpi": {"command": ["/app/train"], "role": "launcher"}}
 STEP = "step data (prepare[0]) runs in 4 pods at once, and several of them can write to"
-IN_ONE_POD = "if it does, run it in one pod: write `roles: [{}]`"
-SPLIT = (
-    "if it does, split a role of one replica off, such as `master: {replicas: 1}`, and run it in one pod: "
-    "write `roles: [master]`"
-)
+IN_ONE_POD = "if it does, write `on: first-pod`, otherwise `on: each-pod`"
+IN_WORKER = "if it does, write `on: first-pod` and `roles: [worker]`, otherwise `on: each-pod`"
 ANY: dict[str, Any] = {"prepare": [FETCH], "roles": TWO_ROLES, "storage": {"data": DATA}}
 
 
@@ -84,27 +81,27 @@ def written_at_once(**parts: Any) -> list[str]:
 @pytest.mark.parametrize(
     ("parts", "told"),
     [
-        ({}, f"{STEP} the claim sdxl-lora-data (/mnt/data); {IN_ONE_POD.format('master')}"),
-        ({"storage": {"data": {"claim": "models", "mount": "/mnt/data"}}}, f"{STEP} the claim models (/mnt/data); {IN_ONE_POD.format('master')}"),
+        ({}, f"{STEP} the claim sdxl-lora-data (/mnt/data); {IN_ONE_POD}"),
+        ({"storage": {"data": {"claim": "models", "mount": "/mnt/data"}}}, f"{STEP} the claim models (/mnt/data); {IN_ONE_POD}"),
         ({"storage": {"data": DATA, "out": {"claim": "out", "mount": "/out"}, "models": {"claim": "m", "mount": "/m", "read_only": True}}},
-         f"{STEP} the claims sdxl-lora-data (/mnt/data), out (/out); {IN_ONE_POD.format('master')}"),
-        ({"roles": {"node": {"replicas": 4}}}, f"{STEP} the claim sdxl-lora-data (/mnt/data); {SPLIT}"),
+         f"{STEP} the claims sdxl-lora-data (/mnt/data), out (/out); {IN_ONE_POD}"),
+        ({"roles": {"node": {"replicas": 4}}}, f"{STEP} the claim sdxl-lora-data (/mnt/data); {IN_ONE_POD}"),
         ({"roles": {"worker": {"replicas": 4}}, "launcher": {"tensorflow": {"command": ["python", "/app/mnist.py"]}}},
-         f"{STEP} the claim sdxl-lora-data (/mnt/data); {SPLIT.replace('master', 'chief')}"),
+         f"{STEP} the claim sdxl-lora-data (/mnt/data); {IN_ONE_POD}"),
         ({"roles": TWO_ROLES, "prepare": [{**FETCH, "roles": ["worker"]}]},
-         f"{STEP.replace('4', '3')} the claim sdxl-lora-data (/mnt/data); {IN_ONE_POD.format('master')}"),
-        ({"roles": {"node": {"replicas": 4}, "watcher": WATCHER}}, f"{STEP} the claim sdxl-lora-data (/mnt/data); {SPLIT}"),
-        ({"launcher": MPI, "roles": APART}, f"{STEP.replace('4', '3')} the claim sdxl-lora-data (/mnt/data); {IN_ONE_POD.format('launcher')}"),
-        ({"storage": {"data": {**DATA, "roles": ["worker"]}}}, f"{STEP} the claim sdxl-lora-data (/mnt/data); {SPLIT}"),
+         f"{STEP.replace('4', '3')} the claim sdxl-lora-data (/mnt/data); {IN_ONE_POD}"),
+        ({"roles": {"node": {"replicas": 4}, "watcher": WATCHER}}, f"{STEP} the claim sdxl-lora-data (/mnt/data); {IN_ONE_POD}"),
+        ({"launcher": MPI, "roles": APART}, f"{STEP.replace('4', '3')} the claim sdxl-lora-data (/mnt/data); {IN_ONE_POD}"),
+        ({"storage": {"data": {**DATA, "roles": ["worker"]}}}, f"{STEP} the claim sdxl-lora-data (/mnt/data); {IN_WORKER}"),
         ({"storage": {"a": {"claim": "c", "mount": "/a", "roles": ["master"]}, "b": {"claim": "c", "mount": "/b", "sub_path": "./x", "roles": ["worker"]}},
-          "roles": {"master": {}, "worker": {}}}, f"{STEP.replace('4', '2')} the claim c (/a); {IN_ONE_POD.format('master')}"),
+          "roles": {"master": {}, "worker": {}}}, f"{STEP.replace('4', '2')} the claim c (/a); {IN_ONE_POD}"),
         ({"storage": {"a": {"claim": "c", "mount": "/a", "sub_path": "x/y", "roles": ["master"]}, "b": {"claim": "c", "mount": "/b", "sub_path": "./x//", "roles": ["worker"]}},
-          "roles": {"master": {}, "worker": {}}}, f"{STEP.replace('4', '2')} the claim c (/a); {IN_ONE_POD.format('master')}"),
+          "roles": {"master": {}, "worker": {}}}, f"{STEP.replace('4', '2')} the claim c (/a); {IN_ONE_POD}"),
         ({"launcher": MPI, "roles": {"worker": {"replicas": 3}, "last": {}, **APART}},
-         f"{STEP} the claim sdxl-lora-data (/mnt/data); {IN_ONE_POD.format('launcher')}"),
+         f"{STEP} the claim sdxl-lora-data (/mnt/data); {IN_ONE_POD}"),
         ({"prepare": [], "roles": {"master": {}, "worker": {"replicas": 3, "init": [FETCH]}}},
          "step data (roles.worker.init[0]) runs in 3 pods at once, and several of them can write to the claim sdxl-lora-data (/mnt/data); if it does, "
-         "make it a step of `prepare` that runs in one pod: write `roles: [master]`"),
+         "make it a step of `prepare` with `on: first-pod`"),
     ],
 )  # fmt: skip
 def test_a_step_of_several_pods_that_can_write_to_one_claim(parts: dict[str, Any], told: str) -> None:
@@ -117,6 +114,9 @@ def test_a_step_of_several_pods_that_can_write_to_one_claim(parts: dict[str, Any
         {"prepare": [CODE]},
         {"prepare": [{**FETCH, "roles": ["master"]}]},
         {"prepare": [{**FETCH, "roles": []}]},
+        {"prepare": [{**FETCH, "on": "each-pod"}]},
+        {"prepare": [{**FETCH, "on": "first-pod"}]},
+        {"prepare": [{**FETCH, "on": "first-pod"}], "roles": {"node": {"replicas": 4}}},
         {"roles": {"node": {}}},
         {"roles": {"node": {"replicas": 4}}, "storage": {}},
         {"storage": {"data": {**DATA, "read_only": True}}},
@@ -162,3 +162,27 @@ FIRST = "so the default `PodFailed: TerminateJob` acts first; write a policy for
 def test_a_policy_that_a_default_comes_before(parts: dict[str, Any], noted: list[str]) -> None:
     """What a kubelet says of an evicted pod first is that it has failed."""
     assert notes(**parts) == noted
+
+
+UNSEEN = (
+    "role watcher starts together with the training, which neither waits for its end nor ends by its failure: what the training reads of it belongs "
+    "into a step of `prepare`"
+)
+
+
+@pytest.mark.parametrize(
+    ("parts", "noted"),
+    [
+        ({}, True),
+        ({"storage": {}}, False),
+        ({"storage": {"data": {**DATA, "read_only": True}}}, False),
+        ({"storage": {"data": {**DATA, "roles": ["watcher"]}}}, False),
+        ({"storage": {"a": {"claim": "c", "mount": "/a", "roles": ["master"]}, "b": {"claim": "c", "mount": "/b", "roles": ["watcher"]}}}, True),
+        ({"roles": {**TWO_ROLES, "watcher": {**WATCHER, "replicas": 0}}}, False),
+        ({"roles": {**TWO_ROLES, "watcher": {**WATCHER, "policies": [{"event": "PodFailed", "action": "TerminateJob"}]}}}, False),
+        ({"roles": {**TWO_ROLES, "watcher": {**WATCHER, "policies": [{"event": "PodEvicted", "action": "RestartPod"}]}}}, True),
+    ],
+)  # fmt: skip
+def test_an_extra_that_may_write_what_the_training_reads(parts: dict[str, Any], noted: bool) -> None:
+    made = {"roles": {**TWO_ROLES, "watcher": WATCHER}, "storage": {"data": DATA}, **parts}
+    assert (UNSEEN in notes(**made)) is noted

@@ -145,6 +145,100 @@ def test_host_ports() -> None:
     assert layout_of(experiment()).ports["worker"][0] == (Port("rendezvous", 29500, False),)
 
 
+def test_a_port_of_the_node_is_the_declared_one() -> None:
+    """The variable wins over the plan's, so the processes would open a port that nothing declares."""
+    chosen = {**HOST, "port": 20001}
+    assert reasons(network=chosen, env={"MASTER_PORT": "20001"}) == {}
+    (reason,) = reasons(network=chosen, env={"MASTER_PORT": "4711"}).values()
+    assert "the plan's is 20001: the processes would open another one" in reason
+    secret = {"secret": {"name": "cluster", "key": "port"}}
+    assert reasons(network=HOST, env={"MASTER_PORT": secret}).keys() == {"env.MASTER_PORT"}
+    one = {"master": {"env": {"MASTER_PORT": "4711"}}, "worker": {}}
+    assert reasons(network=HOST, roles=one).keys() == {"roles.master.env.MASTER_PORT"}
+    cluster = {**TENSORFLOW, "roles": PS, "network": HOST, "env": {"TF_CONFIG": "{}"}}
+    assert reasons(**cluster).keys() == {"env.TF_CONFIG"}
+    assert reasons(backend="kubedl", network=chosen, roles={"worker": {}}, env={"MASTER_PORT": "20001"}).keys() == {
+        "env.MASTER_PORT"
+    }
+    assert reasons(env={"MASTER_PORT": "4711"}) == {}, "on the pod network all ports are the pod's own"
+    extra = {"worker": {}, "watcher": {**WATCHER, "env": {"MASTER_PORT": "4711"}}}
+    assert reasons(network=HOST, roles=extra) == {}
+
+
+TORCHRUN = {"script": "/app/train.py"}
+SERVICE = {"addresses": "service"}
+
+
+def torchrun(*words: str) -> dict[str, Any]:
+    return {"launcher": {"torchrun": {**TORCHRUN, "launcher_args": [*words]}}}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--master-port", "4711"],
+        ["--master_port=4711"],
+        ["--rdzv-endpoint", "$(MASTER_ADDR):4711"],
+        ["--log-dir=/tmp", "--rdzv_endpoint=$(MASTER_ADDR):4711"],
+    ],
+)
+def test_a_port_in_an_option_of_the_launcher(words: list[str]) -> None:
+    """It comes behind the plan's and wins, as a variable does."""
+    place = len(words) - (1 if "=" in words[-1] else 2)
+    field = f"launcher.torchrun.launcher_args[{place}]"
+    assert reasons(network=HOST, **torchrun(*words)).keys() == {field}
+    (reason,) = reasons(network=SERVICE, **torchrun(*words)).values()
+    assert reason == "rank 0 has a Service of its own, in which its peers reach the port 29500 alone"
+    assert reasons(**torchrun(*words)) == {}, "on the pod network all ports are the pod's own"
+    [note] = [note for note in plan(**torchrun(*words)).notes if note.startswith(field)]
+    assert "29500" in note
+
+
+def test_a_port_in_an_option_that_is_the_planned_one() -> None:
+    for words in (["--master-port", "29500"], ["--rdzv-endpoint=$(MASTER_ADDR):$(MASTER_PORT)"], ["--log-dir=/tmp"]):
+        assert reasons(network=SERVICE, **torchrun(*words)) == {}
+        assert [note for note in plan(**torchrun(*words)).notes if "launcher_args" in note] == []
+    elsewhere = ["--rdzv-backend=etcd-v2", "--rdzv-endpoint=etcd.example.com:2379"]
+    assert reasons(network=SERVICE, **torchrun(*elsewhere)) == {}
+
+
+@pytest.mark.parametrize(
+    ("launcher", "word"),
+    [
+        ({"accelerate": {**TORCHRUN, "processes_per_node": 1}}, "--main_process_port=4711"),
+        ({"deepspeed": TORCHRUN}, "--master_port=4711"),
+    ],
+)
+def test_a_port_in_an_option_of_other_launchers(launcher: dict[str, Any], word: str) -> None:
+    (kind,) = launcher
+    roles = {"master": {"accelerators": {"a800": 1}}, "worker": {"replicas": 2, "accelerators": {"a800": 1}}}
+    parts: dict[str, Any] = {"launcher": {kind: {**launcher[kind], "launcher_args": [word]}}, "roles": roles}
+    assert reasons(network=SERVICE, **parts).keys() == {f"launcher.{kind}.launcher_args[0]"}
+
+
+def test_a_port_behind_a_service_is_the_constant_one() -> None:
+    """Nobody reaches another one; on the host network rank 0 opens another one than its peers call, and no number is both."""
+    assert reasons(network=SERVICE, env={"MASTER_PORT": "4711"}).keys() == {"env.MASTER_PORT"}
+    assert reasons(network=SERVICE, env={"MASTER_PORT": "29500"}) == {}
+    assert reasons(network=SERVICE, env={"MASTER_PORT": "4711", "MASTER_ADDR": "10.0.0.7"}) == {}
+    both = {**HOST, **SERVICE, "port": 20001}
+    assert reasons(network=both, env={"MASTER_PORT": "20001"}).keys() == {"env.MASTER_PORT"} or (
+        plan(network=both).rendezvous.port == plan(network=both).rendezvous.own_port
+    )
+    for number in {plan(network={**HOST, **SERVICE}).rendezvous.own_port, 29500}:
+        assert reasons(network={**HOST, **SERVICE}, env={"MASTER_PORT": str(number)}).keys() == {"env.MASTER_PORT"}
+
+
+def test_all_pods_meet_at_the_same_port() -> None:
+    roles = {"master": {}, "worker": {"env": {"MASTER_PORT": "4711"}}}
+    reason = "the pods of master meet at the port 29500, and those of worker at 4711: they never find each other"
+    assert reasons(roles=roles, **torchrun()) == {"roles.worker.env.MASTER_PORT": reason}
+    roles = {"master": {"env": {"MASTER_PORT": "4711"}}, "worker": {}}
+    assert reasons(roles=roles, **torchrun()).keys() == {"roles.master.env.MASTER_PORT"}
+    both = {"master": {"env": {"MASTER_PORT": "4711"}}, "worker": {"env": {"MASTER_PORT": "4711"}}}
+    assert reasons(roles=both, **torchrun()) == reasons(roles=roles, launcher={"command": ["python", "/a.py"]}) == {}
+
+
 OUTSIDE = "the port is outside the host ports of the environment (20000-20009)"
 
 

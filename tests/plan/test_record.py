@@ -193,8 +193,8 @@ def test_what_the_stack_writes_is_read_with_the_version() -> None:
 
 def test_a_record_without_room_is_left_out_and_the_plan_says_so() -> None:
     def of(size: int) -> Plan:
-        part = {"metadata": {"annotations": {"example.com/notes": "x" * size}}}
-        return planned({**JOB, "roles": {"worker": {"pod_overrides": part}}})
+        words = ["x" * (1 + size // 100 + (number < size % 100)) for number in range(100)]
+        return planned({**JOB, "roles": {"worker": {"init": [{"name": "notes", "command": words}]}}})
 
     spare = defaults.LARGEST_RECORD - sum(len(text) for text in records(of(0))[0].body["data"].values())
     assert records(of(spare))

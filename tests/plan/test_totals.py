@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from tests.support.samples import CLUSTER, WITH_EXTRAS, environment, experiment, plan
-from trainform.plan.model import Totals
+from trainform.plan.export import as_data
+from trainform.plan.model import Plan
+from trainform.plan.sums import Totals
 from trainform.render import draft_plan
 
 PRICE = {"amount": 2.10, "currency": "USD", "as_of": datetime.date(2026, 1, 1)}
@@ -28,7 +30,7 @@ def test_sums() -> None:
         "worker": {"replicas": 3, "accelerators": {"l40s": 4}, "cpu": 0.5, "memory": "512Mi"},
         "paused": {"replicas": 0, "ranked": False, "command": ["python"]},
     }
-    assert plan(roles=roles).totals == Totals(4, {"a800": 8, "l40s": 12}, "9500m", "67072Mi", "")
+    assert plan(roles=roles).totals == Totals(4, {"a800": 8, "l40s": 12}, "9500m", "67072Mi", None)
 
 
 def test_a_role_without_a_limit_has_no_sum() -> None:
@@ -56,18 +58,25 @@ def test_decimal_bytes_stay_decimal() -> None:
     ],
 )
 def test_cost(prices: dict[str, Any], cost: str) -> None:
-    assert plan(cluster=cluster(**prices), roles=WITH_EXTRAS).totals.cost_per_hour == cost
+    made = plan(cluster=cluster(**prices), roles=WITH_EXTRAS)
+    assert dated(made) == cost
+    shown = as_data(made)["totals"]["cost_per_hour"]
+    assert shown == ({"amount": float(cost.split()[0]), "currency": "USD", "as_of": "2026-01-01"} if cost else None), (
+        "numbers for machines"
+    )
+
+
+def dated(made: Plan) -> str:
+    cost = made.totals.cost_per_hour
+    return "" if cost is None else cost.dated
 
 
 def test_cost_needs_every_price_in_one_currency() -> None:
     roles = {"worker": {"accelerators": {"a800": 8}}, "helper": {"accelerators": {"l40s": 1}}}
     later = {**PRICE, "amount": 1, "as_of": datetime.date(2026, 6, 1)}
-    assert plan(cluster=cluster(a800=PRICE), roles=roles).totals.cost_per_hour == ""
-    assert plan(cluster=cluster(a800=PRICE, l40s={**later, "currency": "CNY"}), roles=roles).totals.cost_per_hour == ""
-    assert (
-        plan(cluster=cluster(a800=PRICE, l40s=later), roles=roles).totals.cost_per_hour
-        == "17.80 USD (prices of 2026-01-01)"
-    )
+    assert dated(plan(cluster=cluster(a800=PRICE), roles=roles)) == ""
+    assert dated(plan(cluster=cluster(a800=PRICE, l40s={**later, "currency": "CNY"}), roles=roles)) == ""
+    assert dated(plan(cluster=cluster(a800=PRICE, l40s=later), roles=roles)) == "17.80 USD (prices of 2026-01-01)"
 
 
 def test_a_plan_is_total_for_every_pair_of_models() -> None:
@@ -80,5 +89,5 @@ def test_a_plan_is_total_for_every_pair_of_models() -> None:
     )
     made = draft_plan(unknown, environment(rdma=None))
     assert made.totals.accelerators == {"h100": 8}
-    assert made.totals.cost_per_hour == ""
+    assert made.totals.cost_per_hour is None
     assert made.roles[0].resources == {}

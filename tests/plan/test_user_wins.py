@@ -8,8 +8,16 @@ from typing import Any
 import pytest
 
 from tests.plan.launch.starting import install, start
-from tests.support.samples import env, plan
+from tests.support.samples import env, environment, experiment
+from trainform.plan.model import Plan
 from trainform.plan.variables import VARIABLES
+from trainform.render import render_job
+
+
+def plan(**parts: Any) -> Plan:
+    """Also where `check` refuses the value, such as a port at which only one role would meet."""
+    return render_job(experiment(**parts), environment()).plan
+
 
 SCRIPT = {"script": "/app/train.py"}
 BOUNDS = {"elastic": {"min_nodes": 1, "max_nodes": 4}}
@@ -33,11 +41,13 @@ PARTS: dict[str, Any] = {
     },
     "command": {"launcher": {"command": ["python", "/app/train.py"]}, "roles": ROLES},
 }  # fmt: skip
+# On the host network the port is declared as one of the node, so nobody may open another.
+REFUSED = {("torchrun, services", "MASTER_PORT")}
 CASES = [
     (case, variable.name, role)
     for case, parts in PARTS.items()
     for variable in VARIABLES[case.partition(",")[0]]
-    if not variable.name.startswith("TRAINFORM_")
+    if not variable.name.startswith("TRAINFORM_") and (case, variable.name) not in REFUSED
     for role in parts["roles"]
 ]
 IN_SCRIPTS = [(case, name, role) for case in PARTS for name in ("RANK", "TF_CONFIG") for role in PARTS[case]["roles"]]
@@ -179,3 +189,32 @@ def test_volcanos_variables_if_the_user_sets_none(tools: Path) -> None:
     found = start(made, "watcher", 1, tools).env
     assert (found["VC_WORKER_NUM"], found["VC_MASTER_NUM"], found["VC_TASK_INDEX"]) == ("3", "1", "1")
     assert found["VC_WORKER_HOSTS"] == ",".join(f"{made.job}-worker-{index}.sdxl-lora" for index in range(3))
+
+
+def replaced(made: Plan) -> list[str]:
+    return [note for note in made.notes if "takes the place of the plan's" in note]
+
+
+@pytest.mark.parametrize(("case", "name", "role"), [*CASES, *IN_SCRIPTS])
+def test_another_value_than_the_plan_has_is_noted(case: str, name: str, role: str) -> None:
+    without = plan(**PARTS[case])
+    made = plan(**said(case, role, {name: "mine"}))
+    planned = {variable.name: variable.value for found in without.roles if found.name == role for variable in found.env}
+    scripted = {
+        "RANK": case.partition(",")[0] in ("torchrun", "accelerate", "command") and "elastic" not in case,
+        "TF_CONFIG": case == "tensorflow",
+    }
+    needed = scripted[name] and role != "watcher" if name in scripted else name in planned
+    assert [note.partition(" ")[0] for note in replaced(made)] == ([f"roles.{role}.env.{name}"] if needed else [])
+    if needed and name in planned:
+        value = str(planned[name]).replace(without.job, made.job)
+        assert f"the plan's {value}:" in replaced(made)[0]
+        assert replaced(plan(**said(case, role, {name: value}))) == [] or without.job in str(planned[name])
+
+
+def test_a_value_for_all_roles_is_noted_once() -> None:
+    made = plan(roles={"master": {}, "worker": {"replicas": 3}}, env={"WORLD_SIZE": "16", "RANK": "0"})
+    assert replaced(made) == [
+        "env.WORLD_SIZE takes the place of the plan's 4: the launcher and its processes see your value",
+        "env.RANK takes the place of the plan's 1 to 3: the launcher and its processes see your value",
+    ]

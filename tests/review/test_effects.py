@@ -149,14 +149,10 @@ def test_what_is_said_of_checkpoints_holds(part: dict[str, Any], stays: bool) ->
     [
         ({"terminationGracePeriodSeconds": 600}, True),
         (
-            {
-                "containers": {
-                    "main": {"volumeMounts": [{"name": "checkpoints", "mountPath": "/elsewhere", "subPath": "x"}]}
-                }
-            },
+            {"containers": {"main": {"volumeMounts": {"checkpoints": {"mountPath": "/elsewhere", "subPath": "x"}}}}},
             False,
         ),
-        ({"volumes": [{"name": "checkpoints", "persistentVolumeClaim": {"claimName": "other"}}]}, False),
+        ({"volumes": {"checkpoints": {"persistentVolumeClaim": {"claimName": "other"}}}}, False),
     ],
 )
 def test_overrides_of_volumes_count(backend: str, overrides: dict[str, Any], stays: bool) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.secret_text.samples import COMMANDS, HEX, NAMED, PLAIN, PW, SAMPLES, WANDB, of
+from tests.secret_text.samples import ANY, COMMANDS, HEX, NAMED, PLAIN, PW, SAMPLES, WANDB, of
 from trainform.secret_text import commands, names, search, shapes
 from trainform.secret_text.search import gives_away, masked, secret_in, secret_words
 
@@ -50,6 +50,14 @@ def test_a_shape(title: str, text: str, monkeypatch: pytest.MonkeyPatch) -> None
         assert text not in masked(around, "[secret]")
     without(title, shapes, "SHAPES", monkeypatch)
     assert not gives_away("VALUE", text)
+
+
+@pytest.mark.parametrize("end", ["-----END RSA " + "PRIVATE KEY-----", ""], ids=["whole", "cut off"])
+@pytest.mark.parametrize("newline", ["\n", "\\n", "\r\n", " "], ids=repr)
+def test_no_line_of_a_private_key_is_shown(end: str, newline: str) -> None:
+    lines = ["-----BEGIN RSA " + "PRIVATE KEY-----", of(ANY, 64), of(ANY, 64), of(ANY, 22) + "=="]
+    key = newline.join([*lines, *([end] if end else [])])
+    assert masked(f"env.{key} = 1, see there", "[secret]") == "env.[secret] = 1, see there"
 
 
 @pytest.mark.parametrize(("title", "text"), [(title, text) for title, texts in SAMPLES.items() for text in texts])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -16,10 +17,14 @@ from trainform.spec import Environment, Experiment
 from trainform.spec.explain import as_list, spelled
 from trainform.spec.load import parse
 from trainform.spec.model import Model, models_of
+from trainform.spec.names import ABSOLUTE_PATH, LABEL, MEANING, PORT_RANGE, UID, matches
 from trainform.spec.quantities import amount, quantity_hint
 from trainform.spec.read import parse_mapping
 
 MAPPING = "write key: value lines below it"
+WORDS = 'write each word as an item of a list, numbers in quotes: [--epochs, "90"]'
+IMAGE = "write registry/path:tag or registry/path@sha256:<64 hex digits>; the path in lower case"
+RESTART = "write never, on-failure, all-when-evicted or a number of times, such as `3 times`"
 
 
 def fix_of(kind: type[BaseModel], text: str) -> str:
@@ -45,6 +50,13 @@ def torchrun(args: str) -> str:
         (torchrun("\"it's\""), "write each word as an item of a list, numbers in quotes: [--epochs, \"90\"]"),
         (torchrun(f'"{"--epochs 90 " * 9}"'), "write each word as an item of a list, numbers in quotes: [--epochs, \"90\"]"),
         ("launcher: {command: python train.py --epochs 90}", 'write [python, train.py, --epochs, "90"]'),
+        ("launcher: {command: [python train.py]}", "write [python, train.py]"),
+        ("launcher: {command: [python train.py, -v]}", WORDS),
+        ("launcher: {command: python train.py && sync}", 'write [sh, -c, "python train.py && sync"]'),
+        ("launcher: {command: python train.py --lr $LR}", 'write [sh, -c, "python train.py --lr $LR"]'),
+        ("launcher: {command: python train.py --lr $(LR)}", 'write [python, train.py, --lr, "$(LR)"]'),
+        ("launcher: {command: OMP_NUM_THREADS=1 python train.py}", 'write [sh, -c, "OMP_NUM_THREADS=1 python train.py"]'),
+        (torchrun("--lr $LR"), 'write [--lr, "$LR"]'),
         ("tolerations: {key: gpu, operator: Exists}", "write [{…}]"),
     ],
 )  # fmt: skip
@@ -59,11 +71,17 @@ def test_a_list_in_one_line(text: str, fix: str) -> None:
         ("tolerations: [[x]]", "write one text in its place, such as spot"),
         ("tolerations: [7]", 'put it in quotes: "7"'),
         ("registries: [{host: a}]", "write one text in its place"),
-        ("shared_memory_share: 50%", "write a number: 0.5"),
-        ("shared_memory_share: 12.5 %", "write a number: 0.125"),
+        ("shared_memory_share: 50%", "write 0.5"),
+        ("shared_memory_share: 12.5 %", "write 0.125"),
         ("shared_memory_share: half", "write a number"),
-        ('shared_memory_share: "0.5"', "write it without quotes"),
-        ('max_accelerators: "8"', "write it without quotes and without a fraction"),
+        ('shared_memory_share: "0.5"', "write 0.5"),
+        ('max_accelerators: "8"', "write 8"),
+        ("max_accelerators: 1e3", "write 1000"),
+        ("max_accelerators: 08", "write 8"),
+        ("max_accelerators: 8.0", "write 8"),
+        ("max_accelerators: 8.5", "write a whole number"),
+        ("max_accelerators: [8]", "write a whole number"),
+        ("max_accelerators: 1e99", "write a whole number"),
         ("max_accelerators: eight", "write a whole number"),
         ("volume_types: [configMaps]", "did you mean configMap?"),
     ],
@@ -72,14 +90,64 @@ def test_what_to_write_in_limits(limits: str, fix: str) -> None:
     assert fix_of(Environment, f"limits: {{{limits}}}") == fix
 
 
+@pytest.mark.parametrize(
+    ("kind", "text", "fix"),
+    [
+        (Experiment, "restart: 3", RESTART),
+        (Experiment, "image:", IMAGE),
+        (Experiment, "image: ''", IMAGE),
+        (Experiment, "queue: 5", 'put it in quotes: "5"'),
+        (Experiment, "launcher: {torchrun: {script: }}", "fill it in"),
+        (Experiment, "env: {EMPTY: }", 'put it in quotes: ""'),
+        (Experiment, "labels: {team: }", 'put it in quotes: ""'),
+        (Experiment, "storage: {data: {claim: data, mount: 5}}", MEANING[ABSOLUTE_PATH][1]),
+        (Experiment, "storage: {data: {claim: data, mount: /mnt, roles: [~]}}", MEANING[LABEL][1]),
+        (Environment, "ports: 20000", MEANING[PORT_RANGE][1]),
+        (Environment, "cluster: {uid: 5}", MEANING[UID][1]),
+    ],
+)  # fmt: skip
+def test_quotes_are_no_fix_where_the_field_takes_no_such_text(kind: type[BaseModel], text: str, fix: str) -> None:
+    assert fix_of(kind, text) == fix
+
+
+@pytest.mark.parametrize("pattern", MEANING)
+def test_the_example_of_a_pattern_is_right(pattern: str) -> None:
+    for example in re.findall(r"(?:such as|write it like) `?([^\s,:;`]+(?: times)?)", MEANING[pattern][1]):
+        assert matches(pattern, example)
+
+
+@pytest.mark.parametrize(
+    ("day", "fix"),
+    [
+        ('"2026-02-30"', "write 2026-02-28, without quotes"),
+        ("2026-1-5", "write 2026-01-05, without quotes"),
+        ("2026-01-05 10:00:00", "write 2026-01-05, without quotes"),
+        ("January", "write it as 2026-01-31, without quotes"),
+        ('"2026-13-01"', "write it as 2026-01-31, without quotes"),
+    ],
+)
+def test_days(day: str, fix: str) -> None:
+    price = f"{{amount: 2, currency: USD, as_of: {day}}}"
+    offered = f"{{resource: nvidia.com/gpu, per_node: 8, nodes: 1, price_per_hour: {price}}}"
+    assert fix_of(Environment, f"accelerators: {{a800: {offered}}}") == fix
+
+
+def test_a_day_that_does_not_exist() -> None:
+    (problem,) = parse_mapping("as_of: 2026-02-30\n", "").problems
+    assert problem.fix == 'did you mean 2026-02-28? put it in quotes if it is text: "2026-02-30"'
+
+
+def test_an_action_without_a_field() -> None:
+    assert fix_of(Experiment, "policies: [{event: PodFailed, action: RestartPartition}]").startswith(
+        "write it as a patch, with its partitions: `manifest_overrides: {job: "
+    )
+
+
 def test_many_words_are_told_once() -> None:
     content = parse_mapping("limits: {volume_types: [hostPath]}", "")
     (problem,) = parse(Environment, {**CLUSTER, **content.data}, content.source.written).problems
     assert str(problem).count("persistentVolumeClaim") == 1
     assert problem.fix.startswith("write one of awsElasticBlockStore, ")
-
-
-WORDS = 'write each word as an item of a list, numbers in quotes: [--epochs, "90"]'
 
 
 @pytest.mark.parametrize(

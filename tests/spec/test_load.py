@@ -158,7 +158,10 @@ def test_a_copy_has_a_name_of_its_own(tmp_path: Path, folder: str, kind: type[Ex
     assert (problem.path, problem.value, problem.source) == ("name", "hello", f"stacks/{folder}/mine.yaml")
     assert problem.line > 0
     assert problem.fix == "write `name: mine`, or rename the file to hello.yaml"
-    assert load(kind, f"stacks/{folder}/mine.yaml", root).problems == (), "a path may be called anything"
+    by_path = load(kind, f"stacks/{folder}/mine.yaml", root).problems
+    assert by_path == (problem,), "the path of a file that a name finds too"
+    (root / "elsewhere.yaml").write_text((root / "stacks" / folder / "mine.yaml").read_text())
+    assert load(kind, "elsewhere.yaml", root).problems == (), "no name finds it, so it may be called anything"
     assert load(kind, "own", project(tmp_path / "right", folder, "own", "own")).problems == ()
 
 

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lightkube.utils.quantity import parse_quantity
+from pydantic import Field, ValidationError
 
-from trainform.spec.quantities import BINARY, DECIMAL, amount, canonical, is_whole, seconds, spell
+from trainform.spec.model import Model
+from trainform.spec.quantities import BINARY, DECIMAL, Bytes, Size, amount, canonical, is_whole, seconds, spell
 
 SUFFIXES = [*BINARY, *DECIMAL, "m"]
 written = st.builds(
@@ -78,6 +80,33 @@ def test_sums_may_be_larger_than_one_quantity() -> None:
 )
 def test_whole(text: str, whole: bool) -> None:
     assert is_whole(text) is whole
+
+
+class Amounts(Model):
+    memory: Bytes = Field(default="1Gi")
+    size: Size = Field(default="1Gi")
+
+
+@pytest.mark.parametrize("field", ["memory", "size"])
+@pytest.mark.parametrize(
+    ("value", "size", "fix"),
+    [
+        (64, "64", "64Gi or 64Mi"),
+        ("1000", "1,000", "1000Gi or 1000Mi"),
+        ("64k", "64,000", "64Gi or 64Mi"),
+        ("1023Ki", "1,047,552", "1023Gi or 1023Mi"),
+        ("64000m", "64", "64000Gi or 64000Mi"),
+    ],
+)
+def test_bytes_whose_unit_is_missing(field: str, value: object, size: str, fix: str) -> None:
+    with pytest.raises(ValidationError, match=f"the value is {size} bytes, less than 1 MiB; .* such as {fix}"):
+        Amounts.model_validate({field: value})
+
+
+@pytest.mark.parametrize("value", [2**20, "1Mi", "1024Ki", "1049k", "64Gi"])
+def test_the_smallest_amounts_of_bytes(value: object) -> None:
+    assert Amounts.model_validate({"memory": value, "size": value}).memory
+    assert Amounts.model_validate({"memory": 0}).memory == "0"
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,10 @@ from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from trainform import defaults
-from trainform.backends.backend import Backend, Decided
+from trainform.backends.backend import Backend, Free
 from trainform.backends.gangs import QUEUE_LABEL, admission_crds, gang_problems, in_gang, pod_group, queue_labels
 from trainform.backends.outcome import ByCondition
-from trainform.backends.planned import labels_of, overwritten
+from trainform.backends.planned import overwritten
 from trainform.backends.refusals import JOB_RESTARTS, another_backend
 from trainform.backends.support import NO_RUNTIME, Fields, no_policies
 from trainform.errors import Problem
@@ -36,7 +36,6 @@ OWNER_LABEL = "workload.codeflare.dev/appwrapper"
 RETRIES = "workload.codeflare.dev.appwrapper/retryLimit"
 INDEX_VARIABLE = "JOB_COMPLETION_INDEX"
 OWN_KEYS = ("workload.codeflare.dev/", "batch.kubernetes.io/", "job-name", "controller-uid")
-_TEMPLATE = "spec.components.*.template.spec"
 
 
 @contextmanager
@@ -71,15 +70,8 @@ class AppWrapper(Backend):
     IN_PLACE = ("spec.suspend",)
     FIELDS: ClassVar[Fields] = {**NO_RUNTIME, **no_policies("AppWrapper")}
     LACKS = frozenset([JOB_RESTARTS, "launcher.torchrun.elastic"])  # components never change
-    DECIDED: ClassVar[Decided] = {
-        "job": (
-            f"metadata.labels.{QUEUE_LABEL}",
-            f"{_TEMPLATE}.parallelism",
-            f"{_TEMPLATE}.completions",
-            *labels_of(f"{_TEMPLATE}.template"),
-        ),
-        "pod-group": ("spec.minMember", "spec.queue"),
-    }
+    FREE: ClassVar[Free] = {"job": ("spec.suspend",)}
+    READS: ClassVar[Free] = {"job": (f"metadata.labels.{QUEUE_LABEL}",)}
 
     def naming(self, experiment: Experiment) -> Naming:
         """The hostnames of an Indexed Job's pods, behind a headless Service of ours."""
@@ -145,7 +137,7 @@ class AppWrapper(Backend):
             "parallelism": group.replicas,
             "completions": group.replicas,
             "completionMode": "Indexed",
-            "backoffLimit": role.max_retry - 1 if role.restart == "on-failure" else 0,
+            "backoffLimit": role.max_retry if role.restart == "on-failure" else 0,
             "ttlSecondsAfterFinished": plan.ttl_seconds,
             "template": in_gang(plan, template) if is_valid(role, template) else template,
         }

@@ -80,8 +80,8 @@ sources = st.one_of(
 )  # fmt: skip
 env = st.dictionaries(env_names, texts | sources, max_size=5)
 cpus = st.sampled_from([0, 1, 8, 0.5, 1.5, "500m", "1", "0.001", "96", "2k"])
-memories = st.sampled_from([0, 1, 1024, "0", "1.5Gi", "64Gi", "800G", "1Ti", "1024Mi", "0.5Ki", "123456789"])
-sizes = st.sampled_from([1, "1Ki", "1.5Gi", "2Ti", "20G", "1Ei"])
+memories = st.sampled_from([0, 2**20, "0", "1.5Gi", "64Gi", "800G", "1Ti", "1024Mi", "1024Ki", "123456789"])
+sizes = st.sampled_from([2**20, "1Mi", "1.5Gi", "2Ti", "20G", "1Ei"])
 resources = st.dictionaries(
     st.sampled_from(["ephemeral-storage", "smarter-devices.io/fuse", "x.y/Z_z.9", "d" * 60 + ".example.com/n"]),
     st.sampled_from([0, 1, 7, "1k", "2Ki", "9223372036854775"]),
@@ -113,7 +113,8 @@ policies = st.one_of(
     ),
     st.just([{"action": "RestartJob", "event": "*"}]),
 )
-commands = st.tuples(words, st.lists(texts, max_size=3)).map(lambda parts: [parts[0], *parts[1]])
+programs = words.filter(lambda word: word.startswith("/") or not any(map(str.isspace, word)))
+commands = st.tuples(programs, st.lists(texts, max_size=3)).map(lambda parts: [parts[0], *parts[1]])
 init = st.lists(
     some({"image": images, "env": env}, name=labels(20).filter(lambda name: name != "main"), command=commands),
     max_size=2,
@@ -130,7 +131,7 @@ pod_overrides = st.sampled_from(
         {"spec": {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
             {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app.kubernetes.io/name": "sdxl-lora"}}}
         ]}}}},
-        {"spec": {"securityContext": {"runAsUser": 1000, "fsGroup": 1000}, "restartPolicy": "OnFailure"}},
+        {"spec": {"securityContext": {"runAsUser": 1000, "fsGroup": 1000}}},
     ]
 )  # fmt: skip
 manifest_overrides = st.dictionaries(

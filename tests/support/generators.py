@@ -143,6 +143,8 @@ def _prepare(draw: st.DrawFn, data: dict[str, Any]) -> None:
     for step in found:
         if draw(st.booleans()):
             step["roles"] = draw(st.lists(st.sampled_from(sorted(data["roles"])), unique=True))
+        if "command" in step:
+            step["on"] = draw(st.sampled_from([None, "each-pod", "first-pod"]))
     data["prepare"] = [step for step in found if step["name"] not in taken]
 
 

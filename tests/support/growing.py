@@ -120,7 +120,7 @@ def _exits(size: int) -> list[Data]:
 
 
 def _in_main(size: int) -> Data:
-    return {"spec": {"containers": {"main": {"env": _named("NAME_", size, lambda number: {"value": "patched"})}}}}
+    return {"spec": {"containers": {"main": {"env": _named("MORE_", size, lambda number: {"value": "patched"})}}}}
 
 
 def _amounts(size: int) -> Data:
@@ -163,7 +163,7 @@ ACCEPTED: dict[str, Grow] = {
         env=_named("NAME_", n, lambda number: {"secret": {"name": "wandb", "key": "key"}})
     ),
     "variables with references": lambda n: _job(
-        env=_named("NAME_", n, lambda number: f"$(RANK) $(NAME_{number - 1:05})")
+        env=_named("NAME_", n, lambda number: f"$(NAME_{number - 1:05}) more" if number else "first")
     ),
     "variables of an init container": lambda n: _job(
         roles=_worker(init=[_init("fetch", env=_named("NAME_", n, _text))])
@@ -242,9 +242,7 @@ ACCEPTED: dict[str, Grow] = {
         env=_named("NAME_", n, _text), roles=_worker(pod_overrides=_in_main(n), replicas=3)
     ),
     "patched volumes": lambda n: _job(
-        roles=_worker(
-            pod_overrides={"spec": {"volumes": [{"name": f"v{number:05}", "emptyDir": {}} for number in range(n)]}}
-        )
+        roles=_worker(pod_overrides={"spec": {"volumes": _named("v", n, lambda number: {"emptyDir": {}})}})
     ),
     "patched labels": lambda n: _job(
         roles=_worker(pod_overrides={"metadata": {"labels": _named("example.com/pod-", n, _label)}})

@@ -134,10 +134,10 @@ _EXPERIMENTS: list[tuple[dict[str, Any], dict[str, Any]]] = [
         {"ttl": "1h", "roles.worker.replicas": 3, "image": "registry.example.com/other:1", "labels": {"team": "vision"}},
     ),
     (
-        {"roles": {"master": {}, "worker": {"replicas": 2, "min_available": 2}}, "ttl": "12h", "launcher": {"torchrun": {"script": "train.py"}}},
+        {"roles": {"master": {}, "worker": {"replicas": 2, "min_available": 2}}, "ttl": "12h", "launcher": {"command": ["python", "/app/train.py", "--resume"]}},
         {"ttl": "1h", "roles.worker.min_available": 1, "roles.worker.replicas": 3, "image": "registry.example.com/other:1"},
     ),
-    ({"roles": _ROLES}, {"manifest_overrides": {"launch-script": {"data": {"launch.sh": "exec true"}}}}),
+    ({"roles": _ROLES}, {"manifest_overrides": {"launch-script": {"data": {"more.sh": "exec true"}}}}),
     (
         {"roles": _EXTRA},
         {
@@ -213,6 +213,7 @@ _EXPERIMENTS: list[tuple[dict[str, Any], dict[str, Any]]] = [
             "prepare.0.image": "registry.example.com/other:1",
             "prepare.0.env": {"A": "1"},
             "prepare.0.roles": [],
+            "prepare.0.on": "first-pod",
             "prepare.1.git": {**_GIT, "path": "/other"},
             "prepare.1.git.repository": "git@git.example.com:vision/other.git",
             "prepare.1.git.commit": "1" * 40,

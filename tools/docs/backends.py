@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from pydantic import BaseModel
 
@@ -43,8 +43,7 @@ LEGEND = """\
 `plan` say so. `refused`: `check` refuses it. A field is refused in its parts, too."""
 
 REFUSED = """\
-`trainform check` refuses these, too, on this operator. Each is the message of the check for an example. Labels and annotations that the \
-operator sets itself are refused on every operator."""
+`trainform check` refuses these, too, on this operator. Each is the message of the check for an example."""
 
 
 def comparison_page() -> str:
@@ -115,10 +114,20 @@ def _differences(backend: str) -> Iterator[str]:
             fields.setdefault(_text(field, support), []).append(f"`{field}`")
     yield "\n".join(item(f"{', '.join(names)}: {text}") for text, names in fields.items())
     yield paragraph(REFUSED)
-    yield "\n".join(
-        item(f"**{example.what[0].upper()}{example.what[1:]}**: {_answer(example.problems(backend)[0])}")
-        for example in EXAMPLES.get(backend, ())
-    )
+    yield "\n".join(_refusals(backend))
+
+
+def _refusals(backend: str) -> Iterator[str]:
+    """Each reason for which the operator refuses a kind of field, once, with the first example that shows it."""
+    told: set[tuple[str, str]] = set()
+    for example in EXAMPLES:
+        found: dict[str, list[Problem]] = {}
+        for problem in example.problems(backend):
+            if (problem.reason, _field(problem)) not in told:
+                found.setdefault(problem.reason, []).append(problem)
+        told |= {(problem.reason, _field(problem)) for problems in found.values() for problem in problems}
+        if found:
+            yield item(f"**{example.what[0].upper()}{example.what[1:]}**: {' '.join(map(_answer, found.values()))}")
 
 
 def _text(field: str, support: Support) -> str:
@@ -127,5 +136,11 @@ def _text(field: str, support: Support) -> str:
     return f"noted: {support.how}." if support.noted else f"{support.how}."
 
 
-def _answer(problem: Problem) -> str:
-    return f'`{problem.path}`: "{problem.reason}". Fix: {problem.fix}.'
+def _field(problem: Problem) -> str:
+    return problem.path.rpartition(".")[2]
+
+
+def _answer(problems: Sequence[Problem]) -> str:
+    """Problems for the same reason, as one."""
+    paths = ", ".join(dict.fromkeys(f"`{problem.path}`" for problem in problems))
+    return f'{paths}: "{problems[0].reason}". Fix: {problems[0].fix}.'

@@ -30,6 +30,18 @@ RULES = (
 )
 REHEARSE = """\
 `trainform rehearse EXPERIMENT -e ENV --probe` runs the plan's pods in containers and checks that the world forms."""
+IN_WORDS = f"""\
+`$(NAME)` in a value or in a word of a command is put in by Kubernetes, before the container starts. It can be any variable of the container: \
+trainform puts each behind those that its value refers to, wherever they stand in files, so `OUT: $(ROOT)/$({REPLICA_INDEX})` works.
+
+Kubernetes leaves everything else as it stands, and says nothing. `trainform check` refuses a name that is set only later: by the launch \
+script (`$(RANK)`), by the operator behind the experiment's own variables, or by the same variable (`PATH: /opt/bin:$(PATH)`; what the image sets, \
+Kubernetes does not know). A name that nothing sets, such as a typing error or `$(HOSTNAME)`, gets a note. `$$(NAME)` is the text `$(NAME)`, and the \
+program of a shell (`[sh, -c, …]`) may hold the shell's own `$(command)`.
+
+A shell's `$NAME` or `${{NAME}}` is nothing to Kubernetes. Where no shell reads it (`command: [python, train.py, $OUT]`) it gets a note with what to \
+write, and `$$OUT` is the text `$OUT`. `$(NAME)` gets one, too, in the command of a lifecycle hook, into which Kubernetes puts nothing, and in the command of a \
+probe where the variable does not stand in `env` with its value: read it in a shell there (`[sh, -c, 'test -e "$OUT"']`)."""
 
 
 def contract_page() -> str:
@@ -40,6 +52,8 @@ def contract_page() -> str:
         "\n".join(map(item, RULES)),
         paragraph(REHEARSE),
         *_launchers(),
+        "## Variables in values and commands",
+        *map(paragraph, IN_WORDS.split("\n\n")),
         *_files(),
         *_operators(),
     )

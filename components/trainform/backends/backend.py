@@ -9,19 +9,21 @@ from typing import Any, ClassVar
 
 from trainform import defaults
 from trainform.backends.job_fields import Kinds
+from trainform.backends.order import Batch
 from trainform.backends.outcome import ToOutcome
-from trainform.backends.planned import changes
+from trainform.backends.planned import FREE_OF_KINDS, Change, changes
 from trainform.backends.support import Fields
 from trainform.backends.workloads import Finder
 from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest
+from trainform.manifests.served.mistake import Mistake
 from trainform.manifests.templates import Template
 from trainform.plan.model import Ending, Naming, Plan
 from trainform.spec.experiment import Experiment
 
-Decided = Mapping[str, tuple[str, ...]]
-"""Paths (`backends.paths`) by the key of an object."""
+Free = Mapping[str, tuple[str, ...]]
+"""Paths with dots between the names, and `*` for any name, by the key of an object."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,8 +103,16 @@ class Backend(abc.ABC):
     IN_PLACE: ClassVar[tuple[str, ...]] = ()
     """Paths of the job object that can change while the job runs (`immutable_part`). The hash of everything else is the revision."""
 
-    DECIDED: ClassVar[Decided] = {}
-    """Paths that the plan decides, by the key of an object: a merge patch must not change them."""
+    FREE: ClassVar[Free] = {}
+    """Paths of its objects of which the plan says nothing, or which it reads again after a merge patch, by key. A patch changes these and pods alone."""
+
+    SUSPENDED: ClassVar[tuple[str, ...]] = ()  # paths of the job object: true there, and the operator makes no pods
+
+    OWN_RESTARTS: ClassVar[tuple[str, ...]] = ()
+    """What the operator takes as a pod's `restartPolicy` beside the values of Kubernetes: a patch of a role may choose it."""
+
+    READS: ClassVar[Free] = {}
+    """Labels and annotations of its objects that the operator reads: a patch must not add them."""
 
     FIELDS: ClassVar[Fields] = {}
     """The experiment's fields that the operator handles in its own way, or does not support."""
@@ -127,6 +137,10 @@ class Backend(abc.ABC):
 
     def problems(self, plan: Plan) -> Iterable[Problem]:
         """Problems with what the operator cannot do, beyond single fields. Default: none."""
+        return ()
+
+    def notes(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterable[str]:
+        """Notes on what the operator does with the objects in a way that may surprise, beyond single fields. Default: none."""
         return ()
 
     def existing(self, plan: Plan) -> tuple[Existing, ...]:
@@ -169,8 +183,25 @@ class Backend(abc.ABC):
     def schemas(self, plan: Plan) -> dict[str, Any]:
         """The schemas (`manifests.schema`) of the objects in which the plan decides something, after a merge patch, by key."""
 
+    def order_problems(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterable[Problem]:
+        """Problems with an order of starting that a merge patch gives the pods (`backends.order`). Default: none, since there is no such field."""
+        return ()
+
+    def refused(self, key: str, body: dict[str, Any]) -> Iterable[Mistake]:
+        """What the operator's webhooks refuse of an object with a merge patch, whose types are right, beside what the plan decides. Default: nothing."""
+        return ()
+
+    def batches(self, plan: Plan, manifests: Sequence[Manifest]) -> Sequence[Batch]:
+        """The pods by the time at which they are made, where a merge patch can give them an order. Default: all at once."""
+        return ()
+
     def override_conflicts(
-        self, key: str, rendered: dict[str, Any], patched: dict[str, Any]
-    ) -> Iterable[tuple[str, str]]:
-        """Path and reason of each change that a merge patch makes to what the plan decides in an object of `schemas`. Default: `DECIDED`."""
-        return changes(self.DECIDED.get(key, ()), rendered, patched)
+        self, plan: Plan, key: str, rendered: dict[str, Any], patched: dict[str, Any]
+    ) -> Iterable[Change]:
+        """What a merge patch changes of what the plan decides outside of pods. Default: of all but `free`."""
+        free = self.free(plan).get(key, FREE_OF_KINDS.get(rendered["kind"], ()))
+        return changes(rendered, patched, free, self.READS.get(key, ()))
+
+    def free(self, plan: Plan) -> Free:
+        """`FREE`, for this plan."""
+        return self.FREE

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
+
+from trainform.backends.paths import named_items
 
 Part = tuple[str | int, ...]
 """The keys, and the indices of lists, that lead from the top of a patch to a part of it. () is the whole patch."""
@@ -28,10 +30,67 @@ def part_at(patch: Any, where: str, patched: Any) -> Part:
     return (key, *part_at(patch[key], below, item))
 
 
+def sets(patch: Any, where: str, patched: Any) -> bool:
+    """Whether the patch sets or removes the place of the patched object, or something in which it is."""
+    if not where or not isinstance(patch, dict):
+        return True
+    key, below, item = _step(patch, where, patched)
+    return key is not None and key in patch and sets(patch[key], below, item)
+
+
 def without_parts(patch: dict[str, Any], parts: Iterable[Part]) -> dict[str, Any]:
     """The patch without these parts, and without mappings and lists that become empty by that."""
     remaining: dict[str, Any] = _without(patch, parts)
     return remaining
+
+
+def part_that_sets(patch: dict[str, Any], place: Sequence[str]) -> Part | None:
+    """The part of the patch that sets the value at this place of the patched object; None if none does. A list replaces a whole list, so it sets
+    everything in it."""
+    part: list[str] = []
+    value: Any = patch
+    for word in place:
+        if not isinstance(value, dict):
+            break
+        if word not in value:
+            return None
+        part.append(word)
+        value = value[word]
+    return tuple(part)
+
+
+def leaves(patch: dict[str, Any], target: Any) -> list[Part]:
+    """Every part that can be left out by itself: what sets one value of the target, or all of what the target does not have yet."""
+    known = named_items(target)
+    found: list[Part] = []
+    for key, value in patch.items():
+        inside = isinstance(value, dict) and value and known is not None and isinstance(known.get(key), dict | list)
+        found += [(key, *below) for below in (leaves(value, known[key]) if inside else [()])]  # type: ignore[index]
+    return found
+
+
+def only(patch: dict[str, Any], parts: Iterable[Part]) -> dict[str, Any]:
+    """The patch with these of its leaves alone."""
+    kept: dict[str, Any] = {}
+    for part in parts:
+        holder: Any = kept
+        value: Any = patch
+        for key in part[:-1]:
+            holder, value = holder.setdefault(key, {}), value[key]
+        holder[part[-1]] = value[part[-1]]
+    return kept
+
+
+def value_at(patch: Any, part: Part) -> Any:
+    """What the part of the patch sets."""
+    for key in part:
+        patch = patch[key]
+    return patch
+
+
+def words(part: Part) -> str:
+    """The part as the end of a path."""
+    return ".".join(map(str, part))
 
 
 def _without(patch: Any, parts: Iterable[Part]) -> Any:

@@ -8,12 +8,16 @@ from typing import Any
 
 from trainform import defaults
 from trainform.backends.backend import Backend
-from trainform.backends.patch_parts import part_at, without_parts
+from trainform.backends.patch_parts import part_at, sets, without_parts
+from trainform.backends.patched_containers import unknown_containers
+from trainform.backends.planned import changes
+from trainform.backends.served import object_types, object_values, pod_types, pod_values, user_conventions
 from trainform.errors import MASK, Problem, list_names
 from trainform.manifests.env import PodConventions
-from trainform.manifests.manifest import RECORD_KEY, Manifest
+from trainform.manifests.manifest import RECORD_KEY, Manifest, override_key
 from trainform.manifests.pods import own_labels, pod_template
 from trainform.manifests.schema import ANY_OBJECT, KINDS, POD_TEMPLATE, violations
+from trainform.manifests.served.mistake import Mistake
 from trainform.manifests.shapes import mapping
 from trainform.plan.model import Plan, RolePlan
 from trainform.rules.metadata import kept
@@ -39,11 +43,6 @@ KEPT_FIELDS = {"ownerReferences": LIFE, "finalizers": LIFE, "generateName": "the
 SECRET_CONTENT = ("data", "stringData", "type", "immutable")
 
 
-def override_key(manifest: Manifest) -> str:
-    """The name of the object in `manifest_overrides`: its key, or `queue` for the experiment's own queue."""
-    return "queue" if manifest.key.startswith("queue-") else manifest.key
-
-
 def override_paths(plan: Plan, manifest: Manifest) -> list[str]:
     """Paths of the user's fields whose merge patches are in the object. Patches of roles are in the job object."""
     key = override_key(manifest)
@@ -59,35 +58,44 @@ def patched(plan: Plan, manifest: Manifest) -> Manifest:
     return dataclasses.replace(manifest, body=merge_patch(manifest.body, patch))
 
 
+NO_CONVENTIONS = PodConventions("")
+_DECIDED = "remove it: the plan decides this, by the experiment's own fields if there are such"
+
+
 @dataclasses.dataclass(frozen=True)
 class _Finding:
-    """A place in a patched object, and what is wrong there."""
+    """A place in a patched object, and what is wrong there. stays: the part is not left out, since the environment's rules may have more to say of
+    it."""
 
     where: str
     value: object
     reason: str
     fix: str
+    stays: bool = False
 
 
+_Checked = tuple[list[Problem], list[Problem], dict[str, Any]]
 _Rule = Callable[[dict[str, Any], dict[str, Any]], Iterable[_Finding]]
 """A function from a merge patch and the patched object to what is wrong in the patch."""
 
 
 def check_patches(
     plan: Plan, backend: Backend, rendered: list[Manifest], render: Callable[[Plan], list[Manifest]]
-) -> tuple[list[Problem], Plan]:
+) -> tuple[list[Problem], list[Problem], Plan]:
     """The problems of merge patches, and the plan without the invalid parts, so that they do not hide other problems.
 
-    rendered: the plan's objects before `manifest_overrides`. render: the function that makes them from a plan.
+    The second list has the problems of parts that stay, since the environment's rules may have more to say of them: names and words that the plan
+    decides. What makes other pods than the planned ones stays too (`backends.meaning`). rendered: the plan's objects before `manifest_overrides`. render: the function that makes them from a plan.
     """
     if not plan.overrides:
-        return [], plan
+        return [], [], plan
     problems: list[Problem] = []
+    decided: list[Problem] = []
     roles = {role.name: role for role in plan.roles}
-    conventions = backend.conventions(plan)
+    conventions = user_conventions(backend, plan)
     for role in plan.roles:
         if role.overrides:
-            found, overrides = _check_pods(plan, role, conventions)
+            found, _, overrides = _check_pods(plan, role, backend, conventions)
             problems += found
             roles[role.name] = dataclasses.replace(role, overrides=overrides)
     if problems:
@@ -98,14 +106,16 @@ def check_patches(
     remaining: dict[str, Any] = {}
     for manifest in rendered:
         key = override_key(manifest)
-        found, patch = _check_object(manifest, plan.manifest_overrides.get(key, {}), schemas.get(key), backend)
+        patch = plan.manifest_overrides.get(key, {})
+        found, stays, patch = _check_object(plan, manifest, patch, schemas.get(key), backend)
         problems += found
+        decided += stays
         remaining |= {key: patch} if patch else {}
-    return problems, dataclasses.replace(plan, manifest_overrides=remaining)
+    return problems, decided, dataclasses.replace(plan, manifest_overrides=remaining)
 
 
-def _check_pods(plan: Plan, role: RolePlan, conventions: PodConventions) -> tuple[list[Problem], dict[str, Any]]:
-    """The problems of a role's patch, and its valid part."""
+def _check_pods(plan: Plan, role: RolePlan, backend: Backend, conventions: PodConventions) -> _Checked:
+    """As `_check`, of a role's patch. conventions: for pods as users see them."""
     group = next(role.groups())
 
     def keeps_own_labels(patch: dict[str, Any], template: dict[str, Any]) -> Iterator[_Finding]:
@@ -116,18 +126,39 @@ def _check_pods(plan: Plan, role: RolePlan, conventions: PodConventions) -> tupl
                 yield _Finding(f"metadata.labels.{label}", labels.get(label), reason, "remove it")
         yield from (found for found in _keeps_own_keys(patch, template) if found.where not in _places_of(own))
 
+    def names_containers(patch: dict[str, Any], template: dict[str, Any]) -> Iterator[_Finding]:
+        for where, reason, fix in unknown_containers(patch, rendered({})["spec"]):
+            yield _Finding(where, None, reason, fix)
+
+    def has_types(patch: dict[str, Any], template: dict[str, Any]) -> Iterator[_Finding]:
+        pods = rendered(patch, conventions)
+        yield from _found(pod_types(backend, pods, patch), patch, pods)
+
+    def has_values(patch: dict[str, Any], template: dict[str, Any]) -> Iterator[_Finding]:
+        pods = rendered(patch, conventions)
+        yield from _found(pod_values(pods, patch), patch, pods)
+
+    def keeps_containers(patch: dict[str, Any], template: dict[str, Any]) -> Iterator[_Finding]:
+        for change in changes(rendered({}), template, [], []):
+            if change.where.startswith("spec."):
+                yield _Finding(
+                    change.where, None, change.reason, "patch a container by its name, and add others beside it"
+                )
+
+    def rendered(patch: dict[str, Any], conventions: PodConventions = NO_CONVENTIONS) -> dict[str, Any]:
+        return pod_template(plan, dataclasses.replace(role, overrides=patch), group, conventions)
+
     return _check(
         f"roles.{role.name}.pod_overrides",
         role.overrides,
-        lambda patch: pod_template(plan, dataclasses.replace(role, overrides=patch), group, conventions),
-        (_satisfies(POD_TEMPLATE), keeps_own_labels),
+        rendered,
+        (names_containers, has_types, _satisfies(POD_TEMPLATE), keeps_own_labels, keeps_containers),
+        has_values,
     )
 
 
-def _check_object(
-    manifest: Manifest, patch: dict[str, Any], schema: Any, backend: Backend
-) -> tuple[list[Problem], dict[str, Any]]:
-    """The problems of an object's patch, and its valid part. schema: None if the plan decides nothing in the object."""
+def _check_object(plan: Plan, manifest: Manifest, patch: dict[str, Any], schema: Any, backend: Backend) -> _Checked:
+    """As `_check`, of an object's patch. schema: None for an object that is the same for every operator."""
     key = override_key(manifest)
 
     def keeps_the_selector(patch: dict[str, Any], body: dict[str, Any]) -> Iterator[_Finding]:
@@ -137,8 +168,16 @@ def _check_object(
             yield _Finding("spec.selector", None, reason, "remove it")
 
     def keeps_the_plan(patch: dict[str, Any], body: dict[str, Any]) -> Iterator[_Finding]:
-        for where, reason in () if schema is None else backend.override_conflicts(key, manifest.body, body):
-            yield _Finding(where, None, reason, "set the experiment's own field instead")
+        yield from (
+            _Finding(change.where, None, change.reason, _DECIDED, stays=change.is_word)
+            for change in backend.override_conflicts(plan, key, manifest.body, body)
+        )
+
+    def has_types(patch: dict[str, Any], body: dict[str, Any]) -> Iterator[_Finding]:
+        yield from _found(object_types(backend, body, patch), patch, body)
+
+    def has_values(patch: dict[str, Any], body: dict[str, Any]) -> Iterator[_Finding]:
+        yield from _found(object_values(backend, key, body, patch), patch, body)
 
     usual = KINDS.get(manifest.body["kind"], ANY_OBJECT)
     return _check(
@@ -150,19 +189,26 @@ def _check_object(
             _keeps_own_keys,
             _keeps_secret_content,
             keeps_the_selector,
+            has_types,
             _satisfies(usual if schema is None else schema),
             keeps_the_plan,
         ),
+        has_values,
     )
 
 
 def _check(
-    path: str, patch: dict[str, Any], apply: Callable[[dict[str, Any]], dict[str, Any]], rules: tuple[_Rule, ...]
-) -> tuple[list[Problem], dict[str, Any]]:
-    """The problems of the patch, and its valid part.
+    path: str,
+    patch: dict[str, Any],
+    apply: Callable[[dict[str, Any]], dict[str, Any]],
+    rules: tuple[_Rule, ...],
+    last: _Rule,
+) -> _Checked:
+    """The problems of the patch, those of parts that stay, and the patch without the others. last: a rule of which the findings can stay in it,
+    since they keep nobody from reading the rest.
 
-    A rule may rely on the rules before it, so it checks a patch that satisfies those. If a rule finds something again after parts were removed,
-    the removal is the cause, and that is no further problem.
+    A rule may rely on the rules before it, so it checks a patch that satisfies those. If a rule, or one before it, finds something again after
+    parts were removed, the removal is the cause, and that is no further problem.
     """
     found_first: dict[_Rule, list[_Finding]] = {}
     while patch:
@@ -170,19 +216,35 @@ def _check(
         rule, found = next(((rule, found) for rule in rules if (found := [*rule(patch, body)])), (None, []))
         if rule is None:
             break
-        found_first.setdefault(rule, found)
-        patch = without_parts(patch, [part_at(patch, finding.where, body) for finding in found])
-    findings = (finding for found in found_first.values() for finding in found)
-    return [
-        Problem(f"{path}.{finding.where}", finding.value, finding.reason, finding.fix) for finding in findings
-    ], patch
+        if found_first.keys().isdisjoint(rules[rules.index(rule) :]):
+            found_first[rule] = found
+        wrong = [part_at(patch, finding.where, body) for finding in found if not finding.stays]
+        if not wrong:
+            break
+        patch = without_parts(patch, wrong)
+    problems: dict[bool, list[Problem]] = {False: [], True: []}
+    of_last = [*last(patch, apply(patch))]
+    for finding in (finding for found in (*found_first.values(), of_last) for finding in found):
+        problems[finding.stays].append(Problem(f"{path}.{finding.where}", finding.value, finding.reason, finding.fix))
+    return problems[False], problems[True], patch
+
+
+def _found(mistakes: Iterable[Mistake], patch: dict[str, Any], body: dict[str, Any]) -> Iterator[_Finding]:
+    """What the server would refuse, each at the place of it that the patch sets."""
+    for mistake in mistakes:
+        where, value, reason, fix, others = mistake
+        set_here = next((place for place in (where, *others) if sets(patch, place, body)), where)
+        yield _Finding(set_here, value, reason, fix)
 
 
 def _satisfies(schema: Any) -> _Rule:
-    return lambda patch, body: (
-        _Finding(where, None, f"the patched field {reason}", "patch only what differs")
-        for where, reason in violations(body, schema)
-    )
+    def rule(patch: dict[str, Any], body: dict[str, Any]) -> Iterator[_Finding]:
+        for where, reason in violations(body, schema):
+            wanted = reason.removeprefix("must be ")
+            fix = "patch only what differs" if wanted == reason else f"write {wanted} there, or patch only what differs"
+            yield _Finding(where, None, f"the patched field {reason}", fix)
+
+    return rule
 
 
 def _keeps_fixed_fields(patch: dict[str, Any], body: dict[str, Any]) -> Iterator[_Finding]:

@@ -24,16 +24,16 @@ def written(place: Place) -> str:
     return ".".join(place)
 
 
-def items(path: str, place: Place) -> Iterator[Place]:
-    """The places of the items and values for which the path has a `*`, on the way to a place that it matches."""
-    return (place[:depth] for depth, word in enumerate(_words(path), 1) if word == EACH)
-
-
-def reached(body: Any, path: str) -> set[Place]:
-    """The places of all items and values of the body for which the path has a `*`."""
-    words = _words(path)
-    depths = [depth for depth, word in enumerate(words, 1) if word == EACH]
-    return {place for depth in depths for _, place in _reached(body, words[:depth], ())}
+def named_items(value: Any) -> dict[str, Any] | None:
+    """The items of a mapping, or of a list in which each has a `name` of its own; None if the value is neither."""
+    if isinstance(value, dict):
+        return value
+    if not isinstance(value, list) or not all(
+        isinstance(item, dict) and isinstance(item.get("name"), str) for item in value
+    ):
+        return None
+    found = {item["name"]: item for item in value}
+    return found if len(found) == len(value) else None
 
 
 def _words(path: str) -> list[str]:

@@ -1,50 +1,142 @@
-"""What the plan decides in an operator's objects and pods. Limits, totals, ranks, addresses and the gang follow from it. So a merge patch that
-changes it is an error, and so is a label that the operator would overwrite."""
+"""What the plan decides in rendered objects, outside of pods (`backends.meaning`): everything that is rendered, and everything that could be there and
+is not. A merge patch that changes it is an error, but for the fields of which the plan says nothing (`Backend.FREE`, `FREE_OF_KINDS`). A label that
+the operator would overwrite is an error too."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any, Literal
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
-from trainform import defaults
-from trainform.backends.paths import Place, items, places, reached, written
+from trainform.backends.paths import EACH, Place, named_items, written
 from trainform.errors import Problem
 from trainform.plan.model import Plan, RolePlan
 
-# Services select pods by these labels, and rules find the role of a pod by them.
-_POD_LABELS = (
-    *defaults.MANAGED_BY,
-    defaults.NAME_LABEL,
-    defaults.ROLE_LABEL,
-    defaults.REVISION_LABEL,
-    defaults.REPLICA_LABEL,
-)
+BEHIND = "+"
+"""The end of a path in `FREE` of a list to which items may be added behind the rendered ones, which then still come first."""
+
+FREE_OF_KINDS: Mapping[str, tuple[str, ...]] = {
+    "Service": (
+        "spec.internalTrafficPolicy",
+        "spec.ipFamilies",
+        "spec.ipFamilyPolicy",
+        "spec.ports+",
+        "spec.sessionAffinity",
+        "spec.sessionAffinityConfig",
+        "spec.trafficDistribution",
+    ),
+    "PersistentVolumeClaim": (
+        "spec.dataSource",
+        "spec.dataSourceRef",
+        "spec.selector",
+        "spec.storageClassName",
+        "spec.volumeAttributesClassName",
+        "spec.volumeName",
+    ),
+    "Queue": ("spec",),  # the environment's rules judge what an experiment's own queue is
+}
+"""Fields of which the plan says nothing, or which the environment's rules judge, in objects that are the same for every operator."""
+
+# Mappings of any object to which a patch may add keys of its own; they may be missing.
+_METADATA = ("metadata", "labels", "annotations")
+_CONTAINERS = ("initContainers", "containers")
 
 
-def labels_of(template: str) -> tuple[str, ...]:
-    """Paths of trainform's own labels in the pod template at this path."""
-    return tuple(f"{template}.metadata.labels.{label}" for label in _POD_LABELS)
+class Change(NamedTuple):
+    """A place that a merge patch changes, and the reason why it must not. is_word: a word stands there, or nothing any more, and neither a number
+    of pods nor a part of the object's shape."""
+
+    where: str
+    reason: str
+    is_word: bool = False
 
 
-def changes(decided: Iterable[str], rendered: dict[str, Any], patched: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Path and reason of every value at these paths that a merge patch changes. An item that it removes or adds is reported once, as a whole."""
-    found: dict[Place, str] = {}
-    for path in decided:
-        before, after = (
-            {where: holder[key] for holder, key, where in places(body, path)} for body in (rendered, patched)
+def changes(
+    rendered: dict[str, Any], patched: dict[str, Any], free: Collection[str], reads: Collection[str] = ()
+) -> Iterator[Change]:
+    """Everything that a merge patch changes in the object and that the plan decides. An item that it removes or adds is found once, as a whole.
+    Of pod templates it is labels and annotations, and which containers there are. reads: labels and annotations that nobody may add."""
+    return _changes(rendered, patched, (), [tuple(path.split(".")) for path in free], frozenset(reads))
+
+
+def is_template(value: Any) -> bool:
+    """True for the metadata and the spec of pods."""
+    spec = value.get("spec") if isinstance(value, dict) else None
+    return isinstance(spec, dict) and isinstance(spec.get("containers"), list)
+
+
+def difference(before: Any, after: Any) -> str:
+    """The reason why a value of the plan's must not change; None stands for no value."""
+    if isinstance(before, dict | list) or isinstance(after, dict | list):
+        if after is None:
+            return "the patch removes a part that the plan needs"
+        return (
+            "the patch adds a part that the plan does not have"
+            if before is None
+            else "the patch changes a part that the plan needs"
         )
-        kept, known = (reached(body, path) for body in (patched, rendered))
-        for where in before | after:
-            gone, new = ([part for part in items(path, where) if part not in there] for there in (kept, known))
-            if gone:
-                found[gone[0]] = "the patch removes a part that the plan needs"
-            elif new:
-                found[new[0]] = "the patch adds a part that the plan does not have"
-            elif before.get(where) != after.get(where):
-                found[where] = (
-                    f"the patch makes the value {after.get(where, 'empty')}, and the plan needs {before.get(where, 'none')}"
-                )
-    yield from ((written(where), reason) for where, reason in found.items())
+    shown, needed = _shown(after, "empty"), _shown(before, "none")
+    return f"the patch makes the value {shown}, and the plan needs {needed}"
+
+
+def _shown(value: Any, nothing: str) -> str:
+    """The value as files spell it."""
+    return nothing if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _changes(before: Any, after: Any, place: Place, free: Sequence[Place], closed: frozenset[str]) -> Iterator[Change]:
+    if before == after or _is_free(place, free, before, after):
+        return
+    if is_template(before) and is_template(after):
+        before, after = (_of_template(template) for template in (before, after))
+    of_before, of_after = named_items(before), named_items(after)
+    if of_before is None or of_after is None:
+        yield Change(written(place), difference(before, after), _is_word(place, before, after))
+        return
+    for name in {**of_before, **of_after}:
+        where = (*place, name)
+        old, new = of_before.get(name), of_after.get(name)
+        if name not in of_before:
+            if _is_open(place) and written(where) not in closed:
+                continue
+            # a mapping that is new is looked into if parts of it are free; an empty one has a meaning of its own
+            old = {} if isinstance(new, dict) and new and _is_above(where, free) else None
+        yield from _changes(old, new, where, free, closed)
+
+
+def _is_open(place: Place) -> bool:
+    """True for a mapping to which anybody may add labels, annotations, files or containers."""
+    return place[-1:] in (("labels",), ("annotations",), *((kind,) for kind in _CONTAINERS)) or place == ("data",)
+
+
+def _is_word(place: Place, before: Any, after: Any) -> bool:
+    parts = [*(before if isinstance(before, list) else [before]), *(after if isinstance(after, list) else [])]
+    is_word = after is None or isinstance(after, str | list)
+    return is_word and "labels" not in place and not any(isinstance(part, dict) for part in parts)
+
+
+def _of_template(template: dict[str, Any]) -> dict[str, Any]:
+    spec = template["spec"]
+    return {
+        "metadata": {key: template.get("metadata", {}).get(key, {}) for key in ("labels", "annotations")},
+        "spec": {kind: [{"name": container["name"]} for container in spec.get(kind, [])] for kind in _CONTAINERS},
+    }
+
+
+def _is_free(place: Place, free: Sequence[Place], before: Any, after: Any) -> bool:
+    for path in free:
+        if len(path) == len(place) and all(word in (EACH, name) for word, name in zip(path[:-1], place, strict=False)):
+            if path[-1] in (EACH, place[-1]):
+                return True
+            if path[-1] == f"{place[-1]}{BEHIND}":
+                kept = [] if before is None else before
+                return isinstance(after, list) and after[: len(kept)] == kept
+    return False
+
+
+def _is_above(place: Place, free: Sequence[Place]) -> bool:
+    """True for the place of a mapping in which something is free or anybody may write, whatever else is in it."""
+    known = any(len(path) > len(place) and path[len(place) - 1] == place[-1] for path in free)
+    return known or place[-1] in _METADATA
 
 
 def overwritten(plan: Plan, operator: str, own: Iterable[str]) -> Iterator[Problem]:

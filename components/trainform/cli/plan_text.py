@@ -5,10 +5,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
-from trainform.backends.patches import override_key
 from trainform.cli.overlaid import OverlaidValue
 from trainform.escaping import display_width, escaped, wrapped
-from trainform.manifests.manifest import Manifest
+from trainform.manifests.manifest import Manifest, override_key
 from trainform.plan.launch.launch import TF_CONFIG
 from trainform.plan.model import EnvVar, Plan, RolePlan
 from trainform.render_platform import RenderedPlatform
@@ -139,8 +138,11 @@ def _step(role: RolePlan, index: int, step: InitContainer, width: int) -> list[s
         does = f"commit {git.commit} of {git.repository} in {git.path}"
     else:
         does = " ".join(step.command if step.command is not None else ["the image's own command"])
+    where = ""
+    if step.name in role.in_first_pod and word == "prepare":
+        where, does = ", in the first pod alone", " ".join(step.command[2:])
     image = "" if step.image is None else f" (image {step.image})"
-    return wrapped(f"{word} {step.name}: {does}{image}", width)
+    return wrapped(f"{word} {step.name}{where}: {does}{image}", width)
 
 
 def _ports(role: RolePlan) -> Iterable[str]:
@@ -187,10 +189,11 @@ def _variables(plan: Plan) -> dict[str, list[tuple[str, str]]]:
     found: dict[tuple[str, str], list[str]] = {}
     for role in plan.roles:
         for variable in role.env:
-            row = (f"{variable.name}={_shown(variable)}", _origin(variable, role))
+            row = (f"{variable.name}={_shown(variable)}", _origin(variable))
             found.setdefault(row, []).append(role.name)
-    scripted = [role.name for role in plan.roles if role.launched and role.ranked]
-    found |= {(f"{name}=({text})", "launch script"): scripted for name, text in _scripted(plan).items()}
+    for name, text in _scripted(plan).items():
+        scripted = [role.name for role in plan.roles if role.launched and role.ranked and not _sets(role, name)]
+        found |= {(f"{name}=({text})", "launch script"): scripted} if scripted else {}
     by_roles: dict[str, list[tuple[str, str]]] = {}
     for row, roles in found.items():
         every = len(roles) == len(plan.roles) > 1
@@ -198,10 +201,15 @@ def _variables(plan: Plan) -> dict[str, list[tuple[str, str]]]:
     return by_roles
 
 
-def _origin(variable: EnvVar, role: RolePlan) -> str:
+def _origin(variable: EnvVar) -> str:
     """Return the field from which a variable comes; for a variable of the user, without its name."""
-    field = variable.origin.replace(f"roles.{role.name}.", "")
-    return "env" if field == f"env.{variable.name}" else field
+    is_own = variable.origin.endswith(f"env.{variable.name}")
+    return variable.origin.removesuffix(f".{variable.name}") if is_own else variable.origin
+
+
+def _sets(role: RolePlan, name: str) -> bool:
+    """Return whether the user sets the variable, so that the launch script keeps it."""
+    return any(variable.name == name for variable in role.env)
 
 
 def _scripted(plan: Plan) -> dict[str, str]:
@@ -258,9 +266,13 @@ def _summary(plan: Plan) -> Iterator[tuple[str, str]]:
     totals = [f"{plan.totals.pods} pods", accelerators if accelerators else "no accelerators"]
     totals += [f"cpu {plan.totals.cpu}"] if plan.totals.cpu else []
     totals += [f"memory {plan.totals.memory}"] if plan.totals.memory else []
-    totals += [f"{plan.totals.cost_per_hour.replace(' (', ' per hour (')}"] if plan.totals.cost_per_hour else []
+    cost = plan.totals.cost_per_hour
+    totals += [] if cost is None else [f"{cost.text} per hour (prices of {cost.as_of})"]
     yield "Totals", f"{', '.join(totals)}"
     own = "" if plan.queue.request is None else " (own)"
     least = "all pods" if plan.min_available == plan.totals.pods else f"{plan.min_available} of {plan.totals.pods} pods"
-    yield "Queue", f"{plan.queue.name}{own}, and the job starts when {least} fit, as a gang"
+    starts = f"the job starts when {least} fit, as a gang"
+    if plan.naming.gang_of_role and len(plan.roles) > 1:
+        starts = "each role starts when all its pods fit, as a gang, one role after the other"
+    yield "Queue", f"{plan.queue.name}{own}, and {starts}"
     yield from (("Patched", f"{path} changes what trainform rendered") for path in plan.overrides)

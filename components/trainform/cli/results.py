@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from trainform.spec.load import Given
     from trainform.spec.trial import Assignment
 
+    _Checked = tuple[str, CheckedJob | CheckedPlatform]
+
 
 @dataclasses.dataclass(frozen=True)
 class Asked:
@@ -34,8 +36,10 @@ class Asked:
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """One of them. stack: its name, where a stack was asked for. tried: the values that stand in no file, as they may be shown."""
+    """One of them. argument: the word of the command that asks for it. stack: its name, where a stack was asked for. tried: the values that stand in no file,
+    as they may be shown."""
 
+    argument: str
     checked: CheckedJob | CheckedPlatform
     stack: str | None = None
     tried: tuple[str, ...] = ()
@@ -54,7 +58,7 @@ class Result:
 
     def as_dict(self) -> dict[str, Any]:
         """What it is, for machines."""
-        named = {"name": self.name, "environment": self.checked.environment}
+        named = {"argument": self.argument, "name": self.name, "environment": self.checked.environment}
         named |= {} if self.stack is None else {"stack": self.stack}
         return {**named, "tried": [*self.tried]} if self.tried else named
 
@@ -91,10 +95,10 @@ def results(asked: Asked) -> Results:
     found: list[Result] = []
     if asked.stacks:
         for stack in asked.stacks:
-            found += [Result(checked, stack, shown) for checked in _of_stack(stack, asked, tried)]
+            found += [Result(stack, checked, stack, shown) for _, checked in _of_stack(stack, asked, tried)]
     else:
         chosen = choose(asked.experiments, asked.environments, None, asked.run, alone=True)
-        found = [Result(checked, None, shown) for checked in _check(chosen, tried)]
+        found = [Result(argument, checked, None, shown) for argument, checked in _check(chosen, tried)]
     return Results(tuple(found), asked.every or len(found) > 1)
 
 
@@ -138,18 +142,18 @@ def _all_stacks(asked: Asked) -> list[str]:
     return known
 
 
-def _of_stack(stack: str, asked: Asked, tried: Sequence[Assignment]) -> list[CheckedJob | CheckedPlatform]:
+def _of_stack(stack: str, asked: Asked, tried: Sequence[Assignment]) -> list[_Checked]:
     """The results for one stack. An invalid stack is a result with problems; an environment's own stack is checked alone."""
     from trainform.check import CheckedJob
 
     try:
         return _check(choose(asked.experiments, asked.environments, stack, asked.run, alone=True), tried)
     except InputError as error:
-        return [CheckedJob(stack, tuple(error.problems))]
+        return [(stack, CheckedJob(stack, tuple(error.problems)))]
 
 
-def _check(chosen: Chosen, tried: Sequence[Assignment]) -> list[CheckedJob | CheckedPlatform]:
-    """The result for each experiment in each environment, or for each environment if there is no experiment."""
+def _check(chosen: Chosen, tried: Sequence[Assignment]) -> list[_Checked]:
+    """What was given and the result, for each experiment in each environment, or for each environment if there is no experiment."""
     from trainform.check import check_experiment
     from trainform.check_platform import check_platform
 
@@ -162,15 +166,14 @@ def _check(chosen: Chosen, tried: Sequence[Assignment]) -> list[CheckedJob | Che
     ]
 
 
-def _result(
-    given: Given, check: Callable[..., CheckedJob | CheckedPlatform], *arguments: object
-) -> CheckedJob | CheckedPlatform:
+def _result(given: Given, check: Callable[..., CheckedJob | CheckedPlatform], *arguments: object) -> _Checked:
     from trainform.check import CheckedJob
 
+    argument = given if isinstance(given, str) else given.name
     try:
-        return check(*arguments)
+        return argument, check(*arguments)
     except InputError as error:
-        return CheckedJob(given if isinstance(given, str) else given.name, tuple(error.problems))
+        return argument, CheckedJob(argument, tuple(error.problems))
 
 
 def _problems(results: Sequence[CheckedJob | CheckedPlatform]) -> list[Problem]:

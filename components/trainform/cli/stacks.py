@@ -64,7 +64,7 @@ def _described(row: Row, root: Path) -> dict[str, Any]:
     """A row as data. drift: null, since nobody has looked."""
     from trainform.deployed.overview import age
 
-    cost = None if row.cost is None else {"amount": f"{row.cost.amount:.2f}", "currency": row.cost.currency}
+    cost = None if row.cost is None else {"amount": float(row.cost.amount), "currency": row.cost.currency}
     return {
         "experiment": row.experiment,
         "environment": row.environment,
@@ -103,7 +103,7 @@ def _cells(row: Mapping[str, Any]) -> list[str]:
         row["revision"],
         row["phase"] if not row["unreadable"] else "the record cannot be read",
         _counted(row["accelerators"]),
-        "" if cost is None else f"{cost['amount']} {cost['currency']}",
+        "" if cost is None else f"{cost['amount']:.2f} {cost['currency']}",
         row["age"],
         row["stack"],
     ]

@@ -31,6 +31,7 @@ from trainform.errors import ClusterError
 _GLOBAL = {
     "Namespace": ("", "v1", "namespaces"),
     "PriorityClass": ("scheduling.k8s.io", "v1", "priorityclasses"),
+    "RuntimeClass": ("node.k8s.io", "v1", "runtimeclasses"),
     "CustomResourceDefinition": ("apiextensions.k8s.io", "v1", "customresourcedefinitions"),
     "Queue": (*QUEUE_API.split("/"), "queues"),
 }

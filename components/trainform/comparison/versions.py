@@ -17,8 +17,8 @@ from trainform.plan.inputs import resolved
 from trainform.plan.record import Record
 from trainform.review.wanted import Side
 from trainform.spec.environment import Environment
+from trainform.spec.experiment import OVERLAYS
 from trainform.spec.load import Given
-from trainform.spec.overlay import FIELD
 
 
 def read_deployed(experiment: str, environment: Environment, seconds: float) -> Record:
@@ -56,5 +56,5 @@ def of_file(
     loaded = load_experiment(given, root, environment)
     model = loaded.checked()
     told = {**({} if facts is None else facts), **({"environment": environment} if environment else {})}
-    overlays: Any = {} if environment or loaded.data is None else loaded.data.get(FIELD)
+    overlays: Any = {} if environment or loaded.data is None else loaded.data.get(OVERLAYS)
     return Version(name, Side(resolved(model), {}, 1, "record"), told, overlays if isinstance(overlays, dict) else {})

@@ -22,7 +22,8 @@ from trainform.deployed.records import SELECTOR, Deployed, all_deployed
 from trainform.errors import TrainformError
 from trainform.manifests.shapes import mapping
 from trainform.plan.record import Record
-from trainform.plan.totals import HourlyCost, hourly_cost
+from trainform.plan.sums import HourlyCost
+from trainform.plan.totals import hourly_cost
 from trainform.spec.environment import Environment
 
 GONE = "Gone"

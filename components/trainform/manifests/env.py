@@ -5,16 +5,16 @@ from __future__ import annotations
 import dataclasses
 import functools
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from trainform import defaults
 from trainform.plan.model import Group, RolePlan
+from trainform.plan.references import REFERENCE, references
 from trainform.plan.variables import REPLICA_INDEX, RESERVED_PREFIX
 from trainform.spec.roles import EnvSource
 
 KEPT_PREFIX = f"{RESERVED_PREFIX}KEPT_"
-_REFERENCE = re.compile(r"\$\$|\$\((?P<name>[^)]*)\)")  # as Kubernetes expands them; `$$(NAME)` stays `$(NAME)`
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,19 +48,27 @@ class PodConventions:
         return f"metadata.labels['{self.index_label}']"
 
 
-def expanded(text: str, variables: Mapping[str, str]) -> str:
-    """The text with each `$(NAME)` replaced by the value, and each `$$` by one `$`. An unknown name stays as it is."""
-
-    def value(match: re.Match[str]) -> str:
-        name = match["name"]
-        return "$" if name is None else variables.get(name, match[0])
-
-    return _REFERENCE.sub(value, text)
-
-
-def references(text: str) -> Iterator[str]:
-    """The name of each variable that Kubernetes puts into the text."""
-    return (match["name"] for match in _REFERENCE.finditer(text) if match["name"] is not None)
+def in_order(env: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The entries, each behind those that its value refers to: Kubernetes puts in the values of variables that stand before. Nobody can order them
+    in a file, where the plan's variables come before the experiment's, and these before a role's. Variables that refer to each other in a circle
+    stay as they are."""
+    if not any("$(" in entry.get("value", "") for entry in env):
+        return env
+    waits = {entry["name"]: references(entry.get("value", "")) for entry in env}  # each goes on where it was left
+    entries = {entry["name"]: entry for entry in env}
+    placed: dict[str, dict[str, Any]] = {}
+    begun: set[str] = set()
+    for first in entries:
+        above = [first]  # a stack of its own, since a chain may be longer than Python's
+        while above:
+            name = above[-1]
+            begun.add(name)
+            before = next((other for other in waits[name] if other in entries and other not in begun), None)
+            if before is None:
+                placed[name] = entries[above.pop()]
+            else:
+                above.append(before)
+    return [*placed.values()]
 
 
 def container_env(role: RolePlan, group: Group, conventions: PodConventions) -> list[dict[str, Any]]:
@@ -71,14 +79,14 @@ def container_env(role: RolePlan, group: Group, conventions: PodConventions) -> 
         {"name": _kept_name(variable.name, conventions), **env_value(_own_value(variable.value, appended))}
         for variable in role.env
     ]
-    if role.launched:
-        if not conventions.draws_ports:
-            env += [{"name": port_variable(port.name), "value": str(port.number)} for port in group.ports]
+    if role.launched and not conventions.draws_ports:
+        env += [{"name": port_variable(port.name), "value": str(port.number)} for port in group.ports]
+    if role.launched or role.in_first_pod:
         env += [{"name": REPLICA_INDEX, **_index(group, conventions)}]
     if conventions.index_variable is not None and conventions.index_variable not in names:
         env += [{"name": conventions.index_variable, **_index(group, conventions)}]
     env += [entry for entry in conventions.expected_env if entry["name"] not in names]
-    return env
+    return in_order(env)
 
 
 def port_variable(purpose: str) -> str:
@@ -109,7 +117,7 @@ def _own_references(text: str, names: Collection[str]) -> str:
     def own_reference(found: re.Match[str]) -> str:
         return f"$({KEPT_PREFIX}{found['name']})" if found["name"] in names else found[0]
 
-    return _REFERENCE.sub(own_reference, text)
+    return REFERENCE.sub(own_reference, text)
 
 
 def _own_value(value: str | EnvSource, names: Collection[str]) -> str | EnvSource:
@@ -146,7 +154,9 @@ def override_env(
     names = [*init_env, *(entry["name"].removeprefix(KEPT_PREFIX) for entry in env)]
     appended = conventions.appended.intersection(names)
     overrides = {_kept_name(name, conventions): _own_value(value, appended) for name, value in init_env.items()}
-    return [
-        *(entry for entry in env if entry["name"] not in overrides),
-        *({"name": name, **env_value(value)} for name, value in overrides.items()),
-    ]
+    return in_order(
+        [
+            *(entry for entry in env if entry["name"] not in overrides),
+            *({"name": name, **env_value(value)} for name, value in overrides.items()),
+        ]
+    )

@@ -53,6 +53,11 @@ class Manifest:
         return self.key == RECORD_KEY
 
 
+def override_key(manifest: Manifest) -> str:
+    """The name of the object in `manifest_overrides`: its key, or `queue` for the experiment's own queue."""
+    return "queue" if manifest.key.startswith("queue-") else manifest.key
+
+
 def resource_name(owner: str, manifest: Manifest) -> str:
     """The Pulumi name of an object of the job or component `owner`: `resnet-job`, `resnet-launch-script-1f3a9c`.
 

@@ -50,8 +50,8 @@ def key_mounts(role: RolePlan) -> dict[str, list[dict[str, Any]]]:
 
 
 def needs_files(role: RolePlan) -> bool:
-    """True if the pods mount the launch files, since one of them starts the pods, keeps them running or checks out code."""
-    return role.launched or role.stays or bool(role.checkouts)
+    """True if the pods mount the launch files, since one of them starts the pods, keeps them running or runs in a step before."""
+    return role.launched or role.stays or bool(role.checkouts or role.in_first_pod)
 
 
 def needs_hostfile(plan: Plan, role: RolePlan) -> bool:

@@ -83,7 +83,7 @@ def build_plan(
         annotations=experiment.annotations,
         manifest_overrides=experiment.manifest_overrides,
         totals=total(roles, environment),
-        notes=plan_notes(experiment, roles),
+        notes=plan_notes(layout, roles),
         changes={},  # follows from the rendered objects (`revision`)
     )
 

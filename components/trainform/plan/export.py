@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
+from decimal import Decimal
 from typing import Any
 
 from pydantic import BaseModel
@@ -29,6 +31,10 @@ def _plain(value: Any) -> Any:
         return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, datetime.date):
+        return value.isoformat()
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     return value

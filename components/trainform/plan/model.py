@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from trainform.plan.record import Record
+from trainform.plan.sums import Totals
 from trainform.spec.prepare import GitCheckout
 from trainform.spec.queues import QueueRequest
 from trainform.spec.roles import EnvSource, InitContainer, Policy, Toleration
@@ -158,7 +159,7 @@ class Naming:
     processes in other pods in the place of SSH; such pods have no DNS names. hostfile: the path of the operator's own hostfile; None if it writes
     none. draws_ports: the operator chooses the ports when it makes a pod and sets them in the pod; the plan has only the ports to which peers
     connect. ends_by_number: if several groups of pods end the job together, it ends when as many pods have succeeded as these groups have,
-    whichever pods they are.
+    whichever pods they are. gang_of_role: the operator makes a gang of each role, and places one after the other.
     """
 
     pod: str
@@ -169,6 +170,7 @@ class Naming:
     hostfile: str | None = None
     draws_ports: bool = False
     ends_by_number: bool = False
+    gang_of_role: bool = False
 
     def pod_name(self, job: str, group: str, index: int) -> str:
         """The hostname of the pod."""
@@ -196,11 +198,11 @@ class Group:
 class RolePlan:
     """One role. `group`: the operator's name for it, which is part of the names of its pods.
 
-    `rank_offset`: the rank of the first pod; None if the plan assigns no ranks: an unranked role has none, and in an
-    elastic job torchrun assigns them at run time. `ports`: one set for all replicas, or one for each (`per_replica`).
-    `launched`: a launch script starts the pods. `stays`: a pod that succeeds keeps running until the job ends. `counted`:
-    the job ends when as many pods have succeeded as the role has. `prepared`: the steps of `prepare` with which `init`
-    begins. `restart`: the pods' own policy. `restarts_job`: a failed or evicted pod restarts the whole job.
+    `rank_offset`: the rank of the first pod; None if the plan assigns none: an unranked role has none, and in an elastic job torchrun assigns
+    them. `ports`: one set for all replicas, or one for each (`per_replica`). `launched`: a launch script starts the pods. `stays`: a pod that
+    succeeds keeps running until the job ends. `counted`: the job ends when as many pods have succeeded as the role has. `prepared`: the steps of
+    `prepare` with which `init` begins. `in_first_pod`: those of them that a script leaves out in other pods of the role. `restart`: the pods' own
+    policy. `restarts_job`: a failed or evicted pod restarts the whole job.
     """
 
     name: str
@@ -224,6 +226,7 @@ class RolePlan:
     mounts: tuple[Mount, ...]
     prepared: tuple[int, ...]
     checkouts: tuple[Checkout, ...]
+    in_first_pod: tuple[str, ...]
     init: tuple[InitContainer, ...]
     ssh: bool
     launched: bool
@@ -255,17 +258,6 @@ class RolePlan:
             return
         for index, ports in enumerate(self.ports):
             yield Group(group_name(self.group, index), 1, int(index < self.min_available), index, ports)
-
-
-@dataclasses.dataclass(frozen=True)
-class Totals:
-    """What the whole job takes. cpu (cores) and memory (bytes) are quantities; empty if a role has no limit."""
-
-    pods: int
-    accelerators: dict[str, int]
-    cpu: str
-    memory: str
-    cost_per_hour: str
 
 
 @dataclasses.dataclass(frozen=True)

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from trainform.plan.launch.options import Option, filled, own_options
+from trainform.plan.layout import Layout
 from trainform.plan.model import Mount, RolePlan
-from trainform.plan.restart import POD_FAILED, default_policies, restart_words, times
-from trainform.plan.world import TASK_TYPES, launching_role
+from trainform.plan.process_notes import hydra_notes, process_notes
+from trainform.plan.references import expanded
+from trainform.plan.restart import ANY_EVENT, POD_FAILED, default_policies, restart_words, times
+from trainform.plan.variables import launcher_values
+from trainform.plan.world import launching_role
 from trainform.spec.experiment import Experiment
+from trainform.spec.prepare import EACH_POD, FIRST_POD
 from trainform.spec.quantities import amount
 
+_FAILURES = (None, "PodFailed", "TaskFailed", ANY_EVENT)  # None: a policy for an exit code
 # Events that come only after a pod has failed, each with the reason for that.
 _AFTER_A_FAILURE = {
     "PodEvicted": "a pod that is evicted fails before it is gone",
@@ -17,9 +24,9 @@ _AFTER_A_FAILURE = {
 }
 
 
-def plan_notes(experiment: Experiment, roles: tuple[RolePlan, ...]) -> tuple[str, ...]:
+def plan_notes(layout: Layout, roles: tuple[RolePlan, ...]) -> tuple[str, ...]:
     """A sentence for each setting that is allowed, but may surprise."""
-    notes = []
+    experiment, notes = layout.experiment, []
     if experiment.shared_memory is None and not all(role.shared_memory for role in experiment.roles.values()):
         notes.append(
             "no shared_memory: /dev/shm has the runtime's 64 MB, too small for PyTorch data loaders with workers"
@@ -44,7 +51,77 @@ def plan_notes(experiment: Experiment, roles: tuple[RolePlan, ...]) -> tuple[str
         notes.append(
             "host network: every pod of the role of rank 0 declares the rendezvous port, so each needs its own node"
         )
-    return (*notes, *_policies_without_effect(experiment), *_written_at_once(experiment, roles))
+    return (
+        *notes,
+        *_starts_short(experiment, roles),
+        *process_notes(experiment, roles),
+        *_other_values(layout, roles),
+        *hydra_notes(experiment, roles),
+        *_policies_without_effect(experiment),
+        *_written_at_once(experiment, roles),
+        *_unseen_failures(layout, roles),
+    )
+
+
+def _starts_short(experiment: Experiment, roles: tuple[RolePlan, ...]) -> Iterator[str]:
+    """Notes on a part of a static world that may start by itself. Other launchers than a command wait for all pods, and `rules` refuse it."""
+    for role in roles if experiment.launcher.kind == "command" else ():
+        if role.rank_offset is not None and role.min_available < role.replicas:
+            yield (
+                f"role {role.name} starts with {role.min_available} of its {role.replicas} pods, and WORLD_SIZE counts all: a command that waits for "
+                "the others holds its accelerators meanwhile"
+            )
+
+
+def _other_values(layout: Layout, roles: tuple[RolePlan, ...]) -> Iterator[str]:
+    """Notes on variables of the user's in the place of other values that the launcher needs. They win, so the pods may wait for a world that the
+    plan does not have."""
+    found: dict[str, dict[str, None]] = {}
+    for role in roles:
+        planned = launcher_values(layout, role.name) | _scripted_values(layout, role)
+        for variable in role.env:
+            value = planned.get(variable.name)
+            if value is not None and variable.value != value:
+                found.setdefault(variable.origin, {})[value] = None
+    for option, value in _other_options(layout, roles):
+        found.setdefault(f"{option.path} ({option.written})", {})[value] = None
+    for origin, values in found.items():
+        yield f"{origin} takes the place of the plan's {' or '.join(values)}: the launcher and its processes see your value"
+
+
+def _other_options(layout: Layout, roles: tuple[RolePlan, ...]) -> Iterator[tuple[Option, str]]:
+    """The options of the user's that say something else than the launch script, with what it says."""
+    experiment = layout.experiment
+    started = [role for role in roles if role.launched and layout.launching in (None, role.name)]
+    for option in own_options(experiment.launcher):
+        for role in (role for role in started if experiment.roles[role.name].command is None):
+            values = {each.name: each.value for each in role.env if isinstance(each.value, str)}
+            said = filled(option.said, values | _scripted_values(layout, role))
+            if said is not None and expanded(option.value, values) != said:
+                yield option, said
+
+
+def _scripted_values(layout: Layout, role: RolePlan) -> dict[str, str]:
+    """What the launch script computes for the role's pods (`plan.launch`), as a text."""
+    if role.name in layout.launched and layout.tf_config:
+        return {"TF_CONFIG": "cluster and own task"}
+    first = role.rank(0)
+    if first is None or layout.launching is not None or layout.experiment.launcher.tensorflow is not None:
+        return {}
+    return {"RANK": str(first) if role.replicas == 1 else f"{first} to {role.rank(role.replicas - 1)}"}
+
+
+def _unseen_failures(layout: Layout, roles: tuple[RolePlan, ...]) -> Iterator[str]:
+    """Notes on extras that may write what the training reads, such as a download: nothing waits for them, and nobody sees them fail."""
+    launched = [mount for role in roles if role.launched for mount in role.mounts]
+    for role in roles:
+        writes = any(_overlap(mount, other) for mount in role.mounts if not mount.read_only for other in launched)
+        is_heeded = any(policy.event in _FAILURES for policy in role.policies)
+        if writes and role.replicas and not role.launched and not is_heeded:
+            yield (
+                f"role {role.name} starts together with the training, which neither waits for its end nor ends by its failure: what the training reads "
+                "of it belongs into a step of `prepare`"
+            )
 
 
 def _policies_without_effect(experiment: Experiment) -> Iterator[str]:
@@ -67,7 +144,7 @@ def _policies_without_effect(experiment: Experiment) -> Iterator[str]:
 def _written_at_once(experiment: Experiment, roles: tuple[RolePlan, ...]) -> Iterator[str]:
     """Notes on commands that run before the start in several pods with a common claim: the pods might write the same files at the same time. It is
     a note and no problem, because only the user knows whether the command writes there."""
-    for place, (step, running) in _commands_before_the_start(roles).items():
+    for place, (step, running) in _commands_before_the_start(experiment, roles).items():
         claims = _shared(running)
         if claims:
             pods = sum(role.replicas for role in running)
@@ -78,13 +155,16 @@ def _written_at_once(experiment: Experiment, roles: tuple[RolePlan, ...]) -> Ite
             )
 
 
-def _commands_before_the_start(roles: tuple[RolePlan, ...]) -> dict[str, tuple[str, list[RolePlan]]]:
-    """The commands by their field paths: name, and the roles whose pods run it. Checkouts are left out: they write to the pod's own volume."""
+def _commands_before_the_start(
+    experiment: Experiment, roles: tuple[RolePlan, ...]
+) -> dict[str, tuple[str, list[RolePlan]]]:
+    """The commands by their field paths: name, and the roles whose pods run it. Left out are steps of which the user says in which pods they run,
+    and checkouts, which write to the pod's own volume."""
+    said = {step.name for step in experiment.prepare if step.on is not None or step.git is not None}
     found: dict[str, tuple[str, list[RolePlan]]] = {}
     for role in roles:
-        checkouts = {checkout.step for checkout in role.checkouts}
         for index, container in enumerate(role.init):
-            if container.name not in checkouts:
+            if index >= len(role.prepared) or container.name not in said:
                 found.setdefault(role.init_path(index), (container.name, []))[1].append(role)
     return found
 
@@ -111,16 +191,12 @@ def _folders(mount: Mount) -> list[str]:
 
 
 def _in_one_pod(experiment: Experiment, roles: tuple[RolePlan, ...], claims: dict[str, str], place: str) -> str:
-    """The fix: what to write instead. The one pod must be one for which the others wait: the launching pod, or a ranked one."""
+    """The fix: what to write instead. The one pod is one for which the others wait, and it has the claims."""
     launching = launching_role(experiment)
-    single = [
-        role.name
-        for role in sorted(roles, key=lambda role: role.name != launching)
-        if role.replicas == 1 and (role.ranked or role.name == launching)
-        if claims.keys() <= {mount.claim for mount in role.mounts if not mount.read_only}
-    ]
-    # the names of TensorFlow's roles are the types of its tasks
-    new = TASK_TYPES[0] if experiment.launcher.tensorflow is not None else "master"
-    split = "" if single else f"split a role of one replica off, such as `{new}: {{replicas: 1}}`, and "
-    run = "run it in one pod" if place.startswith("prepare") else "make it a step of `prepare` that runs in one pod"
-    return f"{split}{run}: write `roles: [{single[0] if single else new}]`"
+    usual = next(role.name for role in roles if role.name == launching or (launching is None and role.ranked))
+    waited = (role for role in roles if role.name == launching or role.ranked)
+    able = [role.name for role in waited if claims.keys() <= {each.claim for each in role.mounts if not each.read_only}]
+    one = f"`on: {FIRST_POD}`" if usual in able or not able else f"`on: {FIRST_POD}` and `roles: [{able[0]}]`"
+    if place.startswith("prepare"):
+        return f"write {one}, otherwise `on: {EACH_POD}`"
+    return f"make it a step of `prepare` with {one}"

@@ -8,8 +8,9 @@ from typing import TypeVar
 
 from trainform import defaults
 from trainform.plan.gang import gang
-from trainform.plan.launch.checkout import checkouts, containers
+from trainform.plan.launch.checkout import checkouts
 from trainform.plan.launch.launch import container_args, container_command
+from trainform.plan.launch.prepare import containers, in_first_pod, step_roles
 from trainform.plan.layout import Layout
 from trainform.plan.model import Mount, RolePlan
 from trainform.plan.restart import max_retry, pod_restart, restarts_job
@@ -42,9 +43,8 @@ def plan_roles(layout: Layout) -> tuple[RolePlan, ...]:
 def _shares(layout: Layout) -> dict[str, _Share]:
     experiment = layout.experiment
     roles = experiment.roles
-    ranked = [name for name, role in roles.items() if role.ranked]
     steps = enumerate(experiment.prepare)
-    steps_by_role = _by_role(roles, ((each, each[1].roles, ranked) for each in steps))
+    steps_by_role = _by_role(roles, ((each, step_roles(experiment, each[1]), ()) for each in steps))
     mounts = ((_mount(experiment, key), volume.roles, roles) for key, volume in experiment.storage.items())
     mounts_by_role = _by_role(roles, mounts)
     gangs, policies, ssh = gang(experiment), layout.policies, frozenset(layout.ssh_roles)
@@ -69,7 +69,7 @@ def _by_role(
 def _plan_role(layout: Layout, name: str, share: _Share) -> RolePlan:
     experiment, environment = layout.experiment, layout.environment
     role = experiment.roles[name]
-    steps = [step for _, step in share.steps]
+    steps, first = [step for _, step in share.steps], in_first_pod(experiment, name)
     kind = _kind(role, environment)
     on_fabric = role.ranked and experiment.network.rdma and environment.rdma is not None
     numbered = in_world(experiment, name) and not experiment.elastic
@@ -95,7 +95,8 @@ def _plan_role(layout: Layout, name: str, share: _Share) -> RolePlan:
         mounts=share.mounts,
         prepared=tuple(index for index, _ in share.steps),
         checkouts=checkouts(steps),
-        init=(*containers(steps, defaults.LAUNCH_MOUNT), *role.init),
+        in_first_pod=first,
+        init=(*containers(steps, first, defaults.LAUNCH_MOUNT), *role.init),
         ssh=share.ssh,
         launched=name in layout.launched,
         stays=layout.stays(name),

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
-import datetime
 from collections.abc import Mapping
 from decimal import Decimal
 
-from trainform.plan.model import RolePlan, Totals
+from trainform.plan.model import RolePlan
+from trainform.plan.sums import HourlyCost, Totals
 from trainform.spec.environment import Environment
 from trainform.spec.quantities import amount, spell
 
 
-@dataclasses.dataclass(frozen=True)
-class HourlyCost:
-    """An amount of money for an hour. as_of: the day of the oldest price in it."""
-
-    amount: Decimal
-    currency: str
-    as_of: datetime.date
-
-
 def total(roles: tuple[RolePlan, ...], environment: Environment) -> Totals:
-    """What the whole job takes. The cost is empty unless every accelerator in use has a price, all in one currency."""
+    """What the whole job takes."""
     accelerators: dict[str, int] = {}
     for role in roles:
         if role.accelerators is not None:
@@ -33,7 +23,7 @@ def total(roles: tuple[RolePlan, ...], environment: Environment) -> Totals:
         accelerators=accelerators,
         cpu=_sum(roles, "cpu"),
         memory=_sum(roles, "memory"),
-        cost_per_hour=_cost(accelerators, environment),
+        cost_per_hour=hourly_cost(accelerators, environment),
     )
 
 
@@ -44,11 +34,6 @@ def _sum(roles: tuple[RolePlan, ...], resource: str) -> str:
         return ""
     value = sum((amount(quantity) * replicas for quantity, replicas in known), Decimal(0))
     return spell(value, binary=any(quantity.endswith("i") for quantity, _ in known))
-
-
-def _cost(accelerators: dict[str, int], environment: Environment) -> str:
-    cost = hourly_cost(accelerators, environment)
-    return "" if cost is None else f"{cost.amount:.2f} {cost.currency} (prices of {cost.as_of})"
 
 
 def hourly_cost(accelerators: Mapping[str, int], environment: Environment) -> HourlyCost | None:

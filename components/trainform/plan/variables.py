@@ -207,15 +207,20 @@ VARIABLES: dict[str, tuple[Variable, ...]] = {
 """What the plan puts into the environment of the pods that a launcher starts, by the launcher's name."""
 
 
+def launcher_values(layout: Layout, role_name: str) -> dict[str, str]:
+    """What the launcher needs in the environment of the role's pods, whatever the user sets."""
+    if role_name not in layout.launched:
+        return {}
+    values = ((each.name, each.value(layout, role_name)) for each in VARIABLES[layout.experiment.launcher.kind])
+    return {name: value for name, value in values if value is not None}
+
+
 def role_env(layout: Layout, role_name: str) -> tuple[EnvVar, ...]:
     """Every variable once, in the order launcher, experiment, role; a later value replaces an earlier one of the same name."""
     experiment = layout.experiment
     role = experiment.roles[role_name]
-    merged: dict[str, EnvVar] = {}
-    for variable in VARIABLES[experiment.launcher.kind] if role_name in layout.launched else ():
-        value = variable.value(layout, role_name)
-        if value is not None:
-            merged[variable.name] = EnvVar(variable.name, value, f"launcher.{experiment.launcher.kind}")
+    origin = f"launcher.{experiment.launcher.kind}"
+    merged = {name: EnvVar(name, value, origin) for name, value in launcher_values(layout, role_name).items()}
     user_set = experiment.env.keys() | role.env.keys()
     if {"MASTER_ADDR", "MASTER_PORT"} & user_set:
         merged.pop(OWN_ADDRESS, None)  # rank 0 meets its peers at the user's address too

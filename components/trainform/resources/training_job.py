@@ -104,6 +104,7 @@ class TrainingJob(pulumi.ComponentResource):
         for manifest in of_job[number + 1 :]:  # the record of the job, which stays as it is if anything before it fails
             register(manifest, self, provider, name, [*before, after_attempt(job, self)])
 
+        cost = plan.totals.cost_per_hour
         outputs: dict[str, Any] = {
             "job": plan.job,
             "revision": plan.revision,
@@ -113,7 +114,7 @@ class TrainingJob(pulumi.ComponentResource):
             "nodes": plan.world.nodes,
             "processes": plan.world.processes,
             "accelerators": plan.totals.accelerators,
-            "cost_per_hour": plan.totals.cost_per_hour,
+            "cost_per_hour": "" if cost is None else cost.dated,
             "kept_claims": [claim.name for claim in plan.claims if claim.request.keep],
             "overrides": list(plan.overrides),
         }

@@ -164,4 +164,4 @@ def _shown_hours(hours: Decimal) -> str:
 def _money(amount: Decimal | None, currency: str) -> Money | None:
     if amount is None:
         return None
-    return Money(amount=f"{amount.quantize(CENT, ROUND_HALF_UP):f}", currency=currency)
+    return Money(amount=amount.quantize(CENT, ROUND_HALF_UP), currency=currency)

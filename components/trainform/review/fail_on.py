@@ -37,7 +37,7 @@ class CostBound:
             return not cost.known
         if self.percent:
             return cost.percent is not None and Decimal(cost.percent) > self.amount
-        return Decimal(money.amount) > self.amount
+        return money.amount > self.amount
 
 
 @dataclasses.dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from decimal import Decimal, InvalidOperation
 from typing import Literal
 
 from trainform.review.context import Context
@@ -110,11 +109,7 @@ def _cost(cost: Cost) -> str:
     """The difference per hour, with its sign; that it is not known where it is not; empty where nothing has a price."""
     if cost.difference is None:
         return "" if cost.known else "What it costs is not known."
-    try:
-        amount = Decimal(cost.difference.amount)
-    except InvalidOperation:
-        return "What it costs is not known."
-    return f"{amount:+.2f} {cost.difference.currency}/h."
+    return f"{cost.difference.amount:+.2f} {cost.difference.currency}/h."
 
 
 def _counted(findings: Sequence[Finding]) -> str:

@@ -1,9 +1,10 @@
 """The report of a review: what it holds, and its JSON Schema. Every form of a review is made from it, and nothing else."""
 
 import enum
-from typing import Literal
+from decimal import Decimal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, PlainSerializer, WithJsonSchema
 
 VERSION = 1
 
@@ -122,8 +123,15 @@ class Finding(Part):
 class Money(Part):
     """An amount for an hour, or in all."""
 
-    amount: str = Field(pattern=r"^[+-]?[0-9]+(\.[0-9]+)?$", description="Decimal number with two places.")
+    amount: Annotated[
+        Decimal, PlainSerializer(float, return_type=float, when_used="json"), WithJsonSchema({"type": "number"})
+    ] = Field(max_digits=18, decimal_places=2, description="In whole hundredths.")
     currency: str
+
+    @property
+    def text(self) -> str:
+        """The amount as it is printed: 16.80 USD."""
+        return f"{self.amount:.2f} {self.currency}"
 
 
 class Cost(Part):

@@ -57,17 +57,17 @@ def _side(costs: Sequence[Cost], of: Callable[[Cost], Money | None]) -> Side:
     amounts = [money for cost in costs if (money := of(cost)) is not None]
     if any(of(cost) is None and not cost.known for cost in costs):
         return Side(None, known=False)
-    return Side(sum((Decimal(money.amount) for money in amounts), Decimal(0)) if amounts else None)
+    return Side(sum((money.amount for money in amounts), Decimal(0)) if amounts else None)
 
 
 def _total(costs: Sequence[Cost], currency: str) -> Money | None:
     """What all runs cost; None where the cost of one is not known, or how long it runs."""
     running = [cost for cost in costs if cost.after is not None]
-    totals = [Decimal(cost.total.amount) for cost in running if cost.total is not None]
+    totals = [cost.total.amount for cost in running if cost.total is not None]
     if not totals or len(totals) < len(running) or not all(cost.known for cost in costs):
         return None
     return _money(sum(totals, Decimal(0)), currency)
 
 
 def _money(amount: Decimal | None, currency: str) -> Money | None:
-    return None if amount is None else Money(amount=f"{amount:.2f}", currency=currency)
+    return None if amount is None else Money(amount=round(amount, 2), currency=currency)

@@ -18,18 +18,21 @@ from trainform.rules.launchers import (
     tensorflow_problems,
 )
 from trainform.rules.metadata import metadata_problems
-from trainform.rules.network import address_problems, port_problems, prepare_problems, ssh_problems
+from trainform.rules.mounts import mount_problems
+from trainform.rules.network import (
+    address_problems,
+    port_problems,
+    prepare_problems,
+    ssh_problems,
+)
 from trainform.rules.quantities import resource_problems
 from trainform.rules.queues import job_queue_problems
 from trainform.rules.references import reference_problems
+from trainform.rules.rendezvous import rendezvous_problems
+from trainform.rules.words import word_problems
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.names import LABEL_MAX, REPOSITORY_MAX, is_too_long
-
-# Folders that a volume may not hide; inside /dev and /etc there is room for one, inside the kernel's own there is none.
-SYSTEM_FOLDERS = ("", "/dev", "/etc", "/proc", "/sys")
-OWN_VOLUMES = (defaults.SHARED_MEMORY_VOLUME, defaults.LAUNCH_VOLUME, defaults.SSH_VOLUME, defaults.HOSTFILE)
-KERNEL_FOLDERS = ("/proc/", "/sys/")
 
 Rule = Callable[[Experiment, Environment, Plan], Iterator[Problem]]
 
@@ -96,75 +99,6 @@ def _role_names(experiment: Experiment, environment: Environment, plan: Plan) ->
             seen.add(init.name)
 
 
-def _volumes(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
-    steps: dict[str, int] = {}
-    for index, step in enumerate(experiment.prepare):
-        steps.setdefault(step.name, index)
-    for role in plan.roles:
-        paths: dict[str, str] = {}
-        claims: dict[str, str] = {}
-        if role.shared_memory is not None:
-            paths[defaults.SHARED_MEMORY_MOUNT] = "shared_memory"
-        if role.launched or role.stays or role.checkouts:
-            paths[defaults.LAUNCH_MOUNT] = "the launch script"
-        if role.ssh and plan.ssh is not None:
-            paths[plan.ssh.folder] = "the SSH identity"
-        if role.launched and plan.launcher == "deepspeed":
-            paths[defaults.DEEPSPEED_MOUNT] = "DeepSpeed's hostfile"
-        for checkout in role.checkouts:
-            path = checkout.git.path.rstrip("/")
-            if path in paths:
-                yield Problem(
-                    f"prepare[{steps[checkout.step]}].git.path",
-                    checkout.git.path,
-                    f"the path is the mount of {paths[path]} too (role {role.name})",
-                    "choose another path",
-                )
-            paths.setdefault(path, f"the step {checkout.step}")
-        for mount in role.mounts:
-            where = f"storage.{mount.volume}"
-            path = mount.path.rstrip("/")
-            if path in paths:
-                yield Problem(
-                    f"{where}.mount",
-                    mount.path,
-                    f"the path is the mount of {paths[path]} too (role {role.name})",
-                    "choose another path, or limit one to other roles",
-                )
-            if mount.claim in claims:
-                yield Problem(
-                    where,
-                    mount.claim,
-                    f"the volume mounts a claim that {claims[mount.claim]} mounts already (role {role.name})",
-                    "mount it once, at a folder above both paths",
-                )
-            paths.setdefault(path, where)
-            claims.setdefault(mount.claim, where)
-    taken = {checkout.volume for role in plan.roles for checkout in role.checkouts}
-    for key in experiment.storage:
-        if key in OWN_VOLUMES or key.removeprefix("key-") in taken:
-            yield Problem(f"storage.{key}", None, "the name is one that trainform uses itself", "choose another name")
-    yield from _system_paths(experiment)
-
-
-def _system_paths(experiment: Experiment) -> Iterator[Problem]:
-    mounts = {f"storage.{key}.mount": volume.mount for key, volume in experiment.storage.items()}
-    mounts |= {
-        f"prepare[{index}].git.path": step.git.path
-        for index, step in enumerate(experiment.prepare)
-        if step.git is not None
-    }
-    for field, mount in mounts.items():
-        path = mount.rstrip("/")
-        if path in SYSTEM_FOLDERS or path.startswith(KERNEL_FOLDERS):
-            yield Problem(
-                field,
-                mount,
-                "the mount would hide a folder of the system that every process needs",
-                "choose a folder of your own, such as /mnt/data",
-            )
-
-
 def _env(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
     written = {"env": experiment.env}
     for name, role in experiment.roles.items():
@@ -212,6 +146,7 @@ def _ranks(experiment: Experiment, environment: Environment, plan: Plan) -> Iter
                 "the number is decided by the bounds of the elastic job",
                 "remove it; change min_nodes",
             )
+    yield from _starts_short(experiment, plan)
     if plan.min_available == 0:
         yield Problem(
             "roles",
@@ -229,8 +164,24 @@ def _ranks(experiment: Experiment, environment: Environment, plan: Plan) -> Iter
         )
 
 
+def _starts_short(experiment: Experiment, plan: Plan) -> Iterator[Problem]:
+    """Problems with roles of a static world of which a part may start: all pods would wait for the rest, and hold what they have. A `command` of
+    the user's may do without its peers, and has a note (`plan.notes`)."""
+    for role in plan.roles:
+        in_world = role.rank_offset is not None or role.name == plan.launches
+        if plan.launcher == "command" or not in_world or role.min_available >= role.replicas:
+            continue
+        reason = (
+            f"{plan.launcher} waits for all pods of its world, and with this number it starts with {role.min_available} of the {role.replicas} that "
+            "the role has"
+        )
+        fix = "remove it, or let the world grow: `launcher: {torchrun: {elastic: {min_nodes: …, max_nodes: …}}}`"
+        yield Problem(f"roles.{role.name}.min_available", role.min_available, reason, fix)
+
+
 RULES: tuple[Rule, ...] = (
     _names,
-    _mapped_images, _role_names, reference_problems, job_queue_problems, resource_problems, metadata_problems, _volumes, port_problems, address_problems, ssh_problems,
-    prepare_problems, _env, _ranks, accelerate_problems, ssh_launcher_problems, tensorflow_problems, restart_problems
+    _mapped_images, _role_names, reference_problems, job_queue_problems, resource_problems, metadata_problems, mount_problems, port_problems, rendezvous_problems, address_problems, ssh_problems,
+    prepare_problems, _env, _ranks, accelerate_problems, ssh_launcher_problems, tensorflow_problems, restart_problems,
+    word_problems
 )  # fmt: skip

@@ -52,8 +52,8 @@ def ssh_launcher_problems(experiment: Experiment, environment: Environment, plan
         yield Problem(
             f"roles.{launching}.replicas",
             role.replicas,
-            "the launching role must have 1 replica: the end of its pod ends the job",
-            "give the launching pod a role of its own: `master: {replicas: 1}` before `worker`",
+            f"the role launches ({plan.launcher} starts all processes from one pod), so it must have 1 replica",
+            _launching_role(experiment, plan, launching),
         )
     if role.ranked and launching != first_ranked(experiment):
         yield Problem(
@@ -67,9 +67,21 @@ def ssh_launcher_problems(experiment: Experiment, environment: Environment, plan
             yield Problem(
                 f"roles.{name}.command",
                 None,
-                f"the command has no place: {plan.launcher} starts the processes of ranked roles over SSH",
-                "remove it, or make the role `ranked: false`",
+                f"the command has no place: {plan.launcher} starts the processes of ranked roles over SSH, from the role {launching}",
+                "remove it" if name == launching else "remove it, or make the role `ranked: false`",
             )
+
+
+def _launching_role(experiment: Experiment, plan: Plan, name: str) -> str:
+    """The fix for a launching role of several pods: an unranked role of one pod launches, or a ranked one that comes first. The world stays as large
+    as it was meant to be, and each of its pods as well equipped."""
+    role = experiment.roles[name]
+    if not role.ranked or role.replicas == 0:
+        return "write 1"
+    able = [other for other, held in experiment.roles.items() if not held.ranked and held.replicas == 1]
+    one = next(free for free in ("master", "first") if free not in experiment.roles)
+    split = f"split it: `{one}: {{replicas: 1}}` with all else that {name} has, before `{name}: {{replicas: {role.replicas - 1}}}`"
+    return f"write `role: {able[0]}` in `launcher.{plan.launcher}`, or {split}" if able else split
 
 
 def tensorflow_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:

@@ -8,9 +8,10 @@ from trainform.errors import Problem
 from trainform.plan.model import Plan
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
-from trainform.spec.quantities import amount, is_whole
+from trainform.spec.quantities import amount, is_too_small, is_whole, too_small
 
 HUGE_PAGES = "hugepages-"
+OF_BYTES = ("memory", "ephemeral-storage")
 MOST_PIECES = 2**63 // 1000  # the API server counts pieces of extended resources in thousandths, in 63 bits
 
 
@@ -29,6 +30,8 @@ def amount_problems(path: str, amounts: dict[str, str]) -> Iterator[Problem]:
             yield Problem(
                 where, quantity, "the value is larger than Kubernetes can hold", f"write {MOST_PIECES} or less"
             )
+        elif name in OF_BYTES and is_too_small(quantity):
+            yield Problem(where, quantity, *too_small(quantity))
         elif name.startswith(HUGE_PAGES) and amount(quantity) % amount(name.removeprefix(HUGE_PAGES)):
             page = name.removeprefix(HUGE_PAGES)
             yield Problem(

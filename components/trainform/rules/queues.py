@@ -80,7 +80,7 @@ def environment_queue_problems(environment: Environment) -> Iterator[Problem]:
             "queues",
             None,
             "the queues are Volcano's, and in this environment Kueue admits jobs",
-            "remove them, or `admission: kueue`",
+            "remove them, or write `admission: volcano`",
         )
     if defaults.ROOT_QUEUE in environment.queues:
         yield Problem(

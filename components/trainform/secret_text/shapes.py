@@ -86,6 +86,13 @@ _PASSWORD_IN_ADDRESS = Pattern(
     r"://(?!\[)[^/ \t\r\n:@]*+:(?!\$\(\w+\)@|\$[A-Z_][A-Z0-9_]*@|\$\{[A-Z_][A-Z0-9_]*\}@)([^/ \t\r\n@]++|(?![0-9]+/|\$)[^ \t\r\n@\"',]{1,256}+)@"
 )
 
+# With all that follows, to its last line, or as far as there are words of base64 where that is missing: who masks its first line alone shows the key.
+# A line may end with `\\n`, as in a text that is escaped already.
+_PRIVATE_KEY = Pattern(
+    r"-----BEGIN [A-Z ]*PRIVATE KEY( BLOCK)?-----"
+    r"(([^-]|-(?!----))*+-----END [A-Z ]*PRIVATE KEY( BLOCK)?-----|((\s|\\[rn])*+[A-Za-z0-9+/]{16,}+={0,2})*+)"
+)
+
 _OF_GITLAB = "pat|dt|rt|rtr|ptt|cbt|ft|ffct|soat|oas|agent|imt|wt"
 _UUID = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
@@ -94,7 +101,7 @@ SHAPES: tuple[ShapeRow, ...] = (
     ShapeRow("token in an address", ("://",), Pattern(r"://(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{20,}@")),
     ShapeRow("secret in a query", ("token=", "key=", "password=", "passwd=", "secret="),
              any_case(r"[?&](access_token|private_token|auth_token|token|api_?key|password|passwd|(client_)?secret)=[^&\s#$<{\"'*\[]{8,}"), _always),
-    ShapeRow("private key", ("private key",), Pattern("-----BEGIN [A-Z ]*PRIVATE KEY( BLOCK)?-----"), _always),
+    ShapeRow("private key", ("private key",), _PRIVATE_KEY, _always),
     ShapeRow("body of an OpenSSH private key", ("b3blbnnzac1rzxktdje",), Pattern("b3BlbnNzaC1rZXktdjE[A-Za-z0-9+/]{8,}")),
     ShapeRow("PuTTY private key", ("putty-user-key-file-",), Pattern(r"PuTTY-User-Key-File-[0-9]: "), _always),
     ShapeRow("age identity", ("age-secret-key-1",), _token("AGE-SECRET-KEY-1", "[0-9A-Z]{58}")),

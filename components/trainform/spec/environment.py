@@ -92,7 +92,7 @@ class Accelerator(Model):
     )
     per_node: int = Field(
         ge=1,
-        le=10_000,
+        le=defaults.MOST_OF_A_NODE,
         json_schema_extra=OnChange.NO_OBJECT,
         description="Accelerators of one node; the most that a pod can get.",
     )
@@ -129,12 +129,16 @@ class Rdma(Model):
     count: int = Field(
         default=1,
         ge=1,
-        le=10_000,
+        le=defaults.MOST_OF_A_NODE,
         json_schema_extra=OnChange.NEW_REVISIONS,
         description="How much of it each ranked pod gets.",
     )
     per_node: int = Field(
-        default=1, ge=1, le=10_000, json_schema_extra=OnChange.NO_OBJECT, description="How much of it a node offers."
+        default=1,
+        ge=1,
+        le=defaults.MOST_OF_A_NODE,
+        json_schema_extra=OnChange.NO_OBJECT,
+        description="How much of it a node offers.",
     )
     capabilities: list[Annotated[str, StringConstraints(pattern=CAPABILITY)]] = Field(
         default=["IPC_LOCK"],

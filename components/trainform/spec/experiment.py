@@ -20,6 +20,9 @@ from trainform.spec.ssh import RunAs, Ssh
 from trainform.spec.storage import Volume
 from trainform.spec.waivers import Waiver
 
+OVERLAYS = "environments"
+"""The field with what differs in an environment. `overlay` reads what is in it, merged with the rest."""
+
 
 def _some_ranked(roles: dict[str, Role]) -> dict[str, Role]:
     if not any(role.ranked for role in roles.values()):
@@ -112,16 +115,16 @@ class Experiment(Model):
         description="What follows a failure of a pod: never (it ends the job), on-failure (a failed container is "
         "started again on its node; at `max_retry` of the role the job ends), `3 times` (the same, at "
         "most three times over the role), all-when-evicted (a ranked pod that fails or is evicted, by a "
-        "drain or preemption, starts the whole job anew, at most its `max_retry` times). Empty: never, "
-        "on-failure for an elastic job.",
+        "drain or preemption, starts the whole job anew, until that would be the `max_retry`th time). Empty: "
+        "never, on-failure for an elastic job.",
     )
     max_retry: int = Field(
         default=defaults.MAX_RETRY,
         ge=1,
         le=2**31 - 1,
         json_schema_extra=OnChange.NEW_REVISION,
-        description="How often the job may be restarted before it fails: as a whole, or a pod of it that "
-        "was evicted (docs/reference/backends.md).",
+        description="At which restart the job fails instead, so that 3 allows two: of the job as a whole, or of a pod "
+        "of it that was evicted (docs/reference/backends.md).",
     )
     policies: list[Policy] | None = Field(
         default=None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import difflib
 import json
 import re
@@ -18,12 +19,15 @@ from pydantic.fields import FieldInfo
 
 from trainform.errors import MASK, Problem, shorten
 from trainform.secret_text.search import secret_words
+from trainform.spec.dates import day_meant
 from trainform.spec.libyaml import Loader
-from trainform.spec.model import models_of
-from trainform.spec.names import MEANING
+from trainform.spec.model import LINE_AS_WORD, models_of
+from trainform.spec.names import MEANING, matches
 from trainform.spec.nodes import holds_unreadable
+from trainform.spec.places import annotation_at, fields_named, known_keys, may_be_empty, patterns
 from trainform.spec.refusal import REFUSED
 from trainform.spec.source import join_path
+from trainform.spec.unknown_keys import key_meant, wrong_name_meant
 
 Path = tuple[str | int, ...]
 NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -32,9 +36,9 @@ NOTHING: Mapping[str, str] = MappingProxyType({})
 REASONS: dict[str, tuple[str, str]] = {
     "string_type": ("must be text", 'put it in quotes: "{value}"'),
     "string_unicode": ("holds half a character, which no encoding knows", "remove it"),
-    "int_type": ("must be a whole number", "write it without quotes and without a fraction"),
-    "int_from_float": ("must be a whole number", "remove the fraction"),
-    "float_type": ("must be a number", "write it without quotes"),
+    "int_type": ("must be a whole number", "write a whole number"),
+    "int_from_float": ("must be a whole number", "write a whole number"),
+    "float_type": ("must be a number", "write a number"),
     "bool_type": ("must be true or false", "write true or false, without quotes"),
     "list_type": ("must be a list", "write {list}"),
     **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), ("must be a mapping", "write {mapping}")),
@@ -48,13 +52,14 @@ REASONS: dict[str, tuple[str, str]] = {
 }
 MOST_WORDS = 9  # more are not read to the end
 WORDS_BEFORE = 64  # of a command, up to the one that is judged
-# A text in place of a number is one in quotes if it has digits alone.
-_NUMBERS = {"int_type": "a whole number", "float_type": "a number"}
-_DIGITS = re.compile(r"[-+]?[0-9]*\.?[0-9]+")
 _PERCENT = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?) ?%")
+_NUMBER = re.compile(r"[-+]?([0-9]{1,18}(\.[0-9]{0,18})?|\.[0-9]{1,18})(e[-+]?[0-9]{1,2})?", re.IGNORECASE)
 OF_KEYS = ("missing", "extra_forbidden")  # what is wrong about keys is so whatever stands there
 WORDS = 'each word as an item of a list, numbers in quotes: [--epochs, "90"]'
 LINES = "key: value lines below it"
+# What a shell makes something of: variables, several commands, files by pattern; `$(NAME)` is a variable of Kubernetes' as well.
+_OF_SHELL = re.compile(r"[$`|&;<>*?~\n]|^\s*[A-Za-z_][A-Za-z0-9_]*=")
+_REFERENCE = re.compile(r"\$\([A-Za-z_][A-Za-z0-9_]*\)")
 # Words without a sign that YAML could take for its own; `true`, `1e3` and the like it reads as something else all the same.
 _PLAIN = re.compile(r"(-{0,2}[A-Za-z_]|\.{0,2}/)[A-Za-z0-9_/.=+-]*")
 
@@ -140,10 +145,9 @@ def _is_secret_word(data: Any, path: Path) -> bool:
 
 
 def _unknown_key(mistake: _Mistake) -> Problem:
-    known = list(_known_keys(mistake.kind, mistake.path[:-1]))
-    near = difflib.get_close_matches(str(mistake.path[-1]), known, 1)
-    fix = f"did you mean {near[0]}?" if near else f"known here: {', '.join(known)}"
-    return Problem(join_path(mistake.path), mistake.value, "the key is not known here", fix)
+    return Problem(
+        join_path(mistake.path), mistake.value, "the key is not known here", key_meant(mistake.kind, mistake.path)
+    )
 
 
 def _missing(mistake: _Mistake) -> Problem:
@@ -153,8 +157,9 @@ def _missing(mistake: _Mistake) -> Problem:
 
 
 def _no_match(mistake: _Mistake) -> Problem:
-    pattern = mistake.context["pattern"]
-    return mistake.problem(*MEANING.get(pattern, (f"does not match {pattern}", "change it to match")))
+    reason, fix = _meaning(mistake.context["pattern"])
+    meant = wrong_name_meant(mistake.kind, mistake.path) if mistake.of_key else None
+    return mistake.problem(reason, fix if meant is None else meant)
 
 
 def _other_word(mistake: _Mistake) -> Problem:
@@ -174,6 +179,14 @@ def _refused(mistake: _Mistake) -> Problem:
     return Problem(join_path(mistake.path), given, context["reason"], context["fix"])
 
 
+def _one_word(mistake: _Mistake) -> Problem:
+    """A command whose first word is a whole line."""
+    line = mistake.value[0]
+    shown = MASK if len(mistake.value) > 1 else Problem(join_path(mistake.path), line, "", "").shown_value
+    reason = "is a command whose first word holds a space, and no program is called so"
+    return mistake.problem(reason, f"write {_listed(line, shown, of_command=True)}")
+
+
 def _no_text(mistake: _Mistake) -> Problem:
     if mistake.shown == MASK:
         return mistake.problem("must be text", "put it in quotes")  # the mask is not what to type
@@ -181,28 +194,64 @@ def _no_text(mistake: _Mistake) -> Problem:
         example = _example(mistake.kind, mistake.path, None)
         like = f", such as {spelled(example)}" if isinstance(example, str) else ""
         return mistake.problem("must be text", f"write one text in its place{like}")
-    return _by_table(mistake)
+    unfit = _unfit(mistake)
+    return _by_table(mistake) if unfit is None else mistake.problem(*unfit)
+
+
+def _unfit(mistake: _Mistake) -> tuple[str, str] | None:
+    """Why quotes would not help: the field takes other texts than the one that stands there."""
+    if mistake.of_key:
+        return None
+    wanted, nothing = annotation_at(mistake.kind, mistake.path), mistake.value is None
+    text = "" if nothing else str(mistake.value)
+    failed = [_meaning(pattern) for pattern in patterns(wanted) if not matches(pattern, text)]
+    if failed:
+        return ("is missing", failed[0][1]) if nothing else failed[0]
+    return ("is missing", "fill it in") if nothing and not may_be_empty(wanted) else None
+
+
+def _meaning(pattern: str) -> tuple[str, str]:
+    return MEANING.get(pattern, (f"does not match {pattern}", "change it to match"))
 
 
 def _text_instead(mistake: _Mistake) -> Problem:
     """A text where a number or the like is wanted: shown in quotes, since they are what is wrong with it."""
-    text = mistake.error["input"]
-    quoted = isinstance(text, str) and mistake.shown != MASK
-    given = json.dumps(text, ensure_ascii=False) if quoted else mistake.value
-    problem = _by_table(dataclasses.replace(mistake, value=given))
-    number = _NUMBERS.get(mistake.error["type"])
-    if not isinstance(text, str) or number is None or _DIGITS.fullmatch(text) is not None:
-        return problem
-    percent = _PERCENT.fullmatch(text) if mistake.error["type"] == "float_type" else None
-    share = "" if percent is None else f": {Decimal(percent.group(1)) / 100:f}"
-    return dataclasses.replace(problem, fix=f"write {number}{share}")
+    given = mistake.error["input"]
+    if not isinstance(given, str | float) or mistake.shown == MASK:
+        return _by_table(mistake)
+    quoted = json.dumps(given, ensure_ascii=False) if isinstance(given, str) else mistake.value
+    problem = _by_table(dataclasses.replace(mistake, value=quoted))
+    number = _number_meant(mistake.error["type"], str(given))
+    return problem if number is None else dataclasses.replace(problem, fix=f"write {number}")
+
+
+def _no_date(mistake: _Mistake) -> Problem:
+    given = mistake.error["input"]
+    day = day_meant(str(given)) if isinstance(given, str | datetime.date) and mistake.shown != MASK else None
+    problem = _text_instead(mistake)
+    return problem if day is None else dataclasses.replace(problem, fix=f"write {day}, without quotes")
+
+
+def _number_meant(wanted: str, text: str) -> str | None:
+    """The number that a text spells otherwise: `1e3` in YAML, `08`, one in quotes, a share in percent."""
+    percent = _PERCENT.fullmatch(text)
+    if percent is not None and wanted == "float_type":
+        return f"{Decimal(percent.group(1)) / 100:f}"
+    if wanted not in ("int_type", "float_type") or _NUMBER.fullmatch(text) is None:
+        return None
+    number = Decimal(text)
+    whole = number == number.to_integral_value()
+    if abs(number) >= 2**63 or (wanted == "int_type" and not whole):
+        return None
+    return f"{number.to_integral_value():f}" if whole else f"{number:f}"
 
 
 def _by_table(mistake: _Mistake) -> Problem:
     error, value = mistake.error, mistake.value
     example = _example(mistake.kind, mistake.path, value)
     mapping = LINES if example is None else f"it like {spelled(example)}"
-    context = {**mistake.context, "list": _listed(value, mistake.shown), "mapping": mapping}
+    listed = _listed(value, mistake.shown, of_command=mistake.path[-1:] == ("command",))
+    context = {**mistake.context, "list": listed, "mapping": mapping}
     other = (f"is wrong: {error['msg'].lower()}", "see the field's text in docs/")
     reason, fix = REASONS.get(error["type"], other)
     return mistake.problem(reason.format_map(context), fix.format_map(context))
@@ -215,16 +264,20 @@ _PROBLEMS: dict[str, Callable[[_Mistake], Problem]] = {
     "literal_error": _other_word,
     "string_type": _no_text,
     REFUSED: _refused,
-    **dict.fromkeys(("int_type", "float_type", "bool_type", "date_type"), _text_instead),
+    LINE_AS_WORD: _one_word,
+    "date_type": _no_date,
+    **dict.fromkeys(("int_type", "float_type", "bool_type"), _text_instead),
 }
 
 
-def _listed(value: Any, shown: str | None) -> str:
-    """The value as the list that was meant: of a text its words, as a shell takes them apart."""
+def _listed(value: Any, shown: str | None, *, of_command: bool) -> str:
+    """The value as the list that was meant: of a text its words, as a shell takes them apart, or a shell where only one understands it."""
     if shown == MASK:  # the mask is not what to type
         return WORDS
     if not isinstance(value, str):
         return f"[{shown}]"
+    if of_command and shown == value and _OF_SHELL.search(_REFERENCE.sub("", value)) is not None:
+        return as_list(["sh", "-c", value])
     try:
         words = shlex.split(value)
     except ValueError:  # a quotation mark without its other half
@@ -256,12 +309,12 @@ def _example(kind: type[BaseModel], path: Path, value: Any) -> Any:
     the whole."""
     models, example = [kind], None
     for part in path:
-        fields = _fields(models, part)
+        fields = fields_named(models, part)
         if fields:
             models, example = [model for field in fields for model in models_of(field.annotation)], _first(fields)
         elif isinstance(example, dict | list):  # a key of a dict field or an index of a list field
             example = next(iter(example.values() if isinstance(example, dict) else example), None)
-    inner = _first(_fields(models, value)) if isinstance(value, str) else None
+    inner = _first(fields_named(models, value)) if isinstance(value, str) else None
     return example if inner is None else {value: inner}
 
 
@@ -269,25 +322,6 @@ def _first(fields: Iterable[FieldInfo]) -> Any:
     return next((example for field in fields if field.examples for example in field.examples), None)
 
 
-def _fields(models: Iterable[type[BaseModel]], key: str | int) -> list[FieldInfo]:
-    """The fields of this name in the file."""
-    return [field for model in models for name, field in model.model_fields.items() if key in (name, field.alias)]
-
-
-def _known_keys(kind: type[BaseModel], path: Path) -> dict[str, str]:
-    """The keys that the mapping at the path may have, with their texts."""
-    models = [kind]
-    for part in path:
-        fields = _fields(models, part)
-        # a key of a dict field or an index of a list field is not a field: it leads to the same models
-        models = [model for field in fields for model in models_of(field.annotation)] if fields else models
-    return {
-        field.alias if field.alias is not None else name: field.description if field.description is not None else ""
-        for model in models
-        for name, field in model.model_fields.items()
-    }
-
-
 def _describe(kind: type[BaseModel], path: Path) -> str:
-    text = _known_keys(kind, path[:-1]).get(str(path[-1]), "")
+    text = known_keys(kind, path[:-1]).get(str(path[-1]), "")
     return text.split(". ")[0].rstrip(".")

@@ -4,6 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
+from trainform import defaults
 from trainform.spec.metadata import OnChange
 from trainform.spec.model import Command, Model, NonEmpty, Text, only_one
 from trainform.spec.names import Label
@@ -31,6 +32,7 @@ class ScriptLauncher(Model):
     processes_per_node: int | None = Field(
         default=None,
         ge=1,
+        le=2**31 - 1,
         json_schema_extra=OnChange.NEW_REVISION,
         description="Processes on each pod. Empty: one per accelerator of the pod, one where it has none.",
     )
@@ -40,9 +42,17 @@ class Elastic(Model):
     """Bounds within which ranked replicas may change while the job runs."""
 
     min_nodes: int = Field(
-        ge=1, json_schema_extra=OnChange.NEW_REVISION, description="Fewest ranked pods with which training goes on."
+        ge=1,
+        le=defaults.MOST_REPLICAS,
+        json_schema_extra=OnChange.NEW_REVISION,
+        description="Fewest ranked pods with which training goes on.",
     )
-    max_nodes: int = Field(ge=1, json_schema_extra=OnChange.NEW_REVISION, description="Most ranked pods that may join.")
+    max_nodes: int = Field(
+        ge=1,
+        le=defaults.MOST_REPLICAS,
+        json_schema_extra=OnChange.NEW_REVISION,
+        description="Most ranked pods that may join.",
+    )
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
@@ -63,6 +73,7 @@ class Torchrun(ScriptLauncher):
     max_restarts: int = Field(
         default=0,
         ge=0,
+        le=2**31 - 1,
         json_schema_extra=OnChange.NEW_REVISION,
         description="How often torchrun restarts its processes before it fails; with 0 a failure is final.",
     )
@@ -102,6 +113,7 @@ class Mpi(Model):
     processes_per_node: int | None = Field(
         default=None,
         ge=1,
+        le=2**31 - 1,
         json_schema_extra=OnChange.NEW_REVISION,
         description=ScriptLauncher.model_fields["processes_per_node"].description,
     )

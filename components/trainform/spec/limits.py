@@ -146,6 +146,7 @@ class Limits(Model):
     max_accelerators: int | None = Field(
         default=None,
         ge=0,
+        le=2**31 - 1,
         json_schema_extra=OnChange.NO_OBJECT,
         description="Most accelerators of one experiment. Empty: what the nodes hold.",
     )
@@ -187,6 +188,7 @@ class Limits(Model):
     max_queue_weight: int | None = Field(
         default=None,
         ge=1,
+        le=65535,
         json_schema_extra=OnChange.NO_OBJECT,
         description="Largest `weight` of an experiment's own queue. Empty: no limit.",
     )

@@ -21,8 +21,9 @@ from trainform.errors import InputError, Problem, shorten
 from trainform.project import ENVIRONMENTS, EXPERIMENTS, known_names, known_stacks, require_project
 from trainform.project import project_root as project_root
 from trainform.spec.environment import Environment
-from trainform.spec.experiment import Experiment
+from trainform.spec.experiment import OVERLAYS, Experiment
 from trainform.spec.explain import NOTHING, explain, locate
+from trainform.spec.numbers import misread
 from trainform.spec.read import Content, parse_mapping, read_content, read_mapping
 from trainform.spec.release import Released, released_experiment
 from trainform.spec.source import Source
@@ -119,8 +120,8 @@ def load(kind: type[ModelT], given: Given, root: Path | None = None) -> Loaded[M
         problems = error.problems if near is None else [dataclasses.replace(error.problems[0], fix=near)]
         return Loaded(None, tuple(problems), Source(name, {}))
     parsed = parse(kind, content.data, content.source.written)
-    by_name = isinstance(given, str) and not is_path(given)
-    copied = _copied(path, content.data.get("name"), parsed.problems) if by_name else []
+    in_project = isinstance(given, str) and _is_found_by_name(kind, path, root)
+    copied = _copied(path, content.data.get("name"), parsed.problems) if in_project else []
     found = [content.source.locate(problem) for problem in [*parsed.problems, *copied]]
     return Loaded(parsed.model, (*content.problems, *found), content.source, parsed.left_out, content.data)
 
@@ -133,6 +134,12 @@ def _content(given: Given, path: Path, name: str, root: Path | None) -> Content:
 
 def is_path(name_or_path: str) -> bool:
     return "/" in name_or_path or name_or_path.endswith((".yaml", ".yml"))
+
+
+def _is_found_by_name(kind: type[BaseModel], path: Path, root: Path | None) -> bool:
+    """Whether a name leads to the file too, so that what holds for names holds for its path."""
+    folder = (project_root() if root is None else root) / "stacks" / FOLDERS[kind][1]
+    return path.suffix == ".yaml" and path.parent.resolve() == folder.resolve()
 
 
 def _name_meant(kind: type[BaseModel], path: Path, root: Path | None) -> str | None:
@@ -188,7 +195,8 @@ class Parsed(Generic[ModelT]):
 def parse(kind: type[ModelT], data: dict[str, Any], written: Mapping[str, str] = NOTHING) -> Parsed[ModelT]:
     """The model and all problems of the data; `written` as in `Source`. Wrong parts are left out, what must be there is stood in for, and the rest is
     read again, so that a wrong value in one place does not hide one in another."""
-    problems: list[Problem] = []
+    own = {key: value for key, value in data.items() if key != OVERLAYS}
+    problems = [*misread(own, written)] if written else []
     left_out: set[str] = set()
     stand_ins = STAND_INS.get(kind, {})
     rest = data
@@ -197,7 +205,9 @@ def parse(kind: type[ModelT], data: dict[str, Any], written: Mapping[str, str] =
             return Parsed(kind.model_validate(rest), problems, frozenset(left_out))
         except ValidationError as error:
             if rest is data:
-                problems = explain(kind, data, error, written)
+                wrong = explain(kind, data, error, written)
+                places = {problem.path for problem in wrong}
+                problems = [*wrong, *(problem for problem in problems if problem.path not in places)]
             paths = [locate(rest, detail) for detail in error.errors()]
             rest = copy.deepcopy(rest)
             for path in paths:

@@ -8,6 +8,7 @@ import math
 from typing import Annotated, Any, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, StringConstraints
+from pydantic_core import PydanticCustomError
 
 from trainform import defaults
 from trainform.spec.refusal import refusal
@@ -47,9 +48,15 @@ def _text(value: str) -> str:
     return value
 
 
+LINE_AS_WORD = "line_as_word"
+"""The type of the error of `command: [python train.py]`, for which `explain` knows the words."""
+
+
 def _program(words: list[str]) -> list[str]:
     if not words[0]:
         raise refusal("the command starts with an empty word", "write the program first")
+    if not words[0].startswith("/") and any(map(str.isspace, words[0])):
+        raise PydanticCustomError(LINE_AS_WORD, "the first word of the command holds a space")
     return words
 
 

@@ -14,19 +14,20 @@ import yaml
 from trainform import defaults
 from trainform.errors import MASK, InputError, Problem, shorten
 from trainform.secret_text.search import looks_secret
+from trainform.spec.dates import day_meant
 from trainform.spec.libyaml import Loader
 from trainform.spec.source import join_path
 
 STANDARD = "tag:yaml.org,2002:"
-TEXT, MERGE, VALUE = f"{STANDARD}str", f"{STANDARD}merge", f"{STANDARD}value"
+TEXT, BOOL, MERGE, VALUE, TIMESTAMP = (f"{STANDARD}{name}" for name in ("str", "bool", "merge", "value", "timestamp"))
 UNREADABLE = "!unreadable"  # a file can spell it too: what a `Walk` has given it stands in its set
 # Why a scalar of the tag cannot be read.
 UNFIT = {
     f"{STANDARD}null": "the value is not null",
-    f"{STANDARD}bool": "the value is not true or false",
+    BOOL: "the value is not true or false",
     f"{STANDARD}int": "the value is not a whole number",
     f"{STANDARD}float": "the value is not a number",
-    f"{STANDARD}timestamp": "the value is not a date that exists",
+    TIMESTAMP: "the value is not a date that exists",
 }
 # The tags of plain data, and what each is for.
 SHAPES: dict[str, tuple[type[yaml.Node], str]] = {
@@ -134,6 +135,8 @@ class Walk:
             return False
         if key in self._unreadable:  # an alias of a value: its problem is there already
             return False
+        if key.tag == BOOL and key.value.lower() not in ("true", "false"):
+            key.tag = TEXT  # `on`, `no`: truth values to YAML 1.1 alone, and a key is none
         below = (*parts, key.value)
         where, line = join_path(below), _line(key)
         self.lines.setdefault(where, line)
@@ -198,7 +201,7 @@ class Walk:
         given = MASK if node in self._secret else _given(node)
         problem = Problem(where, given, reason, "", self._name, self.lines.get(where, _line(node)))
         shown = "" if problem.shown_value == MASK else f': "{problem.shown_value}"'
-        quoted = f"{self._untagged(node)}put it in quotes if it is text{shown}"
+        quoted = f"{_day(problem, node)}{self._untagged(node)}put it in quotes if it is text{shown}"
         return dataclasses.replace(problem, fix=quoted if fix is None else fix)
 
     def _untagged(self, node: yaml.Node) -> str:
@@ -207,6 +210,13 @@ class Walk:
             return ""
         plain = self._converter.resolve(yaml.ScalarNode, node.value, (True, False))  # type: ignore[no-untyped-call]
         return "" if plain == node.tag else f"{REMOVE_TAG}, and "
+
+
+def _day(problem: Problem, node: yaml.Node) -> str:
+    """What comes before quotes for a day that does not exist."""
+    is_date = node.tag == TIMESTAMP and isinstance(node, yaml.ScalarNode)
+    day = day_meant(node.value) if is_date and problem.shown_value != MASK else None
+    return "" if day is None else f"did you mean {day}? "
 
 
 def _is_half(text: str) -> bool:

@@ -8,20 +8,22 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from trainform.errors import Problem, list_names
-from trainform.spec.experiment import Experiment
+from trainform.spec.experiment import OVERLAYS, Experiment
 from trainform.spec.layers import Layer
 from trainform.spec.load import Loaded, Parsed, parse
 from trainform.spec.source import NOWHERE, Source
 from trainform.spec.trial import OPTION, Assignment, nowhere, patch_of
 
-FIELD = "environments"
 # Keys that no overlay has, each with the reason and the fix.
 KEPT = {
     "name": (
         "the name is that of the objects and of their record, and the same in all environments",
         "remove it, or write another experiment",
     ),
-    FIELD: ("an overlay is for one environment, and holds none for others", f"write it under the first `{FIELD}`"),
+    OVERLAYS: (
+        "an overlay is for one environment, and holds none for others",
+        f"write it under the first `{OVERLAYS}`",
+    ),
 }
 TOO_MANY = "has more than"  # entries: what is merged with those of the file
 NOTHING: Mapping[str, Any] = {}
@@ -35,16 +37,16 @@ def in_environment(
     known: the names of the project's environments; empty: not known. tried: values that are set last and stand in no file.
     """
     data = _data(loaded)
-    overlays = data.get(FIELD, {})
+    overlays = data.get(OVERLAYS, {})
     if data is NOTHING or not (overlays or tried):
         return loaded
-    made = _Overlays(loaded, {key: value for key, value in data.items() if key != FIELD})
+    made = _Overlays(loaded, {key: value for key, value in data.items() if key != OVERLAYS})
     problems = list(loaded.problems)
     chosen: tuple[Layer, ...] = ()
     for other, patch in overlays.items() if isinstance(overlays, dict) else ():
         if not isinstance(patch, dict):  # the file's problem, which it has already
             continue
-        layer = made.layer(f"{FIELD}.{other}.", patch)
+        layer = made.layer(f"{OVERLAYS}.{other}.", patch)
         problems += [
             *_wrong_keys(other, patch, loaded.source),
             *_without_file(other, {*known, name} if known else (), loaded.source),
@@ -127,7 +129,7 @@ def _data(loaded: Loaded[Experiment]) -> Mapping[str, Any]:
 def _wrong_keys(name: str, patch: Mapping[str, Any], source: Source) -> Iterator[Problem]:
     for key, (reason, fix) in KEPT.items():
         if key in patch:
-            yield source.locate(Problem(f"{FIELD}.{name}.{key}", patch[key], reason, fix))
+            yield source.locate(Problem(f"{OVERLAYS}.{name}.{key}", patch[key], reason, fix))
 
 
 def _without_file(name: str, known: Collection[str], source: Source) -> Iterator[Problem]:
@@ -139,7 +141,7 @@ def _without_file(name: str, known: Collection[str], source: Source) -> Iterator
         f"did you mean {near[0]}?" if near else f"known: {list_names(sorted(known))}; or run `trainform new -e {name}`"
     )
     reason = "no file of stacks/environments/ has the name of this environment"
-    yield source.locate(Problem(f"{FIELD}.{name}", None, reason, fix))
+    yield source.locate(Problem(f"{OVERLAYS}.{name}", None, reason, fix))
 
 
 def _written(source: Source) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """Steps that run before the containers of a role start: code and data."""
 
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, model_validator
 
@@ -10,6 +10,8 @@ from trainform.spec.model import Command, Model, NonEmpty, only_one
 from trainform.spec.names import COMMIT, AbsolutePath, Image, Label, Repository
 from trainform.spec.refusal import refusal
 from trainform.spec.roles import Env, KeyRef
+
+EACH_POD, FIRST_POD = "each-pod", "first-pod"
 
 
 class GitCheckout(Model):
@@ -69,14 +71,20 @@ class Step(Model):
     )
     env: Env = Field(default={}, json_schema_extra=OnChange.NEW_REVISION, description="Further variables.")
     roles: list[Label] | None = Field(
+        default=None, json_schema_extra=OnChange.NEW_REVISION, description="Roles that run it. Empty: all ranked roles."
+    )
+    on: Literal["each-pod", "first-pod"] | None = Field(
         default=None,
         json_schema_extra=OnChange.NEW_REVISION,
-        description="Roles whose pods run it, all at once. Empty: all ranked roles. What writes to a claim that the "
-        "pods share belongs into one pod: name a role of one replica.",
+        description="Which pods of these roles run it: each-pod, all at once, or first-pod, the one for which the "
+        "others wait (the pod that launches, otherwise the first by rank), as befits what writes to a claim that the "
+        "pods share. Its image needs /bin/sh then. Empty: each-pod, with a note where the pods share such a claim.",
     )
 
     @model_validator(mode="after")
     def _one(self) -> Self:
         if (self.git is None) == (self.command is None):
             raise refusal("the step must have exactly one of git and command", "write one of the two")
+        if self.git is not None and self.on == FIRST_POD:
+            raise refusal("a checkout is in a volume of its own pod, so each pod makes it", "remove `on`")
         return self

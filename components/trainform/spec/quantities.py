@@ -27,6 +27,7 @@ _DURATION = re.compile(
 )
 _SECONDS = (86_400, 3_600, 60, 1)
 _EXACT = Context(prec=100)
+SMALLEST = 2**20  # bytes; less is a number whose unit was left out: no process fits in it
 _LARGEST = 2**63  # the API server keeps quantities in 63 bits and silently caps what is larger
 _LONGEST = 2**31 - 1  # seconds are 32 bits wide in the API
 
@@ -92,6 +93,18 @@ def is_whole(quantity: str) -> bool:
     return value == value.to_integral_value()
 
 
+def is_too_small(quantity: str) -> bool:
+    """Whether an amount of bytes is one that nobody means. None at all is an amount."""
+    return 0 < amount(quantity) < SMALLEST
+
+
+def too_small(quantity: str, written: str = "64") -> tuple[str, str]:
+    """The reason and the fix for such an amount. written: how it stands in the file."""
+    number = written.rstrip("mkKi")
+    reason = f"the value is {amount(quantity):,} bytes, less than 1 MiB"
+    return reason, f"write the unit that is meant, such as {number}Gi or {number}Mi"
+
+
 def seconds(duration: str) -> int:
     """The seconds of a duration such as `1h30m`. Raises ValueError if the text is not a duration."""
     match = _DURATION.match(duration)
@@ -116,6 +129,8 @@ def _bytes(value: Any) -> Any:
         raise refusal(
             "the value is a fraction of a byte", "write it like 512Mi or 20G; the suffix m means a thousandth"
         )
+    if is_too_small(text):
+        raise refusal(*too_small(text, str(value)))
     return text
 
 

@@ -2,8 +2,9 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import ConfigDict, Field, StringConstraints, Tag, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, StringConstraints, Tag, model_validator
 
+from trainform import defaults
 from trainform.spec.metadata import OnChange
 from trainform.spec.model import MAPPING, TEXT, Command, Model, Patch, Text, by_shape, only_one
 from trainform.spec.names import RESTART, EntryKey, EnvName, Image, Label, LabelKey, LabelValue, ResourceName, Subdomain
@@ -112,11 +113,24 @@ class InitContainer(Model):
     env: Env = Field(default={}, json_schema_extra=OnChange.NEW_REVISION, description="Further variables.")
 
 
+# Actions for which there is more to say than which others there are.
+NO_FIELD = {
+    "RestartPartition": "write it as a patch, with its partitions: `manifest_overrides: {job: {spec: {tasks: {ROLE: {partitionPolicy: …, policies: […]}}}}}`"
+}
+
+
+def _has_field(action: object) -> object:
+    if isinstance(action, str) and action in NO_FIELD:
+        raise refusal("the action needs partitions of a role, for which there is no field", NO_FIELD[action])
+    return action
+
+
 class Policy(Model):
     """A lifecycle policy: an action upon an event or an exit code."""
 
-    action: Literal[
-        "AbortJob", "RestartJob", "RestartTask", "RestartPod", "TerminateJob", "CompleteJob", "ResumeJob"
+    action: Annotated[
+        Literal["AbortJob", "RestartJob", "RestartTask", "RestartPod", "TerminateJob", "CompleteJob", "ResumeJob"],
+        BeforeValidator(_has_field),
     ] = Field(json_schema_extra=OnChange.NEW_REVISION, description="What is done.")
     event: (
         Literal["*", "PodFailed", "PodEvicted", "PodPending", "Unknown", "TaskCompleted", "TaskFailed", "JobUpdated"]
@@ -158,7 +172,7 @@ class Role(Model):
     replicas: int = Field(
         default=1,
         ge=0,
-        le=100_000,
+        le=defaults.MOST_REPLICAS,
         json_schema_extra=OnChange.IN_PLACE_WITHOUT_RANKS,
         description="Pods of this role. 0 pauses an unranked role.",
     )
@@ -170,8 +184,10 @@ class Role(Model):
     min_available: int | None = Field(
         default=None,
         ge=0,
+        le=defaults.MOST_REPLICAS,
         json_schema_extra=OnChange.IN_PLACE_BY_BACKEND,
-        description="Pods that must be placed together before any starts (gang). Empty: all of them.",
+        description="Pods that must be placed together before any starts (gang). Empty: all of them, those of an unranked "
+        "role too. Where a launcher starts a static world, no ranked pod can be left out.",
     )
     image: Image | None = Field(
         default=None, json_schema_extra=OnChange.NEW_REVISION, description="Empty: the experiment's image."
@@ -181,7 +197,7 @@ class Role(Model):
         json_schema_extra=OnChange.NEW_REVISION,
         description="What its pods run instead of the launcher; an unranked role needs one. Empty: the launcher.",
     )
-    accelerators: dict[Label, Annotated[int, Field(ge=0)]] = Field(
+    accelerators: dict[Label, Annotated[int, Field(ge=0, le=defaults.MOST_OF_A_NODE)]] = Field(
         default={},
         max_length=1,
         examples=[{"a800": 8}],
@@ -225,8 +241,8 @@ class Role(Model):
         ge=1,
         le=2**31 - 1,
         json_schema_extra=OnChange.NEW_REVISION,
-        description="Container restarts over all pods of the role before it counts as failed. Empty: the number in "
-        "`restart`, else 3.",
+        description="At which restart of a container, counted over all pods of the role, it counts as failed: 3 allows "
+        "two. Empty: one more than the number in `restart`, else 3.",
     )
     policies: list[Policy] | None = Field(
         default=None,

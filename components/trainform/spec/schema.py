@@ -8,8 +8,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from trainform.spec.environment import Environment
-from trainform.spec.experiment import Experiment
-from trainform.spec.overlay import FIELD, KEPT
+from trainform.spec.experiment import OVERLAYS, Experiment
+from trainform.spec.overlay import KEPT
 
 FILES: dict[str, type[BaseModel]] = {"experiment.schema.json": Experiment, "environment.schema.json": Environment}
 _DEFINITION = "#/$defs/"
@@ -33,7 +33,7 @@ def _closed(node: Any) -> Any:
 def schema(kind: type[BaseModel]) -> str:
     """The schema as it stands in the file, with a line feed at its end."""
     made: dict[str, Any] = _closed(kind.model_json_schema())
-    if FIELD in made["properties"]:
+    if OVERLAYS in made["properties"]:
         made = _with_overlays(made)
     content = {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
     return json.dumps(content, indent=2) + "\n"
@@ -48,14 +48,14 @@ def _with_overlays(made: dict[str, Any]) -> dict[str, Any]:
     }
     for name, definition in definitions.items():
         patches[f"{name}{_OVERLAY}"] = _patch_of(definition, definitions)
-    overlays = {**made["properties"][FIELD]}
+    overlays = {**made["properties"][OVERLAYS]}
     (pattern,) = overlays["patternProperties"]
     overlays["patternProperties"] = {pattern: {"$ref": f"{_DEFINITION}{_OVERLAY}"}}
     used = _used({"": overlays}, patches)
     return {
         **made,
         "$defs": {**definitions, **{name: patch for name, patch in patches.items() if name in used}},
-        "properties": {**made["properties"], FIELD: overlays},
+        "properties": {**made["properties"], OVERLAYS: overlays},
     }
 
 

@@ -13,6 +13,7 @@ from trainform.errors import InputError, Problem, list_names
 from trainform.spec.experiment import Experiment
 from trainform.spec.merge_patch import named_items
 from trainform.spec.model import models_of
+from trainform.spec.numbers import QUOTES, misread
 from trainform.spec.read import parse_mapping
 from trainform.spec.source import join_path
 
@@ -155,6 +156,10 @@ def _assignment(text: str) -> Assignment:
         reason = problems[0].reason.replace("the file", "the value") if problems else "the value is not one value"
         fix = "write one value as YAML has it on one line: 2, text, [a, b], {a: 1}; text with other signs in quotes"
         raise InputError([Problem(path, None, reason, fix)])
+    # a field of text would be told to have the number that was read
+    misread_here = [*misread(content.data, content.source.written)]
+    if misread_here:
+        raise InputError([Problem(path, None, problem.reason, f"{problem.fix}; {QUOTES}") for problem in misread_here])
     return Assignment(keys, content.data["value"])
 
 

@@ -77,8 +77,8 @@ def test_a_value_of_the_user_for_the_index_wins() -> None:
 
 RESTARTS: list[tuple[dict[str, Any], str, int, dict[str, Any]]] = [
     ({}, "Never", 0, {"maxRestarts": 0, "restartStrategy": "Recreate"}),
-    ({"restart": "on-failure"}, "OnFailure", 2, {"maxRestarts": 0, "restartStrategy": "Recreate"}),
-    ({"restart": "5 times"}, "OnFailure", 5, {"maxRestarts": 0, "restartStrategy": "Recreate"}),
+    ({"restart": "on-failure"}, "OnFailure", 3, {"maxRestarts": 0, "restartStrategy": "Recreate"}),
+    ({"restart": "5 times"}, "OnFailure", 6, {"maxRestarts": 0, "restartStrategy": "Recreate"}),
     ({"restart": "all-when-evicted"}, "Never", 0, {"maxRestarts": 2, "restartStrategy": "Recreate"}),
     ({"restart": "all-when-evicted", "max_retry": 5}, "Never", 0, {"maxRestarts": 4, "restartStrategy": "Recreate"}),
 ]

@@ -146,7 +146,7 @@ def test_tf_config_on_the_host_network_is_the_operators() -> None:
         assert ("TF_CONFIG" in made.files["launch.sh"]) is rendered
         words = main(job(made)["spec"]["tfReplicaSpecs"]["PS"])["command"]
         assert words[: len(words) - 2] == (["env", "-u", "TF_CONFIG"] if rendered else [])
-    planned = on_it(**TENSORFLOW, **HOST, env={"TF_CONFIG": "{}"})
+    planned = on_it(**TENSORFLOW, env={"TF_CONFIG": "{}"})
     assert main(job(planned)["spec"]["tfReplicaSpecs"]["PS"])["command"][:2] == [
         "env",
         "TF_CONFIG=$(TRAINFORM_KEPT_TF_CONFIG)",
@@ -233,11 +233,11 @@ def test_fields_that_the_crd_does_not_have_are_refused() -> None:
     found = reasons(**{**TENSORFLOW, "roles": roles}, backend="kubedl")
     above = "roles.worker.pod_overrides.spec"
     assert found.keys() == {
-        f"{above}.containers.tensorflow.lifecycle.preStop.sleep",
+        f"{above}.containers.main.lifecycle.preStop.sleep",
         f"{above}.hostUsers",
-        f"{above}.topologySpreadConstraints.0.minDomains",
+        f"{above}.topologySpreadConstraints[0].minDomains",
     }
-    assert "the field is newer than Kubernetes 1.22" in found[f"{above}.hostUsers"]
+    assert "the API server would drop it" in found[f"{above}.hostUsers"]
     assert reasons(**{**TENSORFLOW, "roles": roles}) == {}
     patch = {"job": {"spec": {"tfReplicaSpecs": {"Worker": {"template": {"spec": {"hostUsers": False}}}}}}}
     changed = {**TENSORFLOW, "roles": {"worker": {"replicas": 2}}, "manifest_overrides": patch}
@@ -254,3 +254,21 @@ def test_annotations_of_which_kubedl_makes_containers_are_refused(key: str) -> N
         backend="kubedl", roles=roles, manifest_overrides=patch
     )
     assert f"annotations.{key}" in reasons(backend="kubedl", roles=roles, annotations={key: "{}"})
+
+
+ENDLESS = "restart: KubeDL never ends a PyTorchJob with workers for its container restarts"
+
+
+@pytest.mark.parametrize(
+    ("parts", "noted"),
+    [
+        ({"restart": "2 times"}, True),
+        ({"restart": "on-failure"}, True),
+        ({}, False),
+        ({"restart": "2 times", "roles": {"master": {"replicas": 1}}}, False),
+        ({"restart": "2 times", "launcher": {"tensorflow": {"command": ["python", "/app/mnist.py"]}}, "roles": {"worker": {"replicas": 2}}}, False),
+    ],
+)  # fmt: skip
+def test_restarts_that_never_end_a_job_are_noted(parts: dict[str, Any], noted: bool) -> None:
+    made = plan(**{"backend": "kubedl", "roles": POOL, **parts})
+    assert any(note.startswith(ENDLESS) for note in made.notes) is noted

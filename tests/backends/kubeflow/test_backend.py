@@ -284,7 +284,7 @@ def test_mpi_without_ssh() -> None:
 
 def test_a_step_in_the_master_alone() -> None:
     step = {"name": "data", "command": ["fetch"]}
-    expected = "prepare[0].roles: workers of a PyTorchJob wait 200 s at most for the name of the Master"
+    expected = "prepare[0]: workers of a PyTorchJob wait 200 s at most for the name of the Master"
     noted = [
         note for note in on_it(roles=POOL, prepare=[{**step, "roles": ["master"]}]).notes if note.startswith(expected)
     ]

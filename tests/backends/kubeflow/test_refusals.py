@@ -108,7 +108,7 @@ def test_unsupported_fields(parts: dict[str, Any], path: str) -> None:
         ({"annotations": {"volcano.sh/task-spec": "x"}}, "roles.worker.annotations.volcano.sh/task-spec"),
         ({"init": [{"name": "init-pytorch", "command": ["a"]}]}, "roles.worker.init[0].name"),
         ({"init": [{"name": "first", "command": ["a"]}, {"name": "pytorch", "command": ["a"]}]}, "roles.worker.init[1].name"),
-        ({"pod_overrides": {"spec": {"containers": [{"name": "mine", "image": "a"}]}}}, "roles.worker.pod_overrides.spec.containers"),
+        ({"pod_overrides": {"spec": {"containers": [{"name": "mine", "image": "a"}]}}}, "roles.worker.pod_overrides.spec.containers.main"),
     ],
 )  # fmt: skip
 def test_keys_that_the_operator_overwrites_are_refused(role: dict[str, Any], path: str) -> None:
@@ -124,6 +124,9 @@ def test_volumes_that_the_operator_adds() -> None:
     assert "storage.mpi-job-config" in problems_on(**MPI, storage=claims)
 
 
+EXTRA = {"replicas": 1, "template": {"spec": {"containers": [{"name": "a", "image": "a"}]}}}
+
+
 @pytest.mark.parametrize(
     ("patch", "path"),
     [
@@ -133,10 +136,10 @@ def test_volumes_that_the_operator_adds() -> None:
         ({"pytorchReplicaSpecs": {"Worker": {"replicas": 7}}}, "spec.pytorchReplicaSpecs.Worker.replicas"),
         ({"pytorchReplicaSpecs": {"Worker": None}}, "spec.pytorchReplicaSpecs.Worker"),
         ({"pytorchReplicaSpecs": {"Extra": {"replicas": 1}}}, "spec.pytorchReplicaSpecs.Extra.template"),
-        ({"pytorchReplicaSpecs": {"Extra": {"replicas": 1, "template": {"spec": {}}}}}, "spec.pytorchReplicaSpecs"),
+        ({"pytorchReplicaSpecs": {"Extra": EXTRA}}, "spec.pytorchReplicaSpecs.Extra"),
         (
             {"pytorchReplicaSpecs": {"Worker": {"template": {"spec": {"containers": [{"name": "a", "image": "a"}]}}}}},
-            "spec.pytorchReplicaSpecs.Worker.template.spec.containers",
+            "spec.pytorchReplicaSpecs.Worker.template.spec.containers.pytorch",
         ),
     ],
 )

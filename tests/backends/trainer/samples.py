@@ -37,8 +37,15 @@ def runtime(policy: dict[str, Any], *jobs: dict[str, Any]) -> dict[str, Any]:
 
 
 TORCH = runtime({"torch": {}}, replicated("node", True))
-MPI = runtime({"mpi": {"runLauncherAsNode": True}}, replicated("node", False), replicated("launcher", True))
-MPI_APART = runtime({"mpi": {}}, replicated("node", False), replicated("launcher", True))
+KEYS = {"sshAuthMountPath": "/home/mpiuser/.ssh"}
+
+
+def of_mpi(policy: dict[str, Any]) -> dict[str, Any]:
+    """A runtime of MPI whose pods run as another user than root, as Trainer's own does."""
+    made = runtime({"mpi": {**KEYS, **policy}}, replicated("node", False), replicated("launcher", True))
+    user = {"securityContext": {"runAsUser": 1000, "fsGroup": 1000}}
+    return with_pods(with_pods(made, user), user, "launcher")
+
 
 MPI_ROLES = {"launcher": {}, "worker": {"replicas": 3}}
 ON_MPI: dict[str, Any] = {
@@ -63,6 +70,10 @@ def with_spec(content: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
     """The runtime with its spec changed."""
     found: dict[str, Any] = merge_patch(content, {"spec": patch})
     return found
+
+
+MPI = of_mpi({"runLauncherAsNode": True})
+MPI_APART = of_mpi({})
 
 
 def on(content: dict[str, Any] | None, **parts: Any) -> Experiment:

@@ -261,7 +261,8 @@ def test_extras_have_no_mounts_of_trainers(mount: str) -> None:
         ("runtime", {"spec": {"template": {"spec": {"replicatedJobs": {"launcher": None}}}}}, "has no replicated job `launcher`"),
         ("runtime", {"spec": {"template": {"spec": {"replicatedJobs": {"node": {"template": {"spec": {"parallelism": 7}}}}}}}}, "the patch makes the value 7, and the plan needs 3"),
         ("runtime", {"spec": {"mlPolicy": {"numNodes": 4}}}, "counts the labelled replicated job"),
-        ("runtime", {"spec": {"template": {"spec": {"replicatedJobs": {"node": {"dependsOn": [{"name": "launcher", "status": "Ready"}]}}}}}}, "has dependsOn"),
+        ("runtime", {"spec": {"template": {"spec": {"replicatedJobs": {"node": {"dependsOn": [{"name": "launcher", "status": "Ready"}]}}}}}}, "also those that wait for others"),
+        ("runtime", {"spec": {"template": {"spec": {"startupPolicy": {"startupPolicyOrder": "InOrder"}}}}}, "also those that wait for others"),
     ],
 )  # fmt: skip
 def test_patches_are_held_to_the_plan(key: str, patch: dict[str, Any], reason: str) -> None:

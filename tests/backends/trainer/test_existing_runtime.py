@@ -131,8 +131,7 @@ def test_mpi_on_a_runtime_with_sshd_of_its_own() -> None:
     planned = plan_on(MPI, **ON_MPI)
     spec = job(planned)
     assert (spec["trainer"]["numNodes"], spec["trainer"]["numProcPerNode"]) == (4, 1)
-    assert planned.files["launch.sh"].endswith('set -eu\nexec mpirun \\\n  -np "$NUM_PROCESSES" \\\n  "$@"\n')
-    assert [*planned.files] == ["launch.sh"], "no identity and no hostfile of ours"
+    assert [*planned.files] == ["launch.sh", "wait.sh"], "no identity and no hostfile of ours"
     assert planned.ssh is None
     env = {entry["name"]: entry.get("value") for entry in spec["trainer"]["env"]}
     assert env["PRTE_MCA_prte_default_hostfile"] == "/etc/mpi/hostfile", "Trainer sets none for Open MPI 5"
@@ -193,7 +192,7 @@ def test_fields_that_a_train_job_cannot_set(parts: dict[str, Any], path: str, re
         (TORCH, ON_MPI, "mlPolicy is torch, and the launcher is mpi"),
         (MPI, {**ON_MPI, "roles": UNRANKED}, "runLauncherAsNode is true, and the role launcher is unranked"),
         (MPI_APART, ON_MPI, "runLauncherAsNode is false, and the role launcher is ranked"),
-        (MPI, {**ON_MPI, "run_as": {"user": 1000, "home": "/home/me"}}, "sshAuthMountPath is /root/.ssh, and ssh of the pods' user reads its files from /home/me/.ssh"),
+        (MPI, {**ON_MPI, "run_as": {"user": 1000, "home": "/home/me"}}, "sshAuthMountPath is /home/mpiuser/.ssh, and ssh of the pods' user reads its files from /home/me/.ssh"),
         (runtime({"torch": {}}, replicated("dataset-initializer", False), replicated("node", True)), {}, "has dataset-initializer, whose pods are in no role"),
         (runtime({"torch": {}}, replicated("worker", True)), {}, "has no `node`, the name that Trainer uses for the address"),
         (runtime({"mpi": {"runLauncherAsNode": True}}, replicated("node", True), replicated("launcher", False)), ON_MPI, "on node, not on launcher"),

@@ -14,6 +14,9 @@ def texts(content: dict[str, Any], nodes: int = 4) -> list[str]:
     return [f"{finding.path} {finding.text}" for finding in runtime_findings(content["spec"], Wanted(nodes))]
 
 
+IN_ORDER = {"template": {"spec": {"startupPolicy": {"startupPolicyOrder": "InOrder"}}}}
+
+
 @pytest.mark.parametrize("content", [TORCH, MPI, MPI_APART])
 def test_valid_runtimes_have_no_findings(content: dict[str, Any]) -> None:
     assert texts(content) == []
@@ -63,7 +66,9 @@ def test_the_controllers_split(nodes: int, pods: int) -> None:
         (with_spec(TORCH, {"podGroupPolicy": {"volcano": {"networkTopology": {"mode": "hard"}}}}), "controller crashes"),
         (with_pods(TORCH, {"schedulerName": None}), "has no schedulerName, so its pods are outside of the gang"),
         (with_pods(TORCH, {"schedulerName": "mine"}), "has the schedulerName mine"),
-        (with_jobs(MPI, {"launcher": {"dependsOn": [{"name": "node", "status": "Ready"}]}}), "also those that wait for others"),
+        (with_jobs(MPI, {"launcher": {"dependsOn": [{"name": "node", "status": "Ready"}]}}), "launcher.dependsOn is set, and Trainer's gang starts all pods together, also those that wait for others"),
+        (with_jobs(with_spec(MPI, {"podGroupPolicy": {"volcano": None, "coscheduling": {}}}), {"launcher": {"dependsOn": [{"name": "node", "status": "Ready"}]}}), "also those that wait for others"),
+        (with_spec(MPI, IN_ORDER), "startupPolicy.startupPolicyOrder is InOrder, and Trainer's gang"),
     ],
 )  # fmt: skip
 def test_findings_in_runtimes(content: dict[str, Any], reason: str) -> None:
@@ -73,3 +78,8 @@ def test_findings_in_runtimes(content: dict[str, Any], reason: str) -> None:
 def test_without_a_gang_jobs_may_wait_for_others() -> None:
     content = with_jobs(MPI, {"launcher": {"dependsOn": [{"name": "node", "status": "Ready"}]}})
     assert texts(with_pods(with_spec(content, {"podGroupPolicy": None}), {"schedulerName": None})) == []
+    assert texts(with_pods(with_spec(MPI, {**IN_ORDER, "podGroupPolicy": None}), {"schedulerName": None})) == []
+
+
+def test_a_single_replicated_job_has_no_order() -> None:
+    assert texts(with_spec(TORCH, IN_ORDER)) == []

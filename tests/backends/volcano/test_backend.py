@@ -109,8 +109,7 @@ def test_names_reach_their_limit() -> None:
     fits: dict[str, Any] = {"name": "x" * 40, "roles": {"r" * 10: {"replicas": 1000}}}  # 40 + 7 + 11 + 4
     assert reasons(environment(accelerators={}), **fits) == {}
     assert len(max((pod.name for pod in plan(**fits).pods()), key=len)) == 62
-    assert reasons(**{**fits, "roles": {"r" * 10: {"replicas": 10_001}}}) == {
-        "roles.rrrrrrrrrr": f"the pod name {'x' * 40}-000000-rrrrrrrrrr-10000 has 64 characters; a hostname has at most 63"
-    }
+    too_long = f"the pod name {'x' * 40}-000000-rrrrrrrrrr-10000 has 64 characters; a hostname has at most 63"
+    assert reasons(**{**fits, "roles": {"r" * 10: {"replicas": 10_001}}})["roles.rrrrrrrrrr"] == too_long
     longest = plan(name="x" * 52, roles={"r": {"replicas": 10}})
     assert len(f"{longest.job}-svc") == 63, "the svc plugin names a volume so"

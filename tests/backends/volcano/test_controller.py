@@ -67,7 +67,8 @@ def test_on_the_pod_network_a_role_stays_one_task() -> None:
 
 def test_patches_of_the_job_find_each_task() -> None:
     patch = {"job": {"spec": {"tasks": {"worker-1": {"topologyPolicy": "best-effort"}}}}}
-    found = tasks(manifest_overrides=patch)
+    roles = {**TENSORFLOW["roles"], "worker": {"replicas": 3, "cpu": 8}}
+    found = tasks(manifest_overrides=patch, roles=roles)
     assert [task.get("topologyPolicy") for task in found] == [None, None, None, "best-effort", None, None]
 
 

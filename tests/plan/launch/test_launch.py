@@ -207,13 +207,18 @@ def test_on_the_pod_network_a_service_has_the_port_of_its_pod(tools: Path) -> No
 
 
 @pytest.mark.parametrize(
-    "user_env", [{"MASTER_ADDR": "10.0.0.7"}, {"MASTER_PORT": "7"}, {"MASTER_ADDR": "10.0.0.7", "MASTER_PORT": "7"}]
+    ("user_env", "network"),
+    [
+        ({"MASTER_ADDR": "10.0.0.7"}, HOST_SERVICE),
+        ({"MASTER_ADDR": "10.0.0.7"}, {"addresses": "service"}),
+    ],
 )
-def test_rank_0_uses_the_address_of_the_user_too(user_env: dict[str, str], tools: Path) -> None:
+def test_rank_0_uses_the_address_of_the_user_too(
+    user_env: dict[str, str], network: dict[str, Any], tools: Path
+) -> None:
     launcher = {"torchrun": {"script": "/app/train.py"}}
-    found = start(plan(launcher=launcher, network=HOST_SERVICE, env=user_env), "worker", 0, tools).options()
-    assert found["--master-addr"] == user_env.get("MASTER_ADDR", "sdxl-lora-worker-0")
-    assert found["--master-port"] == user_env.get("MASTER_PORT", "29500")
+    found = start(plan(launcher=launcher, network=network, env=user_env), "worker", 0, tools).options()
+    assert found["--master-addr"] == user_env["MASTER_ADDR"]
 
 
 def test_a_missing_index_is_an_error(tools: Path) -> None:

@@ -180,13 +180,14 @@ MASTER_OF_TWO = {"master": {"replicas": 2}, "worker": {}}
     ("role", "roles", "path", "reason"),
     [
         ("boss", ROLES, "launcher.{}.role", "the experiment has no role of this name"),
-        (None, MASTER_OF_TWO, "roles.master.replicas", "the launching role must have 1 replica: the end of its pod ends the job"),
+        (None, MASTER_OF_TWO, "roles.master.replicas", "the role launches ({} starts all processes from one pod), so it must have 1 replica"),
         ("worker", {"master": {}, "worker": {}}, "launcher.{}.role", "the launching role is ranked, but rank 0 is in master"),
         ("launcher", {**APART, "launcher": {"ranked": False, "replicas": 0}}, "roles.launcher.replicas",
-         "the launching role must have 1 replica: the end of its pod ends the job"),
+         "the role launches ({} starts all processes from one pod), so it must have 1 replica"),
         ("launcher", {**APART, "launcher": {"ranked": False, "command": ["sh"]}}, "roles.launcher.command",
-         "the command has no place: {} starts the processes of ranked roles over SSH"),
-        (None, {"master": {}, "worker": {"command": ["sh"]}}, "roles.worker.command", "the command has no place: {} starts the processes of ranked roles over SSH"),
+         "the command has no place: {} starts the processes of ranked roles over SSH, from the role launcher"),
+        (None, {"master": {}, "worker": {"command": ["sh"]}}, "roles.worker.command",
+         "the command has no place: {} starts the processes of ranked roles over SSH, from the role master"),
     ],
 )  # fmt: skip
 def test_rules(kind: str, role: str | None, roles: dict[str, Any], path: str, reason: str) -> None:

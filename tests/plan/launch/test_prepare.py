@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
+from tests.plan.launch.starting import run
 from tests.support.rendering import job_problems
 from tests.support.samples import container, environment, experiment, plan, pod, reasons
-from trainform.manifests.env import expanded
 from trainform.plan.launch.scripts import script
+from trainform.plan.references import expanded
 
 GIT: dict[str, Any] = {
     "repository": "https://git.example.com/vision/sdxl.git",
@@ -167,3 +170,79 @@ def test_a_password_in_the_address_is_a_problem() -> None:
     assert problem.path == "prepare[0].git.repository"
     assert "hunter2" not in str(problem)
     assert problem.fix == "write `$(ADDRESS)` in its place, and `env: {ADDRESS: {secret: {name: SECRET, key: KEY}}}`"
+
+
+FETCH: dict[str, Any] = {"name": "data", "command": ["fetch", "/mnt/data"]}
+FIRST: dict[str, Any] = {**FETCH, "on": "first-pod"}
+GUARDED = ["/bin/sh", "/etc/trainform/first_pod.sh", "fetch", "/mnt/data"]
+TWO: dict[str, Any] = {"master": {}, "worker": {"replicas": 3}}
+APART: dict[str, Any] = {"worker": {"replicas": 3}, "launcher": {"ranked": False}}
+OVER_SSH: dict[str, Any] = {"mpi": {"command": ["/app/train"], "role": "launcher"}}
+ELASTIC: dict[str, Any] = {"torchrun": {"script": "/app/train.py", "elastic": {"min_nodes": 1, "max_nodes": 4}}}
+
+
+def fetches(step: dict[str, Any], **parts: Any) -> dict[str, list[str]]:
+    """The commands of the step by role."""
+    made = plan(prepare=[step], **parts)
+    return {
+        role.name: init["command"]
+        for role in made.roles
+        for init in pod(made, role.name)["spec"].get("initContainers", [])
+        if init["name"] == "data"
+    }
+
+
+@pytest.mark.parametrize(
+    ("step", "parts", "told"),
+    [
+        (FETCH, {"roles": TWO}, {"master": FETCH["command"], "worker": FETCH["command"]}),
+        ({**FETCH, "on": "each-pod"}, {"roles": TWO}, {"master": FETCH["command"], "worker": FETCH["command"]}),
+        (FIRST, {"roles": TWO}, {"master": FETCH["command"]}),
+        ({**FIRST, "roles": ["worker"]}, {"roles": TWO}, {"worker": GUARDED}),
+        (FIRST, {"roles": {"worker": {"replicas": 3}}}, {"worker": GUARDED}),
+        (FIRST, {"roles": {"worker": {}}}, {"worker": FETCH["command"]}),
+        (FIRST, {"roles": {"worker": {}}, "launcher": ELASTIC}, {"worker": GUARDED}),
+        (FIRST, {"roles": APART, "launcher": OVER_SSH}, {"launcher": FETCH["command"]}),
+        ({**FIRST, "roles": ["worker", "launcher"]}, {"roles": APART, "launcher": OVER_SSH}, {"launcher": FETCH["command"]}),
+        ({**FIRST, "roles": ["worker"]}, {"roles": APART, "launcher": OVER_SSH}, {"worker": GUARDED}),
+        ({**FIRST, "roles": ["watcher"]}, {"roles": ROLES}, {"watcher": GUARDED}),
+        ({**FIRST, "roles": []}, {"roles": TWO}, {}),
+    ],
+)  # fmt: skip
+def test_the_pod_that_runs_a_step(step: dict[str, Any], parts: dict[str, Any], told: dict[str, list[str]]) -> None:
+    """A role whose replicas change in place has the script whatever their number is: its template must stay the same."""
+    assert fetches(step, **parts) == told
+    assert ("first_pod.sh" in plan(prepare=[step], **parts).files) is (GUARDED in told.values())
+
+
+def test_an_extra_with_the_script_has_its_index_and_the_launch_files() -> None:
+    made = plan(roles=ROLES, prepare=[{**FIRST, "roles": ["watcher"]}])
+    (step,) = pod(made, "watcher")["spec"]["initContainers"]
+    assert "TRAINFORM_REPLICA_INDEX" in [entry["name"] for entry in step["env"]]
+    assert mounts(step) == {"launch": "/etc/trainform"}
+    found = reasons(
+        roles=ROLES,
+        prepare=[{**FIRST, "roles": ["watcher"]}],
+        storage={"mine": {"claim": "c", "mount": "/etc/trainform", "roles": ["watcher"]}},
+    )
+    assert found == {"storage.mine.mount": "the path is the mount of the launch script too (role watcher)"}
+
+
+@pytest.mark.parametrize(("index", "output"), [("0", "[fetch][two words]"), ("1", ""), ("10", "")])
+def test_the_script_runs_the_step_in_the_first_pod_alone(index: str, output: str, shell: Path) -> None:
+    words = ("printf", "[%s]", "fetch", "two words")
+    done = run(shell, script("first_pod.sh"), *words, env={"TRAINFORM_REPLICA_INDEX": index})
+    assert (done.returncode, done.stdout) == (0, output)
+
+
+def test_the_script_hands_on_a_failure_and_asks_for_the_index(shell: Path) -> None:
+    assert (
+        run(shell, script("first_pod.sh"), "sh", "-c", "exit 3", env={"TRAINFORM_REPLICA_INDEX": "0"}).returncode == 3
+    )
+    assert run(shell, script("first_pod.sh"), "true", env={}).returncode != 0
+
+
+def test_a_checkout_is_made_in_each_pod() -> None:
+    with pytest.raises(ValidationError, match="a checkout is in a volume of its own pod, so each pod makes it"):
+        experiment(prepare=[{"name": "code", "git": GIT, "on": "first-pod"}])
+    assert experiment(prepare=[{"name": "code", "git": GIT, "on": "each-pod"}])

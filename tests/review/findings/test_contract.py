@@ -110,19 +110,15 @@ def test_a_mount_that_moves_is_gone_and_new() -> None:
     ("spec", "said"),
     [
         (
-            {
-                "containers": {
-                    "main": {"volumeMounts": [{"name": "checkpoints", "mountPath": "/elsewhere", "subPath": "x"}]}
-                }
-            },
+            {"containers": {"main": {"volumeMounts": {"checkpoints": {"mountPath": "/elsewhere", "subPath": "x"}}}}},
             "has the claim sdxl-lora-checkpoints (folder x) at /elsewhere, where nothing was mounted",
         ),
         (
-            {"volumes": [{"name": "checkpoints", "persistentVolumeClaim": {"claimName": "other"}}]},
+            {"volumes": {"checkpoints": {"persistentVolumeClaim": {"claimName": "other"}}}},
             "has the claim other at /mnt/output, and had the claim sdxl-lora-checkpoints",
         ),
         (
-            {"volumes": [{"name": "checkpoints", "persistentVolumeClaim": None, "emptyDir": {}}]},
+            {"volumes": {"checkpoints": {"persistentVolumeClaim": None, "emptyDir": {}}}},
             "no longer has the claim sdxl-lora-checkpoints at /mnt/output",
         ),
     ],

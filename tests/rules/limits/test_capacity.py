@@ -65,7 +65,7 @@ def test_a_patch_cannot_ask_for_more_than_a_node_has(resource: str, quantity: ob
 
 @pytest.mark.parametrize(
     ("requests", "limits", "counted"),
-    [("4", "200", False), ("200", "4", True), (None, "200", True), (None, None, False), ("129", None, True)],
+    [("4", "200", False), ("200", "200", True), (None, "200", True), (None, None, False), ("129", None, True)],
 )
 def test_a_limit_counts_where_there_is_no_request(requests: str | None, limits: str | None, counted: bool) -> None:
     """As the scheduler does; a limit above the request is what a pod may use if nobody else does."""

@@ -32,7 +32,9 @@ def test_cost_per_hour() -> None:
     assert found("TF-COST-1", two, **workers(3)) == {
         "roles": "the pods cost 24.00 USD (prices of 2026-01-01) an hour together; the environment allows 16.00 USD"
     }
-    assert plan(cluster=two, **workers(2)).totals.cost_per_hour == "16.00 USD (prices of 2026-01-01)"
+    cost = plan(cluster=two, **workers(2)).totals.cost_per_hour
+    assert cost is not None
+    assert cost.dated == "16.00 USD (prices of 2026-01-01)"
     assert found("TF-COST-1", priced(0.3, l40s=(0.1, "USD")), **workers(1, "l40s", 3)) == {}, "exact to the cent"
     assert found("TF-COST-1", priced(0.3, l40s=(0.1, "USD")), **workers(1, "l40s", 4)) != {}
     assert found("TF-COST-1", two) == {}, "no accelerators, no price"

@@ -98,7 +98,8 @@ def test_new_claims_are_bound_to_nothing(field: str, value: Any) -> None:
 
 
 def test_claims_that_others_make() -> None:
-    spec = {"accessModes": ["ReadWriteOnce"], "storageClassName": "gold"}
+    size = {"requests": {"storage": "1Ti"}}
+    spec = {"accessModes": ["ReadWriteOnce"], "storageClassName": "gold", "resources": size}
     volume = {"name": "scratch", "ephemeral": {"volumeClaimTemplate": {"spec": spec}}}
     place = "spec.volumes.scratch.ephemeral.volumeClaimTemplate.spec.storageClassName"
     for judge in (by_role, by_job):

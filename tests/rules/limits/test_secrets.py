@@ -228,8 +228,8 @@ def test_a_secret_in_a_patch_is_refused_where_no_object_holds_it(where: str, pat
     worker = {"replicas": 2, "pod_overrides": patch}
     undone = {"metadata": {"annotations": None}, "spec": {"containers": {"main": {"env": None}}}}
     overrides = {"job": {"spec": {"tasks": {"worker": {"template": undone}}}}}
-    found = reasons(roles={"worker": worker}, manifest_overrides=overrides)
-    assert found.keys() == {f"roles.worker.pod_overrides.{where}"}
+    problems = job_problems(experiment(roles={"worker": worker}, manifest_overrides=overrides), environment())
+    assert {problem.path for problem in problems if problem.code} == {f"roles.worker.pod_overrides.{where}"}
     extra = {"ranked": False, "command": ["watch"], "replicas": 0, "pod_overrides": patch}
     for backend in BACKENDS:
         parts: dict[str, Any] = {"backend": backend, "roles": {"worker": {"replicas": 2}, "extra": extra}}
@@ -324,13 +324,13 @@ def test_a_name_of_a_secret_is_none() -> None:
     assert reasons(ssh={"secret": "trainer-ssh"}) == {}
     key = {"name": "hf", "key": "token"}
     assert reasons(env={"HF_TOKEN": {"secret": key}}) == {}
-    volumes = [
-        {"name": "a", "secret": {"secretName": "hf-token"}},
-        {"name": "b", "csi": {"driver": "d", "nodePublishSecretRef": {"name": "token"}}},
-    ]
+    volumes = {
+        "a": {"secret": {"secretName": "hf-token"}},
+        "b": {"csi": {"driver": "d", "nodePublishSecretRef": {"name": "token"}}},
+    }
     sources = [{"secret": {"name": "token"}}, {"serviceAccountToken": {"path": "token", "audience": "vault"}}]
     spec = {
-        "volumes": [*volumes, {"name": "c", "projected": {"sources": sources}}],
+        "volumes": {**volumes, "c": {"projected": {"sources": sources}}},
         "imagePullSecrets": [{"name": "registry"}],
     }
     cluster = environment(limits={"volume_types": ["configMap", "csi", "projected", "secret"]})

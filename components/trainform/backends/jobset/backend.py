@@ -9,25 +9,30 @@ from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 from trainform import defaults
-from trainform.backends.backend import Backend, Decided
+from trainform.backends.backend import Backend, Free
 from trainform.backends.gangs import QUEUE_LABEL, admission_crds, gang_problems, pod_group, queue_labels
 from trainform.backends.job_fields import JobFields, Kinds
 from trainform.backends.jobset.controller import controller_pods
 from trainform.backends.jobset.pods import PODS
+from trainform.backends.jobset.refused import refused
 from trainform.backends.jobset.spec import (
-    DECIDED,
+    FREE,
     INDEX_VARIABLE,
     NAMING,
     OWN_KEYS,
     SCHEMA,
     SUFFIX,
+    batches,
+    endless_extras,
     labelled_role,
+    refused_orders,
     replicated_jobs_spec,
 )
 from trainform.backends.jobset.spec import INDEX_LABEL as INDEX
 from trainform.backends.jobset.spec import JOB_LABEL as JOB
 from trainform.backends.jobset.spec import endings as replicated_endings
 from trainform.backends.jobset.spec import templates as replicated_templates
+from trainform.backends.order import Batch, order_problems
 from trainform.backends.outcome import ByCondition
 from trainform.backends.planned import overwritten
 from trainform.backends.support import NO_RUNTIME, Fields, done_by, no_policies, noted
@@ -36,6 +41,7 @@ from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, job_body
 from trainform.manifests.objects import job_manifest
 from trainform.manifests.schema import METADATA
+from trainform.manifests.served.mistake import Mistake
 from trainform.manifests.templates import Template
 from trainform.plan.model import Ending, Naming, Plan
 from trainform.spec.experiment import Experiment
@@ -61,14 +67,15 @@ class JobSet(Backend):
     INDEX_LABEL = INDEX
     JOB_LABEL = JOB
     ADMISSIONS = (defaults.VOLCANO, defaults.KUEUE)
-    IN_PLACE = ("spec.suspend", "spec.ttlSecondsAfterFinished")
+    SUSPENDED = ("spec.suspend",)
+    IN_PLACE = (*SUSPENDED, "spec.ttlSecondsAfterFinished")
     FIELDS: ClassVar[Fields] = {
         **NO_RUNTIME,
         "queue": done_by("Volcano: `queue` of a PodGroup; Kueue: the label `kueue.x-k8s.io/queue-name`, a LocalQueue"),
         "restart": done_by(
             "never: `backoffLimit: 0`; on-failure, N times: `restartPolicy: OnFailure` with a `backoffLimit`; all-when-evicted: `failurePolicy.maxRestarts`"
         ),
-        "max_retry": done_by("`failurePolicy.maxRestarts`, one less: Volcano counts the last failure too"),
+        "max_retry": done_by("`failurePolicy.maxRestarts`, one less: it is the number of restarts that are allowed"),
         "ttl": done_by("`ttlSecondsAfterFinished`; updates in place"),
         **no_policies("JobSet"),
         "network.topology": done_by("Volcano: `networkTopology` of the PodGroup"),
@@ -78,10 +85,8 @@ class JobSet(Backend):
         ),
     }
     JOB_FIELDS: ClassVar[Kinds] = {("jobset.x-k8s.io", "JobSet"): JobFields(ttl="spec.ttlSecondsAfterFinished")}
-    DECIDED: ClassVar[Decided] = {
-        "job": (f"metadata.labels.{QUEUE_LABEL}", *(f"spec.{path}" for path in DECIDED)),
-        "pod-group": ("spec.minMember", "spec.queue"),
-    }
+    FREE: ClassVar[Free] = {"job": (*SUSPENDED, *(f"spec.{path}" for path in FREE))}
+    READS: ClassVar[Free] = {"job": (f"metadata.labels.{QUEUE_LABEL}",)}
 
     LACKS = frozenset(["launcher.torchrun.elastic"])  # in place
 
@@ -111,6 +116,9 @@ class JobSet(Backend):
                     f"shorten the experiment's or the role's name by {over}",
                 )
 
+    def notes(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[str]:
+        return endless_extras(plan)
+
     def conventions(self, plan: Plan) -> PodConventions:
         """The index by the label of Indexed Jobs, whose controller also sets a variable with it."""
         return PodConventions(self.INDEX_LABEL, appended=frozenset([INDEX_VARIABLE]))
@@ -129,6 +137,19 @@ class JobSet(Backend):
     def pods(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
         body = job_body(manifests)
         return controller_pods(body["metadata"], body["spec"]), {}
+
+    def order_problems(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[Problem]:
+        """Problems with `dependsOn` and `startupPolicy`. Kueue admits pods that are not made yet, so there is no gang that waits for them."""
+        gang = plan.min_available if plan.admission == defaults.VOLCANO else 0
+        yield from order_problems(plan, self.batches(plan, manifests), gang)
+        yield from refused_orders(job_body(manifests)["spec"])
+
+    def batches(self, plan: Plan, manifests: Sequence[Manifest]) -> Sequence[Batch]:
+        return batches(job_body(manifests)["spec"])
+
+    def refused(self, key: str, body: dict[str, Any]) -> Iterator[Mistake]:
+        if key == "job":
+            yield from (found.below("spec") for found in refused(body["metadata"]["name"], body["spec"]))
 
     def endings(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
         return replicated_endings(job_body(manifests)["spec"], labelled_role)

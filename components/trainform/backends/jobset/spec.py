@@ -6,13 +6,14 @@ Source: JobSet 0.12.0, `api/jobset/v1alpha2` and its webhooks. The defaults of t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from trainform import defaults
 from trainform.backends.endings import Part, all_of, any_of
 from trainform.backends.gangs import in_gang
-from trainform.backends.planned import labels_of
+from trainform.backends.order import After, Batch
+from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import without_empty
 from trainform.manifests.pods import is_valid, pod_template
@@ -34,21 +35,32 @@ ENDLESS = 2**31 - 1  # the limit of restarts for pods that must never fail the j
 JOB_SCHEMA = {
     "name!": str,
     "replicas": int,
+    "dependsOn": [{"name!": str, "status": str}],
     "template!": {
         "metadata": {"labels": {"*": str}},
         "spec!": {"parallelism!": int, "completions!": int, "template!": POD_TEMPLATE},
     },
 }
-# Paths in the spec that the plan decides (`Backend.DECIDED`).
-DECIDED = (
-    "network.subdomain",
-    "replicatedJobs.*.replicas",
-    "replicatedJobs.*.template.spec.parallelism",
-    "replicatedJobs.*.template.spec.completions",
-    *labels_of("replicatedJobs.*.template.spec.template"),
+# Paths in the spec of which the plan says nothing (`Backend.FREE`).
+FREE = (
+    "coordinator",
+    "failurePolicy.restartStrategy",
+    "replicatedJobs.*.dependsOn",  # `order_problems`
+    "replicatedJobs.*.groupName",
+    "replicatedJobs.*.template.spec.activeDeadlineSeconds",
+    "replicatedJobs.*.template.spec.podReplacementPolicy",
+    "startupPolicy",  # `order_problems`
+    "successPolicy",  # what ends the job is read again
 )
 SUCCESS = {"operator": str, "targetReplicatedJobs": [str]}
-SCHEMA = {"network!": {"subdomain": str}, "successPolicy": SUCCESS, "replicatedJobs!": [JOB_SCHEMA]}
+STARTUP = {"startupPolicyOrder": str}
+SCHEMA = {
+    "network!": {"subdomain": str},
+    "successPolicy": SUCCESS,
+    "startupPolicy": STARTUP,
+    "replicatedJobs!": [JOB_SCHEMA],
+}
+IN_ORDER = "InOrder"
 
 
 def replicated_jobs_spec(plan: Plan, conventions: PodConventions) -> dict[str, Any]:
@@ -90,6 +102,36 @@ def endings(spec: dict[str, Any], role_of: Callable[[dict[str, Any]], str]) -> t
     return any_of(parts, chosen) if policy.get("operator", "All") == "Any" else all_of(parts, chosen)
 
 
+def batches(spec: dict[str, Any]) -> list[Batch]:
+    """The pods of each replicated job, and those for which they wait. Source: JobSet 0.12.0, pkg/controllers (`dependencyReachedStatus`,
+    `reconcileReplicatedJobs`)."""
+    found: list[Batch] = []
+    in_order = spec.get("startupPolicy", {}).get("startupPolicyOrder") == IN_ORDER
+    for job in spec["replicatedJobs"]:
+        after = [After(each["name"], each.get("status") == "Complete") for each in job.get("dependsOn", [])]
+        where = f"replicatedJobs.{job['name']}.dependsOn"
+        if in_order and found:
+            after, where = [After(found[-1].name)], "startupPolicy.startupPolicyOrder"
+        pods = job["template"]["spec"]["parallelism"]
+        found.append(Batch(job["name"], labelled_role(job), pods, after=tuple(after), where=where))
+    return found
+
+
+def refused_orders(spec: dict[str, Any]) -> Iterator[Problem]:
+    """Problems with orders of replicated jobs that the API server or JobSet's webhook refuses."""
+    names = [job["name"] for job in spec["replicatedJobs"]]
+    for index, job in enumerate(spec["replicatedJobs"]):
+        path = f"manifest_overrides.job.spec.replicatedJobs.{job['name']}.dependsOn"
+        for name in (each["name"] for each in job.get("dependsOn", [])):
+            if name in names[index + 1 :]:
+                reason = "a replicated job waits only for those before it, which have the order of the roles"
+                yield Problem(path, name, reason, "remove it, or put its role behind the other in `roles`")
+        if "dependsOn" in job and spec.get("startupPolicy", {}).get("startupPolicyOrder") == IN_ORDER:
+            yield Problem(
+                path, None, f"the field stands beside {IN_ORDER}, and JobSet takes one of the two", "remove one"
+            )
+
+
 def labelled_role(job: dict[str, Any]) -> str:
     """The role of a replicated job that trainform has rendered, by its label."""
     return str(job["template"]["spec"]["template"]["metadata"]["labels"][defaults.ROLE_LABEL])
@@ -109,10 +151,18 @@ def _replicated_job(plan: Plan, role: RolePlan, group: Group, conventions: PodCo
 
 
 def _backoff(plan: Plan, role: RolePlan) -> int:
-    """The number of failures after which the Job fails, and with it the JobSet. Pods without a launch script never fail the JobSet."""
+    """The number of container restarts at which the Job fails, and with it the JobSet: Kubernetes counts as Volcano does where containers are
+    restarted (`pastBackoffLimitOnFailure`). Pods without a launch script never fail the JobSet."""
     if not role.launched:
         return ENDLESS
-    return role.max_retry - 1 if role.restart == "on-failure" else 0
+    return role.max_retry if role.restart == "on-failure" else 0
+
+
+def endless_extras(plan: Plan) -> Iterator[str]:
+    """Notes on extras that do not stay as they ended: a Job whose pod fails for good would end the JobSet."""
+    for role in plan.roles:
+        if not role.launched and role.replicas > 0 and role.restart == "never":
+            yield f"role {role.name}: a pod that failed is made anew, ever more slowly, also with `restart: never`, since JobSet would end the job for it"
 
 
 def _ending_groups(plan: Plan) -> list[str]:

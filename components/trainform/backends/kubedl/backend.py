@@ -11,24 +11,29 @@ import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
-from trainform.backends.backend import Backend, Decided
+from trainform.backends.backend import Backend, Free
 from trainform.backends.gangs import GROUP_ANNOTATION, PODGROUP_CRDS
 from trainform.backends.job_fields import Kinds
 from trainform.backends.kubedl.controller import HOST, NETWORK_ANNOTATION, OWN_LABELS, appended, controller_pods
 from trainform.backends.kubedl.controller import INDEX_LABEL as INDEX
-from trainform.backends.kubedl.fields import RELEASE, dropped
 from trainform.backends.kubedl.pods import POD_ANNOTATIONS, PODS
 from trainform.backends.outcome import ByCondition, failed_of_types
 from trainform.backends.planned import follows
 from trainform.backends.refusals import EVALUATORS, EXTRA_ROLES, JOB_RESTARTS, another_backend
-from trainform.backends.replica_specs.kinds import kind_of, rendered_kind, rendered_specs
+from trainform.backends.replica_specs.kinds import kind_of
 from trainform.backends.replica_specs.naming import NAMING, replica_groups
 from trainform.backends.replica_specs.pods import job_fields
+from trainform.backends.replica_specs.refused import refused as refused_words
 from trainform.backends.replica_specs.specs import (
     ALL_WORKERS,
+    FREE,
+    LEFT_RUNNING,
+    ON_FAILURE,
+    OWN_RESTARTS,
+    RUNNING,
     Maker,
     backoff_limit,
-    replica_changes,
+    left_running,
     replica_problems,
     replica_specs,
     replica_types,
@@ -42,14 +47,11 @@ from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, job_body, without_empty
 from trainform.manifests.objects import job_manifest
-from trainform.manifests.pods import pod_template
+from trainform.manifests.served.mistake import Mistake
 from trainform.manifests.templates import Template
 from trainform.plan.model import Ending, Naming, Plan
 from trainform.spec.experiment import Experiment
 
-UNKNOWN = (
-    f"the field is newer than Kubernetes {RELEASE}, whose pods KubeDL's CRDs have, so the API server would drop it"
-)
 MAKER = Maker("KubeDL", frozenset([*OWN_LABELS, GROUP_ANNOTATION]))
 _NO_NAMES = refused(
     "the field needs a DNS name for every pod, and KubeDL gives one only to the Master of a PyTorchJob, and to a TFJob's pods for one port",
@@ -112,25 +114,22 @@ class KubeDL(Backend):
         "network.port": done_by("on the host network: the constant port of KubeDL's Services"),
         "network.ports": done_by("per-replica or not: KubeDL draws a port for each pod"),
         "network.addresses": refused("KubeDL decides the addresses: it makes the Services itself, with constant ports", "remove it"),
-        "roles.*.pod_overrides": done_by(f"as far as the pods of Kubernetes {RELEASE} have the fields, which are those of KubeDL's CRDs; newer ones are refused"),
+        "roles.*.pod_overrides": done_by("as far as the pods of Kubernetes 1.22 have the fields, which are those of KubeDL's CRDs; newer ones are refused"),
         "network.topology": refused(
             "KubeDL makes the PodGroup itself, without a topology", "remove it", elsewhere=True
         ),
     }  # fmt: skip
     JOB_FIELDS: ClassVar[Kinds] = job_fields("training.kubedl.io", "spec", "priorityClassName")
-    DECIDED: ClassVar[Decided] = {
-        "job": (
-            f"metadata.annotations.{NETWORK_ANNOTATION}",
-            *(f"metadata.annotations.{key}" for key in POD_ANNOTATIONS),
-            "spec.schedulingPolicy.queue",
-            "spec.schedulingPolicy.minAvailable",
-        )
+    FREE: ClassVar[Free] = {"job": ("spec.activeDeadlineSeconds", "spec.cleanPodPolicy", *FREE)}
+    READS: ClassVar[Free] = {
+        "job": tuple(f"metadata.annotations.{key}" for key in (NETWORK_ANNOTATION, *POD_ANNOTATIONS))
     }
+    OWN_RESTARTS = OWN_RESTARTS
     LACKS = frozenset([EXTRA_ROLES, EVALUATORS, JOB_RESTARTS])
 
     def naming(self, experiment: Experiment) -> Naming:
         """The address of a pod is that of the Service that KubeDL makes for it; on the host network KubeDL draws the ports."""
-        return dataclasses.replace(NAMING, draws_ports=experiment.network.host)
+        return dataclasses.replace(NAMING, draws_ports=experiment.network.host, gang_of_role=True)
 
     def groups(self, experiment: Experiment) -> dict[str, str]:
         return replica_groups(experiment)
@@ -143,8 +142,8 @@ class KubeDL(Backend):
         return {"job": schema(plan, {"schedulingPolicy!": {"minAvailable!": int, "queue!": str}})}
 
     def problems(self, plan: Plan) -> Iterator[Problem]:
-        """Problems with roles without a replica type, with a PyTorchJob without a Master, on which KubeDL crashes, with an evaluator, for which it
-        never makes pods, and with fields that the API server would drop."""
+        """Problems with roles without a replica type, with a PyTorchJob without a Master, on which KubeDL crashes, and with an evaluator, for which it
+        never makes pods."""
         yield from replica_problems(plan, MAKER)
         yield from follows(plan, "annotations", NETWORK_ANNOTATION, "`network: {host: true}`")
         for key in (key for key in POD_ANNOTATIONS if key in plan.annotations):
@@ -159,18 +158,21 @@ class KubeDL(Backend):
                 "begin with a role of one replica, `master: {replicas: 1}`, and put the other replicas in a second role"
             )
             yield Problem(f"roles.{plan.ranked[0].name}.replicas", plan.ranked[0].replicas, reason, fix)
-        conventions = self.conventions(plan)
-        for role in plan.roles:
-            if not role.overrides:
-                continue
-            for where in dropped(pod_template(plan, role, next(role.groups()), conventions).get("spec")):
-                yield Problem(
-                    f"roles.{role.name}.pod_overrides.spec.{where}", None, UNKNOWN, "remove it, or use another backend"
-                )
         for role in plan.ranked:
             if plan.launcher == "tensorflow" and role.group == "evaluator":
                 reason = "the role is an evaluator, for which KubeDL never makes pods"
                 yield Problem(f"roles.{role.name}", None, reason, f"remove it, or {another_backend(EVALUATORS)}")
+
+    def notes(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[str]:
+        """KubeDL 0.5.0 (`deletePodsAndServices`) deletes a Service with each pod before it says that the job has failed. A worker of a PyTorchJob
+        has none, so it stops there, and makes the pod again. Pods that run on after the end have a note too."""
+        yield from left_running(_cleaned(job_body(manifests)))
+        kind = kind_of(plan)
+        if kind.kind == "PyTorchJob" and len(plan.roles) > 1 and any(role.restart == ON_FAILURE for role in plan.roles):
+            yield (
+                "restart: KubeDL never ends a PyTorchJob with workers for its container restarts: where there are too many, it deletes pods that run "
+                "and makes them again"
+            )
 
     def conventions(self, plan: Plan) -> PodConventions:
         """The index by KubeDL's label, and the variables that KubeDL appends. If KubeDL draws the ports, its TF_CONFIG is kept."""
@@ -211,25 +213,18 @@ class KubeDL(Backend):
     def pods(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
         return controller_pods(job_body(manifests)), {}
 
+    def refused(self, key: str, body: dict[str, Any]) -> Iterator[Mistake]:
+        if key == "job":
+            yield from refused_words(body)
+
     def endings(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
         body = job_body(manifests)
-        return _ENDINGS[body["kind"]](body)
-
-    def override_conflicts(
-        self, key: str, rendered: dict[str, Any], patched: dict[str, Any]
-    ) -> Iterator[tuple[str, str]]:
-        """The changes of `DECIDED` and of numbers of pods, and fields that the API server would drop."""
-        yield from super().override_conflicts(key, rendered, patched)
-        yield from replica_changes(rendered, patched)
-        before = {*_dropped(rendered)}
-        yield from ((where, UNKNOWN) for where in _dropped(patched) if where not in before)
+        return () if any(left_running(_cleaned(body))) else _ENDINGS[body["kind"]](body)
 
 
-def _dropped(job: dict[str, Any]) -> Iterator[str]:
-    field = rendered_kind(job).field
-    for name, replicas in rendered_specs(job).items():
-        for where in dropped(replicas["template"].get("spec")):
-            yield f"spec.{field}.{name}.template.spec.{where}"
+def _cleaned(job: dict[str, Any]) -> dict[str, Any]:
+    """The run policy of a job. Without a word pods of a TFJob are deleted, and those of a PyTorchJob are not."""
+    return {"cleanPodPolicy": RUNNING if job["kind"] == "TFJob" else LEFT_RUNNING, **job["spec"]}
 
 
 def _success(plan: Plan) -> str | None:

@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
-from trainform.backends.backend import Backend, Decided
+from trainform.backends.backend import Backend, Free
 from trainform.backends.endings import first_pod
 from trainform.backends.gangs import GROUP_ANNOTATION, PODGROUP_CRDS, QUEUE_ANNOTATION
 from trainform.backends.job_fields import Kinds
@@ -32,13 +32,16 @@ from trainform.backends.refusals import EXTRA_ROLES, JOB_RESTARTS
 from trainform.backends.replica_specs.kinds import JobKind, kind_of, rendered_specs
 from trainform.backends.replica_specs.naming import NAMING, replica_groups
 from trainform.backends.replica_specs.pods import job_fields, replica_spec_pods
+from trainform.backends.replica_specs.refused import refused as refused_words
 from trainform.backends.replica_specs.specs import (
     ALL_WORKERS,
+    FREE,
+    OWN_RESTARTS,
     Maker,
     backoff_limit,
     common_number,
+    left_running,
     processes_per_node,
-    replica_changes,
     replica_problems,
     replica_specs,
     replica_types,
@@ -53,6 +56,7 @@ from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, job_body, without_empty
 from trainform.manifests.objects import job_manifest
 from trainform.manifests.schema import is_pod_template
+from trainform.manifests.served.mistake import Mistake
 from trainform.manifests.templates import Template
 from trainform.plan.model import Ending, Naming, Plan, RolePlan
 from trainform.spec.experiment import Experiment
@@ -61,6 +65,12 @@ MAKER = Maker(
     "training-operator",
     frozenset([*OWN_LABELS, GROUP_ANNOTATION, "volcano.sh/task-spec"]),
     frozenset([*INIT_CONTAINERS, *VOLUMES]),
+)
+
+
+_OF_THE_MASTER = (
+    "workers of a PyTorchJob wait 200 s at most for the name of the Master, which is in DNS when its steps are done (the Service of "
+    "training-operator publishes ready pods alone): where a step of the Master alone takes longer, they fail"
 )
 
 
@@ -86,14 +96,15 @@ class Kubeflow(Backend):
         "`PET_RDZV_BACKEND`, `PET_MAX_RESTARTS`. Its workers get the init container `init-pytorch` (`alpine:3.10`), which gives the Master's name 100 tries "
         "of 2 s. TFJob: `TF_CONFIG`, which the plan's own replaces. MPIJob, in the launcher: `OMPI_MCA_plm_rsh_agent`, `OMPI_MCA_orte_default_hostfile`, "
         "`I_MPI_HYDRA_BOOTSTRAP`, `I_MPI_HYDRA_BOOTSTRAP_EXEC`, without accelerators empty `NVIDIA_VISIBLE_DEVICES` and `NVIDIA_DRIVER_CAPABILITIES`, "
-        "and the init container `kubectl-delivery`; `/etc/mpi` with hostfile and agent"
+        "and the init container `kubectl-delivery`; `/etc/mpi` with hostfile and agent, `/opt/kube` with kubectl"
     )
 
     INDEX_LABEL = INDEX
     JOB_LABEL = "training.kubeflow.org/job-name"
     # The CRD refuses a change of the queue, and a change of a template would not reach pods that run.
+    SUSPENDED = ("spec.runPolicy.suspend",)
     IN_PLACE = (
-        "spec.runPolicy.suspend",
+        *SUSPENDED,
         "spec.runPolicy.ttlSecondsAfterFinished",
         "spec.runPolicy.schedulingPolicy.minAvailable",
         "spec.pytorchReplicaSpecs.*.replicas",
@@ -128,23 +139,23 @@ class Kubeflow(Backend):
             "remove it; pods with the same host port then need nodes of their own",
         ),
         "network.wait": done_by("as described; workers beside a Master wait first, 200 s, in an init container of training-operator's"),
-        "prepare.*.roles": noted(
-            "workers of a PyTorchJob wait 200 s at most for the name of the Master, which is in DNS when its steps are done (the Service of "
-            "training-operator publishes ready pods alone): where a step of the Master alone takes longer, they fail"
-        ),
+        "prepare.*.roles": done_by(f"as described, but {_OF_THE_MASTER}"),
+        "prepare.*.on": done_by(f"as described, but {_OF_THE_MASTER}"),
         "network.topology": refused(
             "training-operator makes the PodGroup itself, without a topology", "remove it", elsewhere=True
         ),
     }  # fmt: skip
     JOB_FIELDS: ClassVar[Kinds] = job_fields("kubeflow.org", "spec.runPolicy", "priorityClass")
-    DECIDED: ClassVar[Decided] = {
+    FREE: ClassVar[Free] = {
         "job": (
-            f"metadata.annotations.{QUEUE_ANNOTATION}",
-            "spec.runPolicy.schedulingPolicy.queue",
-            "spec.runPolicy.schedulingPolicy.minAvailable",
+            "spec.runPolicy.activeDeadlineSeconds",
+            "spec.runPolicy.cleanPodPolicy",
+            *SUSPENDED,
+            *FREE,
         )
     }
     LOOKUP_CONTAINERS = frozenset([WAITING])
+    OWN_RESTARTS = OWN_RESTARTS
     LACKS = frozenset([EXTRA_ROLES, JOB_RESTARTS])
 
     def naming(self, experiment: Experiment) -> Naming:
@@ -171,6 +182,14 @@ class Kubeflow(Backend):
         yield from follows(plan, "annotations", QUEUE_ANNOTATION, "`queue`")
         if plan.naming.agent is not None:
             yield from _mpi_problems(plan)
+
+    def notes(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[str]:
+        """A note on each step of `prepare` for which the workers of a PyTorchJob wait, and on pods that run on after the end."""
+        yield from left_running(job_body(manifests)["spec"]["runPolicy"])
+        if kind_of(plan).kind == "PyTorchJob" and plan.ranked[0].group == "master":
+            master, others = plan.ranked[0], plan.ranked[1:]
+            alone = {*master.prepared}.difference(*(role.prepared for role in others)) if others else ()
+            yield from (f"prepare[{step}]: {_OF_THE_MASTER}" for step in sorted(alone))
 
     def conventions(self, plan: Plan) -> PodConventions:
         """The index by the operator's label, and the variables that the operator appends in this kind of job."""
@@ -201,16 +220,13 @@ class Kubeflow(Backend):
     def pods(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
         return controller_objects(job_body(manifests))
 
+    def refused(self, key: str, body: dict[str, Any]) -> Iterator[Mistake]:
+        if key == "job":
+            yield from refused_words(body, "runPolicy")
+
     def endings(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
         body = job_body(manifests)
-        return _ENDINGS[body["kind"]](body)
-
-    def override_conflicts(
-        self, key: str, rendered: dict[str, Any], patched: dict[str, Any]
-    ) -> Iterator[tuple[str, str]]:
-        """The changes of `DECIDED` and of numbers of pods."""
-        yield from super().override_conflicts(key, rendered, patched)
-        yield from replica_changes(rendered, patched)
+        return () if any(left_running(body["spec"]["runPolicy"])) else _ENDINGS[body["kind"]](body)
 
 
 def _run_policy(plan: Plan) -> dict[str, Any]:

@@ -13,20 +13,29 @@ from typing import Any
 from trainform import defaults
 from trainform.backends.endings import Part, all_of
 from trainform.backends.gangs import SCHEDULER
-from trainform.backends.planned import changes, labels_of, overwritten
+from trainform.backends.planned import overwritten
 from trainform.backends.refusals import EXTRA_ROLES, JOB_RESTARTS, another_backend
-from trainform.backends.replica_specs.kinds import KINDS, JobKind, kind_of, rendered_kind, rendered_specs
+from trainform.backends.replica_specs.kinds import KINDS, kind_of, rendered_specs
 from trainform.backends.replica_specs.pods import made_account, most_workers, run_time
 from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, job_body
 from trainform.manifests.pods import RESTART_POLICIES, is_valid, pod_template
-from trainform.manifests.schema import METADATA, POD_TEMPLATE, is_pod_template
+from trainform.manifests.schema import METADATA, POD_TEMPLATE
 from trainform.manifests.templates import Template
 from trainform.plan.model import Ending, Plan, RolePlan
 
 ON_FAILURE = "on-failure"
+# A pod with this policy is made anew upon some exit codes. The policy stands beside the template, not in it.
+OWN_RESTARTS = ("ExitCode",)
+RUNNING, LEFT_RUNNING = "Running", "None"  # values of cleanPodPolicy: which pods go when the job has ended
 ALL_WORKERS = "AllWorkers"  # the success policy of a TFJob without a chief, which otherwise completes with worker 0
+
+FREE = (
+    "spec.successPolicy",  # what ends the job is read again
+    *(f"spec.{kind.field}.*.restartPolicy" for kind in KINDS.values()),  # the pods say what the operator makes of it
+)
+"""Paths of a job of which the plan says nothing (`Backend.FREE`)."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,6 +104,15 @@ def worker_endings(job: dict[str, Any]) -> tuple[Ending, ...]:
     return (Ending(f"replica 0 of the role {worker.role}", (worker.role,)),)
 
 
+def left_running(policy: Mapping[str, Any]) -> Iterator[str]:
+    """A note if the run policy leaves pods running when the job has ended: then the end of some pods ends no others."""
+    if policy.get("cleanPodPolicy", LEFT_RUNNING) == LEFT_RUNNING:
+        yield (
+            "`cleanPodPolicy` leaves pods alone: those that still run when the job has succeeded or failed run on, with their accelerators, until they "
+            "end by themselves or the job is deleted"
+        )
+
+
 def backoff_limit(plan: Plan) -> int | None:
     """The number of container restarts, over all pods with `on-failure`, at which the job fails; None if no pod restarts containers."""
     return max((role.max_retry for role in plan.roles if role.restart == ON_FAILURE), default=None)
@@ -119,22 +137,6 @@ def replica_problems(plan: Plan, maker: Maker) -> Iterator[Problem]:
     yield from overwritten(plan, maker.name, maker.own_keys)
     for role in plan.roles:
         yield from _name_conflicts(role, maker)
-
-
-def replica_changes(rendered: dict[str, Any], patched: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Path and reason of each change by a merge patch that the plan does not allow: of types, of numbers of pods and of labels."""
-    kind = rendered_kind(rendered)
-    field = kind.field
-    old, new = rendered_specs(rendered), rendered_specs(patched)
-    if list(old) != list(new):
-        yield f"spec.{field}", f"the patch makes them {', '.join(new)}, and the plan needs {', '.join(old)}"
-        return
-    yield from changes([f"spec.{field}.*.replicas", *labels_of(f"spec.{field}.*.template")], rendered, patched)
-    for name, spec in new.items():
-        before, after = (_containers(each["template"]) for each in (old[name], spec))
-        if kind.container in before and kind.container not in after:
-            reason = f"the patch removes the container {kind.container}, which the job needs"
-            yield f"spec.{field}.{name}.template.spec.containers", reason
 
 
 def _replica_spec(plan: Plan, role: RolePlan, conventions: PodConventions) -> dict[str, Any]:
@@ -173,20 +175,6 @@ def _type_problems(plan: Plan) -> Iterator[Problem]:
         for where, name in _init_names(role):
             if name == kind.container:
                 yield Problem(where, name, f"the main container of a {kind.kind} has this name", "rename it")
-        if role.overrides and kind.container not in _containers(_patched(plan, role, kind)):
-            reason = f"the patch removes the container `{defaults.MAIN_CONTAINER}`, which a {kind.kind} needs as `{kind.container}`"
-            yield Problem(f"{path}.pod_overrides.spec.containers", None, reason, "patch the container by its name")
-
-
-def _patched(plan: Plan, role: RolePlan, kind: JobKind) -> dict[str, Any]:
-    return pod_template(plan, role, next(role.groups()), PodConventions("", container=kind.container))
-
-
-def _containers(template: dict[str, Any]) -> list[str]:
-    """Names of the containers; every kind's name of its main container if a patch has left the template malformed."""
-    if not is_pod_template(template):
-        return [kind.container for kind in KINDS.values()]
-    return [container["name"] for container in template["spec"]["containers"]]
 
 
 def _restart_problems(plan: Plan) -> Iterator[Problem]:

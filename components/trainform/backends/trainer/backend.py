@@ -11,19 +11,20 @@ from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 from trainform import defaults
-from trainform.backends.backend import Backend, Decided, Existing
+from trainform.backends.backend import Backend, Existing, Free
 from trainform.backends.gangs import QUEUE_ANNOTATION, QUEUE_LABEL, queue_labels
 from trainform.backends.job_fields import JobFields, Kinds
 from trainform.backends.jobset.backend import JobSet
-from trainform.backends.jobset.spec import DECIDED, NAMING, SCHEMA, labelled_role
+from trainform.backends.jobset.refused import refused as refused_sets
+from trainform.backends.jobset.spec import FREE, NAMING, SCHEMA, labelled_role
 from trainform.backends.jobset.spec import INDEX_LABEL as INDEX
 from trainform.backends.jobset.spec import JOB_LABEL as JOB
 from trainform.backends.jobset.spec import endings as replicated_endings
 from trainform.backends.jobset.spec import templates as replicated_templates
 from trainform.backends.outcome import ByCondition
-from trainform.backends.planned import labels_of
+from trainform.backends.planned import Change
 from trainform.backends.support import Fields, done_by, no_policies, noted, refused
-from trainform.backends.trainer.controller import controller_objects
+from trainform.backends.trainer.controller import NAMED, controller_objects
 from trainform.backends.trainer.existing_runtime import counted, named_endings, named_spec, named_templates
 from trainform.backends.trainer.existing_runtime_rules import check_runtime, named_problems
 from trainform.backends.trainer.pods import PODS, changed
@@ -47,6 +48,7 @@ from trainform.backends.trainer.runtime_rules import (
     POD_GROUP_POLICY,
     Wanted,
     ancestor,
+    manager_mistakes,
     replicated_jobs,
     runtime_findings,
 )
@@ -55,6 +57,7 @@ from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, job_body, without_empty
 from trainform.manifests.objects import experiment_labels, job_manifest
 from trainform.manifests.schema import METADATA
+from trainform.manifests.served.mistake import Mistake
 from trainform.manifests.templates import Template
 from trainform.plan.model import Ending, Naming, Plan
 from trainform.plan.world import launching_role
@@ -64,7 +67,26 @@ GROUP = "trainer.kubeflow.org"
 RUNTIME_KIND = "TrainingRuntime"
 _JOBSET = JobSet()  # Trainer makes a JobSet from a TrainJob
 _PATCHED = "spec.runtimePatches.*.trainingRuntimeSpec.template"
-JOB_SCHEMA = {"runtimeRef!": {"name!": str, "kind!": str}, "trainer!": {"numNodes!": int, "numProcPerNode": int}}
+_TRAINER = {
+    "numNodes!": int,
+    "numProcPerNode": int,
+    "image": str,
+    "command": [str],
+    "args": [str],
+    "env": [{"name!": str, "value": str}],
+    "resourcesPerNode": dict,
+}
+_CONTAINERS = [{"name!": str, "volumeMounts": [{"name!": str, "mountPath!": str}], "securityContext": dict}]
+_PATCH = {
+    "metadata": {"labels": {"*": str}, "annotations": {"*": str}},
+    "spec": {**{field: [{"name!": str}] for field in NAMED}, "containers": _CONTAINERS},
+}
+_REPLICATED = {"replicatedJobs": [{"name!": str, "template": {"spec": {"template": _PATCH}}}]}
+JOB_SCHEMA = {
+    "runtimeRef!": {"name!": str, "kind!": str},
+    "trainer!": _TRAINER,
+    "runtimePatches": [{"trainingRuntimeSpec": {"template": {"spec": _REPLICATED}}}],
+}
 
 _LATE_REFUSALS = (("untime", "not found"),)  # Trainer's webhook and Kueue's read the runtime from their own caches
 
@@ -92,7 +114,8 @@ class Trainer(Backend):
     INDEX_LABEL = INDEX
     JOB_LABEL = JOB
     ADMISSIONS = (defaults.VOLCANO, defaults.KUEUE)
-    IN_PLACE = ("spec.suspend",)
+    SUSPENDED = ("spec.suspend",)
+    IN_PLACE = SUSPENDED
     FIELDS: ClassVar[Fields] = {
         "queue": done_by(
             "Volcano: the annotation `scheduling.volcano.sh/queue-name` of the runtime's template, from which Trainer makes a PodGroup; "
@@ -108,6 +131,9 @@ class Trainer(Backend):
         "roles.*.replicas": done_by("a change is a new revision; a role with 0 is left out"),
         "roles.*.min_available": done_by("Volcano: refused unless it is all of the role's pods"),
         "network.ports": done_by("a replicated job for each replica; refused with mpi"),
+        "network.wait": done_by(
+            "as described; with mpi on a runtime that is named, whose SSH is its own, a wait in vain is told and mpirun starts all the same"
+        ),
         "network.topology": done_by("Volcano: `podGroupPolicy.volcano.networkTopology`"),
         "network.topology.highest_tier_name": refused(
             "a TrainingRuntime has tiers by number only", "write `highest_tier` with its number"
@@ -131,20 +157,13 @@ class Trainer(Backend):
             ),
         ),
     }
-    DECIDED: ClassVar[Decided] = {
-        "job": (
-            f"metadata.labels.{QUEUE_LABEL}",
-            "spec.runtimeRef.kind",
-            "spec.runtimeRef.name",
-            "spec.trainer.numNodes",
-            "spec.trainer.numProcPerNode",
-            f"{_PATCHED}.metadata.annotations.{QUEUE_ANNOTATION}",
-            *labels_of(f"{_PATCHED}.spec.replicatedJobs.*.template.spec.template"),
-        ),
-        "runtime": (
-            f"spec.template.metadata.annotations.{QUEUE_ANNOTATION}",
-            *(f"spec.template.spec.{path}" for path in DECIDED),
-        ),
+    FREE: ClassVar[Free] = {
+        "job": ("spec.activeDeadlineSeconds", *SUSPENDED, "spec.trainer.image", "spec.trainer.resourcesPerNode"),
+        "runtime": tuple(f"spec.template.spec.{path}" for path in FREE),
+    }
+    READS: ClassVar[Free] = {
+        "job": (f"metadata.labels.{QUEUE_LABEL}",),
+        "runtime": (f"spec.template.metadata.annotations.{QUEUE_ANNOTATION}",),
     }
     # The gang of a TrainJob always has all of its pods, and their number is fixed.
     LACKS = frozenset(["roles.*.min_available", "launcher.torchrun.elastic"])
@@ -199,6 +218,9 @@ class Trainer(Backend):
 
         fix = "leave `runtime` out"
         return (Existing(self.API_VERSION, runtime.kind, plural, runtime.name, namespace, fix, problems),)
+
+    def notes(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[str]:
+        return iter(()) if plan.runtime is not None else _JOBSET.notes(plan, manifests)
 
     def conventions(self, plan: Plan) -> PodConventions:
         return conventions_of(plan)
@@ -258,17 +280,36 @@ class Trainer(Backend):
             return named_endings(plan, plan.runtime)
         return replicated_endings(_runtime(manifests)["spec"]["template"]["spec"], labelled_role)
 
-    def override_conflicts(
-        self, key: str, rendered: dict[str, Any], patched: dict[str, Any]
-    ) -> Iterator[tuple[str, str]]:
-        """The changes of `DECIDED`, and in the runtime also what the controller would refuse or silently ignore."""
-        yield from super().override_conflicts(key, rendered, patched)
+    def refused(self, key: str, body: dict[str, Any]) -> Iterator[Mistake]:
+        """Of the job what Trainer's webhook refuses. Of the runtime what JobSet would refuse of the JobSet that Trainer makes of it, which has the name of the runtime."""
         if key == "job":
+            yield from (found.below("spec") for found in manager_mistakes(body["spec"]))
+        elif key == "runtime":
+            spec = body["spec"]["template"]["spec"]
+            yield from (found.below("spec.template.spec") for found in refused_sets(body["metadata"]["name"], spec))
+
+    def override_conflicts(
+        self, plan: Plan, key: str, rendered: dict[str, Any], patched: dict[str, Any]
+    ) -> Iterator[Change]:
+        """What the plan decides, and in the runtime also what the controller would refuse or silently ignore."""
+        yield from super().override_conflicts(plan, key, rendered, patched)
+        if key != "runtime":
             return
         wanted = Wanted(rendered_nodes(rendered["spec"]))
         before = {*runtime_findings(rendered["spec"], wanted)}
         found = [finding for finding in runtime_findings(patched["spec"], wanted) if finding not in before]
-        yield from ((f"spec.{finding.path}", f"the patched field {finding.text}") for finding in found)
+        yield from (Change(f"spec.{finding.path}", f"the patched field {finding.text}") for finding in found)
+
+    def free(self, plan: Plan) -> Free:
+        """`FREE`, and those parts of the TrainJob whose effect on the pods is known here. A list replaces what the plan itself sets in an existing
+        runtime."""
+        of_pods = [f"spec.trainer.{field}" for field in ("args", "command", "env")] if _is_known(plan) else []
+        patches = ["spec.runtimePatches"] if plan.runtime is None else []
+        return {**self.FREE, "job": (*self.FREE["job"], *of_pods, *patches)}
+
+
+def _is_known(plan: Plan) -> bool:
+    return plan.runtime is None or plan.runtime.content is not None
 
 
 def rendered_nodes(spec: dict[str, Any]) -> int:

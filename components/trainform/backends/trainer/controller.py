@@ -28,7 +28,7 @@ from trainform.backends.trainer.runtime import (
 from trainform.backends.trainer.runtime_rules import ancestor, containers, launcher_is_node, node_pods, replicated_jobs
 from trainform.spec.merge_patch import merge_patch
 
-_NAMED = ("volumes", "imagePullSecrets")
+NAMED = ("volumes", "imagePullSecrets")
 HOSTFILE_SUFFIX, SSH_SUFFIX = "-mpi-hostfile", "-mpi-ssh-auth"
 # The files of Trainer's Secret in the mount; the API shows `mode` as a decimal number.
 SSH_FILES = [
@@ -45,7 +45,7 @@ def controller_objects(
     spec = copy.deepcopy(runtime["spec"])
     trainer = job["spec"].get("trainer", {})
     for patch in job["spec"].get("runtimePatches", []):
-        _patch(spec, patch["trainingRuntimeSpec"]["template"].get("spec", {}))
+        _patch(spec, patch.get("trainingRuntimeSpec", {}).get("template", {}).get("spec", {}))
     policy = spec.get("mlPolicy", {})
     for replicated in replicated_jobs(spec):
         count = _count(spec, trainer, replicated)
@@ -71,7 +71,10 @@ def controller_objects(
 
 def _patch(spec: dict[str, Any], patch: dict[str, Any]) -> None:
     """Apply the TrainJob's patch to the runtime's pods. Trainer merges as Kubernetes does: items of lists by their keys."""
-    patches = {item["name"]: item["template"]["spec"]["template"] for item in patch.get("replicatedJobs", [])}
+    patches = {
+        item["name"]: item.get("template", {}).get("spec", {}).get("template", {})
+        for item in patch.get("replicatedJobs", [])
+    }
     for replicated in replicated_jobs(spec):
         template = replicated["template"]["spec"]["template"]
         change = patches.get(replicated["name"], {})
@@ -82,7 +85,7 @@ def _patch(spec: dict[str, Any], patch: dict[str, Any]) -> None:
                     _upsert(container, "volumeMounts", other.get("volumeMounts", []), "mountPath")
                     own = merge_patch(container.get("securityContext", {}), other.get("securityContext", {}))
                     container |= {"securityContext": own} if own else {}
-            elif field in _NAMED:
+            elif field in NAMED:
                 _upsert(template["spec"], field, value, "name")
             else:
                 template["spec"][field] = merge_patch(template["spec"].get(field, {}), value)

@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from trainform import defaults
+from trainform.backends.capabilities import other_user
 from trainform.backends.endings import ends_by
 from trainform.backends.gangs import SCHEDULER
-from trainform.backends.jobset.spec import SUCCESS
+from trainform.backends.jobset.spec import STARTUP, SUCCESS
 from trainform.backends.trainer.existing_runtime import counted, expected, patch, runtime_endings
 from trainform.backends.trainer.runtime import MPI, MPI_VOLUMES, NODE, TORCH, TRAINER, num_nodes
 from trainform.backends.trainer.runtime_rules import (
@@ -27,6 +28,7 @@ from trainform.backends.trainer.runtime_rules import (
 )
 from trainform.errors import Problem
 from trainform.manifests.schema import CONTAINER, violations
+from trainform.manifests.shapes import mapping
 from trainform.plan.model import Plan, RolePlan, RuntimePlan
 from trainform.spec.quantities import amount
 
@@ -52,7 +54,14 @@ SCHEMA = {
     "spec!": {
         "mlPolicy": ML_POLICY,
         "podGroupPolicy": POD_GROUP_POLICY,
-        "template!": {"spec!": {"network": {"subdomain": str}, "successPolicy": SUCCESS, "replicatedJobs!": [_JOB]}},
+        "template!": {
+            "spec!": {
+                "network": {"subdomain": str},
+                "successPolicy": SUCCESS,
+                "startupPolicy": STARTUP,
+                "replicatedJobs!": [_JOB],
+            }
+        },
     },
 }
 
@@ -198,7 +207,27 @@ def _pods(spec: Mapping[str, Any], plan: Plan) -> Iterator[Finding]:
         ):
             if mount["mountPath"] in mounted:
                 yield Finding(path, f"has its own mount at {mount['mountPath']}", "choose another path in `storage`")
+        yield from _key(path, pod, main, changed, role, plan)
         yield from _container(path, main, role, spec, plan)
+
+
+def _key(
+    path: str, pod: Mapping[str, Any], main: Mapping[str, Any], changed: Mapping[str, Any], role: RolePlan, plan: Plan
+) -> Iterator[Finding]:
+    """A finding if the pod that launches over SSH may run as root, whose key a group must not be able to read. Trainer mounts its key with mode 0640."""
+    if plan.launcher != MPI or not role.launched:
+        return
+    [in_container] = changed.get("containers", [{}])
+    context, own = (
+        {**mapping(before.get("securityContext")), **mapping(after.get("securityContext"))}
+        for before, after in ((pod, changed), (main, in_container))
+    )
+    if other_user({"securityContext": context}, {"securityContext": own}) is None:
+        reason = "may run as root, whose ssh refuses Trainer's key, since a group may read it (mode 0640)"
+        fix = (
+            "write `run_as` with the user of the image, or name a runtime whose launcher has a `runAsUser` other than 0"
+        )
+        yield Finding(path, reason, fix)
 
 
 def _container(

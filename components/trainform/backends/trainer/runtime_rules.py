@@ -7,16 +7,20 @@ Source: Kubeflow Trainer 2.3.0, `pkg/webhooks`, `pkg/runtime` (plugins mpi, jobs
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from trainform.backends.gangs import SCHEDULER
+from trainform.backends.jobset.spec import IN_ORDER
 from trainform.backends.trainer.runtime import ANCESTOR_LABEL, LAUNCHER, MPI, NODE, TORCH, TRAINER
+from trainform.manifests.served.mistake import Mistake
 
 # The container that a replicated job with the label must have, by the label's value.
 CONTAINERS = {TRAINER: NODE, "dataset-initializer": "dataset-initializer", "model-initializer": "model-initializer"}
 POLICIES = (TORCH, MPI, "jax", "xgboost", "flux")
 # Schemas (`manifests.schema`) of the fields that the rules read.
+_MANAGER = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/[A-Za-z0-9/._~%!$&'()*+,;=:-]+")
 ML_POLICY = {
     "numNodes": int,
     MPI: {"numProcPerNode": int, "runLauncherAsNode": bool, "sshAuthMountPath": str},
@@ -50,6 +54,14 @@ def runtime_findings(spec: Mapping[str, Any], wanted: Wanted) -> Iterator[Findin
     """Everything that is wrong in the spec, which must satisfy the schema: the API server or the check of a file has checked that."""
     for rule in _RULES:
         yield from rule(spec, wanted)
+
+
+def manager_mistakes(spec: Mapping[str, Any]) -> Iterator[Mistake]:
+    """Names in `runtimePatches` of a TrainJob that Trainer's webhook refuses, each at its place in the job's spec."""
+    for index, patch in enumerate(spec.get("runtimePatches", [])):
+        if not _MANAGER.fullmatch(patch["manager"]):
+            reason, fix = "the name has no domain, and Trainer wants one", "write it like example.com/mine"
+            yield Mistake(f"runtimePatches[{index}].manager", patch["manager"], reason, fix)
 
 
 def replicated_jobs(spec: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -159,6 +171,20 @@ _MISSING: dict[tuple[bool, str], Callable[[int], tuple[str, str]]] = {
 }
 
 
+def _order(spec: Mapping[str, Any], wanted: Wanted) -> Iterator[Finding]:
+    """Findings about pods that are made after others: a gang of Trainer's has all pods, so it waits for them, and they for it."""
+    if not spec.get("podGroupPolicy"):
+        return
+    reason = "and Trainer's gang starts all pods together, also those that wait for others"
+    fix = "remove it, or the podGroupPolicy"
+    jobs = replicated_jobs(spec)
+    for job in jobs:
+        if job.get("dependsOn"):
+            yield Finding(f"template.spec.replicatedJobs.{job['name']}.dependsOn", f"is set, {reason}", fix)
+    if len(jobs) > 1 and spec["template"]["spec"].get("startupPolicy", {}).get("startupPolicyOrder") == IN_ORDER:
+        yield Finding("template.spec.startupPolicy.startupPolicyOrder", f"is {IN_ORDER}, {reason}", fix)
+
+
 def _gang(spec: Mapping[str, Any], wanted: Wanted) -> Iterator[Finding]:
     policy = spec.get("podGroupPolicy", {})
     if len(policy) > 1:
@@ -175,9 +201,6 @@ def _gang(spec: Mapping[str, Any], wanted: Wanted) -> Iterator[Finding]:
         if scheduler != SCHEDULER:
             found = "no schedulerName" if scheduler is None else f"the schedulerName {scheduler}"
             yield Finding(path, f"has {found}, so its pods are outside of the gang", f"write {SCHEDULER}")
-        if "dependsOn" in job:
-            reason = "has dependsOn, and Volcano starts all pods of a gang together, also those that wait for others"
-            yield Finding(f"{path}.dependsOn", reason, "remove it, or the podGroupPolicy")
 
 
-_RULES: tuple[Callable[[Mapping[str, Any], Wanted], Iterator[Finding]], ...] = (_policies, _labels, _mpi, _gang)
+_RULES: tuple[Callable[[Mapping[str, Any], Wanted], Iterator[Finding]], ...] = (_policies, _labels, _mpi, _order, _gang)

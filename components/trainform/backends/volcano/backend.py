@@ -10,50 +10,40 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
-from trainform.backends.backend import Backend, Decided
+from trainform.backends.backend import Backend, Free
 from trainform.backends.gangs import GROUP_ANNOTATION, SCHEDULER, topology
 from trainform.backends.job_fields import JobFields, Kinds
-from trainform.backends.planned import labels_of, overwritten
+from trainform.backends.order import Batch
+from trainform.backends.planned import overwritten
 from trainform.backends.support import NO_RUNTIME, Fields, done_by
-from trainform.backends.volcano.controller import HOSTS_MOUNT, controller_objects, host_variables
+from trainform.backends.volcano.controller import controller_objects, host_variables
 from trainform.backends.volcano.ends import (
     ENDS,
     OUTCOME,
-    POLICY,
     ending_problems,
     min_success,
+    policy_problems,
     rendered_policies,
     task_policies,
 )
 from trainform.backends.volcano.ends import endings as job_endings
+from trainform.backends.volcano.hosts import host_problems, hosts_of_separate_tasks
 from trainform.backends.volcano.pods import FLOW, JOBS, PATCH, PODS
+from trainform.backends.volcano.refused import refused
+from trainform.backends.volcano.tasks import SCHEMA, batches, waiting_problems
 from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, job_body, without_empty
 from trainform.manifests.objects import job_manifest
 from trainform.manifests.pods import pod_template
-from trainform.manifests.schema import METADATA, POD_TEMPLATE
+from trainform.manifests.served.mistake import Mistake
 from trainform.manifests.templates import Template
 from trainform.plan.model import Ending, Group, Naming, Plan, RolePlan
 from trainform.spec.experiment import Experiment
-from trainform.spec.roles import Policy
 
 # Only Volcano's plugin svc is used, for the pods' hostnames, without which they have no names in DNS; the subdomain is trainform's own Service.
 # The plugin's NetworkPolicy is disabled, since it would allow traffic of the job's own pods only.
 PLUGINS = {"svc": ["--disable-network-policy=true", "--publish-not-ready-addresses=true"]}
-
-SCHEMA = {
-    "metadata!": METADATA,
-    "spec!": {
-        "queue!": str,
-        "minAvailable!": int,
-        "minSuccess": int,
-        "policies": [POLICY],
-        "tasks!": [
-            {"name!": str, "replicas!": int, "minAvailable!": int, "policies": [POLICY], "template!": POD_TEMPLATE}
-        ],
-    },
-}
 
 # Labels and annotations that the controller overwrites on every pod.
 OWN_KEYS = frozenset(
@@ -106,13 +96,16 @@ class Volcano(Backend):
         )
         for kind, spec in JOBS.items()
     } | {FLOW: JobFields(more_queues=(f"{PATCH}.queue",), priority_class=f"{PATCH}.priorityClassName")}
-    DECIDED: ClassVar[Decided] = {
+    FREE: ClassVar[Free] = {
         "job": (
-            "spec.queue",
-            "spec.minAvailable",
-            "spec.tasks.*.replicas",
-            "spec.tasks.*.minAvailable",
-            *labels_of("spec.tasks.*.template"),
+            "spec.minSuccess",  # what ends the job is read again
+            "spec.policies+",
+            "spec.runningEstimate",
+            "spec.tasks.*.dependsOn",  # `order_problems`
+            "spec.tasks.*.partitionPolicy",
+            "spec.tasks.*.policies+",
+            "spec.tasks.*.topologyPolicy",
+            "spec.volumes",
         )
     }
 
@@ -121,12 +114,9 @@ class Volcano(Backend):
         return Naming(pod="{job}-{group}-{index}", address="{pod}.{service}", own_service=True, ends_by_number=True)
 
     def problems(self, plan: Plan) -> Iterator[Problem]:
-        """Problems with lifecycle policies that Volcano's webhook would deny (one event or exit code twice, or `*` besides others), and with
-        what its controller would silently overwrite."""
-        yield from _policy_problems("policies", plan.policies)
-        for role in plan.roles:
-            yield from _policy_problems(f"roles.{role.name}.policies", role.policies)
-            yield from _mounted_over(role)
+        """Problems with policies that Volcano's webhook denies, with what its controller silently overwrites, and with too long lists of hosts."""
+        yield from policy_problems(plan)
+        yield from host_problems(plan)
         yield from ending_problems(plan)
         yield from overwritten(plan, "Volcano", OWN_KEYS)
 
@@ -167,6 +157,15 @@ class Volcano(Backend):
     def endings(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
         return job_endings(job_body(manifests))
 
+    def order_problems(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[Problem]:
+        return waiting_problems(plan, job_body(manifests)["spec"])
+
+    def refused(self, key: str, body: dict[str, Any]) -> Iterator[Mistake]:
+        return (found.below("spec") for found in (refused(body["spec"]) if key == "job" else ()))
+
+    def batches(self, plan: Plan, manifests: Sequence[Manifest]) -> Sequence[Batch]:
+        return batches(job_body(manifests)["spec"])
+
     def conventions(self, plan: Plan) -> PodConventions:
         """The index by Volcano's label, and VC_TASK_INDEX as its `env` plugin would set it. The svc plugin appends its lists of hosts to the `env`
         of every container, where the last value of a variable wins."""
@@ -176,14 +175,7 @@ class Volcano(Backend):
         return PodConventions(self.INDEX_LABEL, "VC_TASK_INDEX", appended, expected)
 
     def files(self, plan: Plan) -> dict[str, str]:
-        """The hosts, and their number, of each role whose replicas are separate tasks: the plugin lists hosts by task, not by role. They are in
-        a ConfigMap, since in the templates they would take space with the square of the replicas."""
-        values: dict[str, str] = {}
-        for role in plan.roles:
-            if role.per_replica:
-                hosts = [pod.address for pod in plan.pods_of(role)]
-                values |= dict(zip(host_variables(role.name), (",".join(hosts), str(len(hosts))), strict=True))
-        return values
+        return hosts_of_separate_tasks(plan)
 
 
 def _task(plan: Plan, role: RolePlan, group: Group, conventions: PodConventions) -> dict[str, Any]:
@@ -197,34 +189,3 @@ def _task(plan: Plan, role: RolePlan, group: Group, conventions: PodConventions)
             "template": pod_template(plan, role, group, conventions),
         }
     )
-
-
-def _mounted_over(role: RolePlan) -> Iterator[Problem]:
-    for mount in role.mounts:
-        if mount.path.rstrip("/") == HOSTS_MOUNT:
-            yield Problem(
-                f"storage.{mount.volume}.mount",
-                mount.path,
-                "Volcano mounts its own files at this path",
-                "choose another path",
-            )
-
-
-def _policy_problems(path: str, policies: tuple[Policy, ...]) -> Iterator[Problem]:
-    events = [policy.event for policy in policies if policy.event is not None]
-    if "*" in events and len(set(events)) > 1:
-        yield Problem(path, "*", "Volcano refuses `*` besides other events", "keep `*` alone, or name each event")
-    seen: set[str | int] = set()
-    for index, policy in enumerate(policies):
-        if policy.event is not None and policy.event in seen:
-            yield Problem(
-                f"{path}[{index}].event", policy.event, "the event has a policy already", "keep one policy per event"
-            )
-        if policy.exit_code is not None and policy.exit_code in seen:
-            yield Problem(
-                f"{path}[{index}].exit_code",
-                policy.exit_code,
-                "the exit code has a policy already",
-                "keep one policy per exit code",
-            )
-        seen.update(trigger for trigger in (policy.event, policy.exit_code) if trigger is not None)

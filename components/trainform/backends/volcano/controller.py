@@ -16,9 +16,13 @@ HOSTS_MOUNT = "/etc/volcano"
 
 def controller_objects(job: dict[str, Any]) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
     """The pods in the order of tasks, and the data of the svc plugin's ConfigMap by its name."""
-    name = job["metadata"]["name"]
-    hosts = f"{name}-svc"
-    pods = [_pod(job, task, index, hosts) for task in job["spec"]["tasks"] for index in range(task["replicas"])]
+    hosts = _hosts_name(job)
+    variables = [
+        {"name": variable, "valueFrom": {"configMapKeyRef": {"name": hosts, "key": variable}}}
+        for task in job["spec"]["tasks"]
+        for variable in host_variables(task["name"])
+    ]
+    pods = [_pod(job, task, index, variables) for task in job["spec"]["tasks"] for index in range(task["replicas"])]
     return pods, {hosts: _hosts(job)}
 
 
@@ -28,8 +32,9 @@ def host_variables(task: str) -> tuple[str, str]:
     return f"{stem}_HOSTS", f"{stem}_NUM"
 
 
-def _pod(job: dict[str, Any], task: dict[str, Any], index: int, hosts: str) -> dict[str, Any]:
+def _pod(job: dict[str, Any], task: dict[str, Any], index: int, variables: list[dict[str, Any]]) -> dict[str, Any]:
     metadata = job["metadata"]
+    hosts = _hosts_name(job)
     template = copy.deepcopy(task["template"])
     name = _pod_name(job, task, index)
     labels = {
@@ -41,15 +46,31 @@ def _pod(job: dict[str, Any], task: dict[str, Any], index: int, hosts: str) -> d
     }
     spec = template["spec"]
     spec.setdefault("hostname", name)
-    variables = [variable for other in job["spec"]["tasks"] for variable in host_variables(other["name"])]
+    spec.setdefault("schedulerName", job["spec"]["schedulerName"])
+    _mount_volumes(job, spec)
     for container in [*spec.get("initContainers", []), *spec["containers"]]:
-        container.setdefault("env", []).extend(
-            {"name": variable, "valueFrom": {"configMapKeyRef": {"name": hosts, "key": variable}}}
-            for variable in variables
-        )
+        container.setdefault("env", []).extend(variables)
         container.setdefault("volumeMounts", []).append({"name": hosts, "mountPath": HOSTS_MOUNT})
     spec.setdefault("volumes", []).append({"name": hosts, "configMap": {"name": hosts}})
     return pod_from_template(name, metadata["namespace"], template, labels)
+
+
+def _mount_volumes(job: dict[str, Any], spec: dict[str, Any]) -> None:
+    """The job's own volumes, in all containers of a pod but those of its start: a claim once. A claim that Volcano makes is empty at first."""
+    seen = set()
+    for index, volume in enumerate(job["spec"].get("volumes", [])):
+        claim, name = volume.get("volumeClaimName"), f"{job['metadata']['name']}-volume-{index}"
+        if claim is not None and claim in seen:
+            continue
+        seen.add(claim)
+        source = {"emptyDir": {}} if claim is None else {"persistentVolumeClaim": {"claimName": claim}}
+        spec.setdefault("volumes", []).append({"name": name, **source})
+        for container in spec["containers"]:
+            container.setdefault("volumeMounts", []).append({"name": name, "mountPath": volume["mountPath"]})
+
+
+def _hosts_name(job: dict[str, Any]) -> str:
+    return f"{job['metadata']['name']}-svc"
 
 
 def _pod_name(job: dict[str, Any], task: dict[str, Any], index: int) -> str:

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 
 from trainform.plan.model import Checkout
 from trainform.spec.prepare import Step
-from trainform.spec.roles import EnvSource, InitContainer
+from trainform.spec.roles import EnvSource
 
 CHECKOUT_SCRIPT = "checkout.sh"
+GIT_PREFIX = "TRAINFORM_GIT_"
 KEY_MOUNT = "/etc/trainform-git"
 
 
@@ -17,32 +18,19 @@ def checkouts(steps: Iterable[Step]) -> tuple[Checkout, ...]:
     return tuple(Checkout(step.name, step.git, f"checkout-{step.name}") for step in steps if step.git is not None)
 
 
-def containers(steps: Iterable[Step], mount: str) -> tuple[InitContainer, ...]:
-    """The steps as init containers. `mount`: the folder of the launch files."""
-    return tuple(
-        InitContainer(
-            name=step.name,
-            image=step.image,
-            command=step.command if step.command is not None else ["/bin/sh", f"{mount}/{CHECKOUT_SCRIPT}"],
-            # In a value Kubernetes expands only variables that are defined before it, such as a token in the address.
-            env=step.env | _env(step),
-        )
-        for step in steps
-    )
-
-
-def _env(step: Step) -> dict[str, str | EnvSource]:
+def checkout_env(step: Step) -> dict[str, str | EnvSource]:
+    """The variables of the step's script; empty for a step that is a command."""
     git = step.git
     if git is None:
         return {}
     env: dict[str, str | EnvSource] = {
-        "TRAINFORM_GIT_REPOSITORY": git.repository,
-        "TRAINFORM_GIT_COMMIT": git.commit,
-        "TRAINFORM_GIT_PATH": git.path.rstrip("/").replace("$", "$$"),  # nothing is expanded in the path of a mount
+        f"{GIT_PREFIX}REPOSITORY": git.repository,
+        f"{GIT_PREFIX}COMMIT": git.commit,
+        f"{GIT_PREFIX}PATH": git.path.rstrip("/").replace("$", "$$"),  # nothing is expanded in the path of a mount
     }
     if git.key is not None:
         env |= {
-            "TRAINFORM_GIT_KEY": f"{KEY_MOUNT}/{step.name}/{git.key.key}",
-            "TRAINFORM_GIT_KNOWN_HOSTS": "\n".join(git.known_hosts),
+            f"{GIT_PREFIX}KEY": f"{KEY_MOUNT}/{step.name}/{git.key.key}",
+            f"{GIT_PREFIX}KNOWN_HOSTS": "\n".join(git.known_hosts),
         }
     return env

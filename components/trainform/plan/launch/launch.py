@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from trainform import defaults
 from trainform.plan.launch.checkout import CHECKOUT_SCRIPT
+from trainform.plan.launch.prepare import FIRST_POD_SCRIPT, in_first_pod
 from trainform.plan.launch.scripts import script
 from trainform.plan.launch.sshd import SESSION_SCRIPT, SSHD_CONFIG, SSHD_SCRIPT, ssh_files
 from trainform.plan.layout import Layout
@@ -57,6 +58,7 @@ FILES = {
     SSHD_CONFIG: "sshd's configuration",
     SESSION_SCRIPT: "what a session over SSH runs: it sees the container's variables",
     CHECKOUT_SCRIPT: "`prepare` with git: checks out the commit",
+    FIRST_POD_SCRIPT: "`prepare` with `on: first-pod`: runs the step in the first pod of a role of several",
     STAY_SCRIPT: "`ports: per-replica`, where the operator counts the pods that succeed: keeps a pod that does not end the job until the job ends",
 }
 """The files that the launch volume may hold, with their purpose."""
@@ -69,6 +71,8 @@ def launch_files(layout: Layout) -> dict[str, str]:
     files = {name: _SCRIPTS[name](layout) for name in scripts}
     if any(step.git is not None for step in experiment.prepare):
         files[CHECKOUT_SCRIPT] = script(CHECKOUT_SCRIPT)
+    if any(in_first_pod(experiment, name) for name in experiment.roles):
+        files[FIRST_POD_SCRIPT] = script(FIRST_POD_SCRIPT)
     if layout.ssh_roles:
         files |= ssh_files(ssh_folder(experiment))
     if _waits(layout) is not None:
@@ -141,10 +145,13 @@ def _words(launcher: Launcher) -> tuple[str, ...]:
     return () if command is None else tuple(command)
 
 
+def start_script(launcher: Launcher) -> str:
+    """The name of the file with the line that starts the launcher."""
+    return "torchrun_elastic.sh" if launcher.elastic is not None else _STARTS[launcher.kind]
+
+
 def _launch_script(layout: Layout) -> str:
-    launcher = layout.experiment.launcher
-    name = "torchrun_elastic.sh" if launcher.elastic is not None else _STARTS[launcher.kind]
-    return _start(layout, _waits(layout)) + script(name, without=_left_out(layout))
+    return _start(layout, _waits(layout)) + script(start_script(layout.experiment.launcher), without=_left_out(layout))
 
 
 def _command_script(layout: Layout) -> str:
@@ -175,6 +182,8 @@ def _start(layout: Layout, waits: str | None = None) -> str:
     """The beginning of a script: who this pod is, its SSH server, and what it waits for (a section of start.sh, or
     nothing)."""
     sections = _world(layout)
+    if _mpi_hosts(layout):
+        sections.add("open-mpi")
     if layout.ssh_roles:
         sections.add("sshd")
     if waits is not None:
@@ -199,10 +208,20 @@ def _waits(layout: Layout) -> str | None:
     them."""
     experiment = layout.experiment
     if experiment.launcher.over_ssh is not None:
+        if experiment.runtime is not None:
+            return "wait-for-sshd-of-runtime" if _mpi_hosts(layout) else None
         return "wait-for-sshd" if layout.ssh_roles and layout.naming.agent is None else None
     if layout.world.nodes == 1 and not experiment.elastic:
         return None
     return "wait-for-rank-0" if experiment.launcher.tensorflow is None else "wait-for-names"
+
+
+def _mpi_hosts(layout: Layout) -> bool:
+    """Whether mpirun starts processes in other pods than its own."""
+    launching = layout.launching
+    if launching is None or layout.experiment.launcher.mpi is None or launching not in layout.experiment.roles:
+        return False
+    return layout.world.nodes > 1 or not layout.experiment.roles[launching].ranked
 
 
 def _left_out(layout: Layout) -> tuple[str, ...]:

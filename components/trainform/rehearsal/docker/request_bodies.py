@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from trainform.manifests.env import expanded
+from trainform.plan.references import expanded
 from trainform.rehearsal.kubelet.placement import Sandbox, search_domain
 from trainform.rehearsal.kubelet.volumes import Mount, Volume, fs_group
 

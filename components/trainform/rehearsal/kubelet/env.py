@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from trainform.errors import InputError, Problem
-from trainform.manifests.env import expanded
+from trainform.plan.references import expanded
 from trainform.rehearsal.kubelet.fields import Sources, UnknownSourceError, value_of
 from trainform.rehearsal.workload import pod_name
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from trainform.errors import InputError, Problem
-from trainform.manifests.env import expanded
+from trainform.plan.references import expanded
 from trainform.rehearsal.kubelet.contents import FILE_KINDS, Entry
 from trainform.rehearsal.workload import containers, pod_name
 from trainform.spec.quantities import amount

@@ -263,7 +263,7 @@ def cost_items(cost: Cost) -> Iterator[Item]:
     elif not cost.unknown:
         yield Item("Nothing here has a cost per hour.")
     if cost.total is not None:
-        yield Item(f"In all: {_money(cost.total)}{'' if cost.hours is None else f' for {cost.hours} h'}.")
+        yield Item(f"In all: {cost.total.text}{'' if cost.hours is None else f' for {cost.hours} h'}.")
     if cost.prices_of is not None:
         age = "" if cost.price_age_days is None else f", {counted(cost.price_age_days, 'day')} old"
         yield Item(f"The oldest price is of {cost.prices_of}{age}.")
@@ -272,7 +272,7 @@ def cost_items(cost: Cost) -> Iterator[Item]:
 def per_hour(cost: Cost) -> str:
     """Both sides, and their difference where it is known: `96.00 USD → 128.00 USD (+32.00 USD per hour, +33.3 %)`."""
     missing = "none" if cost.known else "not known"
-    before, after = (missing if money is None else _money(money) for money in (cost.before, cost.after))
+    before, after = (missing if money is None else money.text for money in (cost.before, cost.after))
     if cost.before is cost.after is None:
         return missing
     percent = "" if cost.percent is None else f", {cost.percent} %"
@@ -280,12 +280,8 @@ def per_hour(cost: Cost) -> str:
     return f"{before} → {after}{change}"
 
 
-def _money(money: Money) -> str:
-    return f"{money.amount} {money.currency}"
-
-
 def _signed(money: Money) -> str:
-    return _money(money) if money.amount.startswith(("-", "+")) else f"+{_money(money)}"
+    return money.text if money.amount < 0 else f"+{money.text}"
 
 
 BASES = {"cluster": "what the cluster has and holds now", "environment": "the environment's file alone", "none": ""}

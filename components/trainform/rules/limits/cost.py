@@ -28,7 +28,7 @@ def per_hour(judged: Judged, environment: Environment) -> Iterator[Finding]:
         reason = f"the cost per hour is known in {cost.currency}, and the environment's limit is in {limit.currency}"
         yield _of_all(reason, "ask the platform team for prices and limit in one currency")
     elif cost.amount > Decimal(str(limit.amount)):
-        shown = f"{cost.amount:.2f} {cost.currency} (prices of {cost.as_of})"
+        shown = cost.dated
         reason = f"the pods cost {shown} an hour together; the environment allows {allowed}"
         yield _of_all(reason, "ask for fewer replicas or accelerators")
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from typing import Any
 
 from trainform.errors import MASK, shorten
-from trainform.manifests.env import expanded, references
 from trainform.manifests.shapes import decoded, mappings
 from trainform.manifests.templates import Template
+from trainform.plan.references import expanded, references
 from trainform.rules.limits.judged import Judged
 from trainform.rules.limits.rule import Finding
 from trainform.secret_text.search import gives_away, secret_in, secret_lines, secret_words

@@ -31,16 +31,36 @@ config=$(printf '%s' "$config" | sed "s/\"$own:[0-9]*\"/\"$own:${TRAINFORM_TENSO
 #: tf-config
 export TF_CONFIG="${TF_CONFIG-$config}"
 
+#: open-mpi
+## MPICH's and Intel MPI's mpirun (Hydra) takes Open MPI's variables for nothing, and would start all processes in this
+## pod, as one that trains well and slowly. Who gives it its hosts has said what is meant.
+if [ -z "${HYDRA_HOST_FILE:-}${I_MPI_HYDRA_HOST_FILE:-}" ]; then
+  case $(mpirun --version 2>/dev/null) in
+  *HYDRA* | *"Intel(R) MPI"*)
+    echo "trainform: mpirun of this image is MPICH's or Intel MPI's, and would start all $NUM_PROCESSES processes in this pod;" \
+      "use an image with Open MPI 4 or 5, or give it its hosts in HYDRA_HOST_FILE or I_MPI_HYDRA_HOST_FILE" >&2
+    exit 1
+    ;;
+  esac
+fi
+
 #: sshd
 ## It returns at once, and sshd ends with the pod. A pod without an sshd's port (TRAINFORM_SSH_PORT) starts none.
 /bin/sh /etc/trainform/sshd.sh background
 
-#: wait-for-sshd wait-for-rank-0 wait-for-names
+#: wait-for-sshd wait-for-sshd-of-runtime wait-for-rank-0 wait-for-names
 ## As process 1, a shell without a trap ignores SIGTERM, and a shell with a trap acts on it only between two commands.
 ## With wait.sh in the background and `wait`, a pod that waits for others ends at once when Kubernetes asks it to.
 trap 'exit 143' TERM
 #: wait-for-sshd
 /bin/sh /etc/trainform/wait.sh ssh /etc/trainform/hostfile &
+#: wait-for-sshd-of-runtime
+## The operator's list, without this pod, which need not run sshd. How ssh reaches the others is the runtime's own matter, and
+## options of mpirun may say more of it: a wait in vain is told, and mpirun has the last word.
+others=$(sed -e "/^$(uname -n)[.[:space:]]/d" -e 's/[[:space:]].*//' "${PRTE_MCA_prte_default_hostfile:?}")
+# shellcheck disable=SC2086 ## a name of a host holds no blank
+/bin/sh /etc/trainform/wait.sh ssh $others &
+wait $! || echo "trainform: starting mpirun all the same" >&2
 #: wait-for-rank-0
 /bin/sh /etc/trainform/wait.sh names "$MASTER_ADDR" &
 #: wait-for-names

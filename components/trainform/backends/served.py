@@ -1,0 +1,75 @@
+"""What the API server and the operator refuse, or drop, of the objects that users have patched: by the operator's own definition of each kind."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+from trainform import defaults
+from trainform.backends.backend import Backend
+from trainform.manifests import served
+from trainform.manifests.env import PodConventions
+from trainform.manifests.served import Schema, key_of, kubernetes, mistakes, values
+from trainform.manifests.served.mistake import Mistake
+from trainform.manifests.served.pods import template_metadata
+from trainform.plan.model import Plan
+
+QUEUES = "trainform.backends"  # beside `queues.py` and `gangs.py`, whose objects jobs of several backends have
+
+
+def folder_of(backend: Backend) -> str:
+    """The package with the schemas of the backend's own kinds."""
+    return type(backend).__module__.rpartition(".")[0]
+
+
+def object_types(backend: Backend, body: dict[str, Any], patch: object) -> Iterator[Mistake]:
+    """Fields that the kind does not have, and values of a wrong type, where a patch made them. A kind without a schema is not looked at."""
+    return mistakes(body, _schema_of(body, backend), patch)
+
+
+def object_values(backend: Backend, key: str, body: dict[str, Any], patch: object) -> Iterator[Mistake]:
+    """Values that the server, or the operator, refuses in an object whose types are right."""
+    yield from template_metadata(body)
+    yield from values(body, _schema_of(body, backend), patch)
+    if patch:
+        yield from backend.refused(key, body)
+
+
+def pod_types(backend: Backend, template: dict[str, Any], patch: object) -> Iterator[Mistake]:
+    """As `object_types`, in the pods of a role."""
+    for mistake in mistakes(template, _pod_schema(backend), patch):
+        if mistake.where != "spec.restartPolicy" or mistake.value not in backend.OWN_RESTARTS:
+            yield mistake
+
+
+def pod_values(template: dict[str, Any], patch: object) -> Iterator[Mistake]:
+    """As `object_values`, in the pods of a role."""
+    return values(template, {"$ref": served.POD_TEMPLATE}, patch)
+
+
+def user_conventions(backend: Backend, plan: Plan) -> PodConventions:
+    """The backend's conventions for pods whose main container has the name that users know."""
+    return dataclasses.replace(backend.conventions(plan), container=defaults.MAIN_CONTAINER, ports={})
+
+
+def _schema_of(body: dict[str, Any], backend: Backend) -> Schema:
+    key = key_of(body["apiVersion"], body["kind"])
+    if key in kubernetes():
+        return {"$ref": key}
+    schemas = (served.read(QUEUES), served.read(folder_of(backend)))
+    return next((found[key] for found in schemas if key in found), {})
+
+
+def _pod_schema(backend: Backend) -> Schema:
+    """The schema of pod templates in the backend's own objects, with what the operator does not know of pods."""
+    found = (_with_pods(schema) for schema in served.read(folder_of(backend)).values())
+    return next((schema for schema in found if schema is not None), {"$ref": served.POD_TEMPLATE})
+
+
+def _with_pods(schema: Schema) -> Schema | None:
+    if schema.get("$ref") == served.POD_TEMPLATE:
+        return schema
+    inner = [*schema.get("properties", {}).values(), schema.get("items"), schema.get("additionalProperties")]
+    found = (_with_pods(part) for part in inner if isinstance(part, dict))
+    return next((part for part in found if part is not None), None)

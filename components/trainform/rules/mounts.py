@@ -1,0 +1,116 @@
+"""Where volumes and checkouts are mounted: at a place of its own each, and over nothing that processes need."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from trainform import defaults
+from trainform.errors import Problem
+from trainform.manifests.volumes import needs_files
+from trainform.plan.model import Plan, RolePlan
+from trainform.spec.environment import Environment
+from trainform.spec.experiment import Experiment
+from trainform.spec.names import END
+
+# Folders that a volume may not hide, as images have them: without these no program is found or starts. Inside /dev and /etc there is room for
+# a volume, inside the kernel's own there is none.
+SYSTEM_FOLDERS = frozenset(
+    {
+        *("", "/dev", "/etc", "/proc", "/sys", "/usr"),
+        *(
+            f"{above}/{folder}"
+            for above in ("", "/usr")
+            for folder in ("bin", "lib", "lib32", "lib64", "libx32", "sbin")
+        ),
+    }
+)
+KERNEL_FOLDERS = ("/proc/", "/sys/")
+_LIBRARIES = re.compile(rf"(/usr)?/lib/[a-z0-9_]+-linux-[a-z0-9]+{END}")  # of one architecture, as Debian has them
+OWN_VOLUMES = (defaults.SHARED_MEMORY_VOLUME, defaults.LAUNCH_VOLUME, defaults.SSH_VOLUME, defaults.HOSTFILE)
+
+
+def mount_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
+    """What is wrong with the places of volumes and checkouts, and with the names of volumes."""
+    steps: dict[str, int] = {}
+    for index, step in enumerate(experiment.prepare):
+        steps.setdefault(step.name, index)
+    for role in plan.roles:
+        files = _own_files(plan, role)
+        paths = dict(files)
+        claims: dict[str, str] = {}
+        if role.shared_memory is not None:
+            paths[defaults.SHARED_MEMORY_MOUNT] = "shared_memory"
+        for checkout in role.checkouts:
+            path = checkout.git.path.rstrip("/")
+            if path in paths:
+                yield Problem(
+                    f"prepare[{steps[checkout.step]}].git.path",
+                    checkout.git.path,
+                    f"the path is the mount of {paths[path]} too (role {role.name})",
+                    "choose another path",
+                )
+            yield from _inside(f"prepare[{steps[checkout.step]}].git.path", checkout.git.path, files, role)
+            paths.setdefault(path, f"the step {checkout.step}")
+        for mount in role.mounts:
+            where = f"storage.{mount.volume}"
+            path = mount.path.rstrip("/")
+            if path in paths:
+                yield Problem(
+                    f"{where}.mount",
+                    mount.path,
+                    f"the path is the mount of {paths[path]} too (role {role.name})",
+                    "choose another path, or limit one to other roles",
+                )
+            yield from _inside(f"{where}.mount", mount.path, files, role)
+            if mount.claim in claims:
+                yield Problem(
+                    where,
+                    mount.claim,
+                    f"the volume mounts a claim that {claims[mount.claim]} mounts already (role {role.name})",
+                    "mount it once, at a folder above both paths",
+                )
+            paths.setdefault(path, where)
+            claims.setdefault(mount.claim, where)
+    taken = {checkout.volume for role in plan.roles for checkout in role.checkouts}
+    for key in experiment.storage:
+        if key in OWN_VOLUMES or key.removeprefix("key-") in taken:
+            yield Problem(f"storage.{key}", None, "the name is one that trainform uses itself", "choose another name")
+    yield from _system_paths(experiment)
+
+
+def _own_files(plan: Plan, role: RolePlan) -> dict[str, str]:
+    """The folders of the pod that hold files of trainform, which nobody can write to, and what each holds."""
+    folders = {}
+    if needs_files(role):
+        folders[defaults.LAUNCH_MOUNT] = "the launch script"
+    if role.ssh and plan.ssh is not None:
+        folders[plan.ssh.folder] = "the SSH identity"
+    if role.launched and plan.launcher == "deepspeed":
+        folders[defaults.DEEPSPEED_MOUNT] = "DeepSpeed's hostfile"
+    return folders
+
+
+def _inside(where: str, path: str, files: Mapping[str, str], role: RolePlan) -> Iterator[Problem]:
+    for folder, what in files.items():
+        if path.rstrip("/").startswith(f"{folder}/"):
+            reason = f"the path is inside {folder}, which holds {what} and is read-only: no container of the role {role.name} would start"
+            yield Problem(where, path, reason, "choose a folder of your own, such as /mnt/data")
+
+
+def _system_paths(experiment: Experiment) -> Iterator[Problem]:
+    mounts = {f"storage.{key}.mount": volume.mount for key, volume in experiment.storage.items()}
+    mounts |= {
+        f"prepare[{index}].git.path": step.git.path
+        for index, step in enumerate(experiment.prepare)
+        if step.git is not None
+    }
+    for field, mount in mounts.items():
+        path = mount.rstrip("/")
+        if path in SYSTEM_FOLDERS or path.startswith(KERNEL_FOLDERS) or _LIBRARIES.match(path) is not None:
+            yield Problem(
+                field,
+                mount,
+                "the mount would hide a folder of the system that every process needs",
+                "choose a folder of your own, such as /mnt/data",
+            )

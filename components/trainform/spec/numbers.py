@@ -1,0 +1,47 @@
+"""Numbers that are read in two ways: YAML 1.1, which this program and kubectl know, has `010` as 8 and `1:30` as 90; YAML 1.2 and people have 10 and
+a text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from trainform.errors import MASK, Problem
+from trainform.spec.names import END
+from trainform.spec.source import join_path
+
+_PLAIN = re.compile(
+    rf"[-+]?((0|[1-9][0-9]*|0x[0-9a-f]+)|([0-9]+\.[0-9]*|\.[0-9]+)(e[-+]?[0-9]+)?|\.(inf|nan)){END}", re.IGNORECASE
+)
+_OCTAL = re.compile(rf"[-+]?0[0-7]+{END}")
+# Kubernetes' own examples write the modes of files like this; they are fields of patches.
+FILE_MODES = frozenset({"defaultMode", "mode"})
+PATCHES = frozenset({"pod_overrides", "manifest_overrides"})  # where nothing says whether a text was meant
+QUOTES = "put it in quotes if it is text"
+
+
+def misread(data: Any, written: Mapping[str, str]) -> Iterator[Problem]:
+    """A problem for each number that does not stand in the file as everybody reads it. written: as in `Source`."""
+    for parts, number in _numbers(data, ()):
+        where = join_path(parts)
+        text = written.get(where)
+        if text is None or _PLAIN.match(text) is not None:
+            continue
+        octal = _OCTAL.match(text) is not None
+        if octal and (parts[-1] in FILE_MODES or int(text) == number):
+            continue
+        other = str(int(text)) if octal else ""
+        read = f"the number {text} is {number} in YAML 1.1, as here, and {other if other else 'a text'} in YAML 1.2"
+        reason, fix = read, f"write {number}, or {other} if that is meant" if other else f"write {number}"
+        if Problem(where, text, "", "").shown_value == MASK:
+            reason, fix = "the number is another one in YAML 1.1 than in YAML 1.2", "write it in plain digits"
+        yield Problem(where, text, reason, f"{fix}; {QUOTES}" if PATCHES & {*parts} else fix)
+
+
+def _numbers(data: Any, parts: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], int | float]]:
+    if isinstance(data, dict | list):
+        for key, value in data.items() if isinstance(data, dict) else enumerate(data):
+            yield from _numbers(value, (*parts, key))
+    elif isinstance(data, int | float) and not isinstance(data, bool):
+        yield parts, data

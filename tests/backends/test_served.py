@@ -1,0 +1,286 @@
+"""Patches that the API server or the operator would refuse, or drop: told at their place, with the fix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.support.generators import experiments
+from tests.support.rendering import job_problems
+from tests.support.samples import environment, experiment, reasons
+from trainform.backends import served as of_backends
+from trainform.backends.served import object_types, object_values
+from trainform.backends.table import BACKENDS
+from trainform.errors import Problem
+from trainform.manifests import served
+from trainform.manifests.served import kubernetes
+from trainform.render import render_job
+
+STORAGE = {"data": {"claim": "datasets", "mount": "/data"}}
+OPEN = environment(limits={"host_network": True, "pod_security": "privileged"})
+
+
+def of_pods(spec: Any, backend: str = "volcano", **parts: Any) -> list[Problem]:
+    roles = {"master": {}, "worker": {"replicas": 2, "pod_overrides": {"spec": spec}}}
+    return job_problems(experiment(roles=roles, backend=backend, storage=STORAGE, **parts), OPEN)
+
+
+def in_main(**fields: Any) -> dict[str, Any]:
+    return {"containers": {"main": fields}}
+
+
+WRONG: list[tuple[dict[str, Any], str, str]] = [
+    # fields that do not exist
+    ({"nodeSelecter": {"pool": "a"}}, "nodeSelecter", "write nodeSelector, or remove it"),
+    (in_main(workingdir="/app"), "containers.main.workingdir", "write workingDir, or remove it"),
+    (in_main(gpus=8), "containers.main.gpus", "remove it; there are args, command"),
+    ({"ephemeralContainers": []}, "ephemeralContainers", "write containers, or remove it"),
+    # wrong types
+    ({"terminationGracePeriodSeconds": "soon"}, "terminationGracePeriodSeconds", "write a whole number"),
+    ({"terminationGracePeriodSeconds": -1}, "terminationGracePeriodSeconds", "write 0 or more"),
+    ({"activeDeadlineSeconds": 2**31}, "activeDeadlineSeconds", "write 2147483647 or less"),
+    ({"hostIPC": "no"}, "hostIPC", "write true or false"),
+    (in_main(env=[{"name": "A", "value": 1}]), "containers.main.env.A.value", "write it in quotes"),
+    (in_main(ports=[{"containerPort": 70_000}]), "containers.main.ports[0].containerPort", "write 65535 or less"),
+    (in_main(resources={"limits": {"memory": "64 GB"}}), "containers.main.resources.limits.memory", ""),
+    # words
+    ({"restartPolicy": "ExitCode"}, "restartPolicy", "write one of Always, Never, OnFailure"),
+    ({"dnsPolicy": "Foo"}, "dnsPolicy", "write one of ClusterFirst, "),
+    ({"dnsPolicy": "clusterfirst"}, "dnsPolicy", "write ClusterFirst"),
+    (in_main(imagePullPolicy="always"), "containers.main.imagePullPolicy", "write Always"),
+    ({"tolerations": [{"operator": "Exist"}]}, "tolerations[0].operator", "write Exists"),
+    # what belongs together
+    ({"containers": []}, "containers.main", "patch a container by its name"),
+    ({"containers": {"main": None}}, "containers.main", "patch a container by its name"),
+    (in_main(resources={"requests": {"cpu": "8"}, "limits": {"cpu": "4"}}), "containers.main.resources.requests.cpu", "write the limit or less"),
+    (in_main(volumeMounts=[{"name": "scratch", "mountPath": "/scratch"}]), "containers.main.volumeMounts.scratch", "add it to `volumes`"),
+    ({"volumes": {"data": {"emptyDir": {}}}}, "volumes.data.emptyDir", "keep one of them"),
+    ({"volumes": {"scratch": {"configMap": {}}}}, "volumes.scratch.configMap.name", "add it"),
+    (in_main(livenessProbe={"periodSeconds": 5}), "containers.main.livenessProbe", "add one of exec, grpc, httpGet, tcpSocket"),
+    ({"tolerations": [{"effect": "NoExecute"}]}, "tolerations[0].operator", "add `key`, or write `operator: Exists`"),
+    ({"nodeSelector": {"bad key": "x"}}, "nodeSelector.bad key", "write name or domain/name"),
+    ({"tolerations": [{"key": "a b", "operator": "Exists"}]}, "tolerations[0].key", "write name or domain/name"),
+    ({"containers": {"a.b": {"image": "a"}}}, "containers.a.b.name", ""),
+    ({"volumes": {"A_b": {"emptyDir": {}}}}, "volumes.A_b.name", ""),
+    (in_main(resources={"limits": {"gpu": 1}}), "containers.main.resources.limits.gpu", "write its whole name"),
+    (in_main(resources={"limits": {"hugepages-2Mi": "1Gi"}}), "containers.main.resources.limits.hugepages-2Mi", "add `memory`"),
+    (in_main(resources={"limits": {"hugepages-2Mi": "1Gi", "cpu": 1}, "requests": {"hugepages-2Mi": "512Mi"}}), "containers.main.resources.requests.hugepages-2Mi", "write the same amount"),
+    (in_main(livenessProbe={"exec": {}}), "containers.main.livenessProbe.exec.command", "add it"),
+    (in_main(livenessProbe={"exec": {"command": ["true"]}, "successThreshold": 2}), "containers.main.livenessProbe.successThreshold", "write 1"),
+    (in_main(livenessProbe={"grpc": {"port": 0}}), "containers.main.livenessProbe.grpc.port", "write 1 or more"),
+    (in_main(livenessProbe={"httpGet": {"port": 80, "httpHeaders": [{"name": "a b", "value": "c"}]}}), "containers.main.livenessProbe.httpGet.httpHeaders.a b.name", ""),
+    (in_main(readinessProbe={"exec": {"command": ["true"]}, "terminationGracePeriodSeconds": 5}), "containers.main.readinessProbe.terminationGracePeriodSeconds", "remove it"),
+    (in_main(lifecycle={"preStop": {"sleep": {"seconds": 100}}}), "containers.main.lifecycle.preStop.sleep.seconds", "write 30 or less"),
+    (in_main(volumeMounts={"data": {"subPath": "a", "subPathExpr": "b"}}), "containers.main.volumeMounts.data.subPathExpr", "keep one"),
+    (in_main(volumeMounts={"data": {"subPathExpr": "../a"}}), "containers.main.volumeMounts.data.subPathExpr", ""),
+    (in_main(volumeMounts={"data": {"mountPropagation": "Bidirectional"}}), "containers.main.volumeMounts.data.mountPropagation", "remove it, or write HostToContainer"),
+    (in_main(volumeMounts={"data": {"recursiveReadOnly": "Enabled"}}), "containers.main.volumeMounts.data.recursiveReadOnly", "add `readOnly: true`"),
+    ({"initContainers": [{"name": "a", "image": "a", "lifecycle": {"preStop": {"exec": {"command": ["true"]}}}}]}, "initContainers.a.lifecycle", "remove it"),
+    ({"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": []}}}},
+     "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms", "add a term"),
+    ({"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "", "labelSelector": {}}]}}},
+     "affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].topologyKey", ""),
+    ({"topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "", "whenUnsatisfiable": "ScheduleAnyway"}]}, "topologySpreadConstraints[0].topologyKey", ""),
+    ({"dnsConfig": {"nameservers": [f"10.0.0.{last}" for last in range(4)]}}, "dnsConfig.nameservers", "write 3 items or less"),
+    ({"hostAliases": [{"ip": "999.1.1.1", "hostnames": ["a"]}]}, "hostAliases[0].ip", "write it like"),
+    ({"hostAliases": [{"ip": "10.0.0.1", "hostnames": ["A_b"]}]}, "hostAliases[0].hostnames[0]", ""),
+    ({"securityContext": {"supplementalGroups": [-1]}}, "securityContext.supplementalGroups[0]", "write 0 or more"),
+    ({"volumes": {"scratch": {"ephemeral": {}}}}, "volumes.scratch.ephemeral.volumeClaimTemplate", "add it"),
+    ({"os": {"name": "windows"}}, "os.name", "remove it"),
+    ({"preemptionPolicy": "Never"}, "preemptionPolicy", "remove it, and set a priority class"),
+    ({"overhead": {"cpu": 1}}, "overhead", "remove it, and set runtimeClassName"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("spec", "path", "fix"), WRONG, ids=lambda value: value if isinstance(value, str) else "")
+def test_patches_of_pods(spec: dict[str, Any], path: str, fix: str) -> None:
+    problems = [problem for problem in of_pods(spec) if not problem.code]
+    assert [problem.path for problem in problems] == [f"roles.worker.pod_overrides.spec.{path}"]
+    assert problems[0].fix.startswith(fix)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"terminationGracePeriodSeconds": 600, "nodeSelector": {"example.com/pool": "a"}},
+        in_main(resources={"requests": {"cpu": "500m"}, "limits": {"cpu": 1}}, workingDir="/app"),
+        {"tolerations": [{"key": "pool", "operator": "Exists"}], "dnsConfig": {"nameservers": ["10.0.0.10"]}},
+        {"volumes": {"scratch": {"emptyDir": {"sizeLimit": "1e3"}}}} | in_main(volumeMounts={"scratch": {"mountPath": "/scratch"}}),
+        {"containers": {"log": {"image": "registry.example.com/ai/log:1", "ports": [{"containerPort": 80}]}}},
+        in_main(lifecycle={"preStop": {"exec": {"command": ["sync"]}}}, livenessProbe={"tcpSocket": {"port": "http"}}),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_patches_that_the_server_takes(backend: str, spec: dict[str, Any]) -> None:
+    assert of_pods(spec, backend) == []
+
+
+@pytest.mark.parametrize(
+    ("patch", "path", "fix"),
+    [
+        ({"spec": {"maxRetyr": 5}}, "spec.maxRetyr", "write maxRetry, or remove it"),
+        ({"spec": {"maxRetry": "often"}}, "spec.maxRetry", "write a whole number"),
+        ({"spec": {"maxRetry": 2**31}}, "spec.maxRetry", "write 2147483647 or less"),
+        ({"spec": {"tasks": {"worker": {"topologyPolicy": "besteffort"}}}}, "spec.tasks.worker.topologyPolicy", "write best-effort"),
+        ({"spec": {"tasks": {"worker": {"template": {"spec": {"nodeSelecter": {}}}}}}}, "spec.tasks.worker.template.spec.nodeSelecter", "write nodeSelector"),
+        ({"spec": {"tasks": {"worker": {"template": {"spec": {"dnsPolicy": "None"}}}}}}, "spec.tasks.worker.template.spec.dnsPolicy", "add `dnsConfig"),
+        ({"status": {"state": {"phase": "Completed"}}}, "status", "remove it"),
+        ({"metadata": {"annotations": {"example.com/notes": "x" * 300_000}}}, "metadata.annotations", "put large values into a ConfigMap"),
+        ({"metadata": {"labels": {"example.com/team": "a b"}}}, "metadata.labels.example.com/team", "use at most 63"),
+        ({"metadata": {"managedFields": []}}, "metadata.managedFields", "remove it"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_patches_of_the_job(patch: dict[str, Any], path: str, fix: str) -> None:
+    (problem,) = job_problems(experiment(manifest_overrides={"job": patch}), environment())
+    assert problem.path == f"manifest_overrides.job.{path}"
+    assert problem.fix.startswith(fix)
+
+
+@pytest.mark.parametrize(
+    ("key", "patch", "path"),
+    [
+        ("service", {"spec": {"type": "Nodeport"}}, "spec.type"),
+        ("service", {"spec": {"sessionAffinityTimeout": 5}}, "spec.sessionAffinityTimeout"),
+        ("claim-checkpoints", {"spec": {"accessModes": ["ReadWriteAll"]}}, "spec.accessModes[0]"),
+        ("launch-script", {"immutable": "yes"}, "immutable"),
+        ("launch-script", {"data": {"example.com/mine": "text"}}, "data.example.com/mine"),
+        ("queue", {"spec": {"weigth": 3}}, "spec.weigth"),
+        ("queue", {"spec": {"dequeueStrategy": "lifo"}}, "spec.dequeueStrategy"),
+    ],
+)
+def test_patches_of_other_objects(key: str, patch: dict[str, Any], path: str) -> None:
+    storage = {"checkpoints": {"size": "2Ti", "mount": "/mnt/output"}}
+    found = reasons(storage=storage, queue={"weight": 2}, manifest_overrides={key: patch})
+    assert found.keys() == {f"manifest_overrides.{key}.{path}"}
+
+
+def of_object(key: str, patch: dict[str, Any]) -> set[str]:
+    storage = {"checkpoints": {"size": "2Ti", "mount": "/mnt/output"}}
+    return {*reasons(storage=storage, manifest_overrides={key: patch})}
+
+
+@pytest.mark.parametrize("key", ["example.com/mine", "two words", "..", "..mine", "x" * 254, "é"])
+def test_keys_that_a_config_map_does_not_take(key: str) -> None:
+    assert of_object("launch-script", {"data": {key: "1"}}) == {f"manifest_overrides.launch-script.data.{key}"}
+
+
+def test_keys_that_a_config_map_takes() -> None:
+    assert of_object("launch-script", {"data": {"my.json": "{}", "x" * 253: "", ".hidden": ""}}) == set()
+
+
+PORT = {"port": 80}
+
+
+@pytest.mark.parametrize(
+    ("spec", "path"),
+    [
+        ({"ports": [{**PORT, "nodePort": 30_080}]}, "ports[0].nodePort"),
+        ({"ports": [{**PORT, "name": "a"}, {"port": 81}]}, "ports[1]"),
+        ({"ports": [{**PORT, "name": "a"}, {"port": 81, "name": "a"}]}, "ports.a"),
+        ({"ports": [{**PORT, "name": "a"}, {**PORT, "name": "b", "protocol": "TCP"}]}, "ports.b"),
+        ({"ports": [{"port": 0}]}, "ports[0].port"),
+        ({"ports": [{**PORT, "name": "UPPER_case"}]}, "ports.UPPER_case.name"),
+        ({"ports": [{**PORT, "targetPort": "8080"}]}, "ports[0].targetPort"),
+        ({"ports": [{**PORT, "appProtocol": "a b"}]}, "ports[0].appProtocol"),
+        ({"sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 60}}}, "sessionAffinityConfig"),
+        ({"sessionAffinity": "ClientIP", "sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 0}}}, "sessionAffinityConfig.clientIP.timeoutSeconds"),
+        ({"ipFamilies": ["IPv4", "IPv4"]}, "ipFamilies"),
+        ({"ipFamilies": [""]}, "ipFamilies[0]"),
+        ({"trafficDistribution": "PreferFar"}, "trafficDistribution"),
+        # what the plan decides
+        ({"healthCheckNodePort": 2}, "healthCheckNodePort"),
+        ({"externalTrafficPolicy": "Local"}, "externalTrafficPolicy"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_a_service_of_ours_does_not_take(spec: dict[str, Any], path: str) -> None:
+    assert of_object("service", {"spec": spec}) == {f"manifest_overrides.service.spec.{path}"}
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"ports": [{"port": 80, "name": "http", "targetPort": "http"}, {"port": 80, "name": "dns", "protocol": "UDP"}]},
+        {"sessionAffinity": "ClientIP", "sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 60}}},
+        {"ipFamilies": ["IPv6", "IPv4"], "ipFamilyPolicy": "PreferDualStack", "trafficDistribution": "PreferClose"},
+    ],
+    ids=str,
+)
+def test_what_a_service_of_ours_takes(spec: dict[str, Any]) -> None:
+    assert of_object("service", {"spec": spec}) == set()
+
+
+def test_on_the_host_network_a_pod_has_no_hostname_of_its_own() -> None:
+    found = of_pods({"hostnameOverride": "mine"}, network={"host": True})
+    assert [problem.path for problem in found] == ["roles.worker.pod_overrides.spec.hostnameOverride"]
+
+
+def test_items_without_a_form_are_looked_at_whatever_they_are_called() -> None:
+    (problem,) = of_pods({"imagePullSecrets": {"spec": "1Gi"}})
+    assert problem.path.startswith("roles.worker.pod_overrides.spec.imagePullSecrets")
+
+
+@pytest.mark.parametrize(
+    "field", ["finalizers", "ownerReferences", "managedFields", "name", "namespace", "generateName"]
+)
+def test_of_the_metadata_of_pods_labels_and_annotations_alone(backend: str, field: str) -> None:
+    found = reasons(backend=backend, roles={"worker": {"pod_overrides": {"metadata": {field: ["example.com/keep"]}}}})
+    assert found.keys() == {f"roles.worker.pod_overrides.metadata.{field}"}
+
+
+def test_what_an_operator_does_not_know_of_pods() -> None:
+    """The definitions of training-operator 1.9.3 have the pods of an older Kubernetes: the server would drop the rest without a word."""
+    spec = in_main(lifecycle={"stopSignal": "SIGUSR1"})
+    (problem,) = of_pods(spec, "kubeflow")
+    assert problem.path == "roles.worker.pod_overrides.spec.containers.main.lifecycle.stopSignal"
+    assert "would drop it" in problem.reason
+    assert of_pods(spec) == []
+
+
+@pytest.mark.parametrize("name", ["kubeflow", "kubedl"])
+def test_a_word_of_the_operator(name: str) -> None:
+    assert of_pods({"restartPolicy": "ExitCode"}, name) == []
+    assert [problem.path for problem in of_pods({"restartPolicy": "Exit"}, name)] == [
+        "roles.worker.pod_overrides.spec.restartPolicy"
+    ]
+
+
+def test_every_kind_that_can_be_patched_has_a_schema() -> None:
+    for name, backend in BACKENDS.items():
+        if not served.read(of_backends.folder_of(backend)):
+            continue  # one that a test adds
+        storage = {"checkpoints": {"size": "2Ti", "mount": "/mnt/output"}}
+        roles = {"master": {}, "worker": {"replicas": 2}}
+        job = render_job(experiment(backend=name, roles=roles, storage=storage, queue={"weight": 2}), environment())
+        assert job.problems == ()
+        for manifest in job.manifests:
+            assert of_backends._schema_of(manifest.body, backend), manifest.key
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=experiments(), name=st.sampled_from([*BACKENDS]))
+def test_what_is_rendered_satisfies_its_schema(data: dict[str, Any], name: str) -> None:
+    """Else a patch of one field would be blamed for what it did not do."""
+    job = render_job(experiment(**{**data, "backend": name}), environment(queues={"default": {}, "night": {}}))
+    if not job.problems:
+        for manifest in job.manifests:
+            assert [*object_types(BACKENDS[name], manifest.body, served.EVERYTHING)] == [], manifest.key
+            assert [*object_values(BACKENDS[name], manifest.key, manifest.body, served.EVERYTHING)] == [], manifest.key
+
+
+def test_the_types_to_which_a_schema_refers() -> None:
+    def references(schema: Any) -> set[str]:
+        if isinstance(schema, list):
+            return set().union(*map(references, schema))
+        if not isinstance(schema, dict):
+            return set()
+        own = {schema["$ref"]} if isinstance(schema.get("$ref"), str) else set()
+        return own.union(*map(references, schema.values()))
+
+    files = [kubernetes(), served.read(of_backends.QUEUES)]
+    files += [served.read(of_backends.folder_of(backend)) for backend in BACKENDS.values()]
+    assert set().union(*map(references, files)) <= kubernetes().keys()

@@ -1,0 +1,114 @@
+"""What `check` accepts starts, ends and runs as the plan says: generated small jobs on every operator, from their start to their end, on
+the real controllers, and simulated nodes."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import random
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from tests.engine.conftest import own_namespace
+from tests.engine.live import Live
+from tests.engine.lives import Life, has_policies, live_together
+from tests.support.chance import chance
+from tests.support.generated_jobs import small_jobs, with_patch
+from tests.support.generated_orders import orders_of
+from tests.support.obeying import obeyed, planned
+from tests.support.repository import read
+from trainform import defaults
+from trainform.plan import Plan
+from trainform.spec import Environment
+
+pytestmark = pytest.mark.proof("generated jobs to their end on every operator, which takes minutes")
+
+TOGETHER = 60  # jobs, which the nodes of the sandbox hold at once
+ONE_IN = 4  # examples: a life costs as much as four dry runs
+DRAWN_FOR_ONE = 3  # patches that are refused
+
+
+def in_namespace(name: str) -> Environment:
+    data = read("environments", "dev")
+    return Environment.model_validate(
+        {**data, "namespace": {"name": name, "create": False}, "queues": {}, "claims": {}}
+    )
+
+
+@st.composite
+def chosen(draw: st.DrawFn, backend: str, environment: Environment) -> tuple[dict[str, Any], Plan, str | None] | None:
+    """An experiment that the operator can run, its plan, and the role of which a pod fails; None where it can run none of it."""
+    data = {**draw(small_jobs()), "backend": backend}
+    plan = obeyed(data, environment)
+    if plan is None:
+        return None
+    for _ in range(draw(st.sampled_from([0, DRAWN_FOR_ONE]))):
+        patched = with_patch(data, *draw(orders_of(plan)), draw(st.sampled_from(sorted(data["roles"]))))
+        made, _ = planned(patched, environment)
+        if made is not None:
+            return patched, made, None
+    roles = [role.name for role in plan.roles if role.replicas]
+    return data, plan, None if has_policies(data) else draw(st.sampled_from([None, *roles]))
+
+
+def drawn(number: int, backend: str, environment: Environment) -> list[tuple[dict[str, Any], Plan, str | None]]:
+    """So many experiments that `check` accepts."""
+    found: dict[str, tuple[dict[str, Any], Plan, str | None]] = {}
+
+    @settings(
+        max_examples=2 * number,
+        phases=[Phase.generate],
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(chosen(backend, environment))
+    def collect(one: tuple[dict[str, Any], Plan, str | None] | None) -> None:
+        if one is not None and len(found) < number:
+            found.setdefault(repr((one[0], one[2])), one)
+
+    collect()
+    return [*found.values()]
+
+
+def test_what_check_accepts_starts_and_ends_as_planned(addons_live: Live, examples: int) -> None:
+    each = max(1, examples // ONE_IN // len(defaults.BACKENDS))
+    names = in_namespace("t-lives")
+    found = [one for backend in defaults.BACKENDS for one in drawn(each, backend, names)]
+    draws = chance()
+    draws.shuffle(found)
+    lived: list[Life] = []
+    for start in range(0, len(found), TOGETHER):
+        with contextlib.contextmanager(own_namespace)(addons_live) as namespace:
+            environment = in_namespace(namespace)
+            lives = []
+            for number, (data, _, fails) in enumerate(found[start : start + TOGETHER], start):
+                plan, problems = planned({**data, "name": f"life-{number}"}, environment)
+                assert plan is not None, problems
+                lives.append(Life(addons_live, data, plan, fails, random.Random(draws.random())))  # noqa: S311
+            live_together(addons_live, lives, namespace)
+            lived += lives
+    per_operator = Counter(life.plan.backend for life in lived)
+    assert min(per_operator[backend] for backend in defaults.BACKENDS) > each / 2, per_operator
+    wrong = [*told(lived)]
+    print(len(lived), "lives", dict(per_operator), len(wrong), "not as planned", *wrong, sep="\n\n")
+    assert not wrong, "\n\n".join(wrong)
+
+
+def told(lives: list[Life]) -> Iterator[str]:
+    """Every job that did otherwise, the smallest first."""
+    wrong = sorted((life for life in lives if life.wrong), key=lambda life: len(as_yaml(life.data)))
+    for life in wrong:
+        failing = "" if life.fails is None else f" (a pod of {life.fails} fails)"
+        yield f"{life.wrong}{failing}\n{as_yaml(life.data)}"
+
+
+def as_yaml(data: dict[str, Any]) -> str:
+    """As a user would write it, without references to what occurs twice."""
+    return yaml.safe_dump(json.loads(json.dumps(data)), sort_keys=False)

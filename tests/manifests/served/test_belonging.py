@@ -1,0 +1,93 @@
+"""What the API server refuses in pods as a whole: each rule at its place, and what is right beside it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from trainform.manifests.served import POD_TEMPLATE, mistakes, values
+
+A, B = {"name": "a", "containerPort": 9090}, {"name": "a", "containerPort": 9091}
+SLEEP = {"preStop": {"sleep": {"seconds": 120}}}
+NODES = {"key": "metadata.name", "operator": "In", "values": ["node-1", "node-2"]}
+SELECTS = {"labelSelector": {"matchLabels": {"app": "bert"}}, "matchLabelKeys": ["app"]}
+SPREAD = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}
+DATA = {"name": "data", "mountPath": "/mnt/data"}
+
+
+def main(**fields: Any) -> dict[str, Any]:
+    return {"containers": [{"name": "main", "image": "python:3.12-slim", **fields}]}
+
+
+def first(**fields: Any) -> dict[str, Any]:
+    return {**main(), "initContainers": [{"name": "first", "image": "python:3.12-slim", **fields}]}
+
+
+def node_affinity(terms: list[Any]) -> dict[str, Any]:
+    return {
+        "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
+    }
+
+
+def places(spec: dict[str, Any]) -> list[str]:
+    template = {"spec": {"volumes": [{"name": "data", "emptyDir": {}}], **main(), **spec}}
+    schema = {"$ref": POD_TEMPLATE}
+    return [mistake.where for find in (mistakes, values) for mistake in find(template, schema)]
+
+
+@pytest.mark.parametrize(
+    ("spec", "where"),
+    [
+        (main(ports=[A, B]), "containers.main.ports[1].name"),
+        (main(livenessProbe={"exec": {"command": ["true"]}, "successThreshold": 2}), "containers.main.livenessProbe.successThreshold"),
+        (main(readinessProbe={"exec": {"command": ["true"]}, "terminationGracePeriodSeconds": 5}), "containers.main.readinessProbe.terminationGracePeriodSeconds"),
+        (main(volumeMounts=[{**DATA, "subPath": "a", "subPathExpr": "b"}]), "containers.main.volumeMounts.data.subPathExpr"),
+        (main(volumeMounts=[{**DATA, "mountPropagation": "Bidirectional"}]), "containers.main.volumeMounts.data.mountPropagation"),
+        (main(volumeMounts=[{**DATA, "recursiveReadOnly": "Enabled"}]), "containers.main.volumeMounts.data.recursiveReadOnly"),
+        (main(volumeMounts=[DATA], volumeDevices=[{"name": "data", "devicePath": "/dev/xvda"}]), "containers.main.volumeDevices"),
+        (main(securityContext={"privileged": True, "allowPrivilegeEscalation": False}), "containers.main.securityContext.allowPrivilegeEscalation"),
+        (main(securityContext={"capabilities": {"add": ["SYS_ADMIN"]}, "allowPrivilegeEscalation": False}), "containers.main.securityContext.allowPrivilegeEscalation"),
+        (main(securityContext={"procMount": "Unmasked"}), "containers.main.securityContext.procMount"),
+        ({"securityContext": {"sysctls": [{"name": "net.core.somaxconn", "value": "1"}] * 2}}, "securityContext.sysctls[1].name"),
+        (main(resources={"limits": {"gpus": 1}}), "containers.main.resources.limits.gpus"),
+        (main(resources={"limits": {"nvidia.com/gpu": "500m"}}), "containers.main.resources.limits.nvidia.com/gpu"),
+        (main(resources={"limits": {"hugepages-2Mi": "1Gi"}}), "containers.main.resources.limits.hugepages-2Mi"),
+        (node_affinity([]), "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"),
+        (node_affinity([{"matchFields": [NODES]}]), "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchFields[0].values"),
+        ({"topologySpreadConstraints": [{**SPREAD, **SELECTS}]}, "topologySpreadConstraints[0].matchLabelKeys[0]"),
+        (first(livenessProbe={"exec": {"command": ["true"]}}), "initContainers.first.livenessProbe"),
+        (first(lifecycle={"preStop": {"exec": {"command": ["true"]}}}), "initContainers.first.lifecycle"),
+        (main(lifecycle=SLEEP), "containers.main.lifecycle.preStop.sleep.seconds"),
+        ({"shareProcessNamespace": True, "hostPID": True}, "shareProcessNamespace"),
+        ({"hostUsers": False, "hostIPC": True}, "hostUsers"),
+        ({**main(resizePolicy=[{"resourceName": "memory", "restartPolicy": "RestartContainer"}]), "restartPolicy": "Never"}, "containers.main.resizePolicy[0].restartPolicy"),
+        ({"preemptionPolicy": "Never"}, "preemptionPolicy"),
+        ({"dnsConfig": {"nameservers": ["10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4"]}}, "dnsConfig.nameservers"),
+        ({"dnsConfig": {"searches": [f"zone-{number}.example.com" for number in range(33)]}}, "dnsConfig.searches"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_does_not_belong_together(spec: dict[str, Any], where: str) -> None:
+    assert places(spec) == [f"spec.{where}"]
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        main(ports=[A, {"containerPort": 80}, {"containerPort": 81}]),
+        main(readinessProbe={"exec": {"command": ["true"]}, "successThreshold": 2}),
+        main(volumeMounts=[{**DATA, "mountPropagation": "Bidirectional"}], securityContext={"privileged": True}),
+        main(volumeMounts=[{**DATA, "recursiveReadOnly": "IfPossible", "readOnly": True}]),
+        main(securityContext={"capabilities": {"add": ["IPC_LOCK"]}, "allowPrivilegeEscalation": False}),
+        main(resources={"limits": {"hugepages-2Mi": "1Gi", "memory": "8Gi", "ephemeral-storage": "1Gi", "rdma/hca": "1"}}),
+        node_affinity([{"matchFields": [{**NODES, "values": ["node-1"]}]}]),
+        first(restartPolicy="Always", startupProbe={"exec": {"command": ["true"]}}),
+        {**main(lifecycle=SLEEP), "terminationGracePeriodSeconds": 120},
+        {"hostUsers": False, "shareProcessNamespace": True, **main(securityContext={"procMount": "Unmasked"})},
+        {"topologySpreadConstraints": [{**SPREAD, **SELECTS, "matchLabelKeys": ["team"]}]},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_belongs_together(spec: dict[str, Any]) -> None:
+    assert places(spec) == []

@@ -1,0 +1,73 @@
+"""What is said of a key that is not known at its place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from tests.support.samples import CLUSTER, JOB
+from trainform.spec import Environment, Experiment
+from trainform.spec.load import parse
+from trainform.spec.unknown_keys import OTHER_WORDS, key_meant
+
+
+def of_role(key: str) -> str:
+    return key_meant(Experiment, ("roles", "worker", key))
+
+
+@pytest.mark.parametrize(
+    ("path", "fix"),
+    [
+        (("labls",), "did you mean labels?"),
+        (("roles", "worker", "replica"), "did you mean replicas?"),
+        (("replicas",), "write it as `roles.NAME.replicas`"),
+        (("roles", "worker", "queue"), "write `queue` at the top of the file"),
+        (("script",), "write it as `launcher.torchrun.script` or `launcher.accelerate.script` or `launcher.deepspeed.script`"),
+        (("affinity",), "write it as a patch of the role: `pod_overrides: {spec: {affinity: …}}`"),
+        (("roles", "worker", "livenessProbe"), "write it as a patch of the role: `pod_overrides: {spec: {containers: {main: {livenessProbe: …}}}}`"),
+        (("storage", "data", "mountPath"), "did you mean mount?"),
+        (("env", "NAME", "value"), "known here: secret, config_map, field"),
+        (("storage", "data", "host_path"), OTHER_WORDS["host_path"]),
+        (("roles", "worker", "gpus"), OTHER_WORDS["gpus"]),
+        (("roles", "worker", "requests"), OTHER_WORDS["requests"]),
+        (("volumes",), OTHER_WORDS["volumes"]),
+    ],
+)  # fmt: skip
+def test_what_is_meant(path: tuple[str, ...], fix: str) -> None:
+    assert key_meant(Experiment, path) == fix
+
+
+@pytest.mark.parametrize(
+    ("field", "held", "fix"),
+    [
+        ("accelerators", {"nvidia.com/gpu": 8}, "write a kind of the environment, by the short name that it has there; other resources stand in `resources`"),
+        ("resources", {"requests": {"cpu": 4}}, OTHER_WORDS["requests"]),
+        ("resources", {"limits": {"cpu": 4}}, OTHER_WORDS["limits"]),
+        ("resources", {"gpu": 8}, OTHER_WORDS["gpu"]),
+    ],
+)  # fmt: skip
+def test_names_as_kubernetes_has_them(field: str, held: dict[str, Any], fix: str) -> None:
+    found = parse(Experiment, {**JOB, "roles": {"worker": {field: held}}}).problems
+    assert fix in {problem.fix for problem in found}
+
+
+def test_an_environment_has_no_roles_to_patch() -> None:
+    assert key_meant(Environment, ("affinity",)).startswith("known here: name, backend, ")
+    assert key_meant(Environment, ("gpus",)).startswith("known here: name, backend, ")
+
+
+@pytest.mark.parametrize("word", [*OTHER_WORDS, "affinity", "livenessProbe", "replica", "nodeSelector", "queue"])
+def test_no_advice_leads_back(word: str) -> None:
+    """Whatever is said of a key, the key itself is not what to write there."""
+    assert f"`{word}:" not in of_role(word)
+    assert f"mean {word}?" not in of_role(word)
+
+
+@pytest.mark.parametrize(("kind", "sample"), [(Experiment, JOB), (Environment, CLUSTER)])
+def test_a_key_of_the_file_is_never_unknown(kind: type[BaseModel], sample: dict[str, Any]) -> None:
+    for name, field in kind.model_fields.items():
+        key = name if field.alias is None else field.alias
+        problems = parse(kind, {**sample, key: object()}).problems
+        assert "the key is not known here" not in {problem.reason for problem in problems}
