@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.support.addons import addons, addons_exports, pytest_runtest_teardown
+from tests.support.chance import draw_the_same_in_every_process
 from tests.support.progress import register as register_progress
 from tests.support.repository import ROOT
 from tests.support.scheduling import order, pytest_xdist_make_scheduler
@@ -30,6 +31,7 @@ settings.register_profile("explore", deadline=None, suppress_health_check=[Healt
 # The same examples in every run, so that a failure is caused by the change. `--hypothesis-profile explore` draws new ones.
 settings.register_profile("trainform", settings.get_profile("explore"), derandomize=True)
 settings.load_profile("trainform")
+draw_the_same_in_every_process()
 
 
 # Settings of Python's that change what a program prints, and when. A user's shell has none of them, and a test is right only as a user would see it.
