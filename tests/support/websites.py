@@ -38,7 +38,7 @@ def website(
             with contextlib.suppress(ConnectionError):  # the client may have closed the connection
                 self.wfile.write(body)
 
-        do_POST = do_PATCH = do_GET
+        do_POST = do_PATCH = do_GET  # noqa: N815 - the names of the base class
 
         def log_message(self, *arguments: object) -> None:
             """Nothing on standard error."""
