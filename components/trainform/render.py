@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 
 from trainform import defaults
 from trainform.backends.judged import judged_job
-from trainform.backends.meaning import meaning_problems
 from trainform.backends.notes import operator_notes
+from trainform.backends.patched_pods import pod_problems
 from trainform.backends.patches import check_patches, override_paths, patched
 from trainform.backends.placeholders import placeholder_problems
 from trainform.backends.pod_notes import pod_notes
@@ -111,7 +111,7 @@ def render_job(
         *placeholder_problems(experiment, valid, backend, judged.templates),
     )
     # what the operator makes of a job is known if it is one that the operator takes
-    of_pods = [] if found or decided else meaning_problems(valid, backend, lambda plan: _patched(plan, _rendered(plan)))
+    of_pods = [] if found or decided else pod_problems(valid, backend, lambda plan: _patched(plan, _rendered(plan)))
     problems = (
         *found,
         *without_told([*decided, *of_pods], limits.problems),

@@ -18,7 +18,7 @@ from tests.support.generated_jobs import PODS, small_jobs, with_patch
 from tests.support.generated_patches import any_patch, free_patch
 from tests.support.obeying import obeyed, planned
 from trainform import defaults
-from trainform.backends.planned import FREE_OF_KINDS
+from trainform.backends.patched_objects import FREE_OF_KINDS
 from trainform.backends.table import BACKENDS
 from trainform.cluster.patched_names import patched_names
 from trainform.manifests.manifest import override_key

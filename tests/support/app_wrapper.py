@@ -17,7 +17,7 @@ from trainform import defaults
 from trainform.backends.backend import Backend, Free
 from trainform.backends.gangs import QUEUE_LABEL, admission_crds, gang_problems, in_gang, pod_group, queue_labels
 from trainform.backends.outcome import ByCondition
-from trainform.backends.planned import overwritten
+from trainform.backends.patched_objects import overwritten
 from trainform.backends.refusals import JOB_RESTARTS, another_backend
 from trainform.backends.support import NO_RUNTIME, Fields, no_policies
 from trainform.errors import Problem

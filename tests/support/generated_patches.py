@@ -12,8 +12,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from trainform.backends.patched_objects import BEHIND
 from trainform.backends.paths import EACH
-from trainform.backends.planned import BEHIND
 from trainform.spec.merge_patch import merge_patch, named_items
 
 Way = tuple[str, ...]

@@ -11,7 +11,7 @@ from trainform import defaults
 from trainform.backends.job_fields import Kinds
 from trainform.backends.order import Batch
 from trainform.backends.outcome import ToOutcome
-from trainform.backends.planned import FREE_OF_KINDS, Change, changes
+from trainform.backends.patched_objects import FREE_OF_KINDS, Change, changes
 from trainform.backends.support import Fields
 from trainform.backends.workloads import Finder
 from trainform.errors import Problem

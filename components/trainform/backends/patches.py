@@ -10,7 +10,7 @@ from trainform import defaults
 from trainform.backends.backend import Backend
 from trainform.backends.patch_parts import part_at, sets, without_parts
 from trainform.backends.patched_containers import unknown_containers
-from trainform.backends.planned import changes
+from trainform.backends.patched_objects import changes
 from trainform.backends.served import object_types, object_values, pod_types, pod_values, user_conventions
 from trainform.errors import MASK, Problem, list_names
 from trainform.manifests.env import PodConventions
@@ -85,7 +85,7 @@ def check_patches(
     """The problems of merge patches, and the plan without the invalid parts, so that they do not hide other problems.
 
     The second list has the problems of parts that stay, since the environment's rules may have more to say of them: names and words that the plan
-    decides. What makes other pods than the planned ones stays too (`backends.meaning`). rendered: the plan's objects before `manifest_overrides`. render: the function that makes them from a plan.
+    decides. What makes other pods than the planned ones stays too (`backends.patched_pods`). rendered: the plan's objects before `manifest_overrides`. render: the function that makes them from a plan.
     """
     if not plan.overrides:
         return [], [], plan

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
-from trainform.backends.meaning import with_few_pods
+from trainform.backends.patched_pods import with_few_pods
 from trainform.backends.table import BACKENDS
 from trainform.cluster.read import Cluster
 from trainform.errors import InputError

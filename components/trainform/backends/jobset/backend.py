@@ -34,7 +34,7 @@ from trainform.backends.jobset.spec import endings as replicated_endings
 from trainform.backends.jobset.spec import templates as replicated_templates
 from trainform.backends.order import Batch, order_problems
 from trainform.backends.outcome import ByCondition
-from trainform.backends.planned import overwritten
+from trainform.backends.patched_objects import overwritten
 from trainform.backends.support import NO_RUNTIME, Fields, done_by, no_policies, noted
 from trainform.errors import Problem
 from trainform.manifests.env import PodConventions

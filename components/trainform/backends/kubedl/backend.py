@@ -18,7 +18,7 @@ from trainform.backends.kubedl.controller import HOST, NETWORK_ANNOTATION, OWN_L
 from trainform.backends.kubedl.controller import INDEX_LABEL as INDEX
 from trainform.backends.kubedl.pods import POD_ANNOTATIONS, PODS
 from trainform.backends.outcome import ByCondition, failed_of_types
-from trainform.backends.planned import follows
+from trainform.backends.patched_objects import follows
 from trainform.backends.refusals import EVALUATORS, EXTRA_ROLES, JOB_RESTARTS, another_backend
 from trainform.backends.replica_specs.kinds import kind_of
 from trainform.backends.replica_specs.naming import NAMING, replica_groups

@@ -27,7 +27,7 @@ from trainform.backends.kubeflow.controller import (
 )
 from trainform.backends.kubeflow.controller import INDEX_LABEL as INDEX
 from trainform.backends.outcome import ByCondition, failed_of_types
-from trainform.backends.planned import follows
+from trainform.backends.patched_objects import follows
 from trainform.backends.refusals import EXTRA_ROLES, JOB_RESTARTS
 from trainform.backends.replica_specs.kinds import JobKind, kind_of, rendered_specs
 from trainform.backends.replica_specs.naming import NAMING, replica_groups

@@ -13,7 +13,7 @@ from typing import Any
 from trainform import defaults
 from trainform.backends.endings import Part, all_of
 from trainform.backends.gangs import SCHEDULER
-from trainform.backends.planned import overwritten
+from trainform.backends.patched_objects import overwritten
 from trainform.backends.refusals import EXTRA_ROLES, JOB_RESTARTS, another_backend
 from trainform.backends.replica_specs.kinds import KINDS, kind_of, rendered_specs
 from trainform.backends.replica_specs.pods import made_account, most_workers, run_time

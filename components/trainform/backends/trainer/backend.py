@@ -22,7 +22,7 @@ from trainform.backends.jobset.spec import JOB_LABEL as JOB
 from trainform.backends.jobset.spec import endings as replicated_endings
 from trainform.backends.jobset.spec import templates as replicated_templates
 from trainform.backends.outcome import ByCondition
-from trainform.backends.planned import Change
+from trainform.backends.patched_objects import Change
 from trainform.backends.support import Fields, done_by, no_policies, noted, refused
 from trainform.backends.trainer.controller import NAMED, controller_objects
 from trainform.backends.trainer.existing_runtime import counted, named_endings, named_spec, named_templates

@@ -14,7 +14,7 @@ from trainform.backends.backend import Backend, Free
 from trainform.backends.gangs import GROUP_ANNOTATION, SCHEDULER, topology
 from trainform.backends.job_fields import JobFields, Kinds
 from trainform.backends.order import Batch
-from trainform.backends.planned import overwritten
+from trainform.backends.patched_objects import overwritten
 from trainform.backends.support import NO_RUNTIME, Fields, done_by
 from trainform.backends.volcano.controller import controller_objects, host_variables
 from trainform.backends.volcano.ends import (

@@ -1,7 +1,7 @@
 """What the plan says of a job's pods, and merge patches that would make something else of it.
 
 The pods that the operator's controller makes of the rendered objects (`Backend.pods`) are made with the user's patches and without them. Where what the
-plan says of a pod differs (`backends.pod_facts`), the patch that does it is found: by its path if it sets the very place, else by leaving parts out.
+plan says of a pod differs (`backends.pod_differences`), the patch that does it is found: by its path if it sets the very place, else by leaving parts out.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any
 from trainform import defaults
 from trainform.backends.backend import Backend
 from trainform.backends.patch_parts import Part, leaves, only, part_that_sets, value_at, words
+from trainform.backends.patched_objects import is_template
 from trainform.backends.paths import Place
-from trainform.backends.planned import is_template
-from trainform.backends.pod_facts import RESTART, Difference, Made, Stated, differences, fix_of, reason_of
+from trainform.backends.pod_differences import RESTART, Difference, Made, Stated, differences, fix_of, reason_of
 from trainform.errors import InputError, Problem
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, override_key
@@ -51,7 +51,7 @@ class _Layer:
         return self.with_patches({field: only(self.patches[field], kept[field]) for field in self.patches})
 
 
-def meaning_problems(plan: Plan, backend: Backend, render: Render) -> list[Problem]:
+def pod_problems(plan: Plan, backend: Backend, render: Render) -> list[Problem]:
     """A problem for each part of a patch with which the job's pods are no longer the planned ones. The patches satisfy the schemas, and leave
     objects what they are outside of pods."""
     if not plan.overrides:

@@ -1,4 +1,4 @@
-"""What the plan decides in rendered objects, outside of pods (`backends.meaning`): everything that is rendered, and everything that could be there and
+"""What the plan decides in rendered objects, outside of pods (`backends.patched_pods`): everything that is rendered, and everything that could be there and
 is not. A merge patch that changes it is an error, but for the fields of which the plan says nothing (`Backend.FREE`, `FREE_OF_KINDS`). A label that
 the operator would overwrite is an error too."""
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from trainform import defaults
+from trainform.backends.patched_objects import difference
 from trainform.backends.paths import Place
-from trainform.backends.planned import difference
 from trainform.manifests.env import KEPT_PREFIX, PodConventions
 from trainform.manifests.shapes import mappings
 from trainform.plan.launch.launch import SCRIPT_VARIABLES
@@ -137,10 +137,10 @@ def fix_of(found: Difference, word: str | int) -> str:
     return next((_FIXES[word] for word in found.place if word in _FIXES), "remove it")
 
 
-_Facts = Iterator[tuple[Place, Any, Any]]
+_Values = Iterator[tuple[Place, Any, Any]]
 
 
-def _of_pod(before: dict[str, Any], after: dict[str, Any], stated: Stated, role: str) -> _Facts:
+def _of_pod(before: dict[str, Any], after: dict[str, Any], stated: Stated, role: str) -> _Values:
     for field in ("labels", "annotations"):
         yield from _kept(("metadata", field), *(each.get("metadata", {}).get(field, {}) for each in (before, after)))
     specs = before["spec"], after.get("spec", {})
@@ -166,7 +166,7 @@ def _of_pod(before: dict[str, Any], after: dict[str, Any], stated: Stated, role:
 
 def _of_container(
     place: Place, before: dict[str, Any], after: dict[str, Any], variables: Collection[str], storage: Collection[str]
-) -> _Facts:
+) -> _Values:
     both = before, after
     for field, usual in CONTAINER_FIELDS.items():
         yield (*place, field), before.get(field, usual), after.get(field, usual)
@@ -182,7 +182,7 @@ def _of_container(
         yield (*place, "env", name), old.get(name), new.get(name)
 
 
-def _kept(place: Place, before: Mapping[str, Any], after: Mapping[str, Any]) -> _Facts:
+def _kept(place: Place, before: Mapping[str, Any], after: Mapping[str, Any]) -> _Values:
     """What there is before; more may be there after."""
     return (((*place, key), value, after.get(key)) for key, value in before.items())
 

@@ -16,7 +16,7 @@ from tests.support import app_wrapper
 from tests.support.generated_patches import Way, patch_at, ways
 from tests.support.rendering import job_problems
 from tests.support.samples import environment, experiment
-from trainform.backends.pod_facts import CONTAINER_FIELDS, POD_FIELDS
+from trainform.backends.pod_differences import CONTAINER_FIELDS, POD_FIELDS
 from trainform.backends.table import BACKENDS
 from trainform.manifests.manifest import Manifest, override_key
 from trainform.plan.model import Plan

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.rendering import job_problems
 from tests.support.samples import environment, experiment, reasons
-from trainform.backends.planned import changes, overwritten
+from trainform.backends.patched_objects import changes, overwritten
 from trainform.render import draft_plan
 from trainform.spec.environment import Environment
 from trainform.spec.merge_patch import merge_patch
