@@ -19,7 +19,9 @@ from tests.engine.kubelet import fails, succeeds
 from tests.engine.live import Live
 from tests.engine.pods import hostname
 from trainform import defaults
+from trainform.backends.endings import ends_by
 from trainform.backends.table import BACKENDS
+from trainform.backends.volcano.ends import unheeded
 from trainform.manifests.manifest import Manifest, job_body
 from trainform.plan import Plan
 from trainform.plan.model import RolePlan
@@ -114,14 +116,16 @@ class Life:
         if role.restarts_job and role.max_retry > 1:
             yield from self._until(lambda: self._all_new(before), "the job to begin again")
             return True
-        if _fails_for_good(self.plan, role):
+        if _fails_for_good(self.plan, role) and not self._unheeded(role):
             yield from self._until(lambda: self.ended, f"the end after a failure of {name}")
             if self.word != "failed":
                 raise Wrong(f"has {self.word} after a failure of {name}")
             yield from self._until(lambda: not self.running(), "the other pods to go")
             return False
         yield from self._goes_on(f"after {name} has failed")
-        return True
+        return not (
+            self._unheeded(role) and ends_by(role.name, self.plan.ends_with)
+        )  # nothing ends it, which a note says
 
     def _ends(self) -> Story:
         plan, endable = self.plan, [name for name in self.planned if self._may_end(name)]
@@ -159,6 +163,8 @@ class Life:
         self._succeed({name: self.pods[name] for name in last if name in self.running()})
         yield from self._until(lambda: self.ended, f"the end after {', '.join(sorted(last))}")
         good = {"succeeded"} if self.fails is None else {"succeeded", "succeeded in part"}
+        if self.fails is not None and self._lacks(self.plan.by_name[self.fails]):
+            good = {"failed"}
         if self.word not in good and not has_policies(self.data):
             raise Wrong(f"has {self.word}, and all its pods have ended well")
         yield from self._until(lambda: not self.running(), "the other pods to go")
@@ -197,6 +203,13 @@ class Life:
         return running.keys() == self.planned.keys() and not before & {
             pod["metadata"]["uid"] for pod in running.values()
         }
+
+    def _unheeded(self, role: RolePlan) -> bool:
+        return self.plan.backend == defaults.VOLCANO and role.name in unheeded(job_body(self.manifests))
+
+    def _lacks(self, role: RolePlan) -> bool:
+        """True if fewer pods of the role are left than the job needs, after one has failed."""
+        return self._unheeded(role) and role.launched and role.min_available == role.replicas
 
     def _may_end(self, name: str) -> bool:
         """False for what runs until the job ends: servers of SSH, and what `stay.sh` keeps."""

@@ -21,6 +21,7 @@ from trainform.backends.volcano.ends import (
     ENDS,
     OUTCOME,
     ending_problems,
+    failure_notes,
     min_success,
     policy_problems,
     rendered_policies,
@@ -119,6 +120,9 @@ class Volcano(Backend):
         yield from host_problems(plan)
         yield from ending_problems(plan)
         yield from overwritten(plan, "Volcano", OWN_KEYS)
+
+    def notes(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[str]:
+        return failure_notes(plan, job_body(manifests))
 
     def crds(self, plan: Plan) -> tuple[str, ...]:
         return ("jobs.batch.volcano.sh",)

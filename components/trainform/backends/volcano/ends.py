@@ -14,13 +14,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from trainform import defaults
-from trainform.backends.endings import Part, all_of, any_of
+from trainform.backends.endings import Part, all_of, any_of, ends_by
 from trainform.backends.outcome import ByPhase, failed_of_pods
 from trainform.errors import Problem
 from trainform.manifests.manifest import without_empty
 from trainform.plan.launch.launch import STAY_SCRIPT
 from trainform.plan.model import Ending, Plan, RolePlan
-from trainform.plan.restart import ANY_EVENT, COMPLETED
+from trainform.plan.restart import ANY_EVENT, COMPLETED, POD_FAILED
 from trainform.spec.quantities import seconds
 from trainform.spec.roles import Policy
 
@@ -124,6 +124,33 @@ def endings(job: dict[str, Any]) -> tuple[Ending, ...]:
         and _action_upon(COMPLETED.event, task.get("policies", []), spec.get("policies", [])) in _END_ACTIONS
     ]
     return (*any_of([*tasks], ending), *_min_success_endings(spec, tasks))
+
+
+def unheeded(job: dict[str, Any]) -> frozenset[str]:
+    """The roles of which a pod that fails stays so while the job goes on: nothing starts its containers again, and no policy acts upon it."""
+    spec = job["spec"]
+    return frozenset(
+        task_role(task)
+        for task in spec["tasks"]
+        if task["replicas"] > 0
+        and task["template"]["spec"].get("restartPolicy") == "Never"
+        and _action_upon(POD_FAILED.event, task.get("policies", []), spec.get("policies", [])) is None
+    )
+
+
+def failure_notes(plan: Plan, job: dict[str, Any]) -> Iterator[str]:
+    """Notes on roles of the training whose failed pods are missing from then on. That an extra's failure ends nothing is so by itself."""
+    ends_with, alone, others = endings(job), unheeded(job), "pods" if plan.world.bounds is None else "nodes"
+    for role in plan.roles:
+        if role.launched and role.name in alone and plan.totals.pods > 1:
+            then = ""
+            if ends_by(role.name, ends_with):
+                then = "; nothing ends it then when they complete"
+            elif role.min_available == role.replicas:
+                then = ", and fails when they have ended"
+            yield (
+                f"role {role.name}: with `restart: never` a pod that fails is not started again, and the job continues with the other {others}{then}"
+            )
 
 
 def _is_min_success(role: RolePlan, policy: Policy) -> bool:
