@@ -51,6 +51,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"volumes": [{"mountPath": "/data", "volumeClaimName": "a"}, {"mountPath": "/data", "volumeClaimName": "b"}]}, "volumes[1].mountPath"),
     ({"volumes": [{"mountPath": "/data"}]}, "volumes[0]"),
     ({"volumes": [{"mountPath": "/data", "volumeClaimName": "UPPER_case"}]}, "volumes[0].volumeClaimName"),
+    ({"minSuccess": 6}, "minSuccess"),
 ]  # fmt: skip
 
 
@@ -66,6 +67,7 @@ def test_what_is_refused(spec: dict[str, Any], place: str) -> None:
         with_policies({"events": ["PodFailed", "PodEvicted"], "event": "PodFailed", "action": "RestartTask"}),
         with_policies({"event": "*", "action": "AbortJob", "timeout": "1h30m"}),
         partitions(2, 2, networkTopology={"highestTierAllowed": 1, "mode": "hard"}),
+        {"minSuccess": 5},
         {"runningEstimate": "90m", "tasks": {"worker": {"topologyPolicy": "best-effort"}}},
     ],
     ids=str,
@@ -91,3 +93,11 @@ def test_a_volume_of_the_job_over_one_of_the_plan() -> None:
 def test_cores_of_a_policy_for_numa(worker: dict[str, Any]) -> None:
     spec = {"tasks": {"worker": {"topologyPolicy": "single-numa-node"}}}
     assert of(spec, roles={"master": {}, "worker": {"replicas": 2, **worker}}) == {f"{OF_WORKERS}.topologyPolicy"}
+
+
+def test_pods_that_stay_up_never_succeed() -> None:
+    roles = {"ps": {"replicas": 2}, "worker": {"replicas": 3}}
+    network = {"host": True, "ports": "per-replica"}
+    parts: dict[str, Any] = {"launcher": {"tensorflow": {"command": ["train"]}}, "roles": roles, "network": network}
+    assert of({"minSuccess": 4}, **parts) == {"minSuccess"}
+    assert of({"minSuccess": 2}, **parts) == set()

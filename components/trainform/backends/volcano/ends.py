@@ -181,7 +181,7 @@ def _min_success_endings(spec: dict[str, Any], tasks: dict[Part, dict[str, Any]]
     number = spec.get("minSuccess")
     if number is None or number >= sum(task["replicas"] for task in tasks.values()):
         return ()
-    counted = [part for part, task in tasks.items() if task["replicas"] > 0 and not _stays_up(task)]
+    counted = [part for part, task in tasks.items() if task["replicas"] > 0 and not stays_up(task)]
     pods: dict[str, int] = {}
     for part in counted:
         pods[part.role] = pods.get(part.role, 0) + tasks[part]["replicas"]
@@ -190,7 +190,8 @@ def _min_success_endings(spec: dict[str, Any], tasks: dict[Part, dict[str, Any]]
     return (Ending(f"the first {number} pods that succeed", tuple(role for role in pods if pods[role] >= number)),)
 
 
-def _stays_up(task: dict[str, Any]) -> bool:
+def stays_up(task: dict[str, Any]) -> bool:
+    """True if a pod of the task that has succeeded runs on until the job ends (`RolePlan.stays`)."""
     containers = task["template"]["spec"]["containers"]
     commands = [made.get("command", []) for made in containers if made["name"] == defaults.MAIN_CONTAINER]
     return any(word.endswith(f"/{STAY_SCRIPT}") for command in commands for word in command)

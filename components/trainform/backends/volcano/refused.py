@@ -1,6 +1,6 @@
-"""What Volcano's webhooks refuse of a Job beside its definition, and lifecycle policies upon which its controller does nothing.
+"""What Volcano's webhooks refuse of a Job beside its definition, and what its controller would wait for in vain.
 
-Source: Volcano 1.14.1, `pkg/webhooks/admission/jobs/validate`. What the plan decides is not looked at, and `waiting_problems` knows the orders.
+Source: Volcano 1.14.1, `pkg/webhooks/admission/jobs/validate`, and pkg/controllers/job (state/running.go). What the plan decides is not looked at, and `waiting_problems` knows the orders.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, get_args
 
+from trainform.backends.volcano.ends import stays_up
 from trainform.manifests.served.mistake import Mistake
 from trainform.manifests.shapes import mapping, mappings, quantity
 from trainform.manifests.templates import CONTAINER_FIELDS
@@ -25,10 +26,18 @@ _ANY_PLACE = "none"  # of topologyPolicy
 def refused(spec: dict[str, Any]) -> Iterator[Mistake]:
     """Each mistake at its place in the spec of a Job."""
     yield from _policies(spec.get("policies", []))
+    yield from _min_success(spec)
     yield from _duration(spec, "runningEstimate", "")
     yield from _volumes(spec)
     for task in spec["tasks"]:
         yield from (found.below(f"tasks.{task['name']}") for found in _of_task(task))
+
+
+def _min_success(spec: dict[str, Any]) -> Iterator[Mistake]:
+    number, able = spec.get("minSuccess", 0), sum(task["replicas"] for task in spec["tasks"] if not stays_up(task))
+    if number > able:
+        reason = f"Volcano counts the pods that have succeeded, and {able} can, since others stay up or are not there"
+        yield Mistake("minSuccess", number, reason, f"write {able} or less, or remove it")
 
 
 def _of_task(task: dict[str, Any]) -> Iterator[Mistake]:
