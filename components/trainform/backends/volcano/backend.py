@@ -25,21 +25,19 @@ from trainform.backends.volcano.ends import (
     min_success,
     policy_problems,
     rendered_policies,
-    task_policies,
 )
 from trainform.backends.volcano.ends import endings as job_endings
 from trainform.backends.volcano.hosts import host_problems, hosts_of_separate_tasks
 from trainform.backends.volcano.pods import FLOW, JOBS, PATCH, PODS
 from trainform.backends.volcano.refused import refused
-from trainform.backends.volcano.tasks import SCHEMA, batches, waiting_problems
+from trainform.backends.volcano.tasks import SCHEMA, batches, task, waiting_problems
 from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, job_body, without_empty
 from trainform.manifests.objects import job_manifest
-from trainform.manifests.pods import pod_template
 from trainform.manifests.served.mistake import Mistake
 from trainform.manifests.templates import Template
-from trainform.plan.model import Ending, Group, Naming, Plan, RolePlan
+from trainform.plan.model import Ending, Naming, Plan
 from trainform.spec.experiment import Experiment
 
 # Only Volcano's plugin svc is used, for the pods' hostnames, without which they have no names in DNS; the subdomain is trainform's own Service.
@@ -144,7 +142,7 @@ class Volcano(Backend):
             "networkTopology": topology(plan),
             "plugins": PLUGINS,
             "policies": rendered_policies(plan.policies),
-            "tasks": [_task(plan, role, group, conventions) for role in plan.roles for group in role.groups()],
+            "tasks": [task(plan, role, group, conventions) for role in plan.roles for group in role.groups()],
         }
         return job_manifest(plan, self.API_VERSION, "Job", without_empty(spec), late_refusals=_LATE_REFUSALS)
 
@@ -180,16 +178,3 @@ class Volcano(Backend):
 
     def files(self, plan: Plan) -> dict[str, str]:
         return hosts_of_separate_tasks(plan)
-
-
-def _task(plan: Plan, role: RolePlan, group: Group, conventions: PodConventions) -> dict[str, Any]:
-    return without_empty(
-        {
-            "name": group.name,
-            "replicas": group.replicas,
-            "minAvailable": group.min_available,
-            "maxRetry": role.max_retry,
-            "policies": task_policies(role),
-            "template": pod_template(plan, role, group, conventions),
-        }
-    )

@@ -1,4 +1,4 @@
-"""The tasks of a rendered Job: their schema, and those that wait for others.
+"""The tasks of a Job: how they are rendered, their schema, and those that wait for others.
 
 Source: Volcano 1.14.1, pkg/controllers/job (`waitDependsOnTaskMeetCondition`) and pkg/scheduler/api (`CheckTaskValid`).
 """
@@ -9,10 +9,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from trainform.backends.order import After, Batch, order_problems
-from trainform.backends.volcano.ends import POLICY, task_role
+from trainform.backends.volcano.ends import POLICY, task_policies, task_role
 from trainform.errors import Problem
+from trainform.manifests.env import PodConventions
+from trainform.manifests.manifest import without_empty
+from trainform.manifests.pods import pod_template
 from trainform.manifests.schema import METADATA, POD_TEMPLATE
-from trainform.plan.model import Plan
+from trainform.plan.model import Group, Plan, RolePlan
 
 SCHEMA = {
     "metadata!": METADATA,
@@ -33,6 +36,20 @@ SCHEMA = {
         ],
     },
 }
+
+
+def task(plan: Plan, role: RolePlan, group: Group, conventions: PodConventions) -> dict[str, Any]:
+    """The task of a group of pods."""
+    return without_empty(
+        {
+            "name": group.name,
+            "replicas": group.replicas,
+            "minAvailable": group.min_available,
+            "maxRetry": role.max_retry,
+            "policies": task_policies(role),
+            "template": pod_template(plan, role, group, conventions),
+        }
+    )
 
 
 def waiting_problems(plan: Plan, spec: dict[str, Any]) -> Iterator[Problem]:
