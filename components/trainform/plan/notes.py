@@ -11,7 +11,7 @@ from trainform.plan.process_notes import hydra_notes, process_notes
 from trainform.plan.references import expanded
 from trainform.plan.restart import ANY_EVENT, POD_FAILED, default_policies, restart_words, times
 from trainform.plan.variables import launcher_values
-from trainform.plan.world import launching_role
+from trainform.plan.world import first_ranked, launching_role
 from trainform.spec.experiment import Experiment
 from trainform.spec.prepare import EACH_POD, FIRST_POD
 from trainform.spec.quantities import amount
@@ -45,7 +45,7 @@ def plan_notes(layout: Layout, roles: tuple[RolePlan, ...]) -> tuple[str, ...]:
         notes.append("elastic: ranks and world size are given by torchrun at run time, not by the plan")
     if any(role.per_replica and times(restart_words(experiment, role.name)) is not None for role in roles):
         notes.append("ports per replica: `restart` counts for each replica, not over the role")
-    first = next(role for role in experiment.roles.values() if role.ranked)
+    first = experiment.roles[first_ranked(experiment)]
     planned = any(port.host for role in roles for ports in role.ports for port in ports)
     if planned and experiment.network.ports == "shared" and first.replicas > 1:
         notes.append(
@@ -193,7 +193,7 @@ def _folders(mount: Mount) -> list[str]:
 def _in_one_pod(experiment: Experiment, roles: tuple[RolePlan, ...], claims: dict[str, str], place: str) -> str:
     """The fix: what to write instead. The one pod is one for which the others wait, and it has the claims."""
     launching = launching_role(experiment)
-    usual = next(role.name for role in roles if role.name == launching or (launching is None and role.ranked))
+    usual = first_ranked(experiment) if launching is None else launching
     waited = (role for role in roles if role.name == launching or role.ranked)
     able = [role.name for role in waited if claims.keys() <= {each.claim for each in role.mounts if not each.read_only}]
     one = f"`on: {FIRST_POD}`" if usual in able or not able else f"`on: {FIRST_POD}` and `roles: [{able[0]}]`"

@@ -125,7 +125,10 @@ def _ranks(experiment: Experiment, environment: Environment, plan: Plan) -> Iter
                 "the ranked role must have at least one pod",
                 "write 1 or more, or `ranked: false`",
             )
-        if not role.ranked and role.command is None and name != plan.launches:
+        launches = (
+            plan.launches not in (None, *experiment.roles) or name == plan.launches
+        )  # the former may mean this role
+        if not role.ranked and role.command is None and not launches:
             yield Problem(
                 f"roles.{name}.command",
                 None,
