@@ -388,3 +388,30 @@ def test_a_named_runtime_that_only_the_cluster_has() -> None:
         found = {problem.path for problem in job_problems(experiment(**parts, manifest_overrides=patch), environment())}
         assert bool(found) is refused
         assert all(path.startswith(f"manifest_overrides.job.spec.trainer.{field}") for path in found)
+
+
+@pytest.mark.parametrize("backend", ["volcano", "jobset", "trainer"])
+@pytest.mark.parametrize(
+    "spec", [{"restartPolicy": "Always"}, {"schedulerName": "mine"}, {"containers": {"main": {"command": ["mine"]}}}]
+)
+def test_a_patch_of_a_role_that_has_no_pods(spec: dict[str, Any], backend: str) -> None:
+    """Its template is in the object, and `replicas` may change in place."""
+    extra = {"replicas": 0, "ranked": False, "command": ["python", "watch.py"], "pod_overrides": {"spec": spec}}
+    (problem,) = job_problems(experiment(backend=backend, roles={**POOL, "watcher": extra}), CLUSTER)
+    assert problem.path.startswith("roles.watcher.pod_overrides.spec.")
+
+
+def test_a_patch_of_an_object_whose_role_has_no_pods() -> None:
+    roles = {**POOL, "watcher": {"replicas": 0, "ranked": False, "command": ["python", "watch.py"]}}
+    pods = {"template": {"spec": {"restartPolicy": "Always"}}}
+    for backend, spec in {
+        "volcano": {"tasks": {"watcher": pods}},
+        "jobset": {"replicatedJobs": {"watcher": {"template": {"spec": pods}}}},
+    }.items():
+        made = experiment(backend=backend, roles=roles, manifest_overrides={"job": {"spec": spec}})
+        (problem,) = job_problems(made, CLUSTER)
+        assert problem.path.endswith(
+            "watcher.template.spec.restartPolicy"
+            if backend == "volcano"
+            else "template.spec.template.spec.restartPolicy"
+        )

@@ -57,7 +57,7 @@ def pod_problems(plan: Plan, backend: Backend, render: Render) -> list[Problem]:
     if not plan.overrides:
         return []
     stated = Stated.of(plan, backend.conventions(plan))
-    plan = with_few_pods(plan)
+    plan = with_few_pods(plan, 1)
     bare = dataclasses.replace(_with_roles(plan, {}), manifest_overrides={})
     of_roles = dataclasses.replace(plan, manifest_overrides={})
     problems: list[Problem] = []
@@ -129,11 +129,12 @@ def _made(backend: Backend, plan: Plan, render: Render) -> Made:
         return Made([], {})
 
 
-def with_few_pods(plan: Plan) -> Plan:
-    """The plan with two pods at most for each template: pods of one template differ in their index alone."""
+def with_few_pods(plan: Plan, least: int = 0) -> Plan:
+    """The plan with two pods at most for each template: pods of one template differ in their index alone. least: 1 if there is a pod of each,
+    since the template of a role without pods must be right too."""
     roles = []
     for role in plan.roles:
-        few = role.replicas if role.per_replica else min(role.replicas, 2)
+        few = role.replicas if role.per_replica else max(least, min(role.replicas, 2))
         roles.append(dataclasses.replace(role, replicas=few, min_available=min(role.min_available, few)))
     nodes = sum(role.replicas for role in roles if role.ranked)
     processes = nodes * (plan.world.processes // max(plan.world.nodes, 1))
