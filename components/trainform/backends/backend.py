@@ -108,9 +108,6 @@ class Backend(abc.ABC):
 
     SUSPENDED: ClassVar[tuple[str, ...]] = ()  # paths of the job object: true there, and the operator makes no pods
 
-    OWN_RESTARTS: ClassVar[tuple[str, ...]] = ()
-    """What the operator takes as a pod's `restartPolicy` beside the values of Kubernetes: a patch of a role may choose it."""
-
     READS: ClassVar[Free] = {}
     """Labels and annotations of its objects that the operator reads: a patch must not add them."""
 
@@ -205,3 +202,7 @@ class Backend(abc.ABC):
     def free(self, plan: Plan) -> Free:
         """`FREE`, for this plan."""
         return self.FREE
+
+    def own_restarts(self, plan: Plan) -> tuple[str, ...]:
+        """What the operator takes as a pod's `restartPolicy` beside the values of Kubernetes: a patch of a role may choose it. Default: nothing."""
+        return ()

@@ -67,7 +67,12 @@ def pod_problems(plan: Plan, backend: Backend, render: Render) -> list[Problem]:
             whole = layer.with_patches(layer.patches)
             after = _made(backend, whole, render)
             problems += _problems(
-                layer, stated, before, after, lambda patched: _made(backend, patched, render), backend.OWN_RESTARTS
+                layer,
+                stated,
+                before,
+                after,
+                lambda patched: _made(backend, patched, render),
+                backend.own_restarts(plan),
             )
             before = after
     return problems

@@ -132,7 +132,7 @@ def _check_pods(plan: Plan, role: RolePlan, backend: Backend, conventions: PodCo
 
     def has_types(patch: dict[str, Any], template: dict[str, Any]) -> Iterator[_Finding]:
         pods = rendered(patch, conventions)
-        yield from _found(pod_types(backend, pods, patch), patch, pods)
+        yield from _found(pod_types(backend, plan, pods, patch), patch, pods)
 
     def has_values(patch: dict[str, Any], template: dict[str, Any]) -> Iterator[_Finding]:
         pods = rendered(patch, conventions)

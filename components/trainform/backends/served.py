@@ -36,10 +36,10 @@ def object_values(backend: Backend, key: str, body: dict[str, Any], patch: objec
         yield from backend.refused(key, body)
 
 
-def pod_types(backend: Backend, template: dict[str, Any], patch: object) -> Iterator[Mistake]:
+def pod_types(backend: Backend, plan: Plan, template: dict[str, Any], patch: object) -> Iterator[Mistake]:
     """As `object_types`, in the pods of a role."""
     for mistake in mistakes(template, _pod_schema(backend), patch):
-        if mistake.where != "spec.restartPolicy" or mistake.value not in backend.OWN_RESTARTS:
+        if mistake.where != "spec.restartPolicy" or mistake.value not in backend.own_restarts(plan):
             yield mistake
 
 

@@ -45,3 +45,15 @@ def test_what_is_taken(backend: str) -> None:
     for policy in ("All", "Running", "None"):
         assert of(backend, in_policy(backend, cleanPodPolicy=policy, activeDeadlineSeconds=600)) == set()
     assert of(backend, {"successPolicy": ""}, **TENSORFLOW) == set()
+
+
+def test_a_word_that_an_mpijob_does_not_heed() -> None:
+    """Nothing would make the pod anew, and the job would not fail."""
+    launcher = {"mpi": {"command": ["/app/train"], "role": "launcher"}}
+    roles: dict[str, Any] = {"launcher": {"ranked": False}, "worker": {"replicas": 2}}
+    parts: dict[str, Any] = {"launcher": launcher, "backend": "kubeflow"}
+    spec = {"mpiReplicaSpecs": {"Worker": {"restartPolicy": "ExitCode"}}}
+    found = reasons(**parts, roles=roles, manifest_overrides={"job": {"spec": spec}})
+    assert [*found] == ["manifest_overrides.job.spec.mpiReplicaSpecs.Worker.restartPolicy"]
+    own = {**roles, "worker": {"replicas": 2, "pod_overrides": {"spec": {"restartPolicy": "ExitCode"}}}}
+    assert [*reasons(**parts, roles=own)] == ["roles.worker.pod_overrides.spec.restartPolicy"]

@@ -29,7 +29,6 @@ from trainform.backends.replica_specs.specs import (
     FREE,
     LEFT_RUNNING,
     ON_FAILURE,
-    OWN_RESTARTS,
     RUNNING,
     Maker,
     backoff_limit,
@@ -124,7 +123,6 @@ class KubeDL(Backend):
     READS: ClassVar[Free] = {
         "job": tuple(f"metadata.annotations.{key}" for key in (NETWORK_ANNOTATION, *POD_ANNOTATIONS))
     }
-    OWN_RESTARTS = OWN_RESTARTS
     LACKS = frozenset([EXTRA_ROLES, EVALUATORS, JOB_RESTARTS])
 
     def naming(self, experiment: Experiment) -> Naming:
@@ -140,6 +138,9 @@ class KubeDL(Backend):
 
     def schemas(self, plan: Plan) -> dict[str, Any]:
         return {"job": schema(plan, {"schedulingPolicy!": {"minAvailable!": int, "queue!": str}})}
+
+    def own_restarts(self, plan: Plan) -> tuple[str, ...]:
+        return kind_of(plan).own_restarts
 
     def problems(self, plan: Plan) -> Iterator[Problem]:
         """Problems with roles without a replica type, with a PyTorchJob without a Master, on which KubeDL crashes, and with an evaluator, for which it

@@ -36,7 +36,6 @@ from trainform.backends.replica_specs.refused import refused as refused_words
 from trainform.backends.replica_specs.specs import (
     ALL_WORKERS,
     FREE,
-    OWN_RESTARTS,
     Maker,
     backoff_limit,
     common_number,
@@ -155,7 +154,6 @@ class Kubeflow(Backend):
         )
     }
     LOOKUP_CONTAINERS = frozenset([WAITING])
-    OWN_RESTARTS = OWN_RESTARTS
     LACKS = frozenset([EXTRA_ROLES, JOB_RESTARTS])
 
     def naming(self, experiment: Experiment) -> Naming:
@@ -175,6 +173,9 @@ class Kubeflow(Backend):
     def schemas(self, plan: Plan) -> dict[str, Any]:
         policy = {"runPolicy!": {"schedulingPolicy!": {"minAvailable!": int, "queue!": str}}}
         return {"job": schema(plan, policy)}
+
+    def own_restarts(self, plan: Plan) -> tuple[str, ...]:
+        return kind_of(plan).own_restarts
 
     def problems(self, plan: Plan) -> Iterator[Problem]:
         """Problems with roles without a replica type, with restarts that the job cannot express, and with what an MPIJob cannot do."""

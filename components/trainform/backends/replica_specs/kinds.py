@@ -18,7 +18,8 @@ class JobKind:
 
     field: the field of the spec with the replica specs. types: the replica type for each group of a plan, in the order of the API. container,
     ports: the names that the operator needs for the main container and its ports, by purpose. port: the number that the operator assumes if
-    no container declares the port; 0 if the kind has no port.
+    no container declares the port; 0 if the kind has no port. own_restarts: the operator's own restart policies, beside the template: a pod is made anew
+    upon some exit codes. (A pod of an MPIJob never is, so the job would neither go on nor fail: training-operator 1.9.3, pkg/controller.v1/mpi.)
     """
 
     kind: str
@@ -28,6 +29,7 @@ class JobKind:
     container: str
     ports: Mapping[str, str]
     port: int
+    own_restarts: tuple[str, ...] = ("ExitCode",)
 
     @property
     def port_name(self) -> str | None:
@@ -53,7 +55,9 @@ _TENSORFLOW = JobKind(
     {TENSORFLOW: "tfjob-port"},
     2222,
 )
-_MPI = JobKind("MPIJob", "mpijobs", "mpiReplicaSpecs", {"launcher": "Launcher", "worker": "Worker"}, "mpi", {}, 0)
+_MPI = JobKind(
+    "MPIJob", "mpijobs", "mpiReplicaSpecs", {"launcher": "Launcher", "worker": "Worker"}, "mpi", {}, 0, own_restarts=()
+)
 KINDS = {kind.kind: kind for kind in (_PYTORCH, _TENSORFLOW, _MPI)}
 _BY_LAUNCHER = {"tensorflow": _TENSORFLOW, "mpi": _MPI}
 

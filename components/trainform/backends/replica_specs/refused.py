@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from trainform.backends.replica_specs.kinds import rendered_kind, rendered_specs
-from trainform.backends.replica_specs.specs import ALL_WORKERS, LEFT_RUNNING, OWN_RESTARTS, RUNNING
+from trainform.backends.replica_specs.specs import ALL_WORKERS, LEFT_RUNNING, RUNNING
 from trainform.manifests.served.mistake import Mistake, joined
 from trainform.manifests.served.run_time import run_time_mistakes
 from trainform.manifests.shapes import mapping
 
 _CLEANED = ("All", RUNNING, LEFT_RUNNING)
-_RESTARTS = ("Always", "Never", "OnFailure", *OWN_RESTARTS)
+_RESTARTS = ("Always", "Never", "OnFailure")
 _SUCCESSES = ("", ALL_WORKERS)
 
 
@@ -23,17 +23,18 @@ def refused(body: dict[str, Any], run_policy: str = "") -> Iterator[Mistake]:
     """Each mistake at its place in the job. run_policy: the field of the spec that has the run policy, where it is not the spec itself."""
     spec = body["spec"]
     policy = mapping(spec.get(run_policy)) if run_policy else spec
-    field = f"spec.{rendered_kind(body).field}"
+    kind = rendered_kind(body)
+    field = f"spec.{kind.field}"
     words = [
         (joined("spec", joined(run_policy, "cleanPodPolicy")), policy.get("cleanPodPolicy"), _CLEANED),
         ("spec.successPolicy", spec.get("successPolicy"), _SUCCESSES),
         *(
-            (f"{field}.{name}.restartPolicy", each.get("restartPolicy"), _RESTARTS)
+            (f"{field}.{name}.restartPolicy", each.get("restartPolicy"), (*_RESTARTS, *kind.own_restarts))
             for name, each in rendered_specs(body).items()
         ),
     ]
     for where, value, known in words:
         if value is not None and value not in known:
             fix = f"write one of {', '.join(filter(None, known))}, or remove it"
-            yield Mistake(where, value, "the operator knows no such word, and would take it for another one", fix)
+            yield Mistake(where, value, "the operator knows no such word here, and would take it for another one", fix)
     yield from (found.below(joined("spec", run_policy)) for found in run_time_mistakes(policy))

@@ -26,8 +26,6 @@ from trainform.manifests.templates import Template
 from trainform.plan.model import Ending, Plan, RolePlan
 
 ON_FAILURE = "on-failure"
-# A pod with this policy is made anew upon some exit codes. The policy stands beside the template, not in it.
-OWN_RESTARTS = ("ExitCode",)
 RUNNING, LEFT_RUNNING = "Running", "None"  # values of cleanPodPolicy: which pods go when the job has ended
 ALL_WORKERS = "AllWorkers"  # the success policy of a TFJob without a chief, which otherwise completes with worker 0
 
