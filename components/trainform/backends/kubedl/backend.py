@@ -94,8 +94,8 @@ class KubeDL(Backend):
         "queue": done_by("`schedulingPolicy.queue`; KubeDL makes a PodGroup for each role, and places them one after the other"),
         "priority_class": done_by("of the pods, and `schedulingPolicy.priorityClassName`"),
         "restart": done_by(
-            "never: `restartPolicy: Never`; on-failure, N times: `OnFailure` with `backoffLimit`; all-when-evicted is refused. KubeDL's ExitCode (a pod that "
-            "was killed or evicted is made anew, any other failure ends the job) by `pod_overrides: {spec: {restartPolicy: ExitCode}}`"
+            "never: `restartPolicy: Never`; on-failure, N times: `OnFailure` with `backoffLimit`; all-when-evicted is refused. A pod that is "
+            "evicted ends the job. KubeDL's ExitCode (a pod that was killed or evicted is made anew, any other failure ends the job) by `pod_overrides: {spec: {restartPolicy: ExitCode}}`"
         ),
         "max_retry": noted("has no effect: KubeDL never starts a whole job anew"),
         "roles.*.max_retry": done_by("`backoffLimit`: one number for the job, counted over all pods that start their containers again"),

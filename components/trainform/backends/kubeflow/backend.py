@@ -122,7 +122,8 @@ class Kubeflow(Backend):
         "queue": done_by(f"`runPolicy.schedulingPolicy.queue`, and the annotation `{QUEUE_ANNOTATION}`"),
         "priority_class": done_by("of the pods, and `runPolicy.schedulingPolicy.priorityClass`"),
         "restart": done_by(
-            "never: `restartPolicy: Never`; on-failure, N times: `OnFailure` with `runPolicy.backoffLimit`; all-when-evicted is refused"
+            "never: `restartPolicy: Never`; on-failure, N times: `OnFailure` with `runPolicy.backoffLimit`; all-when-evicted is refused. A pod "
+            "that is evicted is made anew by on-failure and N times, but in an MPIJob it ends the job"
         ),
         "max_retry": noted("has no effect: training-operator never starts a whole job anew"),
         "roles.*.max_retry": done_by("`runPolicy.backoffLimit`: one number for the job, counted over all pods that start their containers again"),
