@@ -157,34 +157,3 @@ def test_an_image_that_may_have_no_shell(replicas: int) -> None:
     assert reasons(**{**TENSORFLOW, "roles": {"chief": {}, **roles}}) == {}
     assert reasons(**{**TENSORFLOW, "roles": roles}, backend="jobset") == {}
     assert reasons(roles={**WITH_EXTRAS, "watcher": own}, network=PER_REPLICA) == {}
-
-
-ELASTIC = {"torchrun": {"script": "/app/train.py", "elastic": {"min_nodes": 2, "max_nodes": 4}}}
-GOES_ON = (
-    "role worker: with `restart: never` a pod that fails is not started again, and the job continues with the other"
-)
-NO_END = "; nothing ends it then when they complete"
-
-
-@pytest.mark.parametrize(
-    ("parts", "told"),
-    [
-        ({"restart": "never"}, [f"{GOES_ON} nodes"]),
-        ({"restart": "never", "worker": {"replicas": 2}}, [f"{GOES_ON} nodes, and fails when they have ended"]),
-        ({"restart": "never", "watcher": WATCHER}, [f"{GOES_ON} nodes{NO_END}"]),
-        ({"restart": "never", "watcher": WATCHER, "policies": [on("PodFailed", "RestartPod")]}, []),
-        ({"restart": "never", "worker": {"replicas": 3, "policies": [on("*", "AbortJob")]}}, []),
-        ({}, []),
-        ({"restart": "3 times"}, []),
-        ({"restart": "never", "launcher": {"command": ["train"]}}, []),
-        ({"restart": "never", "launcher": {"command": ["train"]}, "policies": []}, [f"{GOES_ON} pods, and fails when they have ended"]),
-        ({"restart": "never", "launcher": {"command": ["train"]}, "policies": [], "worker": {"replicas": 1}}, []),
-        ({"restart": "never", "manifest_overrides": {"job": {"spec": {"policies": [on("PodFailed", "AbortJob")]}}}}, []),
-    ],
-)  # fmt: skip
-def test_failures_after_which_the_job_goes_on(parts: dict[str, Any], told: list[str]) -> None:
-    given = {"launcher": ELASTIC, **parts}
-    roles = {"worker": given.pop("worker", {"replicas": 3})}
-    roles |= {"watcher": given.pop("watcher")} if "watcher" in given else {}
-    made = plan(**given, roles=roles)
-    assert [note for note in made.notes if "restart: never" in note] == told

@@ -21,13 +21,13 @@ from trainform.backends.volcano.ends import (
     ENDS,
     OUTCOME,
     ending_problems,
-    failure_notes,
     min_success,
     policy_problems,
     rendered_policies,
 )
 from trainform.backends.volcano.ends import endings as job_endings
 from trainform.backends.volcano.hosts import host_problems, hosts_of_separate_tasks
+from trainform.backends.volcano.notes import job_notes
 from trainform.backends.volcano.pods import FLOW, JOBS, PATCH, PODS
 from trainform.backends.volcano.refused import refused
 from trainform.backends.volcano.tasks import SCHEMA, batches, task, waiting_problems
@@ -120,7 +120,7 @@ class Volcano(Backend):
         yield from overwritten(plan, "Volcano", OWN_KEYS)
 
     def notes(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[str]:
-        return failure_notes(plan, job_body(manifests))
+        return job_notes(plan, job_body(manifests))
 
     def crds(self, plan: Plan) -> tuple[str, ...]:
         return ("jobs.batch.volcano.sh",)

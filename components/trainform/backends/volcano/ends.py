@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from trainform import defaults
-from trainform.backends.endings import Part, all_of, any_of, ends_by
+from trainform.backends.endings import Part, all_of, any_of
 from trainform.backends.outcome import ByPhase, failed_of_pods
 from trainform.errors import Problem
 from trainform.manifests.manifest import without_empty
@@ -35,7 +35,8 @@ OUTCOME = ByPhase(
     {"Completed": "succeeded", "Failed": "failed", "Terminated": "failed", "Aborted": "stopped"},
     failed_pods=failed_of_pods,
 )
-_END_ACTIONS = ("CompleteJob", "TerminateJob", "AbortJob")
+END_ACTIONS = ("CompleteJob", "TerminateJob", "AbortJob")
+_NO_ACTION = "ResumeJob"  # of a job that runs
 _EACH = "the policy would act when a single replica has succeeded: with `ports: per-replica` each replica of a ranked role is a separate task"
 _NEVER = "the policy would never act: with `ports: per-replica` the pods of this role keep running until the job ends"
 _NO_SHELL = (
@@ -120,8 +121,7 @@ def endings(job: dict[str, Any]) -> tuple[Ending, ...]:
     ending = [
         part
         for part, task in tasks.items()
-        if task["replicas"] > 0
-        and _action_upon(COMPLETED.event, task.get("policies", []), spec.get("policies", [])) in _END_ACTIONS
+        if task["replicas"] > 0 and action_upon(COMPLETED.event, task, spec) in END_ACTIONS
     ]
     return (*any_of([*tasks], ending), *_min_success_endings(spec, tasks))
 
@@ -134,23 +134,8 @@ def unheeded(job: dict[str, Any]) -> frozenset[str]:
         for task in spec["tasks"]
         if task["replicas"] > 0
         and task["template"]["spec"].get("restartPolicy") == "Never"
-        and _action_upon(POD_FAILED.event, task.get("policies", []), spec.get("policies", [])) is None
+        and action_upon(POD_FAILED.event, task, spec) in (None, _NO_ACTION)
     )
-
-
-def failure_notes(plan: Plan, job: dict[str, Any]) -> Iterator[str]:
-    """Notes on roles of the training whose failed pods are missing from then on. That an extra's failure ends nothing is so by itself."""
-    ends_with, alone, others = endings(job), unheeded(job), "pods" if plan.world.bounds is None else "nodes"
-    for role in plan.roles:
-        if role.launched and role.name in alone and plan.totals.pods > 1:
-            then = ""
-            if ends_by(role.name, ends_with):
-                then = "; nothing ends it then when they complete"
-            elif role.min_available == role.replicas:
-                then = ", and fails when they have ended"
-            yield (
-                f"role {role.name}: with `restart: never` a pod that fails is not started again, and the job continues with the other {others}{then}"
-            )
 
 
 def _is_min_success(role: RolePlan, policy: Policy) -> bool:
@@ -170,8 +155,9 @@ def task_role(task: dict[str, Any]) -> str:
     return str(task["template"]["metadata"]["labels"][defaults.ROLE_LABEL])
 
 
-def _action_upon(event: str | None, *lists: list[dict[str, Any]]) -> str | None:
-    for policy in (policy for policies in lists for policy in policies):
+def action_upon(event: str | None, task: dict[str, Any], spec: dict[str, Any]) -> str | None:
+    """The action upon an event of the task in the spec of a Job; None if there is none."""
+    for policy in (*task.get("policies", []), *spec.get("policies", [])):
         if {event, ANY_EVENT} & {policy.get("event"), *policy.get("events", [])}:
             return str(policy["action"])
     return None

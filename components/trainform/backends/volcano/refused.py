@@ -20,6 +20,7 @@ from trainform.spec.roles import Policy
 _DURATION = re.compile(r"[-+]?(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+|[-+]?0")
 _ACTIONS = (*get_args(Policy.model_fields["action"].annotation), "RestartPartition")
 _INTERNAL = ("CommandIssued", "OutOfSync", "PodRunning")  # events that Volcano raises for itself
+_PENDING = "PodPending"
 _ANY_PLACE = "none"  # of topologyPolicy
 
 
@@ -64,6 +65,9 @@ def _policies(policies: list[dict[str, Any]]) -> Iterator[Mistake]:
         if policy.get("exitCode") == 0:
             fix = "write `event: TaskCompleted`"
             yield Mistake(f"{where}.exitCode", 0, "exit code 0 is success, upon which no policy acts", fix)
+        if _PENDING in events and "timeout" not in policy:
+            reason = "the policy acts upon PodPending without a timeout, and would be ignored"
+            yield Mistake(where, _PENDING, reason, "add `timeout: 10m`")
         for event in sorted(events.intersection(_INTERNAL)):
             yield Mistake(where, event, f"Volcano raises the event {event} for itself", "remove it")
         for trigger in (*sorted(events), *([policy["exitCode"]] if "exitCode" in policy else [])):

@@ -1,0 +1,65 @@
+"""What Volcano's controller does by the lifecycle policies of a rendered Job in a way that may surprise.
+
+Source: Volcano 1.14.1, pkg/controllers/job (`applyPolicies`, `AddDelayActionForJob`, state/running.go). The statuses of containers that it reads are
+sorted by name (Kubernetes 1.34, pkg/kubelet, `convertToAPIContainerStatuses`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from trainform import defaults
+from trainform.backends.endings import ends_by
+from trainform.backends.volcano.ends import END_ACTIONS, action_upon, endings, task_role, unheeded
+from trainform.plan.model import Plan
+from trainform.plan.restart import COMPLETED
+
+_RESTARTS = ("RestartJob", "RestartTask", "RestartPod", "RestartPartition")
+_PENDING = "PodPending"
+
+
+def job_notes(plan: Plan, job: dict[str, Any]) -> Iterator[str]:
+    """A sentence for each, those of several tasks of a role once."""
+    spec = job["spec"]
+    found: dict[str, None] = dict.fromkeys(_delayed("the job", spec))
+    for task in (task for task in spec["tasks"] if task["replicas"]):
+        found |= dict.fromkeys(_of_task(f"role {task_role(task)}", task, spec))
+    yield from found
+    yield from _failures(plan, job)
+
+
+def _of_task(role: str, task: dict[str, Any], spec: dict[str, Any]) -> Iterator[str]:
+    yield from _delayed(role, task)
+    action = action_upon(COMPLETED.event, task, spec)
+    if action in _RESTARTS:
+        yield f"{role}: a policy puts {action} upon its success, so it begins again, and restart {spec['maxRetry']} fails the job"
+    first = min(container["name"] for container in task["template"]["spec"]["containers"])
+    codes = any("exitCode" in policy for policy in (*task.get("policies", []), *spec.get("policies", [])))
+    if codes and first != defaults.MAIN_CONTAINER:
+        yield f"{role}: policies for exit codes look at the container {first}, the first by its name, and not at {defaults.MAIN_CONTAINER}"
+
+
+def _delayed(owner: str, holder: dict[str, Any]) -> Iterator[str]:
+    """Notes on actions that end pods beside the controller's own sync. Those upon pods that wait were never seen to fail."""
+    for policy in holder.get("policies", []):
+        if "timeout" in policy and policy["action"] in (*END_ACTIONS, _RESTARTS[0]) and policy.get("event") != _PENDING:
+            yield (
+                f"{owner}: Volcano carries out {policy['action']} with a timeout beside its own sync, which may make the pods again, so that the job "
+                "goes on or waits for ever; without the timeout it acts at once"
+            )
+
+
+def _failures(plan: Plan, job: dict[str, Any]) -> Iterator[str]:
+    """Notes on roles of the training whose failed pods are missing from then on. That an extra's failure ends nothing is so by itself."""
+    ends_with, alone, others = endings(job), unheeded(job), "pods" if plan.world.bounds is None else "nodes"
+    for role in plan.roles:
+        if role.launched and role.name in alone and plan.totals.pods > 1:
+            then = ""
+            if ends_by(role.name, ends_with):
+                then = "; nothing ends it then when they complete"
+            elif role.min_available == role.replicas:
+                then = ", and fails when they have ended"
+            yield (
+                f"role {role.name}: with `restart: never` a pod that fails is not started again, and the job continues with the other {others}{then}"
+            )

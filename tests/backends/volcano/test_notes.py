@@ -1,0 +1,96 @@
+"""What plans say of lifecycle policies that do something else than their words, and of failures that nothing heeds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.samples import plan
+
+WATCHER = {"ranked": False, "command": ["python", "watch.py"]}
+
+
+def on(event: str, action: str, **more: str) -> dict[str, str]:
+    return {"event": event, "action": action, **more}
+
+
+ELASTIC = {"torchrun": {"script": "/app/train.py", "elastic": {"min_nodes": 2, "max_nodes": 4}}}
+GOES_ON = (
+    "role worker: with `restart: never` a pod that fails is not started again, and the job continues with the other"
+)
+NO_END = "; nothing ends it then when they complete"
+
+
+@pytest.mark.parametrize(
+    ("parts", "told"),
+    [
+        ({"restart": "never"}, [f"{GOES_ON} nodes"]),
+        ({"restart": "never", "worker": {"replicas": 2}}, [f"{GOES_ON} nodes, and fails when they have ended"]),
+        ({"restart": "never", "watcher": WATCHER}, [f"{GOES_ON} nodes{NO_END}"]),
+        ({"restart": "never", "watcher": WATCHER, "policies": [on("PodFailed", "RestartPod")]}, []),
+        ({"restart": "never", "worker": {"replicas": 3, "policies": [on("*", "AbortJob")]}}, []),
+        ({}, []),
+        ({"restart": "3 times"}, []),
+        ({"restart": "never", "launcher": {"command": ["train"]}}, []),
+        ({"restart": "never", "launcher": {"command": ["train"]}, "policies": []}, [f"{GOES_ON} pods, and fails when they have ended"]),
+        ({"restart": "never", "launcher": {"command": ["train"]}, "policies": [], "worker": {"replicas": 1}}, []),
+        ({"restart": "never", "manifest_overrides": {"job": {"spec": {"policies": [on("PodFailed", "AbortJob")]}}}}, []),
+    ],
+)  # fmt: skip
+def test_failures_after_which_the_job_goes_on(parts: dict[str, Any], told: list[str]) -> None:
+    given = {"launcher": ELASTIC, **parts}
+    roles = {"worker": given.pop("worker", {"replicas": 3})}
+    roles |= {"watcher": given.pop("watcher")} if "watcher" in given else {}
+    made = plan(**given, roles=roles)
+    assert [note for note in made.notes if "restart: never" in note] == told
+
+
+ROLES: dict[str, Any] = {"master": {}, "worker": {"replicas": 2}}
+
+
+def told(policies: list[dict[str, Any]] | None, roles: dict[str, Any] = ROLES) -> list[str]:
+    """The notes on policies of the job."""
+    return [note for note in plan(roles=roles, policies=policies).notes if "shared_memory" not in note]
+
+
+@pytest.mark.parametrize("action", ["TerminateJob", "CompleteJob", "AbortJob", "RestartJob"])
+@pytest.mark.parametrize("event", ["PodFailed", "TaskCompleted"])
+def test_an_action_with_a_timeout(event: str, action: str) -> None:
+    """Two of three jobs went on for ever on a machine that was busy, and none on a quiet one."""
+    delayed = f"Volcano carries out {action} with a timeout beside its own sync"
+    assert any(delayed in note for note in told([on(event, action, timeout="5m")]))
+    assert not any("timeout" in note for note in told([on(event, action)]))
+
+
+def test_policies_of_a_patch() -> None:
+    spec = {"policies": [on("TaskCompleted", "CompleteJob", timeout="5m"), {"exitCode": 3, "action": "RestartJob"}]}
+    notes = plan(roles=ROLES, manifest_overrides={"job": {"spec": spec}}).notes
+    assert any("Volcano carries out CompleteJob with a timeout" in note for note in notes)
+
+
+@pytest.mark.parametrize("action", ["TerminateJob", "AbortJob", "RestartJob"])
+def test_pods_that_wait_need_a_timeout(action: str) -> None:
+    assert told([on("PodPending", action, timeout="10m")]) == []
+
+
+def test_a_role_that_begins_again_when_it_has_succeeded() -> None:
+    for event in ("TaskCompleted", "*"):
+        assert told([on(event, "RestartJob")]) == [
+            f"role {role}: a policy puts RestartJob upon its success, so it begins again, and restart 3 fails the job"
+            for role in ROLES
+        ]
+    assert told([on("TaskCompleted", "CompleteJob")]) == []
+
+
+def test_exit_codes_of_another_container() -> None:
+    def beside(name: str) -> dict[str, Any]:
+        patch = {"spec": {"containers": {name: {"image": "log", "command": ["log"]}}}}
+        return {**ROLES, "worker": {"replicas": 2, "pod_overrides": patch}}
+
+    codes = [{"exit_code": 137, "action": "RestartJob"}]
+    assert told(codes, beside("a-log")) == [
+        "role worker: policies for exit codes look at the container a-log, the first by its name, and not at main"
+    ]
+    assert told(codes, beside("z-log")) == []
+    assert told(None, beside("a-log")) == []
