@@ -136,7 +136,7 @@ def is_as_told(plan: Plan, data: st.DataObject) -> bool:
 def test_endings_of_any_experiment() -> None:
     seen: Counter[bool] = Counter()
 
-    @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
     @given(experiments(), st.data())
     def check(written: dict[str, Any], data: st.DataObject) -> None:
         made = parse(Experiment, written)
