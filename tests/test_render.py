@@ -41,10 +41,10 @@ def test_variables_that_no_rule_sees_are_a_note(backend: str) -> None:
     roles = {"master": {"replicas": 1}, "worker": {"replicas": 2, "pod_overrides": patch}}
     job = render_job(experiment(backend=backend, roles=roles, env=env), environment())
     assert job.problems == ()
-    told = [note for note in job.plan.notes if "no rule sees" in note]
-    assert sorted(note.partition(", from")[0] for note in told) == [
-        "no rule sees what the ConfigMap devices holds",
-        "no rule sees what the ConfigMap tuning holds",
+    told = [note for note in job.plan.notes if "limits do not see" in note]
+    assert sorted(note.partition(":")[0] for note in told) == [
+        "ConfigMap devices",
+        "ConfigMap tuning",
     ]
     devices = next(note for note in told if "devices" in note)
     assert "worker (spec.containers." in devices
@@ -52,7 +52,7 @@ def test_variables_that_no_rule_sees_are_a_note(backend: str) -> None:
     plain = render_job(
         experiment(backend=backend, roles={"master": {"replicas": 1}, "worker": {"replicas": 2}}), environment()
     )
-    assert [note for note in plain.plan.notes if "no rule sees" in note] == []
+    assert [note for note in plain.plan.notes if "limits do not see" in note] == []
 
 
 def test_models_from_python_are_checked_as_files_are() -> None:

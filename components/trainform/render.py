@@ -8,11 +8,10 @@ from collections.abc import Iterable, Iterator
 
 from trainform import defaults
 from trainform.backends.judged import judged_job
-from trainform.backends.notes import operator_notes
+from trainform.backends.notes import job_notes
 from trainform.backends.patched_pods import pod_problems
 from trainform.backends.patches import check_patches, override_paths, patched
 from trainform.backends.placeholders import placeholder_problems
-from trainform.backends.pod_notes import pod_notes
 from trainform.backends.queues import CRDS as QUEUE_CRDS
 from trainform.backends.queues import queue_manifest
 from trainform.backends.refusals import support_problems
@@ -128,10 +127,9 @@ def render_job(
     in_place = changes(experiment, plan, manifests, backend.IN_PLACE)
     notes = (
         *plan.notes,
-        *operator_notes(experiment, plan, backend, manifests, ends_with),
+        *job_notes(experiment, plan, backend, manifests, judged, ends_with),
         *record_notes(plan.record, plan.experiment),
         *limits.notes,
-        *pod_notes(experiment, plan, backend, judged),
     )
     plan = dataclasses.replace(
         plan, ends_with=ends_with, notes=notes, changes={path: change.name.lower() for path, change in in_place.items()}

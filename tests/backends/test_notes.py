@@ -12,9 +12,10 @@ from trainform.spec.environment import Environment
 KUEUE = environment(admission="kueue", queues={})
 EXTRA: dict[str, Any] = {"ranked": False, "command": ["python", "watch.py"]}
 ROLES: dict[str, Any] = {"master": {}, "worker": {"replicas": 3}}
-IN_GANG = "role watcher is in the gang, so the training starts only when there is room for its pod too"
-OUT = "; `roles.watcher.min_available: 0` lets the training start without"
-ANEW = "role watcher: a pod that failed is made anew, ever more slowly, also with `restart: never`, since JobSet would end the job for it"
+IN_GANG = "role watcher: it is in the gang, so the training starts only when there is room for its pod too"
+OUT = "; write `roles.watcher.min_available: 0` to start without it"
+APART = "; make it an experiment of its own to start without it"
+ANEW = "role watcher: a pod that failed is made anew, ever more slowly, also with `restart: never`, since JobSet would end the job for it; let its command end with exit code 0 if it is not to run again"
 
 
 @pytest.mark.parametrize(
@@ -25,9 +26,9 @@ ANEW = "role watcher: a pod that failed is made anew, ever more slowly, also wit
         ("volcano", {**EXTRA, "min_available": 0}, []),
         ("volcano", {**EXTRA, "min_available": 1}, []),
         ("volcano", {**EXTRA, "replicas": 0}, []),
-        ("jobset", EXTRA, [ANEW, f"{IN_GANG}{OUT}"]),
+        ("jobset", EXTRA, [f"{IN_GANG}{OUT}", ANEW]),
         ("jobset", {**EXTRA, "restart": "on-failure"}, [f"{IN_GANG}{OUT}"]),
-        ("trainer", EXTRA, [ANEW, IN_GANG]),
+        ("trainer", EXTRA, [f"{IN_GANG}{APART}", ANEW]),
     ],
 )
 def test_extras_and_the_gang(backend: str, extra: dict[str, Any], told: list[str]) -> None:
@@ -37,7 +38,7 @@ def test_extras_and_the_gang(backend: str, extra: dict[str, Any], told: list[str
 
 def test_kueue_admits_extras_too() -> None:
     made = plan(cluster=KUEUE, backend="jobset", queue="research", roles={**ROLES, "watcher": EXTRA})
-    assert IN_GANG in made.notes
+    assert f"{IN_GANG}{APART}" in made.notes
 
 
 def test_the_pod_that_launches_is_no_extra() -> None:
@@ -57,7 +58,9 @@ def suspended(backend: str, cluster: Environment | None = None, **parts: Any) ->
     [("kubeflow", "spec.runPolicy.suspend"), ("jobset", "spec.suspend"), ("trainer", "spec.suspend")],
 )
 def test_a_job_that_is_suspended(backend: str, path: str) -> None:
-    told = [f"the job is suspended: no pod starts as long as a patch says `{path}: true`"]
+    told = [
+        f"manifest_overrides.job.{path}: the job is suspended, and no pod starts as long as this is true; remove it to let the job start"
+    ]
     assert suspended(backend, roles=ROLES if backend == "kubeflow" else {"node": {"replicas": 2}}) == told
 
 
@@ -65,7 +68,7 @@ def test_kueue_lets_a_job_go_on_that_was_suspended() -> None:
     assert suspended("jobset", KUEUE, queue="research", roles=ROLES) == []
 
 
-LEFT = "`cleanPodPolicy` leaves pods alone: "
+LEFT = "manifest_overrides.job.spec."
 ENDLESS = "nothing ends this job when the role chief completes"
 TENSORFLOW: dict[str, Any] = {
     "launcher": {"tensorflow": {"command": ["python", "/app/mnist.py"]}},

@@ -113,7 +113,10 @@ def test_the_plan_says_who_starts_later(status: str, word: str) -> None:
     asked: dict[str, Any] = {"roles": ROLES, "backend": "jobset", "launcher": {"torchrun": {"script": "/app/train.py"}}}
     patch = jobs_after(status, watcher=["master"])
     notes = plan(cluster=KUEUE, **asked, queue="research", manifest_overrides={"job": patch}).notes
-    told = f"replicatedJobs.watcher.dependsOn: the pods of watcher are made only when those of master {word}, which hold their room meanwhile"
+    told = (
+        f"replicatedJobs.watcher.dependsOn: the pods of watcher are made only when those of master {word}, which hold their room meanwhile; remove it to let "
+        "all start together"
+    )
     assert [note for note in notes if "are made only when" in note] == [f"manifest_overrides.job.spec.{told}"]
     assert not [note for note in plan(cluster=KUEUE, **asked, queue="research").notes if "are made only when" in note]
 

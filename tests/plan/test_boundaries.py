@@ -114,5 +114,5 @@ def test_mounts_over_the_system(path: str, right: bool) -> None:
 )
 def test_shared_memory_above_memory(size: str, memory: str | None, noted: bool) -> None:
     made = plan(shared_memory=size, roles={"worker": {"memory": memory}, "master": {"memory": "64Gi"}})
-    told = "role worker: shared_memory 64Gi is above memory 32Gi, so a pod that fills it is killed"
+    told = "role worker: a pod that fills its shared_memory of 64Gi is killed, since its memory is 32Gi; write `roles.worker.shared_memory: 32Gi` or less"
     assert [note for note in made.notes if note.startswith("role ")] == ([told] if noted else [])

@@ -11,7 +11,10 @@ from tests.conftest import ROOT
 from tests.support.samples import WITH_EXTRAS, plan
 from trainform.check import check_experiment
 
-SHARED = "host network: every pod of the role of rank 0 declares the rendezvous port, so each needs its own node"
+SHARED = (
+    "role worker: on the host network each of its 2 pods declares the same port for the rendezvous, so each needs a node of its own; write "
+    "`network.ports: per-replica` to let several run on one node"
+)
 
 
 def notes(**parts: Any) -> list[str]:
@@ -39,19 +42,27 @@ def test_a_port_of_the_node_for_every_pod_of_a_role(replicas: int, network: dict
 def test_notes_on_elastic_jobs_and_on_a_ttl() -> None:
     launcher = {"torchrun": {"script": "/app/train.py", "elastic": {"min_nodes": 1, "max_nodes": 4}}}
     assert notes(launcher=launcher, ttl="12h") == [
-        "ttl 12h: a job deleted by it looks like drift, and the next `pulumi up` trains again",
-        "elastic: ranks and world size are given by torchrun at run time, not by the plan",
+        "launcher.torchrun.elastic: torchrun gives ranks and the world size to the processes when it has started, so the plan has none; leave it out for a "
+        "world that the plan knows",
+        "ttl: the job is deleted 43200 s after its end, which looks like drift, and the next `pulumi up` makes it again and trains again; leave it out to "
+        "keep the job",
     ]
 
 
 def test_no_shared_memory() -> None:
-    told = "no shared_memory: /dev/shm has the runtime's 64 MB, too small for PyTorch data loaders with workers"
+    told = (
+        "role worker: /dev/shm has the container runtime's 64 MB, and PyTorch's data loaders with workers fail when it is full; write `shared_memory` with "
+        "a size"
+    )
     assert notes(shared_memory=None) == [told]
     assert notes(shared_memory=None, roles={"worker": {"shared_memory": "1Gi"}}) == []
 
 
 def test_restarts_of_replicas_with_templates_of_their_own() -> None:
-    told = "ports per replica: `restart` counts for each replica, not over the role"
+    told = (
+        "role worker: with `network.ports: per-replica`, `restart: 3 times` counts for each replica and not over the role; write `network.ports: shared` to "
+        "count over the role"
+    )
     network = {"host": True, "ports": "per-replica"}
     assert notes(network=network, restart="3 times") == [told]
     assert notes(network=network, restart="on-failure") == []
@@ -165,8 +176,8 @@ def test_a_policy_that_a_default_comes_before(parts: dict[str, Any], noted: list
 
 
 UNSEEN = (
-    "role watcher starts together with the training, which neither waits for its end nor ends by its failure: what the training reads of it belongs "
-    "into a step of `prepare`"
+    "role watcher: it starts together with the training, which neither waits for its end nor ends by its failure; make it a step of `prepare` if the "
+    "training reads what it writes"
 )
 
 

@@ -205,16 +205,16 @@ def test_another_value_than_the_plan_has_is_noted(case: str, name: str, role: st
         "TF_CONFIG": case == "tensorflow",
     }
     needed = scripted[name] and role != "watcher" if name in scripted else name in planned
-    assert [note.partition(" ")[0] for note in replaced(made)] == ([f"roles.{role}.env.{name}"] if needed else [])
+    assert [note.partition(": ")[0] for note in replaced(made)] == ([f"roles.{role}.env.{name}"] if needed else [])
     if needed and name in planned:
         value = str(planned[name]).replace(without.job, made.job)
-        assert f"the plan's {value}:" in replaced(made)[0]
+        assert f"the plan's {value}, so" in replaced(made)[0]
         assert replaced(plan(**said(case, role, {name: value}))) == [] or without.job in str(planned[name])
 
 
 def test_a_value_for_all_roles_is_noted_once() -> None:
     made = plan(roles={"master": {}, "worker": {"replicas": 3}}, env={"WORLD_SIZE": "16", "RANK": "0"})
     assert replaced(made) == [
-        "env.WORLD_SIZE takes the place of the plan's 4: the launcher and its processes see your value",
-        "env.RANK takes the place of the plan's 1 to 3: the launcher and its processes see your value",
+        "env.WORLD_SIZE: it takes the place of the plan's 4, so the launcher and its processes see your value; remove it for the plan's",
+        "env.RANK: it takes the place of the plan's 1 to 3, so the launcher and its processes see your value; remove it for the plan's",
     ]

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from tools.docs.markdown import item, page, paragraph, table
 from tools.docs.refusals import EXAMPLES
-from trainform.backends.refusals import refusal_fix
+from trainform.backends.refusals import support_fix
 from trainform.backends.support import Support
 from trainform.backends.table import BACKENDS
 from trainform.errors import Problem
@@ -132,8 +132,12 @@ def _refusals(backend: str) -> Iterator[str]:
 
 def _text(field: str, support: Support) -> str:
     if support.is_refusal:
-        return f'refused: "{support.how}". Fix: {refusal_fix(field, support)}.'
-    return f"noted: {support.how}." if support.noted else f"{support.how}."
+        return f'refused: "{support.how}". Fix: {support_fix(field, support)}.'
+    return (
+        f"noted: {support.how}. If that is not wanted: {support_fix(field, support)}."
+        if support.noted
+        else f"{support.how}."
+    )
 
 
 def _field(problem: Problem) -> str:

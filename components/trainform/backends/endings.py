@@ -55,7 +55,7 @@ def endless_notes(plan: Plan, ends_with: Collection[Ending]) -> Iterator[str]:
     names = _listed([role.name for role in others], "and")
     yield (
         f"nothing ends this job when the role {plan.ending_role} completes: the pods of {names}{accelerators} run until they end by themselves, or "
-        "until the job is deleted"
+        "until the job is deleted; remove the policy or the patch that takes the place of the plan's own"
     )
 
 

@@ -53,7 +53,10 @@ def not_seen(templates: Iterable[Template], objects: Iterable[Mapping[str, Any]]
             places.setdefault((each.kind, each.name), {})[f"{template.role} ({each.where})"] = None
     for (kind, name), found in places.items():
         if (kind, name) not in own:
-            yield f"no rule sees what the {kind} {name} holds, from which pods take variables: {', '.join(found)}"
+            yield (
+                f"{kind} {name}: the environment's limits do not see the variables that pods take from it: {', '.join(found)}; write them in `env` to have "
+                "them judged"
+            )
 
 
 def _always(sentence: str) -> tuple[Told, ...]:

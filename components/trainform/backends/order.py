@@ -56,7 +56,7 @@ def order_notes(batches: Sequence[Batch]) -> Iterator[str]:
             ready = "have succeeded" if all(after.succeeded for after in batch.after) else "run"
             yield (
                 f"manifest_overrides.job.spec.{batch.where}: the pods of {batch.name} are made only when those of {_names(batch)} {ready}, "
-                "which hold their room meanwhile"
+                "which hold their room meanwhile; remove it to let all start together"
             )
 
 

@@ -13,6 +13,7 @@ from trainform.spec.experiment import Experiment
 EXTRA_ROLES = "roles besides its replica types"
 EVALUATORS = "evaluators"
 JOB_RESTARTS = "restarts of the whole job"
+STEPS_OF_ONE_POD = "steps of one pod for whose end the others wait, however long it takes"
 
 
 def support_problems(experiment: Experiment, fields: Fields) -> Iterator[Problem]:
@@ -21,25 +22,40 @@ def support_problems(experiment: Experiment, fields: Fields) -> Iterator[Problem
         if support.is_refusal:
             for path, value in non_default(experiment, field):
                 shown = value if isinstance(value, str | int) else None
-                yield Problem(path, shown, support.how, refusal_fix(field, support))
+                yield Problem(path, shown, support.how, support_fix(field, support))
 
 
-def refusal_fix(field: str, support: Support) -> str:
-    """What to write instead of a field that the backend does not support, and which backends support it."""
-    return ", or ".join(part for part in (support.fix, support.elsewhere and another_backend(field)) if part)
+def support_notes(experiment: Experiment, fields: Fields) -> Iterator[str]:
+    """The notes on those fields that the experiment sets."""
+    for field, support in fields.items():
+        if support.noted:
+            yield from (
+                f"{path}: {support.how}; {support_fix(field, support)}" for path, _ in non_default(experiment, field)
+            )
 
 
-def another_backend(need: str) -> str:
+def support_fix(field: str, support: Support) -> str:
+    """What to write instead of a field that the backend does not support, or not as its text says, and which backends do."""
+    return ", or ".join(
+        part for part in (support.fix, support.elsewhere and another_backend(field, as_said=support.noted)) if part
+    )
+
+
+def another_backend(need: str, *, as_said: bool = False) -> str:
     """The end of a fix: `use the backend volcano or jobset`. need: the path of a field or one of the constants above; at least one backend
     supports it. This imports every backend, so call it only for a message that is shown."""
-    *first, last = able(need)
+    *first, last = able(need, as_said=as_said)
     return f"use the backend {', '.join(first)} or {last}" if first else f"use the backend {last}"
 
 
-def able(need: str) -> list[str]:
-    """The names of the backends that support the need."""
+def able(need: str, *, as_said: bool = False) -> list[str]:
+    """The names of the backends that support the need. as_said: in a way of which no note has to be made."""
     return [
         name
         for name, backend in BACKENDS.items()
-        if need not in backend.LACKS and not (need in backend.FIELDS and backend.FIELDS[need].is_refusal)
+        if need not in backend.LACKS and not _falls_short(backend.FIELDS.get(need), as_said)
     ]
+
+
+def _falls_short(support: Support | None, as_said: bool) -> bool:
+    return support is not None and (support.is_refusal or (as_said and support.noted))

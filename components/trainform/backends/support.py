@@ -8,8 +8,6 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from trainform.spec.experiment import Experiment
-
 
 @dataclasses.dataclass(frozen=True)
 class Support:
@@ -17,7 +15,7 @@ class Support:
 
     how: the operator's way to do it, or the reason why the field is not supported; an experiment that sets such a field is refused. fix: what
     to write instead. elsewhere: the fix names the backends that support the field (`backends.refusals`). noted: the plan has a note about the
-    field, since its effect may surprise.
+    field, since its effect may surprise; it ends with the same fix.
     """
 
     how: str
@@ -28,7 +26,7 @@ class Support:
     @property
     def is_refusal(self) -> bool:
         """True if the operator does not support the field."""
-        return self.elsewhere or self.fix != ""
+        return not self.noted and (self.elsewhere or self.fix != "")
 
 
 def done_by(how: str) -> Support:
@@ -36,14 +34,19 @@ def done_by(how: str) -> Support:
     return Support(how)
 
 
-def noted(how: str) -> Support:
-    """The field is supported, or left out, in a way that may surprise: the plan has a note about it."""
-    return Support(how, noted=True)
+def noted(how: str, fix: str = "", *, elsewhere: bool = False) -> Support:
+    """The field is supported, or left out, in a way that may surprise: the plan has a note about it. elsewhere: the note ends with the backends that
+    have none."""
+    return Support(how, fix, elsewhere, noted=True)
 
 
 def refused(reason: str, fix: str = "", *, elsewhere: bool = False) -> Support:
     """The field is not supported: setting it is an error. elsewhere: the fix ends with the backends that support the field."""
     return Support(reason, fix, elsewhere)
+
+
+LIMITED_RESTARTS = "write `restart: 3 times` to limit how often containers start again"
+"""What to write in the place of `max_retry`, for an operator that never starts a whole job anew."""
 
 
 def no_policies(operator: str) -> dict[str, Support]:
@@ -58,13 +61,6 @@ NO_RUNTIME: dict[str, Support] = {"runtime": refused("only Kubeflow Trainer has 
 
 Fields = Mapping[str, Support]
 """Support by the path of a field, with `*` for any name in it: `roles.*.policies`. Any other field is supported as its text describes."""
-
-
-def support_notes(experiment: Experiment, fields: Fields) -> Iterator[str]:
-    """The notes on those fields that the experiment sets."""
-    for field, support in fields.items():
-        if support.noted:
-            yield from (f"{path}: {support.how}" for path, _ in non_default(experiment, field))
 
 
 def non_default(model: BaseModel, field: str) -> Iterator[tuple[str, Any]]:

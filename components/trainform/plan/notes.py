@@ -1,22 +1,22 @@
-"""Notes of a plan: settings that are allowed, but may surprise."""
+"""Notes of a plan on settings that are allowed, but may surprise, whatever the operator."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from trainform.plan.launch.options import Option, filled, own_options
 from trainform.plan.layout import Layout
 from trainform.plan.model import Mount, RolePlan
-from trainform.plan.process_notes import hydra_notes, process_notes
 from trainform.plan.references import expanded
-from trainform.plan.restart import ANY_EVENT, POD_FAILED, default_policies, restart_words, times
+from trainform.plan.restart import POD_FAILED, default_policies
 from trainform.plan.variables import launcher_values
 from trainform.plan.world import first_ranked, launching_role
 from trainform.spec.experiment import Experiment
 from trainform.spec.prepare import EACH_POD, FIRST_POD
-from trainform.spec.quantities import amount
 
-_FAILURES = (None, "PodFailed", "TaskFailed", ANY_EVENT)  # None: a policy for an exit code
+_OF_HYDRA = re.compile(r"(I_MPI|HYDRA|MPICH|MPIR_CVAR|MV2)_")
+_HYDRA_HOSTS = ("HYDRA_HOST_FILE", "I_MPI_HYDRA_HOST_FILE")
 # Events that come only after a pod has failed, each with the reason for that.
 _AFTER_A_FAILURE = {
     "PodEvicted": "a pod that is evicted fails before it is gone",
@@ -26,51 +26,22 @@ _AFTER_A_FAILURE = {
 
 def plan_notes(layout: Layout, roles: tuple[RolePlan, ...]) -> tuple[str, ...]:
     """A sentence for each setting that is allowed, but may surprise."""
-    experiment, notes = layout.experiment, []
-    if experiment.shared_memory is None and not all(role.shared_memory for role in experiment.roles.values()):
-        notes.append(
-            "no shared_memory: /dev/shm has the runtime's 64 MB, too small for PyTorch data loaders with workers"
-        )
-    for role in roles:
-        memory = role.resources.get("memory", "0")  # to Kubernetes a limit of 0 means no limit
-        if role.shared_memory is not None and 0 < amount(memory) < amount(role.shared_memory):
-            notes.append(
-                f"role {role.name}: shared_memory {role.shared_memory} is above memory {memory}, so a pod that fills it is killed"
-            )
-    if experiment.ttl is not None:
-        notes.append(
-            f"ttl {experiment.ttl}: a job deleted by it looks like drift, and the next `pulumi up` trains again"
-        )
-    if experiment.elastic:
-        notes.append("elastic: ranks and world size are given by torchrun at run time, not by the plan")
-    if any(role.per_replica and times(restart_words(experiment, role.name)) is not None for role in roles):
-        notes.append("ports per replica: `restart` counts for each replica, not over the role")
-    first = experiment.roles[first_ranked(experiment)]
-    planned = any(port.host for role in roles for ports in role.ports for port in ports)
-    if planned and experiment.network.ports == "shared" and first.replicas > 1:
-        notes.append(
-            "host network: every pod of the role of rank 0 declares the rendezvous port, so each needs its own node"
-        )
+    experiment = layout.experiment
     return (
-        *notes,
-        *_starts_short(experiment, roles),
-        *process_notes(experiment, roles),
+        *_elastic(experiment),
         *_other_values(layout, roles),
-        *hydra_notes(experiment, roles),
+        *_other_mpi(experiment, roles),
         *_policies_without_effect(experiment),
         *_written_at_once(experiment, roles),
-        *_unseen_failures(layout, roles),
     )
 
 
-def _starts_short(experiment: Experiment, roles: tuple[RolePlan, ...]) -> Iterator[str]:
-    """Notes on a part of a static world that may start by itself. Other launchers than a command wait for all pods, and `rules` refuse it."""
-    for role in roles if experiment.launcher.kind == "command" else ():
-        if role.rank_offset is not None and role.min_available < role.replicas:
-            yield (
-                f"role {role.name} starts with {role.min_available} of its {role.replicas} pods, and WORLD_SIZE counts all: a command that waits for "
-                "the others holds its accelerators meanwhile"
-            )
+def _elastic(experiment: Experiment) -> Iterator[str]:
+    if experiment.elastic:
+        yield (
+            "launcher.torchrun.elastic: torchrun gives ranks and the world size to the processes when it has started, so the plan has none; leave it out "
+            "for a world that the plan knows"
+        )
 
 
 def _other_values(layout: Layout, roles: tuple[RolePlan, ...]) -> Iterator[str]:
@@ -86,7 +57,23 @@ def _other_values(layout: Layout, roles: tuple[RolePlan, ...]) -> Iterator[str]:
     for option, value in _other_options(layout, roles):
         found.setdefault(f"{option.path} ({option.written})", {})[value] = None
     for origin, values in found.items():
-        yield f"{origin} takes the place of the plan's {' or '.join(values)}: the launcher and its processes see your value"
+        yield (
+            f"{origin}: it takes the place of the plan's {' or '.join(values)}, so the launcher and its processes see your value; remove it for the plan's"
+        )
+
+
+def _other_mpi(experiment: Experiment, roles: tuple[RolePlan, ...]) -> Iterator[str]:
+    """A note on variables of MPICH or Intel MPI, whose mpirun (Hydra) knows nothing of what the plan says to Open MPI's. Where it is to start processes
+    in other pods, the launch script stops it."""
+    if experiment.launcher.mpi is None:
+        return
+    names = {variable.name for role in roles for variable in role.env if role.launched}
+    found = sorted(filter(_OF_HYDRA.match, names))
+    if found and not names.intersection(_HYDRA_HOSTS):
+        yield (
+            f"launcher.mpi: {', '.join(found)} {'is' if len(found) == 1 else 'are'} of MPICH or Intel MPI, whose mpirun does not know the job's hosts: in "
+            f"such an image the job ends with an error; use one with Open MPI 4 or 5, or name a file with the hosts in {' or '.join(_HYDRA_HOSTS)}"
+        )
 
 
 def _other_options(layout: Layout, roles: tuple[RolePlan, ...]) -> Iterator[tuple[Option, str]]:
@@ -109,19 +96,6 @@ def _scripted_values(layout: Layout, role: RolePlan) -> dict[str, str]:
     if first is None or layout.launching is not None or layout.experiment.launcher.tensorflow is not None:
         return {}
     return {"RANK": str(first) if role.replicas == 1 else f"{first} to {role.rank(role.replicas - 1)}"}
-
-
-def _unseen_failures(layout: Layout, roles: tuple[RolePlan, ...]) -> Iterator[str]:
-    """Notes on extras that may write what the training reads, such as a download: nothing waits for them, and nobody sees them fail."""
-    launched = [mount for role in roles if role.launched for mount in role.mounts]
-    for role in roles:
-        writes = any(_overlap(mount, other) for mount in role.mounts if not mount.read_only for other in launched)
-        is_heeded = any(policy.event in _FAILURES for policy in role.policies)
-        if writes and role.replicas and not role.launched and not is_heeded:
-            yield (
-                f"role {role.name} starts together with the training, which neither waits for its end nor ends by its failure: what the training reads "
-                "of it belongs into a step of `prepare`"
-            )
 
 
 def _policies_without_effect(experiment: Experiment) -> Iterator[str]:
@@ -174,12 +148,12 @@ def _shared(roles: list[RolePlan]) -> dict[str, str]:
     mounts = [(role.replicas, mount) for role in roles for mount in role.mounts if not mount.read_only]
     claims: dict[str, str] = {}
     for _, mount in mounts:
-        if sum(replicas for replicas, other in mounts if _overlap(mount, other)) > 1:
+        if sum(replicas for replicas, other in mounts if overlap(mount, other)) > 1:
             claims.setdefault(mount.claim, mount.path)
     return claims
 
 
-def _overlap(one: Mount, other: Mount) -> bool:
+def overlap(one: Mount, other: Mount) -> bool:
     """True if both mount the same folder of a claim, or if one folder is inside the other."""
     return one.claim == other.claim and all(
         name == other_name for name, other_name in zip(_folders(one), _folders(other), strict=False)

@@ -81,7 +81,8 @@ class JobSet(Backend):
         "network.topology": done_by("Volcano: `networkTopology` of the PodGroup"),
         "roles.*.min_available": done_by("Volcano: counts for `minMember` of the PodGroup, over all roles"),
         "launcher.torchrun.elastic": noted(
-            "JobSet has a fixed number of pods: another number of replicas is a new revision here"
+            "JobSet has a fixed number of pods, so another number of replicas is a new revision here and no change in place",
+            elsewhere=True,
         ),
     }
     JOB_FIELDS: ClassVar[Kinds] = {("jobset.x-k8s.io", "JobSet"): JobFields(ttl="spec.ttlSecondsAfterFinished")}

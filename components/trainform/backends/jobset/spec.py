@@ -162,7 +162,7 @@ def endless_extras(plan: Plan) -> Iterator[str]:
     """Notes on extras that do not stay as they ended: a Job whose pod fails for good would end the JobSet."""
     for role in plan.roles:
         if not role.launched and role.replicas > 0 and role.restart == "never":
-            yield f"role {role.name}: a pod that failed is made anew, ever more slowly, also with `restart: never`, since JobSet would end the job for it"
+            yield f"role {role.name}: a pod that failed is made anew, ever more slowly, also with `restart: never`, since JobSet would end the job for it; let its command end with exit code 0 if it is not to run again"
 
 
 def _ending_groups(plan: Plan) -> list[str]:

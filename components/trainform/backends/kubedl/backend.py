@@ -41,7 +41,7 @@ from trainform.backends.replica_specs.specs import (
     worker_endings,
 )
 from trainform.backends.replica_specs.specs import templates as replica_templates
-from trainform.backends.support import NO_RUNTIME, Fields, done_by, no_policies, noted, refused
+from trainform.backends.support import LIMITED_RESTARTS, NO_RUNTIME, Fields, done_by, no_policies, noted, refused
 from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, job_body, without_empty
@@ -97,7 +97,7 @@ class KubeDL(Backend):
             "never: `restartPolicy: Never`; on-failure, N times: `OnFailure` with `backoffLimit`; all-when-evicted is refused. A pod that is "
             "evicted ends the job. KubeDL's ExitCode (a pod that was killed or evicted is made anew, any other failure ends the job) by `pod_overrides: {spec: {restartPolicy: ExitCode}}`"
         ),
-        "max_retry": noted("has no effect: KubeDL never starts a whole job anew"),
+        "max_retry": noted("it has no effect, since KubeDL never starts a whole job anew", LIMITED_RESTARTS, elsewhere=True),
         "roles.*.max_retry": done_by("`backoffLimit`: one number for the job, counted over all pods that start their containers again"),
         "ttl": done_by("`ttlSecondsAfterFinished`; updates in place"),
         **no_policies("KubeDL"),
@@ -108,7 +108,8 @@ class KubeDL(Backend):
         ),
         "network.host": noted(
             f"by the annotation `{NETWORK_ANNOTATION}: {HOST}` KubeDL draws a host port for each pod when it makes it, out of a range of its own, and a new "
-            "one when the pod fails over; peers call the constant port of its Service. MASTER_ADDR and MASTER_PORT, or TF_CONFIG, come from KubeDL"
+            "one when the pod fails over; peers call the constant port of its Service. MASTER_ADDR and MASTER_PORT, or TF_CONFIG, come from KubeDL",
+            elsewhere=True,
         ),
         "network.port": done_by("on the host network: the constant port of KubeDL's Services"),
         "network.ports": done_by("per-replica or not: KubeDL draws a port for each pod"),
@@ -167,12 +168,12 @@ class KubeDL(Backend):
     def notes(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[str]:
         """KubeDL 0.5.0 (`deletePodsAndServices`) deletes a Service with each pod before it says that the job has failed. A worker of a PyTorchJob
         has none, so it stops there, and makes the pod again. Pods that run on after the end have a note too."""
-        yield from left_running(_cleaned(job_body(manifests)))
+        yield from left_running(_cleaned(job_body(manifests)), "spec")
         kind = kind_of(plan)
         if kind.kind == "PyTorchJob" and len(plan.roles) > 1 and any(role.restart == ON_FAILURE for role in plan.roles):
             yield (
                 "restart: KubeDL never ends a PyTorchJob with workers for its container restarts: where there are too many, it deletes pods that run "
-                "and makes them again"
+                "and makes them again; write `restart: never` to end the job at the first failure"
             )
 
     def conventions(self, plan: Plan) -> PodConventions:
@@ -220,7 +221,7 @@ class KubeDL(Backend):
 
     def endings(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
         body = job_body(manifests)
-        return () if any(left_running(_cleaned(body))) else _ENDINGS[body["kind"]](body)
+        return () if any(left_running(_cleaned(body), "spec")) else _ENDINGS[body["kind"]](body)
 
 
 def _cleaned(job: dict[str, Any]) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from trainform.backends.kubeflow.controller import (
 from trainform.backends.kubeflow.controller import INDEX_LABEL as INDEX
 from trainform.backends.outcome import ByCondition, failed_of_types
 from trainform.backends.patched_objects import follows
-from trainform.backends.refusals import EXTRA_ROLES, JOB_RESTARTS
+from trainform.backends.refusals import EXTRA_ROLES, JOB_RESTARTS, STEPS_OF_ONE_POD, another_backend
 from trainform.backends.replica_specs.kinds import JobKind, kind_of, rendered_specs
 from trainform.backends.replica_specs.naming import NAMING, replica_groups
 from trainform.backends.replica_specs.pods import job_fields, replica_spec_pods
@@ -49,7 +49,7 @@ from trainform.backends.replica_specs.specs import (
     worker_endings,
 )
 from trainform.backends.replica_specs.specs import templates as replica_templates
-from trainform.backends.support import NO_RUNTIME, Fields, done_by, no_policies, noted, refused
+from trainform.backends.support import LIMITED_RESTARTS, NO_RUNTIME, Fields, done_by, no_policies, noted, refused
 from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, job_body, without_empty
@@ -116,23 +116,27 @@ class Kubeflow(Backend):
         ),
         "launcher.mpi": noted(
             "training-operator starts the processes by `kubectl exec` and with a hostfile of its own: there is no SSH and nothing waits for it; pods "
-            "have no names in DNS, so MASTER_ADDR and MASTER_PORT are not set"
+            "have no names in DNS, so MASTER_ADDR and MASTER_PORT are not set",
+            elsewhere=True,
         ),
-        "launcher.torchrun.elastic": noted("the job is complete when one of its pods is: training-operator then removes the others"),
+        "launcher.torchrun.elastic": noted(
+            "the job is complete when one of its pods is: training-operator then removes the others", elsewhere=True
+        ),
         "queue": done_by(f"`runPolicy.schedulingPolicy.queue`, and the annotation `{QUEUE_ANNOTATION}`"),
         "priority_class": done_by("of the pods, and `runPolicy.schedulingPolicy.priorityClass`"),
         "restart": done_by(
             "never: `restartPolicy: Never`; on-failure, N times: `OnFailure` with `runPolicy.backoffLimit`; all-when-evicted is refused. A pod "
             "that is evicted is made anew by on-failure and N times, but in an MPIJob it ends the job"
         ),
-        "max_retry": noted("has no effect: training-operator never starts a whole job anew"),
+        "max_retry": noted("it has no effect, since training-operator never starts a whole job anew", LIMITED_RESTARTS, elsewhere=True),
         "roles.*.max_retry": done_by("`runPolicy.backoffLimit`: one number for the job, counted over all pods that start their containers again"),
         "ttl": done_by("`runPolicy.ttlSecondsAfterFinished`; updates in place"),
         **no_policies("training-operator"),
         "roles.*.min_available": done_by("counts for `runPolicy.schedulingPolicy.minAvailable`, over all roles"),
         "network.host": noted(
             "every pod of a PyTorchJob or TFJob declares the main port, so each needs its own node: training-operator would else declare 23456 or 2222, "
-            "the same in every job"
+            "the same in every job",
+            elsewhere=True,
         ),
         "network.ports": refused(
             "the value gives each replica its own pod template, and a job of training-operator has one for all replicas of a type",
@@ -155,7 +159,8 @@ class Kubeflow(Backend):
         )
     }
     LOOKUP_CONTAINERS = frozenset([WAITING])
-    LACKS = frozenset([EXTRA_ROLES, JOB_RESTARTS])
+    OWN_RESTARTS = OWN_RESTARTS
+    LACKS = frozenset([EXTRA_ROLES, JOB_RESTARTS, STEPS_OF_ONE_POD])
 
     def naming(self, experiment: Experiment) -> Naming:
         """The address of a pod is that of the Service that the operator makes for it. The pods of an MPIJob have none: its launcher is one pod,
@@ -187,11 +192,13 @@ class Kubeflow(Backend):
 
     def notes(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[str]:
         """A note on each step of `prepare` for which the workers of a PyTorchJob wait, and on pods that run on after the end."""
-        yield from left_running(job_body(manifests)["spec"]["runPolicy"])
+        yield from left_running(job_body(manifests)["spec"]["runPolicy"], "spec.runPolicy")
         if kind_of(plan).kind == "PyTorchJob" and plan.ranked[0].group == "master":
             master, others = plan.ranked[0], plan.ranked[1:]
             alone = {*master.prepared}.difference(*(role.prepared for role in others)) if others else ()
-            yield from (f"prepare[{step}]: {_OF_THE_MASTER}" for step in sorted(alone))
+            yield from (
+                f"prepare[{step}]: {_OF_THE_MASTER}; {another_backend(STEPS_OF_ONE_POD)}" for step in sorted(alone)
+            )
 
     def conventions(self, plan: Plan) -> PodConventions:
         """The index by the operator's label, and the variables that the operator appends in this kind of job."""
@@ -228,7 +235,7 @@ class Kubeflow(Backend):
 
     def endings(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
         body = job_body(manifests)
-        return () if any(left_running(body["spec"]["runPolicy"])) else _ENDINGS[body["kind"]](body)
+        return () if any(left_running(body["spec"]["runPolicy"], "spec.runPolicy")) else _ENDINGS[body["kind"]](body)
 
 
 def _run_policy(plan: Plan) -> dict[str, Any]:

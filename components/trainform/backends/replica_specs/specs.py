@@ -102,12 +102,12 @@ def worker_endings(job: dict[str, Any]) -> tuple[Ending, ...]:
     return (Ending(f"replica 0 of the role {worker.role}", (worker.role,)),)
 
 
-def left_running(policy: Mapping[str, Any]) -> Iterator[str]:
-    """A note if the run policy leaves pods running when the job has ended: then the end of some pods ends no others."""
+def left_running(policy: Mapping[str, Any], path: str) -> Iterator[str]:
+    """A note if the run policy at this path of the job leaves pods running when the job has ended: then the end of some pods ends no others."""
     if policy.get("cleanPodPolicy", LEFT_RUNNING) == LEFT_RUNNING:
         yield (
-            "`cleanPodPolicy` leaves pods alone: those that still run when the job has succeeded or failed run on, with their accelerators, until they "
-            "end by themselves or the job is deleted"
+            f"manifest_overrides.job.{path}.cleanPodPolicy: pods that still run when the job has succeeded or failed run on, with their accelerators, "
+            "until they end by themselves or the job is deleted; remove it to have them deleted"
         )
 
 

@@ -138,11 +138,12 @@ class Trainer(Backend):
         "network.topology.highest_tier_name": refused(
             "a TrainingRuntime has tiers by number only", "write `highest_tier` with its number"
         ),
-        "runtime": noted("its pods are the runtime's, checked where `file` has it, and again at `up`; the TrainJob brings image, command, variables, resources and volumes"),
+        "runtime": noted("the pods are those of the runtime, which `check` sees where `file` has it, and `up` in the cluster; the TrainJob brings image, command, variables, resources and volumes", "leave it out for a runtime of the job's own"),
         "launcher.mpi": done_by("the mpi policy; `runLauncherAsNode` where the role that launches is ranked"),
         "launcher.mpi.processes_per_node": done_by("`numProcPerNode`"),
         "launcher.torchrun.elastic": noted(
-            "Trainer has a fixed number of pods: another number of replicas is a new revision here"
+            "Trainer has a fixed number of pods, so another number of replicas is a new revision here and no change in place",
+            elsewhere=True,
         ),
     }  # fmt: skip
 

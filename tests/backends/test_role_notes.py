@@ -39,16 +39,17 @@ def test_what_is_told() -> None:
     roles = {"master": {}, "worker": {"replicas": 2, "accelerators": {"a800": 4}}}
     launcher = {"mpi": {**COMMAND, "processes_per_node": 8}}
     assert notes(launcher, roles=roles) == [
-        "role master: 8 processes on each pod, and no accelerators, which the role worker has; give it some, or make it `ranked: false`",
-        "role worker: 8 processes on each pod share 4 a800; write `processes_per_node: 4` for one each",
+        "role master: 8 processes run on each pod without an accelerator, and those of the role worker have one; write `roles.master.accelerators`, or "
+        "`ranked: false` to keep it out of the training",
+        "role worker: the 8 processes on each pod share 4 a800; write `launcher.mpi.processes_per_node: 4` for one each",
     ]
 
 
 def test_the_users_own_number() -> None:
     roles = {"worker": {"replicas": 2, "accelerators": {"a800": 4}}}
-    shared = "role worker: 8 processes on each pod share 4 a800; write `processes_per_node: 4` for one each"
-    other = "env.NPROC_PER_NODE takes the place of the plan's {}: the launcher and its processes see your value"
-    assert notes({"torchrun": SCRIPT}, roles=roles, env={"NPROC_PER_NODE": "8"}) == [shared, other.format(4)]
+    shared = "role worker: the 8 processes on each pod share 4 a800; write `NPROC_PER_NODE: 4` for one each"
+    other = "env.NPROC_PER_NODE: it takes the place of the plan's {}, so the launcher and its processes see your value; remove it for the plan's"
+    assert notes({"torchrun": SCRIPT}, roles=roles, env={"NPROC_PER_NODE": "8"}) == [other.format(4), shared]
     eight = {"torchrun": {**SCRIPT, "processes_per_node": 8}}
     assert notes(eight, roles=roles, env={"NPROC_PER_NODE": "4"}) == [other.format(8)]
     assert notes({"torchrun": SCRIPT}, roles=roles, env={"NPROC_PER_NODE": "auto"}) == [other.format(4)]
@@ -70,8 +71,8 @@ def test_nothing_to_say(launcher: dict[str, Any], roles: dict[str, Any]) -> None
 @pytest.mark.parametrize(
     ("variables", "told"),
     [
-        ({"I_MPI_FABRICS": "shm:ofi"}, "and I_MPI_FABRICS is of MPICH or Intel MPI"),
-        ({"HYDRA_DEBUG": "1", "MPICH_ASYNC_PROGRESS": "1"}, "and HYDRA_DEBUG, MPICH_ASYNC_PROGRESS are of MPICH or Intel MPI"),
+        ({"I_MPI_FABRICS": "shm:ofi"}, "launcher.mpi: I_MPI_FABRICS is of MPICH or Intel MPI"),
+        ({"HYDRA_DEBUG": "1", "MPICH_ASYNC_PROGRESS": "1"}, "launcher.mpi: HYDRA_DEBUG, MPICH_ASYNC_PROGRESS are of MPICH or Intel MPI"),
         ({"I_MPI_FABRICS": "shm:ofi", "I_MPI_HYDRA_HOST_FILE": "/app/hosts"}, None),
         ({"OMPI_MCA_btl": "tcp,self", "PRTE_MCA_plm": "ssh"}, None),
     ],
