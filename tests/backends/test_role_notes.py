@@ -40,7 +40,7 @@ def test_what_is_told() -> None:
     launcher = {"mpi": {**COMMAND, "processes_per_node": 8}}
     assert notes(launcher, roles=roles) == [
         "role master: 8 processes run on each pod without an accelerator, and those of the role worker have one; write `roles.master.accelerators`, or "
-        "`ranked: false` to keep it out of the training",
+        "`ranked: false` with `launcher.mpi.role: master` to keep it out of the training",
         "role worker: the 8 processes on each pod share 4 a800; write `launcher.mpi.processes_per_node: 4` for one each",
     ]
 

@@ -98,7 +98,10 @@ def _processes_without_accelerators(experiment: Experiment, plan: Plan) -> Itera
                 f"role {role.name}: the {processes} processes on each pod share {count} {role.accelerators[0]}; write `{field}: {count}` for one each"
             )
         elif counts[most] and not any("/" in name for name in experiment.roles[role.name].resources):
-            apart = ", or `ranked: false` to keep it out of the training" if launcher.over_ssh is not None else ""
+            apart = (
+                f", or `ranked: false` with `launcher.{launcher.kind}.role: {role.name}` to keep it out of the training"
+            )
+            apart = apart if role.name == plan.launches else ""
             number = "a process runs" if processes == 1 else f"{processes} processes run"
             yield (
                 f"role {role.name}: {number} on each pod without an accelerator, and those of the role {most} have one; write "

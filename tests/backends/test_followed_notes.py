@@ -1,0 +1,111 @@
+"""Each note says to what it belongs, what happens, and what to write if that is not wanted; who does so has an accepted job without the note."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from tests.support.generators import ENVIRONMENT, experiments
+from tests.support.rendering import job_problems, plan_job
+from tests.support.samples import plan
+from trainform.render import render_job
+from trainform.spec import Environment, Experiment
+from trainform.spec.load import parse
+
+RICH = Environment.model_validate(ENVIRONMENT)
+HOST: dict[str, Any] = {"network": {"host": True}}
+SCRIPT: dict[str, Any] = {"torchrun": {"script": "/app/train.py"}}
+MPI: dict[str, Any] = {"mpi": {"command": ["/app/train"]}}
+APART: dict[str, Any] = {"mpi": {**MPI["mpi"], "role": "launcher"}}
+EXTRA: dict[str, Any] = {"ranked": False, "command": ["python", "watch.py"]}
+STEP: dict[str, Any] = {"name": "data", "command": ["fetch", "--to", "/mnt/data"]}
+ELASTIC: dict[str, Any] = {"torchrun": {**SCRIPT["torchrun"], "elastic": {"min_nodes": 1, "max_nodes": 4}}}
+MASTER: dict[str, Any] = {"master": {}, "worker": {"replicas": 2}}
+DATA: dict[str, Any] = {"data": {"size": "1Ti", "mount": "/mnt/data"}}
+
+
+def job(**spec: Any) -> dict[str, Any]:
+    return {"manifest_overrides": {"job": {"spec": spec}}}
+
+
+# The end of a note, an experiment that has it, and the experiment in which its advice is followed. {}: the fields are left out.
+FOLLOWED: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    ("write `shared_memory` with a size", {"shared_memory": None}, {"shared_memory": "1Gi"}),
+    ("write `roles.worker.shared_memory: 2Gi` or less", {"roles": {"worker": {"memory": "2Gi", "shared_memory": "4Gi"}}},
+     {"roles": {"worker": {"memory": "2Gi", "shared_memory": "2Gi"}}}),
+    ("write `network.ports: shared` to count over the role", {"restart": "3 times", "network": {"host": True, "ports": "per-replica"}},
+     {"restart": "3 times", "network": {"host": True, "ports": "shared"}}),
+    ("write `network.ports: per-replica` to let several run on one node", HOST, {"network": {"host": True, "ports": "per-replica"}}),
+    ("leave `roles.worker.min_available` out to start all together", {"roles": {"worker": {"replicas": 2, "min_available": 1}}}, {}),
+    ("write `launcher.torchrun.processes_per_node: 2` for one each",
+     {"launcher": {"torchrun": {**SCRIPT["torchrun"], "processes_per_node": 4}}, "roles": {"worker": {"accelerators": {"a800": 2}}}},
+     {"launcher": {"torchrun": {**SCRIPT["torchrun"], "processes_per_node": 2}}, "roles": {"worker": {"accelerators": {"a800": 2}}}}),
+    ("write `NPROC_PER_NODE: 2` for one each",
+     {"launcher": SCRIPT, "roles": {"worker": {"accelerators": {"a800": 2}}}, "env": {"NPROC_PER_NODE": "4"}},
+     {"launcher": SCRIPT, "roles": {"worker": {"accelerators": {"a800": 2}}}, "env": {"NPROC_PER_NODE": "2"}}),
+    ("write `roles.master.accelerators`, or `ranked: false` with `launcher.mpi.role: master` to keep it out of the training",
+     {"launcher": MPI, "roles": {"master": {}, "worker": {"accelerators": {"a800": 2}}}},
+     {"launcher": {"mpi": {**MPI["mpi"], "role": "master"}}, "roles": {"master": {"ranked": False}, "worker": {"accelerators": {"a800": 2}}}}),
+    ("make it a step of `prepare` if the training reads what it writes", {"roles": {"worker": {}, "extra": {**EXTRA, "min_available": 0}}, "storage": DATA},
+     {"prepare": [{**STEP, "on": "first-pod"}], "storage": DATA}),
+    ("write `roles.extra.min_available: 0` to start without it", {"roles": {"worker": {}, "extra": EXTRA}},
+     {"roles": {"worker": {}, "extra": {**EXTRA, "min_available": 0}}}),
+    ("leave it out for a world that the plan knows", {"launcher": ELASTIC}, {"launcher": SCRIPT}),
+    ("remove it for the plan's", {"env": {"WORLD_SIZE": "16"}}, {}),
+    ("or name a file with the hosts in HYDRA_HOST_FILE or I_MPI_HYDRA_HOST_FILE", {"launcher": MPI, "roles": MASTER, "env": {"I_MPI_FABRICS": "shm"}},
+     {"launcher": MPI, "roles": MASTER, "env": {"I_MPI_FABRICS": "shm", "HYDRA_HOST_FILE": "/app/hosts"}}),
+    ("write a policy for PodFailed too", {"policies": [{"event": "PodEvicted", "action": "RestartJob"}]},
+     {"policies": [{"event": "PodEvicted", "action": "RestartJob"}, {"event": "PodFailed", "action": "RestartJob"}]}),
+    ("write `on: first-pod`, otherwise `on: each-pod`", {"prepare": [STEP], "storage": DATA}, {"prepare": [{**STEP, "on": "first-pod"}], "storage": DATA}),
+    ("leave it out to keep the job", {"ttl": "1h"}, {}),
+    ("use the backend volcano", {"backend": "jobset", "launcher": ELASTIC}, {"backend": "volcano", "launcher": ELASTIC}),
+    ("use the backend volcano", {"backend": "kubeflow", "launcher": ELASTIC}, {"backend": "volcano", "launcher": ELASTIC}),
+    ("use the backend volcano, jobset or trainer", {"backend": "kubeflow", "launcher": APART, "roles": {"launcher": {"ranked": False}, "worker": {"accelerators": {"l40s": 1}}}},
+     {"backend": "trainer", "launcher": APART, "roles": {"launcher": {"ranked": False}, "worker": {"accelerators": {"l40s": 1}}}}),
+    ("or use the backend volcano, jobset or trainer", {"backend": "kubedl", "roles": MASTER, "max_retry": 5}, {"backend": "jobset", "roles": MASTER, "max_retry": 5}),
+    ("use the backend volcano, jobset or trainer", {"backend": "kubeflow", "roles": MASTER, **HOST}, {"backend": "jobset", "roles": MASTER, **HOST}),
+    ("use the backend volcano, jobset, trainer or kubedl",
+     {"backend": "kubeflow", "roles": MASTER, "prepare": [{**STEP, "on": "first-pod"}]}, {"backend": "kubedl", "roles": MASTER, "prepare": [{**STEP, "on": "first-pod"}]}),
+    ("remove it to have them deleted", {"backend": "kubeflow", "roles": MASTER, **job(runPolicy={"cleanPodPolicy": "None"})}, {"backend": "kubeflow", "roles": MASTER}),
+    ("remove it to let the job start", {"backend": "jobset", **job(suspend=True)}, {"backend": "jobset"}),
+    ("write `restart: never` to end the job at the first failure", {"backend": "kubedl", "roles": MASTER, "restart": "on-failure"},
+     {"backend": "kubedl", "roles": MASTER, "restart": "never"}),
+    ("remove the policy or the patch that takes the place of the plan's own", {"roles": {"worker": {}, "extra": EXTRA}, "policies": []}, {"roles": {"worker": {}, "extra": EXTRA}}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("advice", "parts", "followed"), FOLLOWED, ids=[advice for advice, _, _ in FOLLOWED])
+def test_who_does_as_a_note_says_has_it_no_more(advice: str, parts: dict[str, Any], followed: dict[str, Any]) -> None:
+    usual: dict[str, Any] = {"shared_memory": "1Gi"}
+    told = [note for note in plan(**{**usual, **parts}).notes if note.endswith(advice)]
+    assert len(told) == 1
+    after = plan(**{**usual, **followed}).notes
+    assert not [note for note in after if note.endswith(advice)]
+
+
+BEGINNINGS = re.compile(
+    r"roles? [a-z0-9-]+(, [a-z0-9-]+)*( and [a-z0-9-]+)?( \(\S+\))?: |step [a-z0-9-]+ \(|[a-z_]+(\[[0-9]+\])?((\.\w[\w-]*)(\[[0-9]+\])?)* ?(\([^)]+\))?: "
+    r"|(ConfigMap|Secret) \S+: |nothing ends this job when the role |the ConfigMap |[0-9]+ more "
+)
+
+
+def test_every_note_names_its_field_or_role_and_what_to_write() -> None:
+    seen: set[str] = set()
+
+    @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(experiments())
+    def check(written: dict[str, Any]) -> None:
+        made = parse(Experiment, written).model
+        if made is None or job_problems(made, RICH):
+            return
+        limits = render_job(made, RICH).warnings
+        for note in (note for note in plan_job(made, RICH).notes if note not in limits):
+            assert BEGINNINGS.match(note), note
+            assert "; " in note, note
+            seen.add(BEGINNINGS.sub("", note)[:40])
+
+    check()
+    assert len(seen) > 5
