@@ -92,6 +92,19 @@ def patched(data: dict[str, Any], keys: Keys, match: re.Match[str]) -> None:
     put(data, ["roles", role, "pod_overrides"], yaml.safe_load(written_out)["pod_overrides"])
 
 
+def held_in_patch(data: dict[str, Any], keys: Keys, match: re.Match[str]) -> None:
+    """Write what is in a pod template as the patch of the role."""
+    held = at(data, keys)
+    drop(data, keys)
+    put(data, [*keys[:2], "pod_overrides"], held)
+
+
+def as_mapping(data: dict[str, Any], keys: Keys, match: re.Match[str]) -> None:
+    """Write the items of a list under their names."""
+    place = keys[: keys.index(match.group(1)) + 1]
+    put(data, place, {item.pop("name"): item for item in at(data, place)})
+
+
 def partitions(data: dict[str, Any], keys: Keys, match: re.Match[str]) -> None:
     """Write the policy as a patch of the first role."""
     policies = data.pop("policies")
@@ -294,6 +307,10 @@ FOLLOWED: tuple[tuple[str, Follow], ...] = (
     (r"give them the same accelerators, or write .*", every_role(accelerators={"a800": 8})),
     (r"launch from a role of its own: .*", all_of(top({"ranked": False}, "roles", "launcher"), top("launcher", "launcher", "mpi", "role"))),
     (r"remove it: the plan decides this, .*", drop),
+    (r"remove it: all pods start together; .*", drop),
+    (r"write what it holds as a patch of the role: .*", held_in_patch),
+    (r"write it below the key of an object: `manifest_overrides: \{job: \{spec: …\}\}`; .*", lambda data, *_: put(data, ["manifest_overrides"], {"job": data["manifest_overrides"]})),
+    (r"write a mapping of names there, such as `(\w+): \{(\w+): …\}`: .*", as_mapping),
     (r"write a list", value([])),
     (r"write it in quotes", value("text")),
     (r"write true or false", value(True)),

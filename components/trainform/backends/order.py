@@ -44,7 +44,7 @@ class Batch:
 def order_problems(plan: Plan, batches: Sequence[Batch], gang: int) -> Iterator[Problem]:
     """A problem for each field of the job object that keeps it from starting. gang: the number of pods that start
     together; 0 if there is no gang."""
-    found = {**_apart(plan, batches), **_never(batches), **_short(plan, batches, gang)}
+    found = {**_short(plan, batches, gang), **_apart(plan, batches), **_never(batches)}
     for where, (reason, fix) in found.items():
         yield Problem(f"manifest_overrides.job.spec.{where}", None, reason, fix)
 

@@ -9,10 +9,11 @@ from typing import Any
 from trainform import defaults
 from trainform.backends.backend import Backend
 from trainform.backends.patch_parts import part_at, sets, without_parts
+from trainform.backends.patch_places import in_its_place, object_meant, short_list
 from trainform.backends.patched_containers import unknown_containers
 from trainform.backends.patched_objects import changes
 from trainform.backends.served import object_types, object_values, pod_types, pod_values, user_conventions
-from trainform.errors import MASK, Problem, list_names
+from trainform.errors import MASK, Problem
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import RECORD_KEY, Manifest, override_key
 from trainform.manifests.pods import own_labels, pod_template
@@ -132,7 +133,7 @@ def _check_pods(plan: Plan, role: RolePlan, backend: Backend, conventions: PodCo
 
     def has_types(patch: dict[str, Any], template: dict[str, Any]) -> Iterator[_Finding]:
         pods = rendered(patch, conventions)
-        yield from _found(pod_types(backend, plan, pods, patch), patch, pods)
+        yield from _found(in_its_place(pod_types(backend, plan, pods, patch)), patch, pods)
 
     def has_values(patch: dict[str, Any], template: dict[str, Any]) -> Iterator[_Finding]:
         pods = rendered(patch, conventions)
@@ -242,6 +243,7 @@ def _satisfies(schema: Any) -> _Rule:
         for where, reason in violations(body, schema):
             wanted = reason.removeprefix("must be ")
             fix = "patch only what differs" if wanted == reason else f"write {wanted} there, or patch only what differs"
+            fix = next(filter(None, [short_list(patch, part_at(patch, where, body))]), fix)
             yield _Finding(where, None, f"the patched field {reason}", fix)
 
     return rule
@@ -289,9 +291,5 @@ def _unknown_keys(plan: Plan, manifests: Iterable[Manifest]) -> Iterator[Problem
             reason = "the object is the record of what is deployed, and trainform alone writes it"
             yield Problem(f"manifest_overrides.{key}", None, reason, "remove the patch")
         elif key not in known:
-            yield Problem(
-                f"manifest_overrides.{key}",
-                None,
-                "the experiment has no object of this name",
-                f"known: {list_names(known)}",
-            )
+            reason = "the experiment has no object of this name"
+            yield Problem(f"manifest_overrides.{key}", None, reason, object_meant(key, known))

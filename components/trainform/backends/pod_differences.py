@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from trainform import defaults
+from trainform.backends.patch_places import as_mapping
 from trainform.backends.patched_objects import difference
 from trainform.backends.paths import Place
 from trainform.manifests.env import KEPT_PREFIX, PodConventions
@@ -133,7 +134,7 @@ def fix_of(found: Difference, word: str | int) -> str:
     """The fix of a problem: the experiment's own field, where there is one. word: the last of the part of the patch that does it; where that is a whole
     list, what the plan needs is gone because of what the list does not have."""
     if word in _LISTS:
-        return f"write a mapping of names there, such as `{word}: {{NAME: …}}`: a list in a merge patch takes the place of the whole list"
+        return as_mapping(str(word))
     return next((_FIXES[word] for word in found.place if word in _FIXES), "remove it")
 
 

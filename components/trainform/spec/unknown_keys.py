@@ -13,6 +13,8 @@ from trainform.spec.places import NAME, Path, known_keys, places
 NEAR, FAR = 0.75, 0.6  # of difflib: for a typing mistake, and for a word of which nothing else is known
 MOST_PLACES = 3
 IN_PATCH = "pod_overrides: {{spec: {{{key}: …}}}}"
+TEMPLATES = ("template", "podTemplate", "pod_template")
+WHAT_IT_HOLDS = "write what it holds as a patch of the role: `pod_overrides: {spec: …}`"
 # Words of Kubernetes and of other tools that stand for fields of another name or of another shape.
 OTHER_WORDS = {
     **dict.fromkeys(("gpu", "gpus", "accelerator"), "write `accelerators: {KIND: 8}` of the role, with a kind of the environment"),
@@ -24,6 +26,9 @@ OTHER_WORDS = {
     ),
     **dict.fromkeys(("hostNetwork", "host_network"), "write `network: {host: true}` of the experiment"),
     **dict.fromkeys(("nodes", "num_nodes", "num_workers", "parallelism"), "write `replicas` of the role"),
+    **dict.fromkeys(("dependsOn", "depends_on", "needs"), "remove it: all pods start together; what must be done before is a step of `prepare`"),
+    "spec": "write it as a patch of the role: `pod_overrides: {spec: …}`",
+    **dict.fromkeys(TEMPLATES, WHAT_IT_HOLDS),
     **dict.fromkeys(("nproc_per_node", "nproc", "num_processes"), "write `processes_per_node` of the launcher"),
 }  # fmt: skip
 

@@ -159,7 +159,6 @@ class Kubeflow(Backend):
         )
     }
     LOOKUP_CONTAINERS = frozenset([WAITING])
-    OWN_RESTARTS = OWN_RESTARTS
     LACKS = frozenset([EXTRA_ROLES, JOB_RESTARTS, STEPS_OF_ONE_POD])
 
     def naming(self, experiment: Experiment) -> Naming:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from trainform.errors import list_names
 from trainform.manifests.served import objects, pods
-from trainform.manifests.served.mistake import Mistake, joined
+from trainform.manifests.served.mistake import NO_FIELD, Mistake, joined
 from trainform.manifests.served.notation import LACKS, POD_TEMPLATE, Schema, kinds_of, types_of
 from trainform.manifests.served.words import MEANINGS, QUANTITY
 from trainform.spec.merge_patch import named_items
@@ -149,7 +149,7 @@ def _in_mapping(value: dict[str, Any], schema: Schema, patch: Any, place: _Place
         for name in value:
             if name not in fields and (not isinstance(patch, dict) or name in patch):
                 fix = _of_these(name, fields, "remove it")
-                yield place.below(name).mistake(value[name], "there is no field of this name", fix)
+                yield place.below(name).mistake(value[name], NO_FIELD, fix)
 
 
 def _in_list(value: list[Any], schema: Schema, patch: Any, place: _Place) -> Iterator[Mistake]:

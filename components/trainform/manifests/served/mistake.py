@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+NO_FIELD = "there is no field of this name"
+
 
 class Mistake(NamedTuple):
     """where: names and keys with dots between them, `[0]` for an item without a name. others: places of what it does not agree with, which may be

@@ -1,0 +1,63 @@
+"""What is meant by a merge patch that has something at another place than where it belongs."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from trainform.backends.patch_parts import Part, value_at
+from trainform.errors import list_names
+from trainform.manifests.served.mistake import NO_FIELD, Mistake
+from trainform.spec.unknown_keys import TEMPLATES, WHAT_IT_HOLDS, of_pods
+
+_OF_PODS = re.compile(r"(|spec\.|spec\.(?:initContainers|containers)(?:\[\d+\]|\.[a-z0-9-]+)\.)([A-Za-z]+)")
+_OF_OBJECTS = ("metadata", "spec")
+
+
+def in_its_place(mistakes: Iterable[Mistake]) -> Iterator[Mistake]:
+    """Mistakes in the pods of a role; of a field that pods have elsewhere, with the patch that sets it there."""
+    for mistake in mistakes:
+        found = _OF_PODS.fullmatch(mistake.where) if mistake.reason == NO_FIELD else None
+        if found is not None and mistake.where in TEMPLATES:
+            yield mistake._replace(fix=WHAT_IT_HOLDS)
+        else:
+            elsewhere = None if found is None else _elsewhere(found[1], found[2])
+            yield (
+                mistake
+                if elsewhere is None
+                else mistake._replace(fix=f"write it as a patch of the role: `{elsewhere}`")
+            )
+
+
+def _elsewhere(above: str, key: str) -> str | None:
+    """The patch that sets the field at another place than this one; None if there is none."""
+    patch = of_pods().get(key, "").format(key=key)
+    is_here = above != "" and ("ontainers" in above) == ("containers: {main" in patch)
+    return patch if patch and not is_here else None
+
+
+def object_meant(key: str, known: Iterable[str]) -> str:
+    """What to write in the place of a key that no object has."""
+    names = [*known]
+    near = difflib.get_close_matches(key.lower(), names, 1)
+    if near:
+        return f"did you mean {near[0]}?"
+    if key in _OF_OBJECTS and "job" in names:
+        return f"write it below the key of an object: `manifest_overrides: {{job: {{{key}: …}}}}`; known: {list_names(names)}"
+    return f"known: {list_names(names)}"
+
+
+def as_mapping(word: str, name: str = "NAME") -> str:
+    """The fix of a list that takes the place of a rendered one."""
+    return f"write a mapping of names there, such as `{word}: {{{name}: …}}`: a list in a merge patch takes the place of the whole list"
+
+
+def short_list(patch: dict[str, Any], part: Part) -> str | None:
+    """The fix if the part of the patch is in a list of named items, which lack what they have in the rendered one; None if it is in none."""
+    index = next((index for index, key in enumerate(part) if isinstance(key, int)), 0)
+    if index == 0:
+        return None
+    item = value_at(patch, part[: index + 1])
+    return as_mapping(str(part[index - 1]), str(item["name"])) if isinstance(item, dict) and "name" in item else None
