@@ -65,6 +65,9 @@ WORKERS = "the gang starts when 5 pods have room, and those of worker are made o
         (after(worker=["watcher"]), {"roles": OUTSIDE}, {}),  # Volcano waits for so many as the gang needs of them
         (after(worker=["master"]), {"launcher": ELASTIC}, {}),
         (after(watcher=["nobody"]), {"roles": OUTSIDE}, {"tasks.watcher.dependsOn": "the pods of watcher are never made, since those of nobody never run before"}),
+        (after(master=["worker"], worker=["master"]), {}, {
+            "tasks.master.dependsOn": "the pods of master are never made, since those of worker never run before",
+            "tasks.worker.dependsOn": "the pods of worker are never made, since those of master never run before"}),
         (after(watcher=["watcher"]), {"roles": OUTSIDE}, {"tasks.watcher.dependsOn": "the pods of watcher are never made, since those of watcher never run before"}),
     ],
 )  # fmt: skip

@@ -31,6 +31,7 @@ ADDS, REMOVES = "the patch adds a part that the plan does not have", "the patch 
     [
         ({}, {}),
         ({"spec": {"queue": "night"}}, {"spec.queue": "the patch makes the value night, and the plan needs team"}),
+        ({"spec": {"queue": "a\nb"}}, {"spec.queue": "the patch makes the value a…, and the plan needs team"}),
         ({"spec": {"queue": None}}, {"spec.queue": "the patch makes the value empty, and the plan needs team"}),
         ({"spec": {"suspend": False}}, {"spec.suspend": "the patch makes the value false, and the plan needs none"}),
         ({"spec": {"plugins": {"env": []}}}, {"spec.plugins": ADDS}),

@@ -151,6 +151,7 @@ PARTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "patch-of-no-object": (_worker() | {"manifest_overrides": {"spec": {"ttlSecondsAfterFinished": 60}}}, {}),
     "patch-of-an-object-by-its-kind": (_worker() | {"manifest_overrides": {"Job": {"spec": {"ttlSecondsAfterFinished": 60}}}}, {}),
     "tasks-in-a-list": (_worker() | {"manifest_overrides": {"job": {"spec": {"tasks": [{"name": "worker", "maxRetry": 5}]}}}}, {}),
+    "volumes-in-a-list": (_worker(shared_memory="1Gi", pod_overrides={"spec": {"volumes": [{"name": "mine", "emptyDir": {}}]}}), {}),
     "main-container-in-a-list": (_worker(pod_overrides={"spec": {"containers": [{"name": "main", "stdin": True}]}}), {}),
     "node-by-its-name": (_worker(pod_overrides={"spec": {"nodeName": "node-1"}}), {}),
     "another-scheduler": (_worker(pod_overrides={"spec": {"schedulerName": "mine"}}), {}),

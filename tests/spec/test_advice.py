@@ -310,7 +310,7 @@ FOLLOWED: tuple[tuple[str, Follow], ...] = (
     (r"remove it: all pods start together; .*", drop),
     (r"write what it holds as a patch of the role: .*", held_in_patch),
     (r"write it below the key of an object: `manifest_overrides: \{job: \{spec: …\}\}`; .*", lambda data, *_: put(data, ["manifest_overrides"], {"job": data["manifest_overrides"]})),
-    (r"write a mapping of names there, such as `(\w+): \{(\w+): …\}`: .*", as_mapping),
+    (r"write a mapping of names there, such as `([\w-]+): \{([\w-]+): …\}`: .*", as_mapping),
     (r"write a list", value([])),
     (r"write it in quotes", value("text")),
     (r"write true or false", value(True)),

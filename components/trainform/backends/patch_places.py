@@ -61,3 +61,8 @@ def short_list(patch: dict[str, Any], part: Part) -> str | None:
         return None
     item = value_at(patch, part[: index + 1])
     return as_mapping(str(part[index - 1]), str(item["name"])) if isinstance(item, dict) and "name" in item else None
+
+
+def replaced_list(patch: dict[str, Any], part: Part) -> str | None:
+    """The fix if the part of the patch is a list, which is wrong for what it lacks of the rendered one; None if it is no list."""
+    return as_mapping(str(part[-1])) if part and isinstance(value_at(patch, part), list) else None

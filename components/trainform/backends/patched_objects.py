@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from trainform.backends.paths import EACH, Place, named_items, written
-from trainform.errors import Problem
+from trainform.errors import Problem, shorten
 from trainform.plan.model import Plan, RolePlan
 
 BEHIND = "+"
@@ -79,8 +79,9 @@ def difference(before: Any, after: Any) -> str:
 
 
 def _shown(value: Any, nothing: str) -> str:
-    """The value as files spell it."""
-    return nothing if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    """The value as files spell it; of a script or another long text its beginning."""
+    first, newline, _ = str(value).partition("\n") if isinstance(value, str) else (value, "", "")
+    return nothing if value is None else f"{shorten(first)}{'…' if newline else ''}"
 
 
 def _changes(before: Any, after: Any, place: Place, free: Sequence[Place], closed: frozenset[str]) -> Iterator[Change]:

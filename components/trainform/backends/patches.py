@@ -9,7 +9,7 @@ from typing import Any
 from trainform import defaults
 from trainform.backends.backend import Backend
 from trainform.backends.patch_parts import part_at, sets, without_parts
-from trainform.backends.patch_places import in_its_place, object_meant, short_list
+from trainform.backends.patch_places import in_its_place, object_meant, replaced_list, short_list
 from trainform.backends.patched_containers import unknown_containers
 from trainform.backends.patched_objects import changes
 from trainform.backends.served import object_types, object_values, pod_types, pod_values, user_conventions
@@ -235,7 +235,8 @@ def _found(mistakes: Iterable[Mistake], patch: dict[str, Any], body: dict[str, A
     for mistake in mistakes:
         where, value, reason, fix, others = mistake
         set_here = next((place for place in (where, *others) if sets(patch, place, body)), where)
-        yield _Finding(set_here, value, reason, fix)
+        taken = None if set_here == where else replaced_list(patch, part_at(patch, set_here, body))
+        yield _Finding(set_here, value, reason, fix if taken is None else taken)
 
 
 def _satisfies(schema: Any) -> _Rule:
