@@ -48,7 +48,7 @@ def layers_figure() -> str:
         frame.draw(),
     ]
     title = (
-        "The layers of the code: a room imports only rooms below it, and resources and policy_pack alone import Pulumi."
+        "The layers of the code: a package imports only those below it, and resources and policy_pack alone import Pulumi."
     )
     return figure(_behind([frame], EDGE), frame.y + frame.height + EDGE, title, parts)
 
