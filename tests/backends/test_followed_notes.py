@@ -74,6 +74,8 @@ FOLLOWED: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("write `restart: never` to end the job at the first failure", {"backend": "kubedl", "roles": MASTER, "restart": "on-failure"},
      {"backend": "kubedl", "roles": MASTER, "restart": "never"}),
     ("remove the policy or the patch that takes the place of the plan's own", {"roles": {"worker": {}, "extra": EXTRA}, "policies": []}, {"roles": {"worker": {}, "extra": EXTRA}}),
+    ("or write `$$HOME` where this text is meant", {"launcher": {"torchrun": {**SCRIPT["torchrun"], "args": ["--out=$HOME"]}}},
+     {"roles": {"worker": {"command": ["sh", "-c", "exec torchrun /app/train.py --out=$HOME"]}}}),
 ]  # fmt: skip
 
 

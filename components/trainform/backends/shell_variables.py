@@ -68,7 +68,8 @@ def _note(text: Text, written: str, name: str, conventions: PodConventions) -> s
         return f"{stays}, and a variable's own name is not known before; write the whole value, or {meant}"
     if name in names or (name in conventions.appended and text.variable is None):
         return f"{stays}, and Kubernetes puts in `$({name})` alone; write that, or {meant}"
-    return f"{stays}, and Kubernetes does not know what {_source(name, text, conventions)}; write `[sh, -c, '… ${name} …']`, or {meant}"
+    unknown = f"Kubernetes does not know what {_source(name, text, conventions)}"
+    return f"{stays}, and {unknown}; read it in the program or in a shell (`[sh, -c, '… ${name} …']`), or write {meant}"
 
 
 def _source(name: str, text: Text, conventions: PodConventions) -> str:
