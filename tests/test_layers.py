@@ -103,7 +103,7 @@ READS_FILES = {
     "spec/load.py",
     "spec/stack.py",
     "plan/launch/scripts/__init__.py",
-    "manifests/served/__init__.py",
+    "manifests/served/validation.py",
 }
 IMPURE_MODULES = {"os", "random", "time", "secrets", "uuid", "socket", "subprocess", "tempfile", "io", "pathlib"}
 IMPURE_NAMES = {"open", "now", "today", "utcnow", "getenv", "environ", "input", "print", "read_text", "read_bytes"}

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator
 from trainform import defaults
 from trainform.backends.judged import judged_job
 from trainform.backends.notes import job_notes
-from trainform.backends.patched_pods import pod_problems
-from trainform.backends.patches import check_patches, override_paths, patched
+from trainform.backends.patches import check_patches, override_paths, patched, pod_problems
 from trainform.backends.placeholders import placeholder_problems
 from trainform.backends.queues import CRDS as QUEUE_CRDS
 from trainform.backends.queues import queue_manifest

@@ -15,8 +15,7 @@ from trainform.backends import served as of_backends
 from trainform.backends.served import object_types, object_values
 from trainform.backends.table import BACKENDS
 from trainform.errors import Problem
-from trainform.manifests import served
-from trainform.manifests.served import kubernetes
+from trainform.manifests.served.validation import EVERYTHING, kubernetes, read
 from trainform.render import render_job
 
 STORAGE = {"data": {"claim": "datasets", "mount": "/data"}}
@@ -251,7 +250,7 @@ def test_a_word_of_the_operator(name: str) -> None:
 
 def test_every_kind_that_can_be_patched_has_a_schema() -> None:
     for name, backend in BACKENDS.items():
-        if not served.read(of_backends.folder_of(backend)):
+        if not read(of_backends.folder_of(backend)):
             continue  # one that a test adds
         storage = {"checkpoints": {"size": "2Ti", "mount": "/mnt/output"}}
         roles = {"master": {}, "worker": {"replicas": 2}}
@@ -268,8 +267,8 @@ def test_what_is_rendered_satisfies_its_schema(data: dict[str, Any], name: str) 
     job = render_job(experiment(**{**data, "backend": name}), environment(queues={"default": {}, "night": {}}))
     if not job.problems:
         for manifest in job.manifests:
-            assert [*object_types(BACKENDS[name], manifest.body, served.EVERYTHING)] == [], manifest.key
-            assert [*object_values(BACKENDS[name], manifest.key, manifest.body, served.EVERYTHING)] == [], manifest.key
+            assert [*object_types(BACKENDS[name], manifest.body, EVERYTHING)] == [], manifest.key
+            assert [*object_values(BACKENDS[name], manifest.key, manifest.body, EVERYTHING)] == [], manifest.key
 
 
 def test_the_types_to_which_a_schema_refers() -> None:
@@ -281,6 +280,6 @@ def test_the_types_to_which_a_schema_refers() -> None:
         own = {schema["$ref"]} if isinstance(schema.get("$ref"), str) else set()
         return own.union(*map(references, schema.values()))
 
-    files = [kubernetes(), served.read(of_backends.QUEUES)]
-    files += [served.read(of_backends.folder_of(backend)) for backend in BACKENDS.values()]
+    files = [kubernetes(), read(of_backends.QUEUES)]
+    files += [read(of_backends.folder_of(backend)) for backend in BACKENDS.values()]
     assert set().union(*map(references, files)) <= kubernetes().keys()

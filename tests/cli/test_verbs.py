@@ -140,12 +140,12 @@ def test_wrong_words(words: list[str], said: str) -> None:
     assert said in " ".join(err.replace("│", " ").split())
 
 
-def imported(*verbs: str) -> set[str]:
+def imported(*verbs: str, experiment: str = "sdxl-lora") -> set[str]:
     """Modules that a process has after running the verbs."""
     script = (
         "import sys\nfrom trainform.cli.main import main\n"
         f"for verb in {verbs!r}:\n"
-        "    try:\n        main([verb, 'sdxl-lora', '-e', 'dev'])\n"
+        f"    try:\n        main([verb, {experiment!r}, '-e', 'dev'])\n"
         "    except SystemExit as exit_:\n        assert not exit_.code, exit_.code\n"
         "print('\\n'.join(sys.modules), file=sys.stderr)"
     )
@@ -160,6 +160,21 @@ def test_check_imports_only_what_it_needs() -> None:
     heavy |= {"asyncio", "concurrent.futures", "http", "logging", "multiprocessing", "ssl", "xml"}
     heavy |= {f"trainform.{room}" for room in ("resources", "sandbox", "rehearsal", "toolchain", "scaffold", "doctor")}
     assert heavy & imported("check") == set()
+
+
+def test_only_patches_need_the_fields_of_kinds(tmp_path: Path) -> None:
+    """Tables of what servers take are read for an experiment with patches alone; so is what finds the meaning of a patch."""
+    of_patches = {"trainform.manifests.served.validation", "trainform.manifests.served.definitions"}
+    of_patches |= {
+        "trainform.manifests.served.notation",
+        "trainform.backends.patch_rules",
+        "trainform.backends.patched_pods",
+    }
+    assert of_patches & imported("check", "plan", "render") == set()
+    patched = tmp_path / "sdxl-lora.yaml"
+    patches = "manifest_overrides: {job: {metadata: {annotations: {example.com/team: vision}}}}\n"
+    patched.write_text((ROOT / "stacks/experiments/sdxl-lora.yaml").read_text() + patches)
+    assert of_patches <= imported("check", experiment=str(patched))
 
 
 def test_no_verb_without_a_cluster_imports_pulumi() -> None:

@@ -19,7 +19,7 @@ from trainform.backends.paths import EACH
 from trainform.backends.served import QUEUES, folder_of, pod_types, pod_values, user_conventions
 from trainform.backends.table import BACKENDS
 from trainform.manifests.pods import pod_from_template, pod_template
-from trainform.manifests.served import QUANTITY, Schema, kubernetes, read
+from trainform.manifests.served.validation import QUANTITY, Schema, kubernetes, read
 from trainform.render import job_manifests
 from trainform.spec import Environment
 from trainform.spec.merge_patch import merge_patch

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from trainform.manifests.served import Schema, key_of, kubernetes
 from trainform.manifests.served.definitions.objects import METADATA
 from trainform.manifests.served.notation import LACKS
+from trainform.manifests.served.validation import Schema, key_of, kubernetes
 from trainform.manifests.served.words import WORDS
 from trainform.spec.names import END
 

@@ -14,6 +14,7 @@ from trainform import defaults
 from trainform.backends.backend import Backend
 from trainform.backends.patch_parts import Part, leaves, only, part_that_sets, value_at, words
 from trainform.backends.patched_objects import is_template
+from trainform.backends.patches import Render
 from trainform.backends.paths import Place
 from trainform.backends.pod_differences import RESTART, Difference, Made, Stated, differences, fix_of, reason_of
 from trainform.errors import InputError, Problem
@@ -21,9 +22,6 @@ from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, override_key
 from trainform.manifests.pods import pod_template
 from trainform.plan.model import Plan
-
-Render = Callable[[Plan], list[Manifest]]
-"""A function that makes the objects of a plan, with its merge patches."""
 
 _Patches = dict[str, dict[str, Any]]
 _Unit = tuple[str, Part]  # the path of a field with a patch, and the part of the patch
@@ -51,22 +49,20 @@ class _Layer:
         return self.with_patches({field: only(self.patches[field], kept[field]) for field in self.patches})
 
 
-def pod_problems(plan: Plan, backend: Backend, render: Render) -> list[Problem]:
+def problems(plan: Plan, backend: Backend, render: Render) -> list[Problem]:
     """A problem for each part of a patch with which the job's pods are no longer the planned ones. The patches satisfy the schemas, and leave
     objects what they are outside of pods."""
-    if not plan.overrides:
-        return []
     stated = Stated.of(plan, backend.conventions(plan))
     plan = with_few_pods(plan, 1)
     bare = dataclasses.replace(_with_roles(plan, {}), manifest_overrides={})
     of_roles = dataclasses.replace(plan, manifest_overrides={})
-    problems: list[Problem] = []
+    found: list[Problem] = []
     before = _made(backend, bare, render)
     for layer in (_roles(bare, of_roles, backend), _objects(of_roles, plan, render)):
         if layer.patches:
             whole = layer.with_patches(layer.patches)
             after = _made(backend, whole, render)
-            problems += _problems(
+            found += _problems(
                 layer,
                 stated,
                 before,
@@ -75,7 +71,7 @@ def pod_problems(plan: Plan, backend: Backend, render: Render) -> list[Problem]:
                 backend.own_restarts(plan),
             )
             before = after
-    return problems
+    return found
 
 
 def _problems(

@@ -8,11 +8,10 @@ from typing import Any
 
 from trainform import defaults
 from trainform.backends.backend import Backend
-from trainform.manifests import served
 from trainform.manifests.env import PodConventions
-from trainform.manifests.served import Schema, key_of, kubernetes, mistakes, values
 from trainform.manifests.served.mistake import Mistake
 from trainform.manifests.served.pods import template_metadata
+from trainform.manifests.served.validation import POD_TEMPLATE, Schema, key_of, kubernetes, mistakes, read, values
 from trainform.plan.model import Plan
 
 QUEUES = "trainform.backends"  # beside `queues.py` and `gangs.py`, whose objects jobs of several backends have
@@ -45,7 +44,7 @@ def pod_types(backend: Backend, plan: Plan, template: dict[str, Any], patch: obj
 
 def pod_values(template: dict[str, Any], patch: object) -> Iterator[Mistake]:
     """As `object_values`, in the pods of a role."""
-    return values(template, {"$ref": served.POD_TEMPLATE}, patch)
+    return values(template, {"$ref": POD_TEMPLATE}, patch)
 
 
 def user_conventions(backend: Backend, plan: Plan) -> PodConventions:
@@ -57,18 +56,18 @@ def _schema_of(body: dict[str, Any], backend: Backend) -> Schema:
     key = key_of(body["apiVersion"], body["kind"])
     if key in kubernetes():
         return {"$ref": key}
-    schemas = (served.read(QUEUES), served.read(folder_of(backend)))
+    schemas = (read(QUEUES), read(folder_of(backend)))
     return next((found[key] for found in schemas if key in found), {})
 
 
 def _pod_schema(backend: Backend) -> Schema:
     """The schema of pod templates in the backend's own objects, with what the operator does not know of pods."""
-    found = (_with_pods(schema) for schema in served.read(folder_of(backend)).values())
-    return next((schema for schema in found if schema is not None), {"$ref": served.POD_TEMPLATE})
+    found = (_with_pods(schema) for schema in read(folder_of(backend)).values())
+    return next((schema for schema in found if schema is not None), {"$ref": POD_TEMPLATE})
 
 
 def _with_pods(schema: Schema) -> Schema | None:
-    if schema.get("$ref") == served.POD_TEMPLATE:
+    if schema.get("$ref") == POD_TEMPLATE:
         return schema
     inner = [*schema.get("properties", {}).values(), schema.get("items"), schema.get("additionalProperties")]
     found = (_with_pods(part) for part in inner if isinstance(part, dict))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from trainform.manifests.manifest import Manifest
-from trainform.manifests.served import mistakes
+from trainform.manifests.served.validation import mistakes
 from trainform.manifests.shapes import mapping, mappings
 from trainform.plan.model import Plan
 from trainform.render import job_manifests

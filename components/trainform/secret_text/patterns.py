@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 @dataclasses.dataclass(frozen=True)
 class Pattern:
-    """A pattern of a row. It is compiled when a text is searched for it: most commands see no text with a mark of the row, and to compile all rows would
+    """A pattern that is compiled when a text is searched for it: most commands see no text with a mark, and to compile the patterns of all rows would
     take longer than to check an experiment."""
 
     text: str

@@ -11,7 +11,7 @@ from typing import Any
 
 from trainform.secret_text import commands, names, shapes
 from trainform.secret_text.names import NameRow, named
-from trainform.secret_text.patterns import pattern_of
+from trainform.secret_text.patterns import Pattern, pattern_of
 from trainform.secret_text.shapes import REMEMBERED, has_shape, in_base64, of_shape
 
 # Characters of the shortest token that anybody issues.
@@ -25,27 +25,27 @@ _MARK = pattern_of(_MARKS)
 _QUOTES = "\"';&|()"  # what a shell's text has around its words
 # What a name of a secret may stand before without giving one away: nothing, a switch, a token of a tokenizer (<pad>, [PAD]), a
 # reference that Kubernetes, a shell or a template resolves, the path of a file, what stands for a secret in a text.
-_HARMLESS = re.compile(
+_HARMLESS = Pattern(
     r"|true|false|yes|no|on|off|none|null|<[^<>]*>|\[[A-Z_]+\]|((Bearer|Basic|Token) +)?(\$\([^)]*\)?|\$\w+|\$\{[^}]*\}?|\{+[^{}]*\}+|%\(?\w*\)?s)"
     r"|`.*|(~|\.{0,2})/\S*|[.*]+|(os\.)?(environ|getenv)\b[^,]*,?",
     re.IGNORECASE,
 )
 # What stands before a token that somebody issues, and is none: a number, a sign, and what is written for servers that need no token.
-_NO_TOKEN = re.compile(
+_NO_TOKEN = Pattern(
     r"[-+]?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?|\W+|EMPTY|dummy|fake|unused|unset|disabled|ignored?|n/?a|anonymous|placeholder|ollama|lm-studio"
     r"|not?[-_ ]?(needed|used|required|set|provided|available)|(sk-)?no[-_ ]?(api[-_ ]?key|key|token|auth)([-_ ]?(needed|required))?"
     r"|(hf_|sk-|ghp_)?(x{3,}|dummy|fake|empty)|(dummy|fake)[-_ ](api[-_ ]?)?(key|token)|replace[-_ ]?me|your[-_ ][a-z_ -]+",
     re.IGNORECASE,
 )
-_IDENTIFIER = re.compile(r"([A-Za-z_][\w.]*\.)?[A-Za-z_]+[,)\]}]*")  # of letters: hf_secret123 is a secret
+_IDENTIFIER = Pattern(r"([A-Za-z_][\w.]*\.)?[A-Za-z_]+[,)\]}]*")  # of letters: hf_secret123 is a secret
 
-_OPTION = re.compile(r"--?(?P<name>[A-Za-z][\w.-]*)(=(?P<value>\S*))?")  # --hf-token hf_abc, --password=hunter2
-_ASSIGNMENT = re.compile(r"\+{0,2}(?P<name>[A-Za-z_][\w.]*)=(?P<value>\S*)")  # wandb.api_key=…, as Hydra takes it
-_SPACES = re.compile(r"(\s+)")
-_HEADER = re.compile(r"(-H ?|--header[ =])(?P<name>[A-Za-z][\w-]*):[ \t]*(?P<value>[^\n]*)")
+_OPTION = Pattern(r"--?(?P<name>[A-Za-z][\w.-]*)(=(?P<value>\S*))?")  # --hf-token hf_abc, --password=hunter2
+_ASSIGNMENT = Pattern(r"\+{0,2}(?P<name>[A-Za-z_][\w.]*)=(?P<value>\S*)")  # wandb.api_key=…, as Hydra takes it
+_SPACES = Pattern(r"(\s+)")
+_HEADER = Pattern(r"(-H ?|--header[ =])(?P<name>[A-Za-z][\w-]*):[ \t]*(?P<value>[^\n]*)")
 # `"password": "hunter2"` and login(token="…") in a program or a file; -H 'X-API-Key: …' in a command; without quotes only a line whose value has
 # a digit. `a ? token : 'x'` says nothing of the token.
-_PAIR = re.compile(
+_PAIR = Pattern(
     r"(?<![\w$.-])(?<!\?)(?<!\? )-*[\"']?(?P<name>[A-Za-z_][\w.-]*)[\"']?\s*[:=]\s*(?P<quote>[\"'])(?P<value>[^\"'\n]{1,512})(?P=quote)"
     r"|(?<!\w)(-H|--header)[ \t=]*(?P<around>[\"'])(?P<header>[A-Za-z][\w-]*):[ \t]*(?P<sent>[^\"'\n]{1,512})(?P=around)"
     r"|^[ \t-]*(?P<key>[A-Za-z_][\w.-]*)([ \t]*=[ \t]*|:[ \t]+)(?=\S*[0-9])(?P<plain>[A-Za-z0-9_+/=~!@#%^*-]{6,512})[ \t\r]*$",
@@ -53,9 +53,9 @@ _PAIR = re.compile(
 )
 _PARTS_OF_PAIRS = (("name", "value"), ("header", "sent"), ("key", "plain"))
 # Files that hold settings alone: whatever stands behind a name is its value.
-_SETTINGS_FILE = re.compile(r"(?i)(^|\.)(ini|cfg|conf|cnf|properties|env)$|^\.?(npmrc|pypirc|my\.cnf|credentials)$")
-_SECTION = re.compile(r"^\[[\w.:/@ -]+\][ \t\r]*$", re.MULTILINE)
-_SETTING = re.compile(r"^[ \t]*(export[ \t]+)?(?P<name>[A-Za-z_][\w.-]*)[ \t]*[=:](?P<value>[^\n]+)$", re.MULTILINE)
+_SETTINGS_FILE = Pattern(r"(?i)(^|\.)(ini|cfg|conf|cnf|properties|env)$|^\.?(npmrc|pypirc|my\.cnf|credentials)$")
+_SECTION = Pattern(r"^\[[\w.:/@ -]+\][ \t\r]*$", re.MULTILINE)
+_SETTING = Pattern(r"^[ \t]*(export[ \t]+)?(?P<name>[A-Za-z_][\w.-]*)[ \t]*[=:](?P<value>[^\n]+)$", re.MULTILINE)
 
 
 def looks_secret(name: str, value: object) -> bool:
@@ -75,14 +75,14 @@ def gives_away(name: str, text: str) -> bool:
 def _is_value(text: str, name: str, rows: Sequence[NameRow]) -> bool:
     """True if the text under this name is a secret, and nothing that stands for one."""
     chosen = any(row.chosen for row in rows)
-    if _HARMLESS.fullmatch(text) is not None or _is_variable(text, name, chosen):
+    if _HARMLESS.compiled.fullmatch(text) is not None or _is_variable(text, name, chosen):
         return False
-    return chosen or (len(text) >= SHORTEST_TOKEN and _NO_TOKEN.fullmatch(text) is None)
+    return chosen or (len(text) >= SHORTEST_TOKEN and _NO_TOKEN.compiled.fullmatch(text) is None)
 
 
 def _is_variable(text: str, name: str, chosen: bool) -> bool:
     """True if the text is what a program calls such a secret: `token=args.hf_token`. A password that people choose may look like that."""
-    if _IDENTIFIER.fullmatch(text) is None:
+    if _IDENTIFIER.compiled.fullmatch(text) is None:
         return False
     identifier = text.rstrip(",)]}")
     is_name = bool(named(identifier)[1])
@@ -150,7 +150,7 @@ def masked_line(line: str, mask: str) -> str:
     shown = masked(line, mask)
     if secret_in(shown) is None:
         return shown
-    parts = _SPACES.split(shown)
+    parts = _SPACES.compiled.split(shown)
     for index in secret_words(_unquoted(parts[::2])):
         parts[2 * index] = mask
     shown = "".join(parts)
@@ -182,15 +182,17 @@ def _shaped(text: str) -> str | None:
 
 def _holds_settings(text: str, file: str) -> bool:
     """True if each line of the text is a setting, by the name of the file or by the sections in it."""
-    return _SETTINGS_FILE.search(file) is not None or _SECTION.search(text) is not None
+    return _SETTINGS_FILE.compiled.search(file) is not None or _SECTION.compiled.search(text) is not None
 
 
 def _pairs(text: str, settings: bool) -> Iterator[tuple[str, str]]:
     """Each name with its value."""
-    for pair in _PAIR.finditer(text):
+    for pair in _PAIR.compiled.finditer(text):
         yield from ((pair[name], pair[value]) for name, value in _PARTS_OF_PAIRS if pair[name] is not None)
     if settings:
-        yield from ((setting["name"], setting["value"].strip(" \t\r\"'")) for setting in _SETTING.finditer(text))
+        yield from (
+            (setting["name"], setting["value"].strip(" \t\r\"'")) for setting in _SETTING.compiled.finditer(text)
+        )
 
 
 def _given_words(words: Sequence[str]) -> dict[int, str]:
@@ -209,16 +211,16 @@ def _given(word: str, following: str) -> tuple[str, str, bool] | None:
     if not word.startswith("-") and "=" not in word:  # most words
         return None
     if word.startswith(("-H", "--header")):
-        header = _HEADER.fullmatch(word) or _HEADER.fullmatch(f"{word} {following}")
+        header = _HEADER.compiled.fullmatch(word) or _HEADER.compiled.fullmatch(f"{word} {following}")
         if header is not None:
             return header["name"], header["value"], header.start("name") < len(word)
-    match = _OPTION.fullmatch(word) or _ASSIGNMENT.fullmatch(word)
+    match = _OPTION.compiled.fullmatch(word) or _ASSIGNMENT.compiled.fullmatch(word)
     if match is None:
         return None
     name, value = match["name"], match["value"]
     if value is None:
         return name, "" if following.startswith("-") else following, False
-    inner = _ASSIGNMENT.fullmatch(value)  # --from-literal=password=hunter2
+    inner = _ASSIGNMENT.compiled.fullmatch(value)  # --from-literal=password=hunter2
     if inner is not None:
         name, value = inner["name"], inner["value"]
     return name, value.partition(";")[0].strip(_QUOTES), True  # of a connection string, or of a shell's line
@@ -236,7 +238,7 @@ def _passwords(words: Sequence[str]) -> Iterator[int]:
     if not commands.may_be_in(" ".join(words)):
         return
     for index, password in commands.passwords(words):
-        if _HARMLESS.fullmatch(password.strip(_QUOTES)) is None:
+        if _HARMLESS.compiled.fullmatch(password.strip(_QUOTES)) is None:
             yield index
 
 

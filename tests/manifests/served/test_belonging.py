@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from trainform.manifests.served import POD_TEMPLATE, mistakes, values
+from trainform.manifests.served.validation import POD_TEMPLATE, mistakes, values
 
 A, B = {"name": "a", "containerPort": 9090}, {"name": "a", "containerPort": 9091}
 SLEEP = {"preStop": {"sleep": {"seconds": 120}}}

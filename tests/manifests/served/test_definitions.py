@@ -14,8 +14,8 @@ import pytest
 from tests.support.repository import ROOT
 from tests.support.server_fields import LEFT_OUT, Reading, differences, of_kubernetes, of_operators, written
 from trainform.manifests.served import definitions as of_kubernetes_own
-from trainform.manifests.served import kubernetes
 from trainform.manifests.served.notation import LACKS, Table, types_of
+from trainform.manifests.served.validation import kubernetes
 
 LIBRARY = ROOT / "components"
 OF_BACKENDS = sorted((LIBRARY / "trainform" / "backends").rglob("definitions.py"))

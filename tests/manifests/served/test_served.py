@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from trainform.manifests.served import QUANTITY, key_of, kubernetes, mistakes, read, values
 from trainform.manifests.served.mistake import Mistake, joined
+from trainform.manifests.served.validation import QUANTITY, key_of, kubernetes, mistakes, read, values
 
 NAMES = {"properties": {"name": {"type": "string"}, "count": {"type": "integer", "format": "int32"}}, "type": "object"}
 
