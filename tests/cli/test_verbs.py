@@ -177,6 +177,14 @@ def test_only_patches_need_the_fields_of_kinds(tmp_path: Path) -> None:
     assert of_patches <= imported("check", experiment=str(patched))
 
 
+def test_drift_imports_only_what_it_needs() -> None:
+    script = "import sys, trainform.cli.drift, trainform.drift.report, trainform.drift.text; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=True)
+    others = {"pulumi", "trainform.cluster.facts", "trainform.cluster.live", "trainform.review.preview"}
+    others |= {"trainform.backends.patch_rules", "trainform.manifests.served.validation"}
+    assert others & set(done.stdout.split()) == set()
+
+
 def test_no_verb_without_a_cluster_imports_pulumi() -> None:
     assert {"pulumi", "lightkube", "cryptography"} & imported("plan", "render") == set()
 

@@ -5,11 +5,11 @@ What the applied object does not have belongs to somebody else: defaults, fields
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from trainform.cluster.facts import Drift
 from trainform.errors import MASK
 from trainform.manifests.shapes import mapping, mappings, quantity
 from trainform.secret_text.search import looks_secret, secret_in
@@ -37,6 +37,20 @@ NOT_READ = "(not read)"
 """Stands for a value that nobody has read, since it is a secret."""
 LENGTH_OF_DAY = len("2026-01-01")
 Path = tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Drift:
+    """A field of a live object that differs from what was applied last. manager, written: who wrote it last, and when (RFC 3339); both are "" if
+    the cluster does not say it, as of a field that somebody has removed."""
+
+    kind: str
+    name: str
+    path: str
+    applied: object
+    live: object
+    manager: str
+    written: str
 
 
 def drift_of(applied: Mapping[str, Any], live: Mapping[str, Any]) -> Iterator[Drift]:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trainform import defaults
+
+if TYPE_CHECKING:
+    from trainform.cluster.drift import Drift
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,20 +106,6 @@ class LiveKueue:
     local_queues: Mapping[str, str]
     cluster_queues: tuple[LiveClusterQueue, ...]
     stopped: Mapping[str, str] = dataclasses.field(default_factory=dict)
-
-
-@dataclasses.dataclass(frozen=True)
-class Drift:
-    """A field of a live object that differs from what was applied last. manager, written: who wrote it last, and when (RFC 3339); both are "" if
-    the cluster does not say it, as of a field that somebody has removed."""
-
-    kind: str
-    name: str
-    path: str
-    applied: object
-    live: object
-    manager: str
-    written: str
 
 
 NO_HOLDERS = "what other jobs hold"

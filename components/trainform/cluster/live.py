@@ -21,12 +21,11 @@ from trainform import defaults
 from trainform.backends.queues import API_VERSION as QUEUE_API
 from trainform.cluster import budgets
 from trainform.cluster.api import Answer, ClusterApi
-from trainform.cluster.drift import SECRETS, drift_of
+from trainform.cluster.drift import SECRETS, Drift, drift_of
 from trainform.cluster.facts import (
     NO_HOLDERS,
     AppliedObject,
     AskedJob,
-    Drift,
     LiveFacts,
     LiveJob,
     LiveKueue,

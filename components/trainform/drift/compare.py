@@ -8,6 +8,7 @@ from typing import Any
 
 from trainform.cluster.drift import (
     SECRETS,
+    Drift,
     drift_from,
     drift_of,
     fields_of_others,
@@ -15,7 +16,6 @@ from trainform.cluster.drift import (
     value_at,
     written_by_others,
 )
-from trainform.cluster.facts import Drift
 from trainform.drift.model import FieldDrift, ObjectDrift
 from trainform.drift.wanted import Basis
 from trainform.manifests.manifest import FIELD_MANAGER, Manifest
