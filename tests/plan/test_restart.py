@@ -177,6 +177,10 @@ def test_pods_of_an_elastic_job_come_back() -> None:
     said = plan(launcher=ELASTIC, roles={"worker": {"replicas": 4}}, restart="never")
     assert said.roles[0].restart == "never"
     assert actions(launcher=ELASTIC, roles={"worker": {"replicas": 4}}, restart="2 times") == {"worker": [GAVE_UP]}
+    assert actions(launcher=ELASTIC, roles={"worker": {"replicas": 4, "max_retry": 5}}) == {"worker": [GAVE_UP]}
+    assert actions(launcher=ELASTIC, roles={"worker": {"replicas": 4, "max_retry": 5}}, restart="never") == {
+        "worker": []
+    }
 
 
 def test_retries_of_a_role() -> None:

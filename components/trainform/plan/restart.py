@@ -125,5 +125,6 @@ def _failure(experiment: Experiment, name: str) -> list[Policy]:
     if words == ALL_WHEN_EVICTED:
         return [*FAILED_OR_EVICTED]
     if experiment.elastic:
-        return [] if times(words) is None else [TASK_FAILED]
+        unlimited = times(words) is None and experiment.roles[name].max_retry is None
+        return [] if unlimited or words == NEVER else [TASK_FAILED]
     return [POD_FAILED] if words == NEVER else [POD_EVICTED, TASK_FAILED]

@@ -46,6 +46,25 @@ def test_failures_after_which_the_job_goes_on(parts: dict[str, Any], told: list[
     assert [note for note in made.notes if "restart: never" in note] == told
 
 
+def test_restarts_without_an_end() -> None:
+    def notes(**parts: Any) -> list[str]:
+        return [note for note in plan(**parts).notes if "however often" in note]
+
+    workers = {"worker": {"replicas": 3}}
+    endless = (
+        "role worker: a container that fails is started again, however often, and nothing ends the job for it; the policy `TaskFailed: TerminateJob` "
+        "does at restart 3"
+    )
+    assert notes(launcher=ELASTIC, roles=workers) == [endless]
+    assert notes(restart="on-failure", policies=[], roles=workers) == [endless]
+    assert notes(launcher=ELASTIC, roles=workers, restart="3 times") == []
+    assert notes(launcher=ELASTIC, roles=workers, policies=[on("TaskFailed", "TerminateJob")]) == []
+    assert notes(launcher=ELASTIC, roles={"worker": {"replicas": 3, "max_retry": 3}}) == []
+    assert notes(restart="on-failure", roles=workers) == []
+    extra = {**WATCHER, "restart": "on-failure"}
+    assert notes(roles={**workers, "watcher": extra}) == [], "an extra ends nothing by itself"
+
+
 ROLES: dict[str, Any] = {"master": {}, "worker": {"replicas": 2}}
 
 

@@ -20,7 +20,7 @@ from trainform.errors import Problem
 from trainform.manifests.manifest import without_empty
 from trainform.plan.launch.launch import STAY_SCRIPT
 from trainform.plan.model import Ending, Plan, RolePlan
-from trainform.plan.restart import ANY_EVENT, COMPLETED, POD_FAILED
+from trainform.plan.restart import ANY_EVENT, COMPLETED, POD_FAILED, TASK_FAILED
 from trainform.spec.quantities import seconds
 from trainform.spec.roles import Policy
 
@@ -126,15 +126,25 @@ def endings(job: dict[str, Any]) -> tuple[Ending, ...]:
     return (*any_of([*tasks], ending), *_min_success_endings(spec, tasks))
 
 
+def endless_restarts(job: dict[str, Any]) -> frozenset[str]:
+    """The roles whose containers are started again without an end: no policy acts when that has been too often."""
+    return _roles_without_action(job, "OnFailure", TASK_FAILED.event)
+
+
 def unheeded(job: dict[str, Any]) -> frozenset[str]:
     """The roles of which a pod that fails stays so while the job goes on: nothing starts its containers again, and no policy acts upon it."""
+    return _roles_without_action(job, "Never", POD_FAILED.event)
+
+
+def _roles_without_action(job: dict[str, Any], restart: str, event: str | None) -> frozenset[str]:
+    """The roles of pods with this restart policy that have no action upon the event."""
     spec = job["spec"]
     return frozenset(
         task_role(task)
         for task in spec["tasks"]
         if task["replicas"] > 0
-        and task["template"]["spec"].get("restartPolicy") == "Never"
-        and action_upon(POD_FAILED.event, task, spec) in (None, _NO_ACTION)
+        and task["template"]["spec"].get("restartPolicy") == restart
+        and action_upon(event, task, spec) in (None, _NO_ACTION)
     )
 
 

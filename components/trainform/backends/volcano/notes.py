@@ -11,7 +11,7 @@ from typing import Any
 
 from trainform import defaults
 from trainform.backends.endings import ends_by
-from trainform.backends.volcano.ends import END_ACTIONS, action_upon, endings, task_role, unheeded
+from trainform.backends.volcano.ends import END_ACTIONS, action_upon, endings, endless_restarts, task_role, unheeded
 from trainform.plan.model import Plan
 from trainform.plan.restart import COMPLETED
 
@@ -53,7 +53,13 @@ def _delayed(owner: str, holder: dict[str, Any]) -> Iterator[str]:
 def _failures(plan: Plan, job: dict[str, Any]) -> Iterator[str]:
     """Notes on roles of the training whose failed pods are missing from then on. That an extra's failure ends nothing is so by itself."""
     ends_with, alone, others = endings(job), unheeded(job), "pods" if plan.world.bounds is None else "nodes"
+    again = endless_restarts(job)
     for role in plan.roles:
+        if role.launched and role.name in again:
+            yield (
+                f"role {role.name}: a container that fails is started again, however often, and nothing ends the job for it; the policy "
+                f"`TaskFailed: TerminateJob` does at restart {role.max_retry}"
+            )
         if role.launched and role.name in alone and plan.totals.pods > 1:
             then = ""
             if ends_by(role.name, ends_with):
