@@ -308,6 +308,8 @@ FOLLOWED: tuple[tuple[str, Follow], ...] = (
     (r"launch from a role of its own: .*", all_of(top({"ranked": False}, "roles", "launcher"), top("launcher", "launcher", "mpi", "role"))),
     (r"remove it: the plan decides this, .*", drop),
     (r"remove it: all pods start together; .*", drop),
+    (r"make it a step of `prepare`, which can have `on`", lambda data, keys, _: data.update(prepare=data["roles"]["worker"].pop("init"))),
+    (r"write it below `spec`: .*", lambda data, keys, _: put(data, [*keys[:2], "spec"], {keys[2]: at(data, keys[:2]).pop(keys[2])})),
     (r"write what it holds as a patch of the role: .*", held_in_patch),
     (r"write it below the key of an object: `manifest_overrides: \{job: \{spec: …\}\}`; .*", lambda data, *_: put(data, ["manifest_overrides"], {"job": data["manifest_overrides"]})),
     (r"write a mapping of names there, such as `([\w-]+): \{([\w-]+): …\}`: .*", as_mapping),

@@ -10,6 +10,8 @@ from typing import Any
 from trainform.backends.patch_parts import Part, value_at
 from trainform.errors import list_names
 from trainform.manifests.served.mistake import NO_FIELD, Mistake
+from trainform.manifests.shapes import mapping, mappings
+from trainform.spec.merge_patch import named_items
 from trainform.spec.unknown_keys import TEMPLATES, WHAT_IT_HOLDS, of_pods
 
 _OF_PODS = re.compile(r"(|spec\.|spec\.(?:initContainers|containers)(?:\[\d+\]|\.[a-z0-9-]+)\.)([A-Za-z]+)")
@@ -47,6 +49,31 @@ def object_meant(key: str, known: Iterable[str]) -> str:
     if key in _OF_OBJECTS and "job" in names:
         return f"write it below the key of an object: `manifest_overrides: {{job: {{{key}: …}}}}`; known: {list_names(names)}"
     return f"known: {list_names(names)}"
+
+
+def in_the_spec(mistakes: Iterable[Mistake], body: dict[str, Any]) -> Iterator[Mistake]:
+    """Mistakes in an object; of a field that its spec has, with the place there."""
+    for mistake in mistakes:
+        is_above = mistake.reason == NO_FIELD and mistake.where in mapping(body.get("spec"))
+        yield mistake._replace(fix=f"write it below `spec`: `spec: {{{mistake.where}: …}}`") if is_above else mistake
+
+
+def unknown_items(patch: dict[str, Any], rendered: dict[str, Any], above: str = "") -> Iterator[tuple[str, str, str]]:
+    """Place, reason and fix of each name in the place of a task, a replicated job or the like that the object does not have."""
+    for key, value in patch.items():
+        target = rendered.get(key)
+        if isinstance(value, dict) and isinstance(target, dict):
+            yield from unknown_items(value, target, f"{above}{key}.")
+        elif isinstance(value, dict) and named_items(target) and all("template" in item for item in mappings(target)):
+            known = [str(item["name"]) for item in mappings(target)]
+            for name in (name for name in value if name not in known):
+                near = difflib.get_close_matches(name, known, 1)
+                reason = "the object has no item of this name, and the plan decides which there are"
+                yield (
+                    f"{above}{key}.{name}",
+                    reason,
+                    f"did you mean {near[0]}?" if near else f"known: {list_names(known)}",
+                )
 
 
 def as_mapping(word: str, name: str = "NAME") -> str:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from trainform import defaults
+from trainform.backends import patch_places
 from trainform.backends.backend import Backend
 from trainform.backends.patch_parts import part_at, sets, without_parts
-from trainform.backends.patch_places import in_its_place, object_meant, replaced_list, short_list
 from trainform.backends.patched_containers import unknown_containers
 from trainform.backends.patched_objects import changes
 from trainform.backends.served import object_types, object_values, pod_types, pod_values, user_conventions
@@ -158,7 +158,9 @@ def _check_object(plan: Plan, manifest: Manifest, patch: dict[str, Any], schema:
         )
 
     def has_types(patch: dict[str, Any], body: dict[str, Any]) -> Iterator[_Finding]:
-        yield from _found(object_types(backend, body, patch), patch, body)
+        for where, reason, fix in patch_places.unknown_items(patch, manifest.body):
+            yield _Finding(where, None, reason, fix)
+        yield from _found(patch_places.in_the_spec(object_types(backend, body, patch), body), patch, body)
 
     def has_values(patch: dict[str, Any], body: dict[str, Any]) -> Iterator[_Finding]:
         yield from _found(object_values(backend, key, body, patch), patch, body)
@@ -218,7 +220,7 @@ def _found(mistakes: Iterable[Mistake], patch: dict[str, Any], body: dict[str, A
     for mistake in mistakes:
         where, value, reason, fix, others = mistake
         set_here = next((place for place in (where, *others) if sets(patch, place, body)), where)
-        taken = None if set_here == where else replaced_list(patch, part_at(patch, set_here, body))
+        taken = None if set_here == where else patch_places.replaced_list(patch, part_at(patch, set_here, body))
         yield _Finding(set_here, value, reason, fix if taken is None else taken)
 
 
@@ -227,7 +229,7 @@ def _satisfies(schema: Any) -> _Rule:
         for where, reason in violations(body, schema):
             wanted = reason.removeprefix("must be ")
             fix = "patch only what differs" if wanted == reason else f"write {wanted} there, or patch only what differs"
-            fix = next(filter(None, [short_list(patch, part_at(patch, where, body))]), fix)
+            fix = next(filter(None, [patch_places.short_list(patch, part_at(patch, where, body))]), fix)
             yield _Finding(where, None, f"the patched field {reason}", fix)
 
     return rule
@@ -276,4 +278,4 @@ def _unknown_keys(plan: Plan, manifests: Iterable[Manifest]) -> Iterator[Problem
             yield Problem(f"manifest_overrides.{key}", None, reason, "remove the patch")
         elif key not in known:
             reason = "the experiment has no object of this name"
-            yield Problem(f"manifest_overrides.{key}", None, reason, object_meant(key, known))
+            yield Problem(f"manifest_overrides.{key}", None, reason, patch_places.object_meant(key, known))

@@ -51,6 +51,9 @@ def amount(quantity: str) -> Decimal:
 
 def quantity_hint(text: str) -> str:
     """What to write in place of a text that is no quantity."""
+    together = "".join(text.split())
+    if together != text and _QUANTITY.match(together) is not None:
+        return f"did you mean {together}?"
     match = _UNIT.match(text)
     if match is None:
         return QUANTITY_HINT

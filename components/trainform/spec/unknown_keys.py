@@ -27,6 +27,7 @@ OTHER_WORDS = {
     **dict.fromkeys(("hostNetwork", "host_network"), "write `network: {host: true}` of the experiment"),
     **dict.fromkeys(("nodes", "num_nodes", "num_workers", "parallelism"), "write `replicas` of the role"),
     **dict.fromkeys(("dependsOn", "depends_on", "needs"), "remove it: all pods start together; what must be done before is a step of `prepare`"),
+    "on": "make it a step of `prepare`, which can have `on`",
     "spec": "write it as a patch of the role: `pod_overrides: {spec: …}`",
     **dict.fromkeys(TEMPLATES, WHAT_IT_HOLDS),
     **dict.fromkeys(("nproc_per_node", "nproc", "num_processes"), "write `processes_per_node` of the launcher"),
