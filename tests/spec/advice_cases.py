@@ -153,6 +153,8 @@ PARTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "tasks-in-a-list": (_worker() | {"manifest_overrides": {"job": {"spec": {"tasks": [{"name": "worker", "maxRetry": 5}]}}}}, {}),
     "volumes-in-a-list": (_worker(shared_memory="1Gi", pod_overrides={"spec": {"volumes": [{"name": "mine", "emptyDir": {}}]}}), {}),
     "task-that-is-not-there": (_worker() | {"manifest_overrides": {"job": {"spec": {"tasks": {"wroker": {"maxRetry": 5}}}}}}, {}),
+    "replica-type-in-lower-case": (_worker() | {"backend": "kubeflow", "manifest_overrides": {"job": {"spec": {"pytorchReplicaSpecs": {"worker": {"restartPolicy": "Never"}}}}}}, {}),
+    "replicated-job-that-is-not-there": (_worker() | {"backend": "jobset", "manifest_overrides": {"job": {"spec": {"replicatedJobs": {"wroker": {"dependsOn": []}}}}}}, {}),
     "task-of-another-name": (_worker() | {"manifest_overrides": {"job": {"spec": {"tasks": {"x": {"maxRetry": 5}}}}}}, {}),
     "field-of-the-spec-above-it": (_worker() | {"manifest_overrides": {"job": {"tasks": {"worker": {"maxRetry": 5}}}}}, {}),
     "init-container-of-one-pod": (_worker(init=[{"name": "data", "command": ["fetch"], "on": "first-pod"}]), {}),

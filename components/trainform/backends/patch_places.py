@@ -62,10 +62,8 @@ def unknown_items(patch: dict[str, Any], rendered: dict[str, Any], above: str = 
     """Place, reason and fix of each name in the place of a task, a replicated job or the like that the object does not have."""
     for key, value in patch.items():
         target = rendered.get(key)
-        if isinstance(value, dict) and isinstance(target, dict):
-            yield from unknown_items(value, target, f"{above}{key}.")
-        elif isinstance(value, dict) and named_items(target) and all("template" in item for item in mappings(target)):
-            known = [str(item["name"]) for item in mappings(target)]
+        known = _with_templates(target)
+        if isinstance(value, dict) and known:
             for name in (name for name in value if name not in known):
                 near = difflib.get_close_matches(name, known, 1)
                 reason = "the object has no item of this name, and the plan decides which there are"
@@ -74,6 +72,14 @@ def unknown_items(patch: dict[str, Any], rendered: dict[str, Any], above: str = 
                     reason,
                     f"did you mean {near[0]}?" if near else f"known: {list_names(known)}",
                 )
+        elif isinstance(value, dict) and isinstance(target, dict):
+            yield from unknown_items(value, target, f"{above}{key}.")
+
+
+def _with_templates(value: Any) -> list[str]:
+    """The names of the items, if each has a pod template, or a template of what has pods."""
+    items = mapping(value) or {str(item["name"]): item for item in (mappings(value) if named_items(value) else ())}
+    return [*items] if all("template" in mapping(item) for item in items.values()) else []
 
 
 def as_mapping(word: str, name: str = "NAME") -> str:

@@ -116,7 +116,7 @@ def _check_pods(plan: Plan, role: RolePlan, backend: Backend, conventions: PodCo
 
     def has_types(patch: dict[str, Any], template: dict[str, Any]) -> Iterator[_Finding]:
         pods = rendered(patch, conventions)
-        yield from _found(in_its_place(pod_types(backend, plan, pods, patch)), patch, pods)
+        yield from _found(patch_places.in_its_place(pod_types(backend, plan, pods, patch)), patch, pods)
 
     def has_values(patch: dict[str, Any], template: dict[str, Any]) -> Iterator[_Finding]:
         pods = rendered(patch, conventions)
@@ -158,9 +158,10 @@ def _check_object(plan: Plan, manifest: Manifest, patch: dict[str, Any], schema:
         )
 
     def has_types(patch: dict[str, Any], body: dict[str, Any]) -> Iterator[_Finding]:
-        for where, reason, fix in patch_places.unknown_items(patch, manifest.body):
-            yield _Finding(where, None, reason, fix)
-        yield from _found(patch_places.in_the_spec(object_types(backend, body, patch), body), patch, body)
+        unknown = {where: (why, fix) for where, why, fix in patch_places.unknown_items(patch, manifest.body)}
+        yield from (_Finding(where, None, *told) for where, told in unknown.items())
+        found = _found(patch_places.in_the_spec(object_types(backend, body, patch), body), patch, body)
+        yield from (each for each in found if not each.where.startswith(tuple(f"{where}." for where in unknown)))
 
     def has_values(patch: dict[str, Any], body: dict[str, Any]) -> Iterator[_Finding]:
         yield from _found(object_values(backend, key, body, patch), patch, body)

@@ -30,7 +30,8 @@ def support_notes(experiment: Experiment, fields: Fields) -> Iterator[str]:
     for field, support in fields.items():
         if support.noted:
             yield from (
-                f"{path}: {support.how}; {support_fix(field, support)}" for path, _ in non_default(experiment, field)
+                f"{path}: {support.how}; if that is not wanted, {support_fix(field, support)}"
+                for path, _ in non_default(experiment, field)
             )
 
 
