@@ -135,7 +135,7 @@ EXTRA = {"replicas": 1, "template": {"spec": {"containers": [{"name": "a", "imag
         ({"runPolicy": None}, "spec.runPolicy"),
         ({"pytorchReplicaSpecs": {"Worker": {"replicas": 7}}}, "spec.pytorchReplicaSpecs.Worker.replicas"),
         ({"pytorchReplicaSpecs": {"Worker": None}}, "spec.pytorchReplicaSpecs.Worker"),
-        ({"pytorchReplicaSpecs": {"Extra": {"replicas": 1}}}, "spec.pytorchReplicaSpecs.Extra.template"),
+        ({"pytorchReplicaSpecs": {"Extra": {"replicas": 1}}}, "spec.pytorchReplicaSpecs.Extra"),
         ({"pytorchReplicaSpecs": {"Extra": EXTRA}}, "spec.pytorchReplicaSpecs.Extra"),
         (
             {"pytorchReplicaSpecs": {"Worker": {"template": {"spec": {"containers": [{"name": "a", "image": "a"}]}}}}},
