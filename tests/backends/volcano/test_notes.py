@@ -19,7 +19,8 @@ ELASTIC = {"torchrun": {"script": "/app/train.py", "elastic": {"min_nodes": 2, "
 GOES_ON = (
     "role worker: with `restart: never` a pod that fails is not started again, and the job continues with the other"
 )
-NO_END = "; nothing ends it then when they complete"
+NO_END = ", which nothing ends then when they complete"
+AGAIN = "; write `restart: on-failure` to start its containers again"
 
 
 @pytest.mark.parametrize(
@@ -43,7 +44,7 @@ def test_failures_after_which_the_job_goes_on(parts: dict[str, Any], told: list[
     roles = {"worker": given.pop("worker", {"replicas": 3})}
     roles |= {"watcher": given.pop("watcher")} if "watcher" in given else {}
     made = plan(**given, roles=roles)
-    assert [note for note in made.notes if "restart: never" in note] == told
+    assert [note for note in made.notes if "restart: never" in note] == [f"{each}{AGAIN}" for each in told]
 
 
 def test_restarts_without_an_end() -> None:
@@ -52,8 +53,8 @@ def test_restarts_without_an_end() -> None:
 
     workers = {"worker": {"replicas": 3}}
     endless = (
-        "role worker: a container that fails is started again, however often, and nothing ends the job for it; the policy `TaskFailed: TerminateJob` "
-        "does at restart 3"
+        "role worker: a container that fails is started again, however often, and nothing ends the job for it; write the policy `TaskFailed: "
+        "TerminateJob` to end it at restart 3"
     )
     assert notes(launcher=ELASTIC, roles=workers) == [endless]
     assert notes(restart="on-failure", policies=[], roles=workers) == [endless]
@@ -96,7 +97,8 @@ def test_pods_that_wait_need_a_timeout(action: str) -> None:
 def test_a_role_that_begins_again_when_it_has_succeeded() -> None:
     for event in ("TaskCompleted", "*"):
         assert told([on(event, "RestartJob")]) == [
-            f"role {role}: a policy puts RestartJob upon its success, so it begins again, and restart 3 fails the job"
+            f"role {role}: a policy puts RestartJob upon its success, so it begins again, and restart 3 fails the job; write `CompleteJob`, or another "
+            "event, to let it end"
             for role in ROLES
         ]
     assert told([on("TaskCompleted", "CompleteJob")]) == []
@@ -109,7 +111,8 @@ def test_exit_codes_of_another_container() -> None:
 
     codes = [{"exit_code": 137, "action": "RestartJob"}]
     assert told(codes, beside("a-log")) == [
-        "role worker: policies for exit codes look at the container a-log, the first by its name, and not at main"
+        "role worker: policies for exit codes look at the container a-log, the first by its name, and not at main; write a name for it that "
+        "comes behind main"
     ]
     assert told(codes, beside("z-log")) == []
     assert told(None, beside("a-log")) == []

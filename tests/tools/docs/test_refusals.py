@@ -22,7 +22,7 @@ FOLDER = Path(str(trainform.backends.__file__)).parent
 # Modules of backends with problems that are not an operator's own: (file, why).
 OF_ALL = {
     "patched_pods.py": "what the plan says of pods is held on every operator",
-    "patches.py": "merge patches are held against what the plan decides, on every operator",
+    "patch_rules.py": "merge patches are held against what the plan decides, on every operator",
     "placeholders.py": "Kubernetes leaves the same names as they stand on every operator",
     "refusals.py": "fields as a whole, which the page has as a table",
     "sizes.py": "the API server's limit of an object",

@@ -22,7 +22,7 @@ _PENDING = "PodPending"
 def job_notes(plan: Plan, job: dict[str, Any]) -> Iterator[str]:
     """A sentence for each, those of several tasks of a role once."""
     spec = job["spec"]
-    found: dict[str, None] = dict.fromkeys(_delayed("the job", spec))
+    found: dict[str, None] = dict.fromkeys(_delayed("policies", spec))
     for task in (task for task in spec["tasks"] if task["replicas"]):
         found |= dict.fromkeys(_of_task(f"role {task_role(task)}", task, spec))
     yield from found
@@ -33,11 +33,17 @@ def _of_task(role: str, task: dict[str, Any], spec: dict[str, Any]) -> Iterator[
     yield from _delayed(role, task)
     action = action_upon(COMPLETED.event, task, spec)
     if action in _RESTARTS:
-        yield f"{role}: a policy puts {action} upon its success, so it begins again, and restart {spec['maxRetry']} fails the job"
+        yield (
+            f"{role}: a policy puts {action} upon its success, so it begins again, and restart {spec['maxRetry']} fails the job; write `CompleteJob`, or "
+            "another event, to let it end"
+        )
     first = min(container["name"] for container in task["template"]["spec"]["containers"])
     codes = any("exitCode" in policy for policy in (*task.get("policies", []), *spec.get("policies", [])))
     if codes and first != defaults.MAIN_CONTAINER:
-        yield f"{role}: policies for exit codes look at the container {first}, the first by its name, and not at {defaults.MAIN_CONTAINER}"
+        yield (
+            f"{role}: policies for exit codes look at the container {first}, the first by its name, and not at {defaults.MAIN_CONTAINER}; write a name "
+            f"for it that comes behind {defaults.MAIN_CONTAINER}"
+        )
 
 
 def _delayed(owner: str, holder: dict[str, Any]) -> Iterator[str]:
@@ -46,7 +52,7 @@ def _delayed(owner: str, holder: dict[str, Any]) -> Iterator[str]:
         if "timeout" in policy and policy["action"] in (*END_ACTIONS, _RESTARTS[0]) and policy.get("event") != _PENDING:
             yield (
                 f"{owner}: Volcano carries out {policy['action']} with a timeout beside its own sync, which may make the pods again, so that the job "
-                "goes on or waits for ever; without the timeout it acts at once"
+                "goes on or waits for ever; leave the timeout out to act at once"
             )
 
 
@@ -57,15 +63,16 @@ def _failures(plan: Plan, job: dict[str, Any]) -> Iterator[str]:
     for role in plan.roles:
         if role.launched and role.name in again:
             yield (
-                f"role {role.name}: a container that fails is started again, however often, and nothing ends the job for it; the policy "
-                f"`TaskFailed: TerminateJob` does at restart {role.max_retry}"
+                f"role {role.name}: a container that fails is started again, however often, and nothing ends the job for it; write the policy "
+                f"`TaskFailed: TerminateJob` to end it at restart {role.max_retry}"
             )
         if role.launched and role.name in alone and plan.totals.pods > 1:
             then = ""
             if ends_by(role.name, ends_with):
-                then = "; nothing ends it then when they complete"
+                then = ", which nothing ends then when they complete"
             elif role.min_available == role.replicas:
                 then = ", and fails when they have ended"
             yield (
-                f"role {role.name}: with `restart: never` a pod that fails is not started again, and the job continues with the other {others}{then}"
+                f"role {role.name}: with `restart: never` a pod that fails is not started again, and the job continues with the other {others}{then}; "
+                "write `restart: on-failure` to start its containers again"
             )
