@@ -83,3 +83,11 @@ def test_the_page_add_a_backend_has_every_file_that_names_one() -> None:
     shared = ("components/trainform/backends/replica_specs/",)
     assert [path for path in found if not path.startswith((*listed, *shared))] == []
     assert [path for path in listed if path.startswith(("components/", "docs/")) and not (ROOT / path).exists()] == []
+
+
+def test_nothing_that_a_merge_left_is_committed() -> None:
+    left = {".orig", ".rej", ".bak", ".tmp"}
+    listed = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True
+    ).stdout.splitlines()
+    assert [path for path in listed if Path(path).suffix in left] == []

@@ -11,10 +11,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from trainform import defaults
-from trainform.backends.backend import Backend
+from trainform.backends.backend import Backend, Render
 from trainform.backends.patch_parts import Part, leaves, only, part_that_sets, value_at, words
 from trainform.backends.patched_objects import is_template
-from trainform.backends.patches import Render
 from trainform.backends.paths import Place
 from trainform.backends.pod_differences import RESTART, Difference, Made, Stated, differences, fix_of, reason_of
 from trainform.errors import InputError, Problem

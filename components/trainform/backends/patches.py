@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 
-from trainform.backends.backend import Backend
+from trainform.backends.backend import Backend, Render
 from trainform.errors import Problem
 from trainform.manifests.manifest import Manifest, override_key
 from trainform.plan.model import Plan
 from trainform.spec.merge_patch import merge_patch
-
-Render = Callable[[Plan], list[Manifest]]
-"""A function that makes objects of a plan."""
 
 
 def check_patches(
