@@ -99,9 +99,8 @@ def test_the_text_is_the_same_without_script(browser: Browser, tmp_path: Path, n
     texts = []
     for script in (True, False):
         with opened(browser, tmp_path, name, java_script_enabled=script, **viewport(WIDTHS[0])) as page:
-            page.evaluate(
-                OPEN
-            )  # what is not laid out yet has no inner text, and how far a browser is depends on the machine
+            # what is not laid out yet has no inner text, and how far a browser is depends on the machine
+            page.evaluate(OPEN)
             texts.append(page.inner_text("body"))
             assert page.evaluate(FITS)
     assert texts[0] == texts[1]
