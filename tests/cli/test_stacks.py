@@ -13,8 +13,10 @@ import yaml
 from tests.cli.running import run
 from tests.cluster.test_read import use
 from tests.deployed.test_overview import environment, job, of_job, recorded
+from tests.drift.test_report import bert, objects, one
 from tests.support.api_objects import ApiObjects
 from tests.support.leaks import GITHUB_TOKEN, HUB_TOKEN, leaks
+from tests.support.repository import read
 from tests.support.websites import website
 
 BROKEN = recorded("mnist", stack="vision/mnist.dev")
@@ -87,6 +89,39 @@ def test_markdown_is_a_table(project: Path) -> None:
     assert code == 0
     assert head.count("|") == rule.count("|") == bert.count("|") == 10
     assert bert.startswith("| bert | dev | `8c1f20d77ab0e5934b16` | 1f3a9c | Running | 16 a800 |")
+
+
+@pytest.fixture
+def applied_twice(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Two stacks of the same name in two projects, one of which somebody has edited by hand."""
+    (project / "stacks" / "environments" / "dev.yaml").write_text(yaml.safe_dump(read("environments", "dev")))
+    ours, theirs = objects(bert("bert"), "vision/bert.dev"), objects(bert("mnist"), "audio/bert.dev")
+    one(theirs, "Service")["spec"]["publishNotReadyAddresses"] = False
+    with website(ApiObjects([*ours, *theirs])) as server:
+        use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
+        yield project
+
+
+def test_drift_is_a_column_where_it_is_asked_for(applied_twice: Path) -> None:
+    code, out, err = run("stacks", "-e", "dev", "--drift")
+    head, ours, theirs, *_ = out.splitlines()
+    assert (code, err) == (0, "")
+    assert cells(head)[-2:] == ["drift", "stack"]
+    assert cells(ours)[-2:] == ["in sync", "vision/bert.dev"]
+    assert cells(theirs)[-2:] == ["drift", "audio/bert.dev"]
+    _, out, _ = run("stacks", "-e", "dev")
+    assert "drift" not in out
+
+
+def test_drift_for_programs_and_for_reports(applied_twice: Path) -> None:
+    _, out, _ = run("stacks", "-e", "dev", "--drift", "--format", "json")
+    found = {each["stack"]: each["drift"] for each in json.loads(out)["stacks"]}
+    assert found == {"vision/bert.dev": "in sync", "audio/bert.dev": "drift"}
+    _, out, _ = run("stacks", "-e", "dev", "--drift", "--format", "markdown")
+    head, rule, ours, *_ = out.splitlines()
+    assert head.endswith("| drift | stack |")
+    assert head.count("|") == rule.count("|") == ours.count("|") == 11
+    assert ours.endswith("| in sync | vision/bert.dev |")
 
 
 def test_a_record_that_cannot_be_read_is_told(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

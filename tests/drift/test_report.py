@@ -14,10 +14,12 @@ from tests.cluster.test_read import use
 from tests.support.api_objects import ApiObjects
 from tests.support.applied import applied, entry
 from tests.support.websites import Answer, website
+from trainform import defaults
 from trainform.drift.model import DriftReport, Outcome, StackDrift
 from trainform.drift.report import Target, find_drift
 from trainform.drift.way_back import PUT_BACK
 from trainform.manifests.manifest import Manifest
+from trainform.plan.record import record_name
 from trainform.render import render_job
 from trainform.render_platform import platform_manifests
 from trainform.spec import Environment, Experiment
@@ -42,8 +44,8 @@ def bert(name: str = "bert", **more: Any) -> Experiment:
     return Experiment.model_validate(data | more)
 
 
-def objects(experiment: Experiment) -> list[dict[str, Any]]:
-    """What the cluster has after an `up` of the experiment."""
+def objects(experiment: Experiment, mark: str = "") -> list[dict[str, Any]]:
+    """What the cluster has after an `up` of the experiment. mark: PROJECT/STACK of the stack that has made it."""
     rendered = render_job(experiment, DEV)
     assert rendered.problems == ()
     found = [applied(manifest) for manifest in rendered.manifests]
@@ -52,6 +54,8 @@ def objects(experiment: Experiment) -> list[dict[str, Any]]:
             body["data"] = dict.fromkeys(body.pop("stringData"), SECRET)
             (ours,) = body["metadata"]["managedFields"]
             ours["fieldsV1"]["f:data"] = ours["fieldsV1"].pop("f:stringData")
+    record = one(found, "ConfigMap", record_name(experiment.name))["metadata"]
+    record.setdefault("annotations", {}).update({defaults.STACK_ANNOTATION: mark} if mark else {})
     return found
 
 
@@ -107,12 +111,12 @@ def test_another_cluster_than_that_of_the_environment_says_nothing_of_the_stack(
 
 @pytest.mark.parametrize("mark", ["vision/bert.dev", ""])
 def test_the_mark_of_the_stack_is_in_sync(find: Find, mark: str) -> None:
-    assert only(find(ApiObjects(marked(mark)))).outcome is Outcome.in_sync
+    assert only(find(ApiObjects(objects(bert(), mark)))).outcome is Outcome.in_sync
 
 
 @pytest.mark.parametrize("mark", ["vision/bert.prod", "speech/bert.dev"])
 def test_what_another_stack_has_deployed_is_not_in_sync(find: Find, mark: str) -> None:
-    stack = only(find(ApiObjects(marked(mark))))
+    stack = only(find(ApiObjects(objects(bert(), mark))))
     assert stack.outcome is Outcome.failed
     assert [(each.what, each.reason) for each in stack.not_compared] == [
         ("all objects", f"bert is deployed there by the stack {mark}, and not by vision/bert.dev")
@@ -120,7 +124,7 @@ def test_what_another_stack_has_deployed_is_not_in_sync(find: Find, mark: str) -
 
 
 def test_a_mark_that_somebody_has_removed_is_drift(find: Find) -> None:
-    bodies = marked("vision/bert.dev")
+    bodies = objects(bert(), "vision/bert.dev")
     record = one(bodies, "ConfigMap", "bert-deployed")
     record["data"]["version"] = version("trainform")  # which a Pulumi program records beside the mark
     record["metadata"]["managedFields"][0]["fieldsV1"]["f:data"]["f:version"] = {}
@@ -133,13 +137,6 @@ def test_a_mark_that_somebody_has_removed_is_drift(find: Find) -> None:
     assert (changed.name, field.path) == ("bert-deployed", "metadata.annotations.trainform.dev/stack")
     assert (field.was, field.now) == ("vision/bert.dev", None)
     assert stack.commands == ["pulumi up --refresh --skip-preview -s bert.dev"]
-
-
-def marked(mark: str) -> list[dict[str, Any]]:
-    """The objects with the mark of the stack that has made them."""
-    bodies = objects(bert())
-    one(bodies, "ConfigMap", "bert-deployed")["metadata"].setdefault("annotations", {})["trainform.dev/stack"] = mark
-    return bodies
 
 
 def test_many_stacks_are_read_by_lists(find: Find) -> None:

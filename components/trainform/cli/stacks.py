@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 SECONDS = 5.0
 FOLLOWS = "follows file"
 COLUMNS = ("experiment", "environment", "release", "revision", "phase", "accelerators", "cost per hour", "age", "stack")
+DRIFT = "drift"
+"""The column that is shown where it was asked for, before the last one."""
 
 
 EnvironmentsOption = Annotated[
@@ -31,13 +33,21 @@ EnvironmentsOption = Annotated[
 ]
 
 
+DriftOption = Annotated[
+    bool,
+    typer.Option("--drift", help="Also say of each whether somebody has changed its objects by hand: more reads."),
+]
+
+
 @prints_data
-def command(environments: EnvironmentsOption = None, form: FormOption = Form.TERMINAL) -> None:
+def command(
+    environments: EnvironmentsOption = None, drift: DriftOption = False, form: FormOption = Form.TERMINAL
+) -> None:
     """Show what is deployed in all environments: phase, accelerators, cost, age.
 
     It reads the clusters of the environments: what `pulumi up` has recorded there, from this checkout or another one. Of an
-    environment whose cluster cannot be read the reason is told, and the others are shown. Whether somebody has changed the objects
-    by hand is not looked at.
+    environment whose cluster cannot be read the reason is told, and the others are shown. With --drift a column says of each
+    whether its objects are as they were deployed; `trainform drift` says what differs.
 
     Exit code: 0, or 1 if an environment could not be read.
     """
@@ -45,8 +55,10 @@ def command(environments: EnvironmentsOption = None, form: FormOption = Form.TER
 
     root = project_root()
     require_project(root)
-    found = overview(_loaded(environments, root), SECONDS)
-    rows = masked_everywhere([_described(row, root) for row in found.rows], MASK)
+    loaded = _loaded(environments, root)
+    found = overview(loaded, SECONDS)
+    outcomes = _outcomes(found.rows, loaded) if drift else [None] * len(found.rows)
+    rows = masked_everywhere([_described(*each, root) for each in zip(found.rows, outcomes, strict=True)], MASK)
     FORMS[form](rows, found)
     if found.not_read:
         raise typer.Exit(1)
@@ -60,8 +72,23 @@ def _loaded(names: Sequence[str] | None, root: Path) -> list[Environment]:
     return [check_environment(name, None if names else root).checked() for name in dict.fromkeys(chosen)]
 
 
-def _described(row: Row, root: Path) -> dict[str, Any]:
-    """A row as data. drift: null, since nobody has looked."""
+def _outcomes(rows: Sequence[Row], environments: Sequence[Environment]) -> list[str]:
+    """For each row what came of holding its objects beside what was deployed."""
+    from trainform.drift.report import Target, find_drift
+
+    models = {environment.name: environment for environment in environments}
+    targets = []
+    for row in rows:
+        project, _, stack = row.stack.rpartition("/")
+        name = (
+            stack if stack else f"{row.experiment}.{row.environment}"
+        )  # the record of an earlier trainform names none
+        targets.append(Target(name, row.experiment, models[row.environment], project))
+    return [stack.outcome.value for stack in find_drift(targets).stacks]
+
+
+def _described(row: Row, drift: str | None, root: Path) -> dict[str, Any]:
+    """A row as data. drift: None if nobody has looked."""
     from trainform.deployed.overview import age
 
     cost = None if row.cost is None else {"amount": float(row.cost.amount), "currency": row.cost.currency}
@@ -79,7 +106,7 @@ def _described(row: Row, root: Path) -> dict[str, Any]:
         "cost_per_hour": cost,
         "created": row.created,
         "age": age(row.created, datetime.datetime.now(datetime.UTC)),
-        "drift": None,
+        "drift": drift,
         "unreadable": row.unreadable,
     }
 
@@ -94,6 +121,10 @@ def _release(stack: str, root: Path) -> str | None:
 # --- forms
 
 
+def _columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    return [*COLUMNS[:-1], *([DRIFT] if any(row["drift"] is not None for row in rows) else []), COLUMNS[-1]]
+
+
 def _cells(row: Mapping[str, Any]) -> list[str]:
     cost = row["cost_per_hour"]
     return [
@@ -105,6 +136,7 @@ def _cells(row: Mapping[str, Any]) -> list[str]:
         _counted(row["accelerators"]),
         "" if cost is None else f"{cost['amount']:.2f} {cost['currency']}",
         row["age"],
+        *([] if row["drift"] is None else [row["drift"]]),
         row["stack"],
     ]
 
@@ -139,7 +171,7 @@ def _as_terminal(rows: Sequence[Mapping[str, Any]], found: Overview) -> None:
 
     console = screen(piped_width=PIPED_WIDTH)
     if rows:
-        columns = [Column(name, overflow="fold") for name in COLUMNS]  # a name that is cut can be typed nowhere
+        columns = [Column(name, overflow="fold") for name in _columns(rows)]  # a name that is cut can be typed nowhere
         table = Table(*columns, box=None, padding=(0, 2, 0, 0))
         for row in rows:
             table.add_row(*_cells(row))
@@ -161,7 +193,8 @@ def _as_markdown(rows: Sequence[Mapping[str, Any]], found: Overview) -> None:
     from trainform.review.forms.markdown import prose
 
     if rows:
-        echo(f"| {' | '.join(COLUMNS)} |", f"|{' --- |' * len(COLUMNS)}")
+        columns = _columns(rows)
+        echo(f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}")
         for row in rows:
             cells = (prose(cell.replace("|", r"\x7c")) if cell else "" for cell in _cells(row))
             echo(f"| {' | '.join(cells)} |")

@@ -38,7 +38,7 @@ class Target:
 
     @property
     def own(self) -> str:
-        """The mark of the stack on its record."""
+        """The mark of the stack on its record, which no other stack has."""
         return f"{self.project}/{self.stack}"
 
     @property
@@ -56,11 +56,11 @@ def find_drift(targets: Sequence[Target]) -> DriftReport:
         try:
             with Reads(context) as reads:
                 found |= _elsewhere(here, reads)
-                found |= _on_cluster([target for target in here if target.stack not in found], reads)
+                found |= _on_cluster([target for target in here if target.own not in found], reads)
         except ClusterError as error:
             reason = f"{error.message}; {error.fix}" if error.fix else error.message
-            found |= {target.stack: _without(target, Outcome.failed, NotCompared(what="cluster", reason=reason)) for target in here}  # fmt: skip
-    stacks = [found[target.stack] for target in targets]
+            found |= {target.own: _without(target, Outcome.failed, NotCompared(what="cluster", reason=reason)) for target in here}  # fmt: skip
+    stacks = [found[target.own] for target in targets]
     worst = min((stack.outcome for stack in stacks), key=WORST.index, default=Outcome.in_sync)
     return DriftReport(generated_by=version("trainform"), read_at=now, outcome=worst, stacks=stacks)
 
@@ -70,7 +70,7 @@ def _elsewhere(targets: Sequence[Target], reads: Reads) -> dict[str, StackDrift]
     environments = {target.environment.name: target.environment for target in targets}
     reasons = {name: reads.another_cluster(environment) for name, environment in environments.items()}
     return {
-        target.stack: _without(target, Outcome.failed, NotCompared(what="cluster", reason=reason))
+        target.own: _without(target, Outcome.failed, NotCompared(what="cluster", reason=reason))
         for target in targets
         if (reason := reasons[target.environment.name])
     }
@@ -84,15 +84,15 @@ def _on_cluster(targets: Sequence[Target], reads: Reads) -> dict[str, StackDrift
         record = records.get((target.experiment, target.namespace))
         made = _wanted(target, record, reads)
         if isinstance(made, StackDrift):
-            found[target.stack] = made
+            found[target.own] = made
         else:
-            wanted[target.stack] = made
+            wanted[target.own] = made
     everything = [manifest for each in wanted.values() for manifest in each.manifests]
     live = reads.objects(everything)
     answers = _answers(everything, live, reads)
     for target in targets:
-        if target.stack in wanted:
-            found[target.stack] = _stack(target, wanted[target.stack], records.get((target.experiment, target.namespace)), live, answers)  # fmt: skip
+        if target.own in wanted:
+            found[target.own] = _stack(target, wanted[target.own], records.get((target.experiment, target.namespace)), live, answers)  # fmt: skip
     return found
 
 
