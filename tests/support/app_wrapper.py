@@ -139,7 +139,7 @@ class AppWrapper(Backend):
             "completionMode": "Indexed",
             "backoffLimit": role.max_retry if role.restart == "on-failure" else 0,
             "ttlSecondsAfterFinished": plan.ttl_seconds,
-            "template": in_gang(plan, template) if is_valid(role, template) else template,
+            "template": in_gang(plan, template, group.name) if is_valid(role, template) else template,
         }
         metadata = {"name": f"{plan.job}-{group.name}", "namespace": plan.namespace}
         job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": without_empty(spec)}

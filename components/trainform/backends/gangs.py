@@ -15,6 +15,7 @@ from trainform.plan.model import Plan
 
 SCHEDULER = "volcano"
 GROUP_ANNOTATION = "scheduling.k8s.io/group-name"
+TASK_ANNOTATION = "volcano.sh/task-spec"  # a pod's part of its gang, for `minTaskMember` of the PodGroup
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"  # Kueue's; the annotation is Volcano's
 QUEUE_ANNOTATION = "scheduling.volcano.sh/queue-name"
 PREEMPTABLE = "volcano.sh/preemptable"  # an annotation of pods, or else a label
@@ -31,7 +32,7 @@ def gang_problems(plan: Plan) -> Iterator[Problem]:
     """Problems with fields that Kueue does not support, and with labels that name another gang or queue than the plan. Kueue's label where
     Volcano admits jobs is a finding of the rule TF-PLC-2, whatever the backend."""
     if plan.admission != defaults.KUEUE:
-        yield from overwritten(plan, "trainform", [GROUP_ANNOTATION])
+        yield from overwritten(plan, "trainform", [GROUP_ANNOTATION, TASK_ANNOTATION])
         return
     yield from follows(plan, "labels", QUEUE_LABEL, "`queue`")
     fix = "name a LocalQueue of the namespace"
@@ -55,6 +56,7 @@ def pod_group(plan: Plan) -> list[Manifest]:
         return []
     spec = {
         "minMember": plan.min_available,
+        "minTaskMember": _least_of_groups(plan),
         "queue": plan.queue.name,
         "priorityClassName": plan.priority_class,
         "networkTopology": topology(plan),
@@ -62,6 +64,15 @@ def pod_group(plan: Plan) -> list[Manifest]:
     metadata = {"name": plan.job, "namespace": plan.namespace, "labels": experiment_labels(plan)}
     body = {"apiVersion": API_VERSION, "kind": "PodGroup", "metadata": metadata, "spec": without_empty(spec)}
     return [Manifest("pod-group", body, revision=plan.revision)]
+
+
+def _least_of_groups(plan: Plan) -> dict[str, int]:
+    """How many pods of each group the gang needs; empty where it needs all, or where there is one group. `minMember` alone counts all pods alike,
+    so that pods outside of the gang would take the place of others in it, and a training would start without some of its pods."""
+    groups = [group for role in plan.roles for group in role.groups() if group.replicas > 0]
+    if len(groups) == 1 or all(group.min_available == group.replicas for group in groups):
+        return {}
+    return {group.name: group.min_available for group in groups if group.min_available > 0}
 
 
 def topology(plan: Plan) -> dict[str, Any] | None:
@@ -77,12 +88,13 @@ def queue_labels(plan: Plan) -> dict[str, str]:
     return {QUEUE_LABEL: plan.queue.name} if plan.admission == defaults.KUEUE else {}
 
 
-def in_gang(plan: Plan, template: dict[str, Any]) -> dict[str, Any]:
-    """The pod template as a member of the job's PodGroup; unchanged with Kueue."""
+def in_gang(plan: Plan, template: dict[str, Any], group: str) -> dict[str, Any]:
+    """The pod template of the group as a member of the job's PodGroup; unchanged with Kueue."""
     if plan.admission == defaults.KUEUE:
         return template
     metadata = template["metadata"]
-    annotations = {**metadata.get("annotations", {}), GROUP_ANNOTATION: plan.job}
+    task = {TASK_ANNOTATION: group} if _least_of_groups(plan) else {}
+    annotations = {**metadata.get("annotations", {}), GROUP_ANNOTATION: plan.job, **task}
     return {
         **template,
         "metadata": {**metadata, "annotations": annotations},

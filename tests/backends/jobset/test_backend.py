@@ -132,6 +132,30 @@ def test_a_gang_of_volcano() -> None:
     assert template["spec"]["schedulerName"] == "volcano"
 
 
+def test_pods_outside_of_the_gang_take_the_place_of_none_in_it() -> None:
+    """Volcano counts the pods of a PodGroup alike: without numbers of its parts, four workers of five pods would do."""
+    extra = {"replicas": 1, "ranked": False, "command": ["python", "watch.py"]}
+    workers = {"master": {"replicas": 1}, "worker": {"replicas": 3}}
+    outside = plan(**JOBSET, roles={**workers, "watcher": {**extra, "min_available": 0}})
+    assert _gang(outside) == {"minMember": 4, "minTaskMember": {"master": 1, "worker": 3}, "queue": "default"}
+    for name, spec in replicated(outside).items():
+        assert spec["template"]["metadata"]["annotations"]["volcano.sh/task-spec"] == name
+    inside = plan(**JOBSET, roles={**workers, "watcher": extra})
+    assert _gang(inside) == {"minMember": 5, "queue": "default"}
+    assert "volcano.sh/task-spec" not in replicated(inside)["worker"]["template"]["metadata"]["annotations"]
+
+
+def test_the_part_of_a_gang_is_no_annotation_of_the_user() -> None:
+    roles = {"worker": {"replicas": 2, "annotations": {"volcano.sh/task-spec": "mine"}}}
+    reason = "the key is set by trainform itself"
+    assert reasons(**JOBSET, roles=roles) == {"roles.worker.annotations.volcano.sh/task-spec": reason}
+
+
+def _gang(made: Plan) -> dict[str, Any]:
+    group = next(manifest for manifest in job_manifests(made) if manifest.key == "pod-group")
+    return dict(group.body["spec"])
+
+
 def test_a_queue_of_kueue() -> None:
     made = plan(cluster=KUEUE, **JOBSET, queue="research")
     assert job(made)["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "research"

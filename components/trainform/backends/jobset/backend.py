@@ -79,7 +79,7 @@ class JobSet(Backend):
         "ttl": done_by("`ttlSecondsAfterFinished`; updates in place"),
         **no_policies("JobSet"),
         "network.topology": done_by("Volcano: `networkTopology` of the PodGroup"),
-        "roles.*.min_available": done_by("Volcano: counts for `minMember` of the PodGroup, over all roles"),
+        "roles.*.min_available": done_by("Volcano: `minMember` of the PodGroup, and `minTaskMember` where the gang has not all pods"),
         "launcher.torchrun.elastic": noted(
             "JobSet has a fixed number of pods, so another number of replicas is a new revision here and no change in place",
             elsewhere=True,

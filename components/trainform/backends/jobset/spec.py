@@ -145,7 +145,7 @@ def _replicated_job(plan: Plan, role: RolePlan, group: Group, conventions: PodCo
         "completions": group.replicas,
         "completionMode": "Indexed",
         "backoffLimit": _backoff(plan, role),
-        "template": in_gang(plan, template) if is_valid(role, template) else template,
+        "template": in_gang(plan, template, group.name) if is_valid(role, template) else template,
     }
     return {"name": group.name, "replicas": 1, "groupName": "default", "template": {"spec": job}}
 
