@@ -9,6 +9,7 @@ import pytest
 from tests.support.rendering import job_problems
 from tests.support.samples import environment, experiment, reasons
 from trainform.backends.patched_objects import changes, overwritten
+from trainform.backends.table import BACKENDS
 from trainform.render import draft_plan
 from trainform.spec.environment import Environment
 from trainform.spec.merge_patch import merge_patch
@@ -88,7 +89,7 @@ def test_patches(backend: str, cluster: Environment, key: str, patch: dict[str, 
     assert "the plan needs" in found[f"manifest_overrides.{key}.{path}"]
 
 
-@pytest.mark.parametrize(
+IN_PODS = pytest.mark.parametrize(
     ("backend", "pods"),
     [
         ("volcano", ("job", "tasks", "worker")),
@@ -98,16 +99,38 @@ def test_patches(backend: str, cluster: Environment, key: str, patch: dict[str, 
         ("kubedl", ("job", "pytorchReplicaSpecs", "Worker")),
     ],
 )
+
+
+@IN_PODS
 @pytest.mark.parametrize("label", ["app.kubernetes.io/component", "app.kubernetes.io/name", "trainform.dev/revision"])
 def test_labels_by_which_pods_are_found(backend: str, pods: tuple[str, ...], label: str) -> None:
     key, *words = pods
-    patch: dict[str, Any] = {"template": {"metadata": {"labels": {label: "mine"}}}}
-    for word in reversed(words):
-        patch = {word: patch}
-    found = reasons(backend=backend, roles=POOL, manifest_overrides={key: {"spec": patch}})
+    found = _with_metadata(backend, pods, {"labels": {label: "mine"}})
     (path,) = found
     assert path == f"manifest_overrides.{key}.spec.{'.'.join(words)}.template.metadata.labels.{label}"
     assert found[path].startswith("the patch makes the value mine, and the plan needs ")
+
+
+@IN_PODS
+@pytest.mark.parametrize("field", ["labels", "annotations"])
+def test_keys_of_the_operator_are_none_of_the_users_in_an_object_either(
+    backend: str, pods: tuple[str, ...], field: str
+) -> None:
+    """Most would be overwritten. With `job-name` the API server refuses the Job that JobSet makes, so that there would never be a pod."""
+    keys = BACKENDS[backend].POD_KEYS
+    assert keys
+    for key in sorted(f"{key}mine" if key.endswith("/") else key for key in keys):
+        found = _with_metadata(backend, pods, {field: {key: "7"}})
+        assert [*found.values()] == ["the key is set by the operator itself"], key
+    assert _with_metadata(backend, pods, {field: {"example.com/mine": "7"}}) == {}
+
+
+def _with_metadata(backend: str, pods: tuple[str, ...], metadata: dict[str, Any]) -> dict[str, str]:
+    key, *words = pods
+    patch: dict[str, Any] = {"template": {"metadata": metadata}}
+    for word in reversed(words):
+        patch = {word: patch}
+    return reasons(backend=backend, roles=POOL, manifest_overrides={key: {"spec": patch}})
 
 
 def test_the_queue_of_a_job_on_a_named_runtime() -> None:

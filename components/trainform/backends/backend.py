@@ -114,6 +114,9 @@ class Backend(abc.ABC):
     READS: ClassVar[Free] = {}
     """Labels and annotations of its objects that the operator reads: a patch must not add them."""
 
+    POD_KEYS: ClassVar[frozenset[str]] = frozenset()
+    """Labels and annotations of pods that its controller sets, or for which nothing would make the pods: keys, and prefixes that end in `/`."""
+
     FIELDS: ClassVar[Fields] = {}
     """The experiment's fields that the operator handles in its own way, or does not support."""
 
@@ -200,7 +203,7 @@ class Backend(abc.ABC):
     ) -> Iterable[Change]:
         """What a merge patch changes of what the plan decides outside of pods. Default: of all but `free`."""
         free = self.free(plan).get(key, FREE_OF_KINDS.get(rendered["kind"], ()))
-        return changes(rendered, patched, free, self.READS.get(key, ()))
+        return changes(rendered, patched, free, self.READS.get(key, ()), self.POD_KEYS)
 
     def free(self, plan: Plan) -> Free:
         """`FREE`, for this plan."""

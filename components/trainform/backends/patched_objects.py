@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 from trainform.backends.paths import EACH, Place, named_items, written
 from trainform.errors import Problem, shorten
+from trainform.manifests.shapes import mapping
 from trainform.plan.model import Plan, RolePlan
 
 BEHIND = "+"
@@ -41,6 +42,13 @@ _METADATA = ("metadata", "labels", "annotations")
 _CONTAINERS = ("initContainers", "containers")
 
 
+class _Closed(NamedTuple):
+    """Labels and annotations that nobody may add: paths in the object, and keys of pods."""
+
+    reads: frozenset[str]
+    pod_keys: frozenset[str]
+
+
 class Change(NamedTuple):
     """A place that a merge patch changes, and the reason why it must not. is_word: a word stands there, or nothing any more, and neither a number
     of pods nor a part of the object's shape."""
@@ -51,11 +59,16 @@ class Change(NamedTuple):
 
 
 def changes(
-    rendered: dict[str, Any], patched: dict[str, Any], free: Collection[str], reads: Collection[str] = ()
+    rendered: dict[str, Any],
+    patched: dict[str, Any],
+    free: Collection[str],
+    reads: Collection[str] = (),
+    pod_keys: Collection[str] = (),
 ) -> Iterator[Change]:
     """Everything that a merge patch changes in the object and that the plan decides. An item that it removes or adds is found once, as a whole.
-    Of pod templates it is labels and annotations, and which containers there are. reads: labels and annotations that nobody may add."""
-    return _changes(rendered, patched, (), [tuple(path.split(".")) for path in free], frozenset(reads))
+    Of pod templates it is labels and annotations, and which containers there are. reads: labels and annotations that nobody may add. pod_keys: as `Backend.POD_KEYS`."""
+    paths = [tuple(path.split(".")) for path in free]
+    return _changes(rendered, patched, (), paths, _Closed(frozenset(reads), frozenset(pod_keys)))
 
 
 def is_template(value: Any) -> bool:
@@ -84,10 +97,11 @@ def _shown(value: Any, nothing: str) -> str:
     return nothing if value is None else f"{shorten(first)}{'…' if newline else ''}"
 
 
-def _changes(before: Any, after: Any, place: Place, free: Sequence[Place], closed: frozenset[str]) -> Iterator[Change]:
+def _changes(before: Any, after: Any, place: Place, free: Sequence[Place], closed: _Closed) -> Iterator[Change]:
     if before == after or _is_free(place, free, before, after):
         return
     if is_template(before) and is_template(after):
+        yield from _overwritten(before, after, place, closed.pod_keys)
         before, after = (_of_template(template) for template in (before, after))
     of_before, of_after = named_items(before), named_items(after)
     if of_before is None or of_after is None:
@@ -97,11 +111,20 @@ def _changes(before: Any, after: Any, place: Place, free: Sequence[Place], close
         where = (*place, name)
         old, new = of_before.get(name), of_after.get(name)
         if name not in of_before:
-            if _is_open(place) and written(where) not in closed:
+            if _is_open(place) and written(where) not in closed.reads:
                 continue
             # a mapping that is new is looked into if parts of it are free; an empty one has a meaning of its own
             old = {} if isinstance(new, dict) and new and _is_above(where, free) else None
         yield from _changes(old, new, where, free, closed)
+
+
+def _overwritten(before: Any, after: Any, place: Place, pod_keys: Collection[str]) -> Iterator[Change]:
+    """Labels and annotations that are new in a pod template, and that are the operator's."""
+    for field in ("labels", "annotations"):
+        old, new = (mapping(mapping(template.get("metadata")).get(field)) for template in (before, after))
+        for key in new:
+            if key not in old and is_one_of(key, pod_keys):
+                yield Change(written((*place, "metadata", field, key)), "the key is set by the operator itself")
 
 
 def _is_open(place: Place) -> bool:
@@ -143,13 +166,17 @@ def _is_above(place: Place, free: Sequence[Place]) -> bool:
 def overwritten(plan: Plan, operator: str, own: Iterable[str]) -> Iterator[Problem]:
     """Problems with labels and annotations of pods that the operator would overwrite. `own`: keys, and prefixes that end in `/`."""
     keys = {*own}
-    prefixes = tuple(key for key in keys if key.endswith("/"))
     for role in plan.roles:
         for path, values in _user_metadata(role):
             for key, value in values.items():
-                if key in keys or key.startswith(prefixes):
+                if is_one_of(key, keys):
                     reason = f"the key is set by {operator} itself"
                     yield Problem(f"{path}.{key}", value, reason, "choose another key")
+
+
+def is_one_of(key: str, keys: Collection[str]) -> bool:
+    """True if the label or annotation is one of these keys, or begins with one that ends in `/`."""
+    return key in keys or any(key.startswith(prefix) for prefix in keys if prefix.endswith("/"))
 
 
 def _user_metadata(role: RolePlan) -> Iterator[tuple[str, dict[str, str]]]:

@@ -66,6 +66,7 @@ class JobSet(Backend):
 
     INDEX_LABEL = INDEX
     JOB_LABEL = JOB
+    POD_KEYS = OWN_KEYS
     ADMISSIONS = (defaults.VOLCANO, defaults.KUEUE)
     SUSPENDED = ("spec.suspend",)
     IN_PLACE = (*SUSPENDED, "spec.ttlSecondsAfterFinished")
@@ -79,7 +80,9 @@ class JobSet(Backend):
         "ttl": done_by("`ttlSecondsAfterFinished`; updates in place"),
         **no_policies("JobSet"),
         "network.topology": done_by("Volcano: `networkTopology` of the PodGroup"),
-        "roles.*.min_available": done_by("Volcano: `minMember` of the PodGroup, and `minTaskMember` where the gang has not all pods"),
+        "roles.*.min_available": done_by(
+            "Volcano: `minMember` of the PodGroup, and `minTaskMember` where the gang has not all pods"
+        ),
         "launcher.torchrun.elastic": noted(
             "JobSet has a fixed number of pods, so another number of replicas is a new revision here and no change in place",
             elsewhere=True,
@@ -104,7 +107,7 @@ class JobSet(Backend):
     def problems(self, plan: Plan) -> Iterator[Problem]:
         """Problems with admission, with labels that JobSet sets itself, and with names: its webhook counts the random end of pod names too."""
         yield from gang_problems(plan)
-        yield from overwritten(plan, "JobSet", OWN_KEYS)
+        yield from overwritten(plan, "JobSet", self.POD_KEYS)
         for role in plan.roles:
             group = list(role.groups())[-1]
             longest = plan.naming.pod_name(plan.job, group.name, max(group.replicas - 1, 0))

@@ -29,7 +29,7 @@ NAMING = Naming(pod="{job}-{group}-0-{index}", address="{pod}.{service}", own_se
 SUFFIX = 6  # characters that Kubernetes puts after the name of a Job's pod: `-x7k2p`
 # Labels and annotations of pods that JobSet overwrites, or for which the API server refuses a Job unless the values are its own, so that
 # no pod is ever made. https://kubernetes.io/docs/reference/labels-annotations-taints/
-OWN_KEYS = ("job-name", "controller-uid", "batch.kubernetes.io/", "jobset.sigs.k8s.io/")
+OWN_KEYS = frozenset(["job-name", "controller-uid", "batch.kubernetes.io/", "jobset.sigs.k8s.io/"])
 ENDLESS = 2**31 - 1  # the limit of restarts for pods that must never fail the job
 
 JOB_SCHEMA = {

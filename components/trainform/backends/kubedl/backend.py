@@ -78,6 +78,7 @@ class KubeDL(Backend):
 
     INDEX_LABEL = INDEX
     JOB_LABEL = "job-name"
+    POD_KEYS = MAKER.own_keys
     IN_PLACE = ("spec.ttlSecondsAfterFinished",)  # KubeDL never updates PodGroups and pods
     FIELDS: ClassVar[Fields] = {
         **NO_RUNTIME,

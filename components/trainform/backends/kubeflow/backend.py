@@ -100,6 +100,7 @@ class Kubeflow(Backend):
 
     INDEX_LABEL = INDEX
     JOB_LABEL = "training.kubeflow.org/job-name"
+    POD_KEYS = MAKER.own_keys
     # The CRD refuses a change of the queue, and a change of a template would not reach pods that run.
     SUSPENDED = ("spec.runPolicy.suspend",)
     IN_PLACE = (

@@ -113,6 +113,7 @@ class Trainer(Backend):
 
     INDEX_LABEL = INDEX
     JOB_LABEL = JOB
+    POD_KEYS = JobSet.POD_KEYS
     ADMISSIONS = (defaults.VOLCANO, defaults.KUEUE)
     SUSPENDED = ("spec.suspend",)
     IN_PLACE = SUSPENDED

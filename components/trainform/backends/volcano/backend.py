@@ -78,6 +78,7 @@ class Volcano(Backend):
 
     INDEX_LABEL = "volcano.sh/task-index"
     JOB_LABEL = "volcano.sh/job-name"
+    POD_KEYS = OWN_KEYS
     IN_PLACE = ("spec.minAvailable", "spec.priorityClassName", "spec.tasks.*.replicas", "spec.tasks.*.minAvailable")
     FIELDS: ClassVar[Fields] = {
         **NO_RUNTIME,
@@ -117,7 +118,7 @@ class Volcano(Backend):
         yield from policy_problems(plan)
         yield from host_problems(plan)
         yield from ending_problems(plan)
-        yield from overwritten(plan, "Volcano", OWN_KEYS)
+        yield from overwritten(plan, "Volcano", self.POD_KEYS)
 
     def notes(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[str]:
         return job_notes(plan, job_body(manifests))
