@@ -268,7 +268,9 @@ def test_what_is_rendered_satisfies_its_schema(data: dict[str, Any], name: str) 
     if not job.problems:
         for manifest in job.manifests:
             assert [*object_types(BACKENDS[name], manifest.body, EVERYTHING)] == [], manifest.key
-            assert [*object_values(BACKENDS[name], manifest.key, manifest.body, EVERYTHING)] == [], manifest.key
+            assert [*object_values(BACKENDS[name], job.plan, manifest.key, manifest.body, EVERYTHING)] == [], (
+                manifest.key
+            )
 
 
 def test_the_types_to_which_a_schema_refers() -> None:

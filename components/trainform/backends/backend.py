@@ -190,7 +190,7 @@ class Backend(abc.ABC):
         """Problems with an order of starting that a merge patch gives the pods (`backends.order`). Default: none, since there is no such field."""
         return ()
 
-    def refused(self, key: str, body: dict[str, Any]) -> Iterable[Mistake]:
+    def refused(self, plan: Plan, key: str, body: dict[str, Any]) -> Iterable[Mistake]:
         """What the operator's webhooks refuse of an object with a merge patch, whose types are right, beside what the plan decides. Default: nothing."""
         return ()
 

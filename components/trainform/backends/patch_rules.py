@@ -164,7 +164,7 @@ def _check_object(plan: Plan, manifest: Manifest, patch: dict[str, Any], schema:
         yield from (each for each in found if not each.where.startswith(tuple(f"{where}." for where in unknown)))
 
     def has_values(patch: dict[str, Any], body: dict[str, Any]) -> Iterator[_Finding]:
-        yield from _found(object_values(backend, key, body, patch), patch, body)
+        yield from _found(object_values(backend, plan, key, body, patch), patch, body)
 
     usual = KINDS.get(manifest.body["kind"], ANY_OBJECT)
     return _check(

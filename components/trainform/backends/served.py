@@ -27,12 +27,12 @@ def object_types(backend: Backend, body: dict[str, Any], patch: object) -> Itera
     return mistakes(body, _schema_of(body, backend), patch)
 
 
-def object_values(backend: Backend, key: str, body: dict[str, Any], patch: object) -> Iterator[Mistake]:
+def object_values(backend: Backend, plan: Plan, key: str, body: dict[str, Any], patch: object) -> Iterator[Mistake]:
     """Values that the server, or the operator, refuses in an object whose types are right."""
     yield from template_metadata(body)
     yield from values(body, _schema_of(body, backend), patch)
     if patch:
-        yield from backend.refused(key, body)
+        yield from backend.refused(plan, key, body)
 
 
 def pod_types(backend: Backend, plan: Plan, template: dict[str, Any], patch: object) -> Iterator[Mistake]:

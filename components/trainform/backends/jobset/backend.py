@@ -151,7 +151,7 @@ class JobSet(Backend):
     def batches(self, plan: Plan, manifests: Sequence[Manifest]) -> Sequence[Batch]:
         return batches(job_body(manifests)["spec"])
 
-    def refused(self, key: str, body: dict[str, Any]) -> Iterator[Mistake]:
+    def refused(self, plan: Plan, key: str, body: dict[str, Any]) -> Iterator[Mistake]:
         if key == "job":
             yield from (found.below("spec") for found in refused(body["metadata"]["name"], body["spec"]))
 

@@ -229,7 +229,7 @@ class Kubeflow(Backend):
     def pods(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
         return controller_objects(job_body(manifests))
 
-    def refused(self, key: str, body: dict[str, Any]) -> Iterator[Mistake]:
+    def refused(self, plan: Plan, key: str, body: dict[str, Any]) -> Iterator[Mistake]:
         if key == "job":
             yield from refused_words(body, "runPolicy")
 

@@ -43,12 +43,12 @@ from trainform.backends.trainer.runtime import (
     processes_per_node,
     runtime_spec,
 )
+from trainform.backends.trainer.runtime_patches import patch_mistakes
 from trainform.backends.trainer.runtime_rules import (
     ML_POLICY,
     POD_GROUP_POLICY,
     Wanted,
     ancestor,
-    manager_mistakes,
     replicated_jobs,
     runtime_findings,
 )
@@ -282,10 +282,10 @@ class Trainer(Backend):
             return named_endings(plan, plan.runtime)
         return replicated_endings(_runtime(manifests)["spec"]["template"]["spec"], labelled_role)
 
-    def refused(self, key: str, body: dict[str, Any]) -> Iterator[Mistake]:
-        """Of the job what Trainer's webhook refuses. Of the runtime what JobSet would refuse of the JobSet that Trainer makes of it, which has the name of the runtime."""
-        if key == "job":
-            yield from (found.below("spec") for found in manager_mistakes(body["spec"]))
+    def refused(self, plan: Plan, key: str, body: dict[str, Any]) -> Iterator[Mistake]:
+        """Of the job what Trainer's webhook refuses, or what would change it beside its pods. Of the runtime what JobSet would refuse of the JobSet that Trainer makes of it, which has the name of the runtime."""
+        if key == "job" and plan.runtime is None:
+            yield from (found.below("spec") for found in patch_mistakes(body["spec"], runtime_spec(plan)))
         elif key == "runtime":
             spec = body["spec"]["template"]["spec"]
             yield from (found.below("spec.template.spec") for found in refused_sets(body["metadata"]["name"], spec))

@@ -26,6 +26,7 @@ from trainform.backends.trainer.runtime import (
     TRAINER,
 )
 from trainform.backends.trainer.runtime_rules import ancestor, containers, launcher_is_node, node_pods, replicated_jobs
+from trainform.manifests.templates import CONTAINER_FIELDS
 from trainform.spec.merge_patch import merge_patch
 
 NAMED = ("volumes", "imagePullSecrets")
@@ -80,15 +81,20 @@ def _patch(spec: dict[str, Any], patch: dict[str, Any]) -> None:
         change = patches.get(replicated["name"], {})
         template["metadata"] = merge_patch(template.get("metadata", {}), change.get("metadata", {}))
         for field, value in change.get("spec", {}).items():
-            if field == "containers":
-                for container, other in ((main, item) for main in _nodes(replicated) for item in value):
-                    _upsert(container, "volumeMounts", other.get("volumeMounts", []), "mountPath")
-                    own = merge_patch(container.get("securityContext", {}), other.get("securityContext", {}))
-                    container |= {"securityContext": own} if own else {}
+            if field in CONTAINER_FIELDS:
+                _patch_containers(template["spec"].get(field, []), value)
             elif field in NAMED:
                 _upsert(template["spec"], field, value, "name")
             else:
                 template["spec"][field] = merge_patch(template["spec"].get(field, {}), value)
+
+
+def _patch_containers(known: list[dict[str, Any]], patches: list[dict[str, Any]]) -> None:
+    for container, other in ((each, item) for item in patches for each in known if each["name"] == item["name"]):
+        _upsert(container, "env", other.get("env", []), "name")
+        _upsert(container, "volumeMounts", other.get("volumeMounts", []), "mountPath")
+        own = merge_patch(container.get("securityContext", {}), other.get("securityContext", {}))
+        container |= {"securityContext": own} if own else {}
 
 
 def _count(spec: dict[str, Any], trainer: dict[str, Any], replicated: dict[str, Any]) -> int:

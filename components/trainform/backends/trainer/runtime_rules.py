@@ -7,20 +7,17 @@ Source: Kubeflow Trainer 2.3.0, `pkg/webhooks`, `pkg/runtime` (plugins mpi, jobs
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from trainform.backends.gangs import SCHEDULER
 from trainform.backends.jobset.spec import IN_ORDER
 from trainform.backends.trainer.runtime import ANCESTOR_LABEL, LAUNCHER, MPI, NODE, TORCH, TRAINER
-from trainform.manifests.served.mistake import Mistake
 
 # The container that a replicated job with the label must have, by the label's value.
 CONTAINERS = {TRAINER: NODE, "dataset-initializer": "dataset-initializer", "model-initializer": "model-initializer"}
 POLICIES = (TORCH, MPI, "jax", "xgboost", "flux")
 # Schemas (`manifests.schema`) of the fields that the rules read.
-_MANAGER = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/[A-Za-z0-9/._~%!$&'()*+,;=:-]+")
 ML_POLICY = {
     "numNodes": int,
     MPI: {"numProcPerNode": int, "runLauncherAsNode": bool, "sshAuthMountPath": str},
@@ -54,14 +51,6 @@ def runtime_findings(spec: Mapping[str, Any], wanted: Wanted) -> Iterator[Findin
     """Everything that is wrong in the spec, which must satisfy the schema: the API server or the check of a file has checked that."""
     for rule in _RULES:
         yield from rule(spec, wanted)
-
-
-def manager_mistakes(spec: Mapping[str, Any]) -> Iterator[Mistake]:
-    """Names in `runtimePatches` of a TrainJob that Trainer's webhook refuses, each at its place in the job's spec."""
-    for index, patch in enumerate(spec.get("runtimePatches", [])):
-        if not _MANAGER.fullmatch(patch["manager"]):
-            reason, fix = "the name has no domain, and Trainer wants one", "write it like example.com/mine"
-            yield Mistake(f"runtimePatches[{index}].manager", patch["manager"], reason, fix)
 
 
 def replicated_jobs(spec: Mapping[str, Any]) -> list[dict[str, Any]]:

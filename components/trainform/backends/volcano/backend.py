@@ -163,7 +163,7 @@ class Volcano(Backend):
     def order_problems(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[Problem]:
         return waiting_problems(plan, job_body(manifests)["spec"])
 
-    def refused(self, key: str, body: dict[str, Any]) -> Iterator[Mistake]:
+    def refused(self, plan: Plan, key: str, body: dict[str, Any]) -> Iterator[Mistake]:
         return (found.below("spec") for found in (refused(body["spec"]) if key == "job" else ()))
 
     def batches(self, plan: Plan, manifests: Sequence[Manifest]) -> Sequence[Batch]:
