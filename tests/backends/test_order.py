@@ -18,6 +18,8 @@ ROLES: dict[str, Any] = {"master": {}, "worker": {"replicas": 3}, "watcher": EXT
 OUTSIDE: dict[str, Any] = {**ROLES, "watcher": {**EXTRA, "min_available": 0}}
 ELASTIC = {"torchrun": {"script": "/app/train.py", "elastic": {"min_nodes": 1, "max_nodes": 8}}}
 
+ALL_OF_ELASTIC = {"torchrun": {"script": "/app/train.py", "elastic": {"min_nodes": 4, "max_nodes": 8}}}
+
 
 def after(**waiting: list[str]) -> dict[str, Any]:
     """A patch of a Volcano Job."""
@@ -128,7 +130,7 @@ def test_nobody_trains_with_pods_that_have_ended() -> None:
     told = "the pods of worker wait for the success of those of master, which train with them"
     patch = jobs_after("Complete", worker=["master"])
     assert found(patch, KUEUE, backend="jobset", queue="research") == {"replicatedJobs.worker.dependsOn": told}
-    assert found(patch, KUEUE, backend="jobset", queue="research", launcher=ELASTIC) == {}
+    assert found(patch, KUEUE, backend="jobset", queue="research", launcher=ALL_OF_ELASTIC) == {}
 
 
 def test_the_fix_leads_to_a_job_that_starts() -> None:

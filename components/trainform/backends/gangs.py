@@ -43,11 +43,20 @@ def gang_problems(plan: Plan) -> Iterator[Problem]:
         fix = "remove it, or write Kueue's annotation `kueue.x-k8s.io/podset-required-topology` on the roles"
         reason = "the field is for Volcano, and in this environment Kueue admits jobs"
         yield Problem("network.topology", None, reason, fix)
+    reason = "the value lets a part of the pods start, and Kueue admits all pods of a job or none"
+    yield from whole_gang_problems(plan, reason, "use an environment with Volcano's admission")
+
+
+def whole_gang_problems(plan: Plan, reason: str, instead: str) -> Iterator[Problem]:
+    """Problems with roles of which a part may start, where a gang always has all pods. instead: what to do if that is needed."""
     for role in plan.roles:
-        if role.min_available not in (0, role.replicas):
-            fix = "remove it, or use an environment with Volcano's admission"
-            reason = "the value lets a part of the role's pods start, and Kueue admits all pods of a job or none"
-            yield Problem(f"roles.{role.name}.min_available", role.min_available, reason, fix)
+        if role.min_available == role.replicas:
+            continue
+        if role.ranked and plan.world.bounds is not None:
+            path, least = "launcher.torchrun.elastic.min_nodes", plan.world.bounds[0]
+            yield Problem(path, least, reason, f"write {plan.world.nodes}, or {instead}")
+            return
+        yield Problem(f"roles.{role.name}.min_available", role.min_available, reason, f"remove it, or {instead}")
 
 
 def pod_group(plan: Plan) -> list[Manifest]:

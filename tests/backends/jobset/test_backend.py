@@ -178,8 +178,23 @@ def test_fields_that_kueue_does_not_support() -> None:
     assert found == {
         "queue": "the experiment declares a queue of Volcano, and in this environment Kueue admits jobs",
         "network.topology": "the field is for Volcano, and in this environment Kueue admits jobs",
-        "roles.worker.min_available": "the value lets a part of the role's pods start, and Kueue admits all pods of a job or none",
+        "roles.worker.min_available": "the value lets a part of the pods start, and Kueue admits all pods of a job or none",
     }
+
+
+@pytest.mark.parametrize("backend", ["jobset", "trainer"])
+def test_kueue_leaves_no_role_out_of_its_gang(backend: str) -> None:
+    extra = {"ranked": False, "command": ["python", "watch.py"]}
+    reason = "the value lets a part of the pods start, and Kueue admits all pods of a job or none"
+    for least, found in ((0, {"roles.watcher.min_available": reason}), (2, {})):
+        roles = {"worker": {"replicas": 2}, "watcher": {**extra, "replicas": 2, "min_available": least}}
+        assert reasons(KUEUE, backend=backend, roles=roles) == found
+
+
+def test_kueue_starts_no_part_of_an_elastic_job() -> None:
+    elastic = {"torchrun": {"script": "/app/train.py", "elastic": {"min_nodes": 2, "max_nodes": 8}}}
+    found = reasons(KUEUE, **JOBSET, launcher=elastic, roles={"worker": {"replicas": 4}})
+    assert [*found] == ["launcher.torchrun.elastic.min_nodes"]
 
 
 def test_lifecycle_policies_are_refused() -> None:
@@ -213,6 +228,17 @@ def test_fields_that_change_in_place() -> None:
     assert body["spec"]["ttlSecondsAfterFinished"] == 43200
     assert plan(**JOBSET, ttl="12h").revision == plan(**JOBSET).revision
     assert plan(**JOBSET, restart="on-failure").revision != plan(**JOBSET).revision
+
+
+def test_limits_see_how_many_pods_the_gang_needs() -> None:
+    """Else the job would be too large for nodes on which its gang starts."""
+    roles = {
+        "worker": {"replicas": 3},
+        "watcher": {"ranked": False, "command": ["sh"], "replicas": 2, "min_available": 0},
+    }
+    made = plan(**JOBSET, roles=roles)
+    found = BACKENDS["jobset"].templates(made, job_manifests(made))
+    assert [(template.replicas, template.min_available) for template in found] == [(3, 3), (2, 0)]
 
 
 def test_limits_see_every_role() -> None:

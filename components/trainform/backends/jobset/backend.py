@@ -5,6 +5,7 @@ Only suspend and ttl can change in place. Ranks are computed from the completion
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
@@ -136,7 +137,15 @@ class JobSet(Backend):
         return job_manifest(plan, self.API_VERSION, "JobSet", spec, labels=queue_labels(plan))
 
     def templates(self, plan: Plan, manifests: Sequence[Manifest]) -> list[Template]:
-        return replicated_templates(job_body(manifests)["spec"])
+        """The gang of Volcano needs so many pods as the plan says; Kueue admits all of them."""
+        found = replicated_templates(job_body(manifests)["spec"])
+        if plan.admission == defaults.KUEUE:
+            return found
+        groups = (group for role in plan.roles for group in role.groups())
+        return [
+            dataclasses.replace(each, min_available=group.min_available)
+            for each, group in zip(found, groups, strict=True)
+        ]
 
     def pods(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
         body = job_body(manifests)

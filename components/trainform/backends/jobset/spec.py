@@ -84,7 +84,7 @@ def replicated_jobs_spec(plan: Plan, conventions: PodConventions) -> dict[str, A
 
 
 def templates(spec: dict[str, Any]) -> list[Template]:
-    """The pod template of each replicated job. All pods of it are in the gang, since a Job cannot start with fewer."""
+    """The pod template of each replicated job. All pods of it count for a gang that says nothing else."""
     found = []
     for job in spec["replicatedJobs"]:
         pods = job["template"]["spec"]

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from trainform import defaults
 from trainform.backends.backend import Backend, Existing, Free
-from trainform.backends.gangs import QUEUE_ANNOTATION, QUEUE_LABEL, queue_labels
+from trainform.backends.gangs import QUEUE_ANNOTATION, QUEUE_LABEL, queue_labels, whole_gang_problems
 from trainform.backends.job_fields import JobFields, Kinds
 from trainform.backends.jobset.backend import JobSet
 from trainform.backends.jobset.refused import refused as refused_sets
@@ -346,18 +346,9 @@ def _group_problems(plan: Plan) -> Iterator[Problem]:
 
 def _gang_problems(plan: Plan) -> Iterator[Problem]:
     """Problems with roles of which a part may start: Trainer's PodGroup always has all pods."""
-    if plan.admission == defaults.KUEUE:
-        return
-    reason = "the value lets a part of the pods start, and Trainer's gang always has all of them"
-    for role in plan.roles:
-        if role.min_available == role.replicas:
-            continue
-        if role.ranked and plan.world.bounds is not None:
-            fix = f"write {plan.world.nodes}, or use another backend"
-            yield Problem("launcher.torchrun.elastic.min_nodes", plan.world.bounds[0], reason, fix)
-            return
-        fix = "remove it, or use another backend"
-        yield Problem(f"roles.{role.name}.min_available", role.min_available, reason, fix)
+    if plan.admission != defaults.KUEUE:
+        reason = "the value lets a part of the pods start, and Trainer's gang always has all of them"
+        yield from whole_gang_problems(plan, reason, "use another backend")
 
 
 def _mpi_problems(plan: Plan) -> Iterator[Problem]:
