@@ -32,6 +32,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         data = environment(name, cluster=cluster).model_dump(by_alias=True, exclude_defaults=True)
         (tmp_path / "stacks" / "environments" / f"{name}.yaml").write_text(yaml.safe_dump(data))
     (tmp_path / "stacks" / "Pulumi.bert.dev.yaml").write_text("config:\n  trainform:release: 8c1f20d77ab0e5934b16\n")
+    (tmp_path / "stacks" / "Pulumi.sdxl-lora.dev.yaml").write_text("config:\n  trainform:environment: dev\n")
     monkeypatch.chdir(tmp_path)
     bodies = [recorded("bert"), job("bert"), of_job("bert", 0), of_job("bert", 1)]
     bodies += [recorded("sdxl-lora", stack="vision/sdxl-lora.dev"), job("sdxl-lora", "Completed")]
@@ -54,6 +55,20 @@ def test_a_table_for_a_terminal(project: Path) -> None:
     assert shown[8:] == ["vision/bert.dev"]
     assert cells(sdxl)[2:6] == ["follows file", "1f3a9c", "Completed", "16 a800"], "and no cost"
     assert total == "2 experiments deployed, those that cost something: 16 a800, 33.60 USD per hour"
+
+
+@pytest.mark.parametrize("theirs", ["speech/bert.dev", "vision/bert.night", ""])
+def test_what_a_stack_follows_whose_config_is_not_here_is_unknown(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, theirs: str
+) -> None:
+    """Of another project, which may have a stack of the same name, or of another checkout; or nothing says of which stack it is."""
+    with website(ApiObjects([recorded("bert", stack=theirs)])) as server:
+        use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
+        _, out, _ = run("stacks", "-e", "dev")
+        assert cells(out.splitlines()[1])[2] == "unknown"
+        _, out, _ = run("stacks", "-e", "dev", "--format", "json")
+    (row,) = json.loads(out)["stacks"]
+    assert (row["release"], row["follows"]) == (None, "unknown")
 
 
 def test_a_narrow_terminal_cuts_no_name(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,6 +94,7 @@ def test_json_has_every_row_and_what_was_not_read(project: Path) -> None:
     assert (bert["release"], bert["job"], bert["run"]) == ("8c1f20d77ab0e5934b16", "bert-1f3a9c", 1)
     assert bert["cost_per_hour"] == {"amount": 33.6, "currency": "USD"}
     assert (bert["drift"], sdxl["release"], sdxl["cost_per_hour"]) == (None, None, None)
+    assert (bert["follows"], sdxl["follows"]) == ("release", "file")
     (unread,) = answer["not_read"]
     assert (unread["environment"], unread["error"]["message"][:14]) == ("prod", "cannot connect")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +13,7 @@ from trainform.cli.app import prints_data
 from trainform.cli.arguments import WHICH_ENVIRONMENT, environment_option
 from trainform.cli.forms import Form, FormOption, show_data
 from trainform.errors import MASK, TrainformError
-from trainform.project import ENVIRONMENTS, known_names, project_root, require_project
+from trainform.project import ENVIRONMENTS, known_names, known_stacks, project_root, require_project
 from trainform.secret_text.search import masked_everywhere
 from trainform.terminal.lines import echo, note
 
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from trainform.spec.environment import Environment
 
 SECONDS = 5.0
-FOLLOWS = "follows file"
+FILE, RELEASE, UNKNOWN = "file", "release", "unknown"
+"""What a stack follows."""
 COLUMNS = ("experiment", "environment", "release", "revision", "phase", "accelerators", "cost per hour", "age", "stack")
 DRIFT = "drift"
 """The column that is shown where it was asked for, before the last one."""
@@ -52,13 +53,19 @@ def command(
     Exit code: 0, or 1 if an environment could not be read.
     """
     from trainform.deployed.overview import overview
+    from trainform.spec.stack import project_name
 
     root = project_root()
     require_project(root)
     loaded = _loaded(environments, root)
     found = overview(loaded, SECONDS)
     outcomes = _outcomes(found.rows, loaded) if drift else [None] * len(found.rows)
-    rows = masked_everywhere([_described(*each, root) for each in zip(found.rows, outcomes, strict=True)], MASK)
+    own = {f"{project_name(root)}/{stack}" for stack in known_stacks(root)}
+    described = [
+        _described(row, outcome, *_followed(row.stack, own, root))
+        for row, outcome in zip(found.rows, outcomes, strict=True)
+    ]
+    rows = masked_everywhere(described, MASK)
     FORMS[form](rows, found)
     if found.not_read:
         raise typer.Exit(1)
@@ -87,7 +94,7 @@ def _outcomes(rows: Sequence[Row], environments: Sequence[Environment]) -> list[
     return [stack.outcome.value for stack in find_drift(targets).stacks]
 
 
-def _described(row: Row, drift: str | None, root: Path) -> dict[str, Any]:
+def _described(row: Row, drift: str | None, follows: str, release: str | None) -> dict[str, Any]:
     """A row as data. drift: None if nobody has looked."""
     from trainform.deployed.overview import age
 
@@ -97,7 +104,8 @@ def _described(row: Row, drift: str | None, root: Path) -> dict[str, Any]:
         "environment": row.environment,
         "namespace": row.namespace,
         "stack": row.stack,
-        "release": _release(row.stack, root),
+        "release": release,
+        "follows": follows,
         "revision": row.revision,
         "run": row.run,
         "job": row.job,
@@ -111,14 +119,19 @@ def _described(row: Row, drift: str | None, root: Path) -> dict[str, Any]:
     }
 
 
-def _release(stack: str, root: Path) -> str | None:
-    """The release that the stack's config in this project pins; None if it follows the experiment's file, or has no config here."""
+def _followed(stack: str, own: Collection[str], root: Path) -> tuple[str, str | None]:
+    """What the stack's config names, and the release if that is one. Nobody here knows it of the stacks of other projects and checkouts."""
     from trainform.spec.stack import pinned_release
 
-    return pinned_release(stack.rpartition("/")[2], root) if stack else None
+    if stack not in own:
+        return UNKNOWN, None
+    release = pinned_release(stack.rpartition("/")[2], root)
+    return (FILE, None) if release is None else (RELEASE, release)
 
 
 # --- forms
+
+FOLLOWED = {FILE: "follows file", UNKNOWN: UNKNOWN}
 
 
 def _columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -130,7 +143,7 @@ def _cells(row: Mapping[str, Any]) -> list[str]:
     return [
         row["experiment"],
         row["environment"],
-        FOLLOWS if row["release"] is None else row["release"],
+        FOLLOWED[row["follows"]] if row["release"] is None else row["release"],
         row["revision"],
         row["phase"] if not row["unreadable"] else "the record cannot be read",
         _counted(row["accelerators"]),
