@@ -16,12 +16,14 @@ from tests.support.applied import applied, entry
 from tests.support.websites import Answer, website
 from trainform import defaults
 from trainform.drift.model import DriftReport, Outcome, StackDrift
-from trainform.drift.report import Target, find_drift
+from trainform.drift.report import NO_PLATFORM, Target, find_drift
+from trainform.drift.text import documents
 from trainform.drift.way_back import PUT_BACK
 from trainform.manifests.manifest import Manifest
 from trainform.plan.record import record_name
 from trainform.render import render_job
 from trainform.render_platform import platform_manifests
+from trainform.review.forms import terminal
 from trainform.spec import Environment, Experiment
 from trainform.spec.load import load_environment
 
@@ -274,6 +276,33 @@ def test_a_cluster_that_is_not_there_fails_its_stacks_and_no_others(
     report = find(ApiObjects(objects(bert())), "bert", environment=elsewhere)
     assert report.outcome is Outcome.failed
     assert "the kubeconfig has no such context" in report.stacks[0].not_compared[0].reason
+
+
+def test_an_environment_that_was_never_deployed_has_not_drifted(find: Find) -> None:
+    """Also where the operator makes a queue of the file itself."""
+    for bodies in ([], [of_operator(manifest) for manifest in platform_manifests(DEV) if manifest.patch]):
+        stack = only(find(ApiObjects(bodies), ""))
+        assert (stack.outcome, stack.objects, stack.commands) == (Outcome.not_deployed, [], [])
+        assert stack.notes == [NO_PLATFORM]
+
+
+def of_operator(manifest: Manifest) -> dict[str, Any]:
+    body = applied(manifest)
+    body["metadata"]["managedFields"][0]["manager"] = "vc-scheduler"
+    return body
+
+
+def test_what_an_environments_file_has_and_the_cluster_has_not_may_not_be_applied_yet(find: Find) -> None:
+    bodies = [applied(manifest) for manifest in platform_manifests(DEV)]
+    lost = bodies.pop()
+    report = find(ApiObjects(bodies), "")
+    stack = only(report)
+    assert (stack.outcome, [(each.name, each.state) for each in stack.objects]) == (
+        Outcome.drift,
+        [(lost["metadata"]["name"], "gone")],
+    )
+    text = " ".join(line.text.strip() for line in terminal.lines_of(documents(report), 80))
+    assert "is not in the cluster: it was deleted by hand, or no `pulumi up` has made it yet." in text
 
 
 def test_an_environment_is_compared_with_its_file(find: Find) -> None:

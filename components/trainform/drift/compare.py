@@ -39,6 +39,15 @@ def is_ours(manager: str) -> bool:
     return manager == MANAGER or manager.startswith(_OF_PULUMI)
 
 
+def is_written(live: Mapping[str, Any]) -> bool:
+    """True if `pulumi up` has written a field of the live object."""
+    return any(is_ours(manager) for manager in _managers(live))
+
+
+def _managers(live: Mapping[str, Any]) -> list[str]:
+    return [str(entry.get("manager", "")) for entry in mappings(mapping(live.get("metadata")).get("managedFields"))]
+
+
 def unsettled(manifest: Manifest, live: Mapping[str, Any]) -> bool:
     """True if the API server must say whether something differs: something is spelled otherwise, or somebody else has written one of our fields.
 
@@ -63,8 +72,7 @@ def compared(manifest: Manifest, live: Mapping[str, Any], answer: Mapping[str, A
         if not _has(manifest.body, path) and not any(f"{drift.path}.".startswith(f"{each}.") for each in paths)
     ]
     metadata = mapping(live.get("metadata"))
-    managers = [str(entry.get("manager", "")) for entry in mappings(metadata.get("managedFields"))]
-    anew = bool(managers) and not any(map(is_ours, managers))
+    anew = bool(_managers(live)) and not is_written(live)
     deleting = str(metadata.get("deletionTimestamp", ""))
     result = _object(
         manifest,

@@ -10,7 +10,7 @@ from importlib.metadata import version
 from trainform import defaults
 from trainform.cluster.drift import SECRETS
 from trainform.deployed.records import Deployed
-from trainform.drift.compare import compared, gone, unsettled
+from trainform.drift.compare import compared, gone, is_written, unsettled
 from trainform.drift.model import DriftReport, NotCompared, ObjectDrift, Outcome, StackDrift
 from trainform.drift.read import Key, Live, Reads, key_of
 from trainform.drift.wanted import Wanted, of_environment, of_record
@@ -23,6 +23,7 @@ from trainform.spec.environment import Environment
 
 WORST = (Outcome.failed, Outcome.incomplete, Outcome.drift, Outcome.in_sync, Outcome.not_deployed)
 NOTHING = "The cluster has no record of the experiment and no object of it: no `pulumi up` of the stack has succeeded, or it was destroyed."
+NO_PLATFORM = "The cluster has nothing that `pulumi up` of the environment's own stack has written: it was never run, or the stack was destroyed."
 NO_RECORD = "without the record nobody knows what was deployed"
 ENDED = "The job is not in the cluster: its `ttl` deletes it some time after it has ended. That is not drift."
 
@@ -91,7 +92,11 @@ def _on_cluster(targets: Sequence[Target], reads: Reads) -> dict[str, StackDrift
     live = reads.objects(everything)
     answers = _answers(everything, live, reads)
     for target in targets:
-        if target.own in wanted:
+        if target.own not in wanted:
+            continue
+        if _was_never_written(wanted[target.own], live):
+            found[target.own] = _without(target, Outcome.not_deployed, note=NO_PLATFORM)
+        else:
             found[target.own] = _stack(target, wanted[target.own], records.get((target.experiment, target.namespace)), live, answers)  # fmt: skip
     return found
 
@@ -125,6 +130,14 @@ def _other_stack(target: Target, record: Deployed | None) -> NotCompared | None:
     if theirs in ("", target.own):
         return None
     return NotCompared(what="all objects", reason=f"{target.experiment} is deployed there by the stack {theirs}, and not by {target.own}")  # fmt: skip
+
+
+def _was_never_written(wanted: Wanted, live: Mapping[Key, Live]) -> bool:
+    """True if nothing in the cluster says that a stack without a record was ever deployed, and everything could be read."""
+    found = [live[key_of(manifest)] for manifest in wanted.manifests]
+    unread = any(each.reason for each in found)
+    written = any(each.body is not None and is_written(each.body) for each in found)
+    return wanted.basis == "files" and bool(found) and not unread and not written
 
 
 Answers = Mapping[Key, tuple[Mapping[str, object] | None, str]]

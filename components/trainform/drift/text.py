@@ -68,7 +68,7 @@ def _stack(stack: StackDrift, read_at: str) -> list[Section]:
     commands = tuple(Row("", command, verbatim=True) for command in stack.commands)
     return bounded([
         Section(f"Drift of {stack.stack}", (Item(_outcome(stack, drifted)),)),
-        Section("Not as deployed", tuple(Item(_sentence(each, read_at), tuple(_rows(each.fields, read_at))) for each in drifted)),
+        Section("Not as deployed", tuple(Item(_sentence(each, stack, read_at), tuple(_rows(each.fields, read_at))) for each in drifted)),
         Section("To put it back", (Item(WAY_BACK, commands),) if commands else ()),
         Section("Fields of others", tuple(Item(f"{each.kind} {each.name} has fields that `pulumi up` leaves as they are.", tuple(_rows(each.others, read_at))) for each in others)),
         Section("Not compared", tuple(map(Item, _not_compared(stack)))),
@@ -88,20 +88,27 @@ def _outcome(stack: StackDrift, drifted: list[ObjectDrift]) -> str:
     return f"Outcome: drift. {number} compared, {count} not as deployed."
 
 
-def _sentence(each: ObjectDrift, read_at: str) -> str:
+def _sentence(each: ObjectDrift, stack: StackDrift, read_at: str) -> str:
+    """What has become of the object. Of an environment's own stack nobody knows whether it was ever there."""
     subject = f"{each.kind} {each.name}"
     if each.deleting:
         return f"{subject} is being deleted since {each.deleting}."
     if each.state == "gone":
         more = ", by its `ttl`" if each.is_job else ""
-        return f"{subject} is not in the cluster: it was deleted by hand{more}, or by an `up` that ended half way."
+        other = "by an `up` that ended half way" if stack.experiment else "no `pulumi up` has made it yet"
+        return f"{subject} is not in the cluster: it was deleted by hand{more}, or {other}."
+    if each.state == "made anew" and not stack.experiment:
+        return f"Nothing in {subject} is written by trainform: it was deleted and made anew{_by(each)} at {each.created}, or no `pulumi up` has written it yet."
     if each.state == "made anew":
-        by = f" by the manager {each.manager}" if each.manager else ""
-        return f"{subject} was deleted and made anew{by} at {each.created}: nothing in it is written by trainform.{f' {REPLACED}' if each.is_job else ''}"
+        return f"{subject} was deleted and made anew{_by(each)} at {each.created}: nothing in it is written by trainform.{f' {REPLACED}' if each.is_job else ''}"
     count = len(each.fields)
     return (
         f"{subject} has {count} field{'' if count == 1 else 's'} that {'is' if count == 1 else 'are'} not as deployed."
     )
+
+
+def _by(each: ObjectDrift) -> str:
+    return f" by the manager {each.manager}" if each.manager else ""
 
 
 def _rows(fields: list[FieldDrift], read_at: str) -> Iterator[Row]:

@@ -22,7 +22,7 @@ from trainform.spec.environment import Environment
 Basis = Literal["record", "other version", "files"]
 """What the rendering is worth. `record`: it is what was deployed. `other version`: this version of trainform renders the record in another
 way. `files`: nobody has recorded what was deployed, and the files may be ahead of it."""
-AHEAD = "Nothing records what is deployed of an environment's own stack, so its file is compared. What the file has and trainform has not written yet is not drift."
+AHEAD = "Nothing records what is deployed of an environment's own stack, so its file is compared. Fields that the file has and trainform has not written yet are no drift."
 
 
 @dataclasses.dataclass(frozen=True)
