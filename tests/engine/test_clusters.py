@@ -181,6 +181,29 @@ def test_a_stack_is_bound_in_place_and_another_uid_is_refused_before_it_replaces
     project.destroy(stack)
 
 
+def test_a_stack_stays_bound_where_its_environment_has_lost_the_line(
+    project: Project, live: Live, other: Sandbox, other_live: Live
+) -> None:
+    """The state knows where the objects are. On that cluster the line may be taken away."""
+    bind(project, live)
+    project.copied("hello")
+    stack = project.stack("hello")
+    project.up(stack)
+    (job,) = live.names("jobs", project.namespace)
+    bind(project, None)
+    project.copied("hello", lambda data: data.setdefault("env", {}).update(NEW="1"))
+    for verb in (("preview",), ("up", "--yes", "--skip-preview")):
+        output = project.pulumi(*verb, "-s", stack, KUBECONFIG=str(other.kubeconfig)).failed()
+        refused(output, live, other_live, other)
+        assert "the stack hello.dev is bound to this cluster" in " ".join(output.split())
+    assert other_live.names("jobs", project.namespace) == set()
+    assert live.names("jobs", project.namespace) == {job}
+    assert provider(project, stack)["inputs"]["clusterIdentifier"] == uid(live)
+    project.up(stack)
+    assert "clusterIdentifier" not in provider(project, stack)["inputs"]
+    project.destroy(stack)
+
+
 def made_on_both(project: Project, live: Live, other_live: Live, other: Sandbox) -> tuple[str, str]:
     """The stack of `hello`, bound to the first cluster, and one of another checkout that made the same on the second; the name of the job."""
     project.copied("hello")

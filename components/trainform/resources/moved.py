@@ -1,18 +1,19 @@
-"""A stack whose environment names another cluster than the one on which its objects are.
+"""A stack whose objects are on another cluster than the one that its environment names, or, where it names none, than the one that answers.
 
 The engine would replace every object: it makes the new ones, and then deletes the old ones by their names, which it finds on the new cluster
-since the context is the same. The program learns from the stack's own state where its objects are.
+since the context is the same. Where the environment has lost the line it replaces nothing, and makes there what has changed since. The program
+learns from the stack's own state where its objects are.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pulumi
 
-from trainform.cluster.identity import FIELD
+from trainform.cluster.identity import FIELD, Connection, identity_problem
 from trainform.errors import InputError, Problem, TrainformError
 from trainform.spec.environment import Environment
 
@@ -20,20 +21,28 @@ PROVIDER = "pulumi:providers:kubernetes"
 OBJECT = "kubernetes:"
 
 
-def refuse_moved(environment: Environment) -> None:
-    """Raise `InputError` if objects of the stack are on another cluster than the one that the environment names."""
-    uid = environment.cluster.uid
-    if uid is None:
-        return
-    others = sorted(_clusters_with_objects() - {uid})
-    if others:
-        stack = pulumi.get_stack()
-        reason = f"the objects of the stack {stack} are on the cluster {others[0]}, and an update would delete those of the same names on this one"
-        fix = (
-            f"to move: `trainform destroy {stack}` with the old UID and kubeconfig first; if the old cluster is gone for ever: "
-            f"`pulumi refresh --run-program=false -s {stack}`, which forgets its objects"
-        )
-        raise InputError([Problem(FIELD, uid, reason, fix)])
+def refuse_moved(cluster: Connection, environment: Environment) -> None:
+    """Raise `InputError` if objects of the stack are on another cluster than the one that the environment names, or, where it names none, than the one
+    that answers. cluster: the connection to that one."""
+    problems = [*_problems(cluster, environment.cluster.uid)]
+    if problems:
+        raise InputError(problems)
+
+
+def _problems(cluster: Connection, uid: str | None) -> Iterator[Problem]:
+    stack = pulumi.get_stack()
+    forget = f"`pulumi refresh --run-program=false -s {stack}`"
+    for other in sorted(_clusters_with_objects() - {uid}):
+        if uid is not None:
+            reason = f"the objects of the stack {stack} are on the cluster {other}, and an update would delete those of the same names on this one"
+            fix = (
+                f"to move: `trainform destroy {stack}` with the old UID and kubeconfig first; if the old cluster is gone for ever: "
+                f"{forget}, which forgets its objects"
+            )
+            yield Problem(FIELD, uid, reason, fix)
+        else:
+            problem = identity_problem(cluster, other, f"the stack {stack}", f"{forget} forgets its objects")
+            yield from () if problem is None else (problem,)
 
 
 def _clusters_with_objects() -> set[str]:

@@ -28,7 +28,7 @@ def preflight(check: Callable[[Cluster], None], environment: Environment) -> Non
         return
     cluster = Cluster(environment.cluster.context)
     refuse_another(cluster, environment)
-    refuse_moved(environment)
+    refuse_moved(cluster, environment)
     _show_once(unbound_note(cluster, environment))
     check(cluster)
 
