@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from decimal import Decimal
 from typing import Any
 
-from trainform.manifests.shapes import mapping
+from trainform.manifests.shapes import mapping, quantity
 
 
 def accelerators_of_roles(roles: Any) -> Counter[str]:
@@ -20,7 +19,6 @@ def accelerators_of_roles(roles: Any) -> Counter[str]:
 
 
 def _whole(value: object) -> int:
-    try:
-        return int(Decimal(str(value)))
-    except (ArithmeticError, ValueError):
-        return 0
+    """The count; 0 for what is none, also for one of millions of digits (`1e9999999`), which would take for ever."""
+    count = quantity(value)
+    return 0 if count is None else int(count)

@@ -63,7 +63,8 @@ def read_record(config_map: Mapping[str, Any] | None) -> Record | None:
     """The record in a ConfigMap as the cluster has it, None if there is no ConfigMap; ClusterError if the record is malformed."""
     if config_map is None:
         return None
-    data: Mapping[str, str] = config_map.get("data", {})
+    found = config_map.get("data")
+    data: Mapping[str, Any] = found if isinstance(found, dict) else {}
     try:
         return Record(
             revision=_entry(data, "revision"),
@@ -71,7 +72,7 @@ def read_record(config_map: Mapping[str, Any] | None) -> Record | None:
             run=_run(data),
             experiment=_mapping(data, "experiment"),
             environment=_mapping(data, "environment"),
-            version=data.get("version"),
+            version=_entry(data, "version") if data.get("version") is not None else None,
             base=_mapping(data, "base") if "base" in data else None,
         )
     except ValueError as error:
@@ -82,24 +83,27 @@ def read_record(config_map: Mapping[str, Any] | None) -> Record | None:
 
 
 def _json(value: dict[str, Any]) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
-def _entry(data: Mapping[str, str], key: str) -> str:
+def _entry(data: Mapping[str, Any], key: str) -> str:
     """The text of the entry; ValueError, whose text is the reason, if there is none."""
-    if not data.get(key):
+    text = data.get(key)
+    if not text:
         raise ValueError(f"it has no entry `{key}`")
-    return data[key]
+    if not isinstance(text, str):
+        raise ValueError(f"its entry `{key}` is not a text")
+    return text
 
 
-def _run(data: Mapping[str, str]) -> int:
+def _run(data: Mapping[str, Any]) -> int:
     text = _entry(data, "run")
     if not re.fullmatch("[1-9][0-9]{0,8}", text):
         raise ValueError("its entry `run` is not a whole number of at least 1")
     return int(text)
 
 
-def _mapping(data: Mapping[str, str], key: str) -> dict[str, Any]:
+def _mapping(data: Mapping[str, Any], key: str) -> dict[str, Any]:
     text = _entry(data, key)
     try:
         value = json.loads(text, parse_constant=_refuse_constant)
@@ -107,6 +111,10 @@ def _mapping(data: Mapping[str, str], key: str) -> dict[str, Any]:
         raise ValueError(f"its entry `{key}` is not JSON") from None
     if not isinstance(value, dict):
         raise ValueError(f"its entry `{key}` is not a mapping")
+    try:
+        _json(value).encode()
+    except ValueError:  # half a character, or a number such as 1e999, which Python reads as infinite
+        raise ValueError(f"its entry `{key}` has a value that no file can hold") from None
     return value
 
 
