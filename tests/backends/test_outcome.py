@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from trainform import defaults
-from trainform.backends.outcome import Outcome, Word, seconds_of
+from trainform.backends.outcome import Outcome, Word, is_changed_since, seconds_of
 from trainform.backends.table import BACKENDS
 
 CREATED, ENDED = "2026-03-02T08:00:00Z", "2026-03-02T09:30:05Z"
@@ -122,3 +122,31 @@ def test_the_time_from_creation_to_end(created: str, outcome: Outcome, seconds: 
 
 def test_a_job_without_a_time_of_creation_took_an_unknown_time() -> None:
     assert seconds_of({"metadata": {}}, Outcome("succeeded", ENDED)) is None
+
+
+DONE = Outcome("succeeded", "2026-03-02T09:30:05Z")
+
+
+@pytest.mark.parametrize(
+    ("manager", "time", "changed"),
+    [
+        ("trainform", "2026-03-02T09:30:06Z", True),
+        ("trainform", "2026-03-02T09:30:05Z", False),
+        ("trainform", "2026-03-02T08:00:00Z", False),
+        ("kubectl-edit", "2026-03-02T10:00:00Z", False),  # which `trainform drift` shows, and no release has
+        ("controller-manager", "2026-03-02T10:00:00Z", False),
+    ],
+)
+def test_a_job_that_was_changed_in_place_after_its_end(manager: str, time: str, changed: bool) -> None:
+    made = {"manager": "trainform", "time": "2026-03-02T07:00:00Z"}
+    assert (
+        is_changed_since({"metadata": {"managedFields": [made, {"manager": manager, "time": time}]}}, DONE) is changed
+    )
+
+
+@pytest.mark.parametrize(
+    "job", [{}, {"metadata": None}, {"metadata": {"managedFields": [None, {"manager": "trainform"}]}}]
+)
+def test_where_nothing_says_when_it_was_written(job: dict[str, Any]) -> None:
+    assert not is_changed_since(job, DONE)
+    assert not is_changed_since({"metadata": {"managedFields": [{"manager": "trainform", "time": "2"}]}}, Outcome())

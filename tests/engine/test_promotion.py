@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -354,3 +355,33 @@ def test_the_job_of_a_source_that_has_succeeded_is_its_evidence(project: Project
     origin = read_release("bert", follows(project), project.folder).origin
     assert origin.outcome == "succeeded"
     assert origin.seconds is not None
+
+
+ELASTIC = {"torchrun": {"script": "/app/train.py", "elastic": {"min_nodes": 2, "max_nodes": 8}}}
+
+
+def test_what_was_changed_in_place_after_the_end_of_the_job_has_not_run(
+    project: Project, prod: str, live: Live
+) -> None:
+    """The job object is the same one, and its operator goes on to call it complete."""
+    write(project, image=f"{IMAGE}@{DIGEST}", launcher=ELASTIC)
+    gated(project, succeeded=True)
+    project.up(DEV)
+    for pod in live.running_pods(project.namespace, 2):
+        succeeds(live, pod)
+    ended = "jobs", project.plan("bert").job, project.namespace
+    until(lambda: live.get(*ended)["status"]["state"]["phase"] == "Completed", "the end of the job")
+    passed = promote(project, "--dry-run").succeeded()
+    assert "succeeded: passed." in passed
+    time.sleep(1.1)  # times of the cluster have no parts of a second
+    project.pulumi("refresh", "--run-program=false", "--yes", "--skip-preview", "-s", DEV).succeeded()
+    project.pulumi("up", "--yes", "--refresh", "--skip-preview", "-s", DEV).succeeded()
+    assert "succeeded: passed." in promote(project, "--dry-run").succeeded(), "nothing of the job is changed"
+
+    write(project, image=f"{IMAGE}@{DIGEST}", launcher=ELASTIC, roles={"worker": {"replicas": 8}})
+    project.up(DEV)
+    assert live.get(*ended)["status"]["state"]["phase"] == "Completed"
+    refused = promote(project, "--yes")
+    assert refused.code == 3, refused.output
+    assert "was changed in place after it had ended" in " ".join(refused.output.split())
+    assert (releases(project), follows(project)) == (set(), "")

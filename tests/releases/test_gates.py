@@ -48,6 +48,8 @@ REFUSED = [
     ("succeeded", {"outcome": Outcome("failed", DONE)}, "the job of the source has failed"),
     ("succeeded", {"outcome": Outcome("stopped", DONE)}, "the job of the source has been stopped"),
     ("succeeded", {"outcome": Outcome("succeeded in part", DONE)}, "the job of the source has succeeded in part only: it is complete for its operator, though pods of it have failed"),
+    ("succeeded", {"changed": True}, "the job of the source was changed in place after it had ended, so that what is deployed there has not run"),
+    ("soak", {"changed": True}, "the job of the source was changed in place after it had ended, so that what is deployed there has not run"),
     ("digest", {"tags": ("image",)}, "image names an image without a digest"),
     ("digest", {"tags": ("image", "roles.eval.image")}, "image, roles.eval.image name an image without a digest"),
     ("soak", {"outcome": Outcome("failed", DONE)}, "the job of the source has failed"),

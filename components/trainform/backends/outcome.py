@@ -12,6 +12,7 @@ import datetime
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
+from trainform.manifests.manifest import FIELD_MANAGER
 from trainform.manifests.shapes import mapping, mappings
 
 Word = Literal["succeeded", "succeeded in part", "failed", "stopped", "not ended"]
@@ -95,6 +96,14 @@ class ByPhase(ToOutcome):
         state = mapping(status.get("state"))
         word = self.words.get(str(state.get("phase", "")))
         return Outcome() if word is None else Outcome(word, str(state.get("lastTransitionTime", "")))
+
+
+def is_changed_since(job: Mapping[str, Any], outcome: Outcome) -> bool:
+    """Whether a `pulumi up` has changed the job object in place after its end, so that nothing has run as the object says now. An apply that changes nothing
+    leaves the time as it is; status and fields of others have their own."""
+    entries = mappings(mapping(job.get("metadata")).get("managedFields"))
+    times = [str(entry.get("time", "")) for entry in entries if entry.get("manager") in FIELD_MANAGER.values()]
+    return bool(outcome.at) and max(times, default="") > outcome.at
 
 
 def seconds_of(job: Mapping[str, Any], outcome: Outcome) -> int | None:

@@ -172,6 +172,7 @@ def _facts(source: Source) -> Facts:
         commit=update.commit,
         dirty=update.dirty,
         now=datetime.datetime.now(datetime.UTC),
+        changed=source.changed,
     )
 
 

@@ -30,7 +30,7 @@ HALF = re.compile("[\ud800-\udfff]")
 class Facts:
     """What is known of the source when it is promoted. environment: of the source. outcome: of its job; None if the cluster has no such job any more.
     tags: paths of the images that the experiment names without a digest. commit, dirty: of git at the last `pulumi up`; "" and None if Pulumi's history
-    does not say it. now: with its time zone."""
+    does not say it. now: with its time zone. changed: a `pulumi up` has changed the job object in place after its end."""
 
     environment: str
     outcome: Outcome | None
@@ -38,6 +38,7 @@ class Facts:
     commit: str
     dirty: bool | None
     now: datetime.datetime
+    changed: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,7 +77,7 @@ def _succeeded(asked: Promotion, facts: Facts) -> Refusal | None:
     if facts.outcome is None:
         return "the cluster has no job of the source any more, so that nothing says whether it has succeeded", AGAIN
     if facts.outcome.word == "succeeded":
-        return None
+        return (CHANGED, AGAIN) if facts.changed else None
     if facts.outcome.word == "not ended":
         return "the job of the source has not ended yet", "wait for its end"
     return f"the job of the source has {WORDS[facts.outcome.word]}", AGAIN
@@ -122,6 +123,7 @@ def _clean(asked: Promotion, facts: Facts) -> Refusal | None:
 
 
 AGAIN = "run it again in the source's stack (`run`), and promote it when it has succeeded"
+CHANGED = "the job of the source was changed in place after it had ended, so that what is deployed there has not run"
 WORDS = {
     "failed": "failed",
     "stopped": "been stopped",

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from trainform import defaults
-from trainform.backends.outcome import Outcome, seconds_of
+from trainform.backends.outcome import Outcome, is_changed_since, seconds_of
 from trainform.backends.table import BACKENDS
 from trainform.cluster.api import Answer, ClusterApi
 from trainform.cluster.identity import refuse_another
@@ -32,7 +32,7 @@ SECONDS = 3.0 * defaults.CONNECT_SECONDS
 @dataclasses.dataclass(frozen=True)
 class Source:
     """stack: in the names of Pulumi, PROJECT/STACK. update: the last `pulumi up`, which succeeded. outcome: None if the cluster has the job object no more.
-    seconds: from the job's creation to its end. ran: what the nodes have run for each image."""
+    seconds: from the job's creation to its end. ran: what the nodes have run for each image. changed: the job object was changed in place after its end."""
 
     stack: str
     environment: str
@@ -41,6 +41,7 @@ class Source:
     outcome: Outcome | None
     seconds: int | None
     ran: Mapping[str, set[str]]
+    changed: bool = False
 
 
 def read_source(stack: str, experiment: str, environment: Environment, root: Path) -> Source:
@@ -54,6 +55,8 @@ def read_source(stack: str, experiment: str, environment: Environment, root: Pat
         record = record_of(found, whole, experiment)
         job = _job(api, record, namespace)
         pods = _pods(api, record, experiment, namespace)
+        with api.reading("the list of pods"):
+            ran = run_by(pods)
     # after the reads, so that one which has begun since is seen too
     state = exported(stack, root)
     if unfinished(state, experiment, done):
@@ -62,9 +65,10 @@ def read_source(stack: str, experiment: str, environment: Environment, root: Pat
     refuse_edited(record, record_in(state, experiment), whole, experiment)
     outcome = None if job is None else _backend(record).OUTCOME(job, pods)
     seconds = None if job is None or outcome is None else seconds_of(job, outcome)
+    changed = job is not None and outcome is not None and is_changed_since(job, outcome)
     # the stack's file may name another environment by now
     name = str(record.environment.get("name", environment.name))
-    return Source(whole, name, record, update, outcome, seconds, run_by(pods))
+    return Source(whole, name, record, update, outcome, seconds, ran, changed)
 
 
 def last_up(stack: str, done: Sequence[Update]) -> Update:
