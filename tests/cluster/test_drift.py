@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from trainform.cluster.drift import drift_of, last_write
+from trainform.cluster.drift import drift_of, fields_of_others, last_write
 
 BODY: dict[str, Any] = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": "mnist-0a1b2c"}}
 
@@ -115,6 +115,13 @@ def test_who_wrote_a_field_last(path: tuple[str, ...], written: tuple[str, str])
 def test_managed_fields_of_any_shape(fields: Any) -> None:
     manager, _ = last_write([entry("x", "1", fields)], ("spec", "queue"))
     assert manager in ("", "x")
+
+
+@pytest.mark.parametrize("inner", [None, True, 1, "x", []])
+def test_a_leaf_of_managed_fields_of_any_shape_is_a_leaf(inner: Any) -> None:
+    fields = {"f:spec": {"f:queue": inner}}
+    live = {"kind": "Job", "metadata": {"managedFields": [entry("x", "1", fields)]}, "spec": {"queue": "night"}}
+    assert [path for path, _ in fields_of_others(live, lambda manager: False)] == [("spec", "queue")]
 
 
 def test_a_port_is_noted_by_its_number_and_told_by_its_name() -> None:

@@ -58,6 +58,13 @@ def test_the_state_after_an_earlier_update_is_asked_for_by_its_number(pulumi: Pa
     assert words.startswith("stack export -s resnet.prod --show-secrets=false --version 7 ")
 
 
+@pytest.mark.parametrize("text", ["[]", '"x"', "null", "7"])
+def test_what_is_no_state_is_an_error(text: str, pulumi: Path, tmp_path: Path) -> None:
+    pulumi.write_text(f"#!/bin/sh\nprintf '%s' '{text}'\n")
+    with pytest.raises(TrainformError, match="what `pulumi stack export` prints is no state of a stack"):
+        exported("resnet.prod", tmp_path)
+
+
 def test_without_the_engine_it_is_told_what_installs_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ToolchainError, match="pulumi is not on PATH"):

@@ -152,6 +152,8 @@ def test_the_reads_do_not_grow_with_the_stacks(read: Any) -> None:
         ("2026-11-23T10:54:59Z", "1h 5m"),
         ("2026-11-20T08:00:00Z", "3d 4h"),
         ("2026-11-23T12:00:30Z", "0s"),
+        ("2026-11-20T08:00:00", ""),
+        ("None", ""),
     ],
 )
 def test_an_age_has_its_two_largest_units(created: str, shown: str) -> None:

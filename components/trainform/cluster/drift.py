@@ -159,7 +159,7 @@ def _leaves(fields: Any, path: Path, live: Any) -> Iterator[Path]:
             part, value = name.strip('"'), None
         else:
             continue
-        if not set(inner) - {"."} or (kind == "k" and "." in inner):
+        if not set(mapping(inner)) - {"."} or (kind == "k" and "." in mapping(inner)):
             yield (*path, part)
         else:
             yield from _leaves(inner, (*path, part), value)

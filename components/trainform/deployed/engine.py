@@ -8,12 +8,13 @@ import shutil
 import subprocess
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from trainform.errors import MASK, ToolchainError, TrainformError, without_credentials
 from trainform.secret_text.search import looks_secret, masked_line
 
 NO_STACK = 6  # the exit code of the engine where the backend has no such stack
+WHICH = "`trainform doctor` shows which pulumi is on PATH"
 FIX = "`pulumi stack ls` lists the stacks of the backend that you are logged in to"
 
 # Options of the engine that show secrets, write what it knows to files, or change the form of its output. Each is a variable too.
@@ -94,7 +95,10 @@ def _export(stack: str) -> tuple[str, ...]:
 
 
 def _as_state(text: str) -> Mapping[str, Any]:
-    return cast(Mapping[str, Any], as_json(text, "stack export"))
+    found = as_json(text, "stack export")
+    if not isinstance(found, dict):
+        raise TrainformError("what `pulumi stack export` prints is no state of a stack", WHICH)
+    return found
 
 
 def as_json(text: str, verb: str) -> Any:
@@ -102,6 +106,4 @@ def as_json(text: str, verb: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        raise TrainformError(
-            f"what `pulumi {verb}` prints is not JSON", "`trainform doctor` shows which pulumi is on PATH"
-        ) from None
+        raise TrainformError(f"what `pulumi {verb}` prints is not JSON", WHICH) from None

@@ -164,10 +164,11 @@ def _pod(body: Any) -> tuple[Job, str]:
 
 
 def age(created: str, now: datetime.datetime) -> str:
-    """How long ago that was, in its two largest units: `3d 4h`; "" for no time."""
-    if not created:
+    """How long ago that was, in its two largest units: `3d 4h`; "" for no time, and for what is none."""
+    try:
+        seconds = max(0, int((now - datetime.datetime.fromisoformat(created)).total_seconds()))
+    except (TypeError, ValueError):  # TypeError: without a zone
         return ""
-    seconds = max(0, int((now - datetime.datetime.fromisoformat(created)).total_seconds()))
     parts = [(seconds // 86400, "d"), (seconds // 3600 % 24, "h"), (seconds // 60 % 60, "m"), (seconds % 60, "s")]
     first = next((index for index, (number, _) in enumerate(parts) if number), len(parts) - 1)
     return " ".join(f"{number}{unit}" for number, unit in parts[first : first + 2] if number or unit == "s")
