@@ -1,4 +1,4 @@
-"""What the API server refuses in pods as a whole: each rule at its place, and what is right beside it."""
+"""What the API server or a kubelet refuses in pods as a whole: each rule at its place, and what is right beside it."""
 
 from __future__ import annotations
 
@@ -65,6 +65,11 @@ def places(spec: dict[str, Any]) -> list[str]:
         ({"preemptionPolicy": "Never"}, "preemptionPolicy"),
         ({"dnsConfig": {"nameservers": ["10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4"]}}, "dnsConfig.nameservers"),
         ({"dnsConfig": {"searches": [f"zone-{number}.example.com" for number in range(33)]}}, "dnsConfig.searches"),
+        ({"volumes": [{"name": "data", "emptyDir": {"medium": "memory"}}]}, "volumes.data.emptyDir.medium"),
+        (main(workingDir="app"), "containers.main.workingDir"),
+        ({"securityContext": {"runAsNonRoot": True, "runAsUser": 0}}, "securityContext.runAsNonRoot"),
+        ({**first(securityContext={"runAsUser": 1000}), **main(securityContext={"runAsUser": 0}), "securityContext": {"runAsNonRoot": True}}, "securityContext.runAsNonRoot"),
+        ({**main(securityContext={"runAsNonRoot": True}), "securityContext": {"runAsUser": 0}}, "containers.main.securityContext.runAsNonRoot"),
     ],
     ids=str,
 )  # fmt: skip
@@ -86,6 +91,10 @@ def test_what_does_not_belong_together(spec: dict[str, Any], where: str) -> None
         {**main(lifecycle=SLEEP), "terminationGracePeriodSeconds": 120},
         {"hostUsers": False, "shareProcessNamespace": True, **main(securityContext={"procMount": "Unmasked"})},
         {"topologySpreadConstraints": [{**SPREAD, **SELECTS, "matchLabelKeys": ["team"]}]},
+        *({"volumes": [{"name": "data", "emptyDir": {"medium": medium}}]} for medium in ("", "Memory", "HugePages-2Mi")),
+        main(workingDir="/app"),
+        {**main(securityContext={"runAsNonRoot": False}), "securityContext": {"runAsNonRoot": True, "runAsUser": 0}},
+        {**main(securityContext={"runAsUser": 1000}), "securityContext": {"runAsNonRoot": True, "runAsUser": 0}},
     ],
     ids=str,
 )  # fmt: skip

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from trainform import defaults
-from trainform.manifests.served import belonging
+from trainform.manifests.served import belonging, kubelet
 from trainform.manifests.served.mistake import Mistake
 from trainform.manifests.shapes import mapping, mappings, quantity
 from trainform.manifests.templates import CONTAINER_FIELDS, RESOURCE_FIELDS
@@ -224,6 +224,7 @@ _OF_PODS: Iterable[_Check] = (
     belonging.shares,
     belonging.resizes,
     belonging.system,
+    kubelet.root,
 )
 
 
@@ -257,8 +258,9 @@ def _named(where: str, name: object, pattern: str, most: int) -> Iterator[Mistak
 
 CHECKS: Mapping[str, _Check] = {
     "AppArmorProfile": _profile,
-    "Container": _all_of(_words, belonging.port_names, belonging.probes, belonging.mounts),
+    "Container": _all_of(_words, belonging.port_names, belonging.probes, belonging.mounts, kubelet.working_folder),
     "DownwardAPIVolumeFile": _one_of("the file", "fieldRef", "resourceFieldRef"),
+    "EmptyDirVolumeSource": kubelet.medium,
     "EnvFromSource": _one_of("the source", "configMapRef", "secretRef"),
     "EnvVar": _variable,
     "EnvVarSource": _one_of("the variable", "configMapKeyRef", "fieldRef", "resourceFieldRef", "secretKeyRef"),

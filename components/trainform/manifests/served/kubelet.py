@@ -1,0 +1,53 @@
+"""What the API server takes in pods and a kubelet does not: the pods would wait on their nodes for ever.
+
+Source: Kubernetes 1.34.4, `pkg/volume/emptydir` and `pkg/kubelet/kuberuntime`; runc 1.3.3, `libcontainer/configs/validate`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from trainform.manifests.served.mistake import Mistake
+from trainform.manifests.shapes import mapping, mappings
+
+_Value = dict[str, Any]
+
+MEMORY, HUGE_PAGES = "Memory", "HugePages"
+_CONTEXT, _USER, _NON_ROOT = "securityContext", "runAsUser", "runAsNonRoot"
+
+
+def medium(folder: _Value) -> Iterator[Mistake]:
+    """The medium of a folder of the pod that no node has."""
+    given = str(folder.get("medium", ""))
+    if given not in ("", MEMORY, HUGE_PAGES) and not given.startswith(f"{HUGE_PAGES}-"):
+        fix = f"write {MEMORY}, or remove it for the disk of the node"
+        yield Mistake("medium", given, "no node has a medium of this name, and the pods would never start", fix)
+
+
+def working_folder(container: _Value) -> Iterator[Mistake]:
+    """A folder that is not a whole path."""
+    folder = str(container.get("workingDir", ""))
+    if folder and not folder.startswith("/"):
+        reason = "the folder is not an absolute path, and no container starts in it"
+        yield Mistake("workingDir", folder, reason, "write a whole path, such as /app")
+
+
+def root(spec: _Value) -> Iterator[Mistake]:
+    """Containers that are to run as root, and must not. What a container does not say, its pod says."""
+    for field in ("initContainers", "containers"):
+        for container in mappings(spec.get(field)):
+            holders = {
+                f"{field}.{container.get('name')}.{_CONTEXT}": mapping(container.get(_CONTEXT)),
+                _CONTEXT: mapping(spec.get(_CONTEXT)),
+            }
+            user, non_root = _said(holders, _USER), _said(holders, _NON_ROOT)
+            if user is not None and non_root is not None and user[1] == 0 and non_root[1] is True:
+                reason = "the container would run as root (runAsUser: 0), and the node starts no such container"
+                fix = f"write `{_USER}: 1000` with the number of a user of the image, or remove {_NON_ROOT}"
+                yield Mistake(non_root[0], True, reason, fix, (user[0],))
+
+
+def _said(holders: dict[str, _Value], field: str) -> tuple[str, object] | None:
+    """The place and the value of the field in the first one of the holders that has it."""
+    return next(((f"{where}.{field}", held[field]) for where, held in holders.items() if field in held), None)
