@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from trainform import defaults
 from trainform.backends.judged import judged_job
 from trainform.backends.notes import job_notes
+from trainform.backends.own_mounts import own_mount_problems
 from trainform.backends.patches import check_patches, override_paths, patched, pod_problems
 from trainform.backends.placeholders import placeholder_problems
 from trainform.backends.queues import CRDS as QUEUE_CRDS
@@ -106,6 +107,7 @@ def render_job(
         *patch_problems,
         *(backend.order_problems(valid, manifests) if valid.overrides else ()),
         *sizes,
+        *own_mount_problems(experiment, valid, backend, judged.templates),
         *placeholder_problems(experiment, valid, backend, judged.templates),
     )
     # what the operator makes of a job is known if it is one that the operator takes

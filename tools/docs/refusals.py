@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import yaml
 
+from trainform.backends.own_mounts import own_mount_problems
 from trainform.backends.refusals import support_problems
 from trainform.backends.table import BACKENDS
 from trainform.errors import Problem
@@ -117,7 +118,12 @@ class Example:
         elsewhere = [*support_problems(experiment, operator.FIELDS), *plan_problems(experiment, environment, plan)]
         if elsewhere or plan.admission not in operator.ADMISSIONS:
             return ()
-        return [*operator.problems(plan), *operator.order_problems(plan, job_manifests(plan))]
+        manifests = job_manifests(plan)
+        return [
+            *operator.problems(plan),
+            *operator.order_problems(plan, manifests),
+            *own_mount_problems(experiment, plan, operator, operator.templates(plan, manifests)),
+        ]
 
 
 EXAMPLES: Sequence[Example] = (
@@ -248,6 +254,7 @@ EXAMPLES: Sequence[Example] = (
         "worker: {replicas: 2, accelerators: {a800: 4}}}}",
     ),
     Example("`mpi` with `ports: per-replica`", f"{{{_MPI}, {_OWN_PORTS}}}"),
+    Example("`mpi` with a mount at the folder of the operator's kubectl", f"{{{_MPI_APART}, {_LAUNCHER_APART}, storage: {{mine: {{claim: mine, mount: /opt/kube}}}}}}"),
     Example("`mpi` with a mount at the operator's folder", f"{{{_MPI}, storage: {{mine: {{claim: mine, mount: /etc/mpi}}}}}}"),
     Example("`mpi` with `ssh`", f"{{{_MPI_APART}, ssh: {{}}, {_LAUNCHER_APART}}}"),
     Example("`mpi` with Services", f"{{{_MPI_APART}, network: {{addresses: service}}, {_LAUNCHER_APART}}}"),

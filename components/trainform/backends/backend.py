@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from trainform import defaults
@@ -155,6 +155,10 @@ class Backend(abc.ABC):
     def conventions(self, plan: Plan) -> PodConventions:
         """What pod templates depend on in the operator. Default: the label of the index alone; nothing is added to pods."""
         return PodConventions(self.INDEX_LABEL)
+
+    def own_mounts(self, plan: Plan) -> Mapping[str, Collection[str]]:
+        """The folders at which its controller mounts files of its own in the containers of a pod, by role. Default: none."""
+        return {}
 
     def files(self, plan: Plan) -> dict[str, str]:
         """Launch files that its pod templates need besides the plan's own, by name. Default: none."""

@@ -90,7 +90,7 @@ def test_policies_that_the_webhook_would_deny(policies: list[Any], found: dict[s
 
 def test_the_mount_of_the_svc_plugin() -> None:
     found = reasons(storage={"hosts": {"claim": "hosts", "mount": "/etc/volcano/"}})
-    assert found == {"storage.hosts.mount": "Volcano mounts its own files at this path"}
+    assert found == {"storage.hosts.mount": "the operator mounts its own files at this path"}
 
 
 def test_keys_that_the_controller_overwrites_are_refused() -> None:

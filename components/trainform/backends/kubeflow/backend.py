@@ -8,7 +8,7 @@ has changed, so a changed template is a new revision.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from trainform.backends.backend import Backend, Free
@@ -19,6 +19,7 @@ from trainform.backends.kubeflow.controller import (
     GPU,
     INIT_CONTAINERS,
     KUBEXEC,
+    MPI_FOLDERS,
     OWN_LABELS,
     VOLUMES,
     WAITING,
@@ -189,6 +190,12 @@ class Kubeflow(Backend):
         yield from follows(plan, "annotations", QUEUE_ANNOTATION, "`queue`")
         if plan.naming.agent is not None:
             yield from _mpi_problems(plan)
+
+    def own_mounts(self, plan: Plan) -> Mapping[str, Collection[str]]:
+        """Those of an MPIJob: kubectl is in the launcher alone."""
+        if plan.naming.agent is None:
+            return {}
+        return {role.name: MPI_FOLDERS if role.name == plan.launches else MPI_FOLDERS[:1] for role in plan.roles}
 
     def notes(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[str]:
         """A note on each step of `prepare` for which the workers of a PyTorchJob wait, and on pods that run on after the end."""

@@ -29,7 +29,8 @@ VOLUMES = ("mpi-job-config", "mpi-job-kubectl")
 GPU = "gpu"  # a launcher with a limit on a resource whose name holds this is in the hostfile
 
 _MASTER, _WORKER, _LAUNCHER = "Master", "Worker", "Launcher"
-_MPI_FOLDER, _KUBECTL_FOLDER = (path.rpartition("/")[0] for path in (KUBEXEC.hostfile, KUBEXEC.client))
+MPI_FOLDERS = tuple(path.rpartition("/")[0] for path in (KUBEXEC.hostfile, KUBEXEC.client))
+_MPI_FOLDER, _KUBECTL_FOLDER = MPI_FOLDERS
 _OF_MASTER = ("MASTER_PORT", "PET_MASTER_PORT", "MASTER_ADDR", "PET_MASTER_ADDR", "WORLD_SIZE", "RANK", "PET_NODE_RANK")
 _OF_ELASTIC = ("PET_RDZV_ENDPOINT", "PET_RDZV_BACKEND", "PET_MAX_RESTARTS")
 _OF_LAUNCHER = {

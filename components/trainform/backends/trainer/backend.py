@@ -7,7 +7,7 @@ its `suspend` can change in place. Ranks are computed from the completion index,
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from trainform import defaults
@@ -221,6 +221,12 @@ class Trainer(Backend):
         fix = "leave `runtime` out"
         return (Existing(self.API_VERSION, runtime.kind, plural, runtime.name, namespace, fix, problems),)
 
+    def own_mounts(self, plan: Plan) -> Mapping[str, Collection[str]]:
+        """Those of the MPI policy; a runtime that is named has its own rules."""
+        if plan.runtime is not None or policy(plan) != MPI:
+            return {}
+        return {role.name: MPI_VOLUMES.values() for role in plan.roles if role.group in (NODE, LAUNCHER)}
+
     def notes(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[str]:
         return iter(()) if plan.runtime is not None else _JOBSET.notes(plan, manifests)
 
@@ -373,9 +379,6 @@ def _mpi_problems(plan: Plan) -> Iterator[Problem]:
             yield Problem("network.ports", "per-replica", reason, "remove it; every pod then has a node of its own")
             return
         for mount in role.mounts if role.group in (NODE, LAUNCHER) else ():
-            if mount.path.rstrip("/") in MPI_VOLUMES.values():
-                reason = "Trainer mounts its own files at this path"
-                yield Problem(f"storage.{mount.volume}.mount", mount.path, reason, "choose another path")
             if mount.volume in MPI_VOLUMES:
                 reason = "Trainer adds a volume of this name"
                 yield Problem(f"storage.{mount.volume}", None, reason, "choose another name")

@@ -7,7 +7,7 @@ could never be updated.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from trainform.backends.backend import Backend, Free
@@ -16,7 +16,7 @@ from trainform.backends.job_fields import JobFields, Kinds
 from trainform.backends.order import Batch
 from trainform.backends.patched_objects import overwritten
 from trainform.backends.support import NO_RUNTIME, Fields, done_by
-from trainform.backends.volcano.controller import controller_objects, host_variables
+from trainform.backends.volcano.controller import HOSTS_MOUNT, controller_objects, host_variables
 from trainform.backends.volcano.ends import (
     ENDS,
     OUTCOME,
@@ -119,6 +119,9 @@ class Volcano(Backend):
         yield from host_problems(plan)
         yield from ending_problems(plan)
         yield from overwritten(plan, "Volcano", self.POD_KEYS)
+
+    def own_mounts(self, plan: Plan) -> Mapping[str, Collection[str]]:
+        return {role.name: (HOSTS_MOUNT,) for role in plan.roles}
 
     def notes(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[str]:
         return job_notes(plan, job_body(manifests))

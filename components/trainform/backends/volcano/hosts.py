@@ -9,19 +9,15 @@ import itertools
 from collections.abc import Iterator
 
 from trainform import defaults
-from trainform.backends.volcano.controller import HOSTS_MOUNT, host_variables
+from trainform.backends.volcano.controller import host_variables
 from trainform.errors import Problem
 from trainform.plan.model import Plan, RolePlan
 
 
 def host_problems(plan: Plan) -> Iterator[Problem]:
-    """Problems with mounts over the plugin's files, and with lists of hosts that let no program start, or are too long for the ConfigMap."""
+    """Problems with lists of hosts that let no program start, or are too long for the ConfigMap."""
     written = 0
     for role in plan.roles:
-        for mount in role.mounts:
-            if mount.path.rstrip("/") == HOSTS_MOUNT:
-                reason = "Volcano mounts its own files at this path"
-                yield Problem(f"storage.{mount.volume}.mount", mount.path, reason, "choose another path")
         sizes = dict(_lists(plan, role))
         written += 2 * sum(sizes.values())
         name, size = max(sizes.items(), key=lambda item: len(item[0]) + item[1])

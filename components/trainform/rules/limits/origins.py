@@ -93,7 +93,7 @@ def field_of(judgement: Judgement, plan: Plan, experiment: Experiment) -> str:
         if value == finding.value:
             return path
     patch = patch_of(role, plan)
-    return f"{patch}.{_in_patch(finding.where, role)}" if role.overrides and _is_place(finding.where) else patch
+    return f"{patch}.{in_patch(finding.where, role)}" if role.overrides and _is_place(finding.where) else patch
 
 
 def _is_place(where: str) -> bool:
@@ -101,7 +101,7 @@ def _is_place(where: str) -> bool:
     return where.startswith(("spec.", "metadata."))
 
 
-def _in_patch(where: str, role: RolePlan) -> str:
+def in_patch(where: str, role: RolePlan) -> str:
     """The place as a patch of the role names it: there the main container is `main` on every operator."""
     containers = mapping(role.overrides.get("spec")).get("containers")
     name, dot, below = where.removeprefix(CONTAINERS).partition(".")
