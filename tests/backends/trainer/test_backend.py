@@ -271,6 +271,12 @@ def test_patches_are_held_to_the_plan(key: str, patch: dict[str, Any], reason: s
     assert all(path.startswith(f"manifest_overrides.{key}.spec.") for path in found)
 
 
+@pytest.mark.parametrize("given", ["", " registry.example.com/ai/pytorch:2.8"])
+def test_an_image_of_the_train_job_that_no_pod_can_have(given: str) -> None:
+    found = problems_on(**AS_NODE, manifest_overrides={"job": {"spec": {"trainer": {"image": given}}}})
+    assert "manifest_overrides.job.spec.trainer.image" in found
+
+
 def test_a_patch_that_changes_none_of_that() -> None:
     patch = {
         "spec": {

@@ -43,7 +43,7 @@ from trainform.backends.trainer.runtime import (
     processes_per_node,
     runtime_spec,
 )
-from trainform.backends.trainer.runtime_patches import patch_mistakes
+from trainform.backends.trainer.runtime_patches import image_mistakes, patch_mistakes
 from trainform.backends.trainer.runtime_rules import (
     ML_POLICY,
     POD_GROUP_POLICY,
@@ -289,7 +289,10 @@ class Trainer(Backend):
         return replicated_endings(_runtime(manifests)["spec"]["template"]["spec"], labelled_role)
 
     def refused(self, plan: Plan, key: str, body: dict[str, Any]) -> Iterator[Mistake]:
-        """Of the job what Trainer's webhook refuses, or what would change it beside its pods. Of the runtime what JobSet would refuse of the JobSet that Trainer makes of it, which has the name of the runtime."""
+        """Of the job what Trainer's webhook refuses, what would change it beside its pods, and an image that the API server refuses in each pod. Of the runtime what
+        JobSet would refuse of the JobSet that Trainer makes of it, which has the name of the runtime."""
+        if key == "job":
+            yield from image_mistakes(body["spec"])
         if key == "job" and plan.runtime is None:
             yield from (found.below("spec") for found in patch_mistakes(body["spec"], runtime_spec(plan)))
         elif key == "runtime":

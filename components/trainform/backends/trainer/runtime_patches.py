@@ -43,6 +43,16 @@ def patch_mistakes(spec: Mapping[str, Any], runtime: Mapping[str, Any]) -> Itera
             yield from (found.below(f"{place}.spec.replicatedJobs.{each['name']}") for found in _of_job(each, jobs))
 
 
+def image_mistakes(spec: Mapping[str, Any]) -> Iterator[Mistake]:
+    """What the API server refuses of the TrainJob's image in a pod, and Trainer's definition does not: at its place in the TrainJob."""
+    from trainform.manifests.served.validation import mistakes  # which only a patch needs
+    from trainform.manifests.served.words import WORDS
+
+    image = value_at(spec, "trainer.image")
+    if image is not None:
+        yield from (found.below("spec.trainer.image") for found in mistakes(image, WORDS["image"]))
+
+
 def _of_job(patch: Mapping[str, Any], jobs: Mapping[str, Any]) -> Iterator[Mistake]:
     if patch["name"] not in jobs:
         yield Mistake(
