@@ -22,9 +22,6 @@ from trainform.manifests.templates import Template
 from trainform.plan.model import Ending, Naming, Plan
 from trainform.spec.experiment import Experiment
 
-Render = Callable[[Plan], list[Manifest]]
-"""A function that makes the objects of a plan."""
-
 Free = Mapping[str, tuple[str, ...]]
 """Paths with dots between the names, and `*` for any name, by the key of an object."""
 

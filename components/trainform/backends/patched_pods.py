@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from trainform import defaults
-from trainform.backends.backend import Backend, Render
+from trainform.backends.backend import Backend
 from trainform.backends.patch_parts import Part, leaves, only, part_that_sets, value_at, words
 from trainform.backends.patched_objects import is_template
 from trainform.backends.paths import Place
@@ -22,6 +22,8 @@ from trainform.manifests.manifest import Manifest, override_key
 from trainform.manifests.pods import pod_template
 from trainform.plan.model import Plan
 
+Render = Callable[[Plan], list[Manifest]]
+"""A function that makes the objects of a plan."""
 _Patches = dict[str, dict[str, Any]]
 _Unit = tuple[str, Part]  # the path of a field with a patch, and the part of the patch
 _MOST = 10

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 
-from trainform.backends.backend import Backend, Render
+from trainform.backends.backend import Backend
 from trainform.errors import Problem
 from trainform.manifests.manifest import Manifest, override_key
 from trainform.plan.model import Plan
@@ -12,7 +13,7 @@ from trainform.spec.merge_patch import merge_patch
 
 
 def check_patches(
-    plan: Plan, backend: Backend, rendered: list[Manifest], render: Render
+    plan: Plan, backend: Backend, rendered: list[Manifest], render: Callable[[Plan], list[Manifest]]
 ) -> tuple[list[Problem], list[Problem], Plan]:
     """What the server refuses, and what changes objects that the plan decides: as `patch_rules.checked`."""
     if not plan.overrides:
@@ -22,7 +23,7 @@ def check_patches(
     return patch_rules.checked(plan, backend, rendered, render)
 
 
-def pod_problems(plan: Plan, backend: Backend, render: Render) -> list[Problem]:
+def pod_problems(plan: Plan, backend: Backend, render: Callable[[Plan], list[Manifest]]) -> list[Problem]:
     """What would make other pods than the planned ones: as `patched_pods.problems`."""
     if not plan.overrides:
         return []
