@@ -22,7 +22,6 @@ PARTS: dict[str, Any] = {
     "roles": {"master": {"replicas": 1}, "worker": {"replicas": 3}},
     "storage": {"checkpoints": {"size": "2Ti", "mount": "/mnt/output"}},
     "queue": {"weight": 2},
-    "ttl": "12h",
     "priority_class": "urgent",
 }
 

@@ -43,7 +43,6 @@ RICH: dict[str, Any] = {
     "roles": POOL,
     "storage": {"runs": {"size": "2Ti", "mount": "/mnt/output"}},
     "queue": {"weight": 2},
-    "ttl": "12h",
     "shared_memory": "20Gi",
     "priority_class": "urgent",
     "prepare": [{"name": "fetch", "command": ["fetch"]}],

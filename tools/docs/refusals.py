@@ -298,6 +298,11 @@ EXAMPLES: Sequence[Example] = (
     Example("a runtime with a topology without a tier", _ON_TORCH, runtime="{spec: {podGroupPolicy: {volcano: {networkTopology: {mode: hard}}}}}"),
     Example("a runtime with pods outside of the gang", _ON_TORCH, runtime=_with_pods("node", "{schedulerName: null}")),
     Example(
+        "a runtime that deletes what has ended",
+        _ON_TORCH,
+        runtime="{spec: {template: {spec: {ttlSecondsAfterFinished: 60}}}}",
+    ),
+    Example(
         "a runtime that makes its pods one after the other",
         _ON_MPI,
         runtime="{spec: {template: {spec: {startupPolicy: {startupPolicyOrder: InOrder}}}}}",

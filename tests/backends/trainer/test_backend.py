@@ -328,3 +328,8 @@ def test_a_job_without_pods_or_without_its_launching_role_is_reported(launcher: 
     found = reasons(backend="trainer", launcher=launcher, roles={"master": {"replicas": 0}})
     assert found["roles.master.replicas"] == "the ranked role must have at least one pod"
     assert ("launcher.mpi.role" in found) == ("mpi" in launcher)
+
+
+def test_a_job_that_failed_would_begin_again_if_its_pods_were_deleted() -> None:
+    reason = "Trainer makes a failed job's JobSet again when it is deleted (kubeflow/trainer#3737), so that it would train for ever"
+    assert reasons(backend="trainer", ttl="12h") == {"ttl": reason}

@@ -68,6 +68,7 @@ def test_the_controllers_split(nodes: int, pods: int) -> None:
         (with_pods(TORCH, {"schedulerName": "mine"}), "has the schedulerName mine"),
         (with_jobs(MPI, {"launcher": {"dependsOn": [{"name": "node", "status": "Ready"}]}}), "launcher.dependsOn is set, and Trainer's gang starts all pods together, also those that wait for others"),
         (with_jobs(with_spec(MPI, {"podGroupPolicy": {"volcano": None, "coscheduling": {}}}), {"launcher": {"dependsOn": [{"name": "node", "status": "Ready"}]}}), "also those that wait for others"),
+        (with_spec(TORCH, {"template": {"spec": {"ttlSecondsAfterFinished": 60}}}), "ttlSecondsAfterFinished is set, and Trainer makes a failed job's JobSet again"),
         (with_spec(MPI, IN_ORDER), "startupPolicy.startupPolicyOrder is InOrder, and Trainer's gang"),
     ],
 )  # fmt: skip

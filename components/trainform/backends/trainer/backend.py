@@ -47,6 +47,7 @@ from trainform.backends.trainer.runtime_patches import image_mistakes, patch_mis
 from trainform.backends.trainer.runtime_rules import (
     ML_POLICY,
     POD_GROUP_POLICY,
+    RUN_AGAIN,
     Wanted,
     ancestor,
     replicated_jobs,
@@ -124,7 +125,7 @@ class Trainer(Backend):
         ),
         "restart": JobSet.FIELDS["restart"],
         "max_retry": JobSet.FIELDS["max_retry"],
-        "ttl": done_by("`ttlSecondsAfterFinished` of the JobSet: the pods go, the TrainJob stays"),
+        "ttl": refused(f"{RUN_AGAIN}, so that it would train for ever", "remove it", elsewhere=True),
         **no_policies("Trainer"),
         "roles": done_by(
             "a replicated job each: `node` is the first ranked one, which `numNodes` of the TrainJob counts; with mpi `launcher` and `node`, and no further ranked one"

@@ -17,6 +17,9 @@ from trainform.backends.trainer.runtime import ANCESTOR_LABEL, LAUNCHER, MPI, NO
 # The container that a replicated job with the label must have, by the label's value.
 CONTAINERS = {TRAINER: NODE, "dataset-initializer": "dataset-initializer", "model-initializer": "model-initializer"}
 POLICIES = (TORCH, MPI, "jax", "xgboost", "flux")
+TTL = "ttlSecondsAfterFinished"
+# Source: `Reconcile`, which forgets that a TrainJob has failed before it looks for its JobSet.
+RUN_AGAIN = "Trainer makes a failed job's JobSet again when it is deleted (kubeflow/trainer#3737)"
 # Schemas (`manifests.schema`) of the fields that the rules read.
 ML_POLICY = {
     "numNodes": int,
@@ -174,6 +177,11 @@ def _order(spec: Mapping[str, Any], wanted: Wanted) -> Iterator[Finding]:
         yield Finding("template.spec.startupPolicy.startupPolicyOrder", f"is {IN_ORDER}, {reason}", fix)
 
 
+def _end(spec: Mapping[str, Any], wanted: Wanted) -> Iterator[Finding]:
+    if spec["template"]["spec"].get(TTL) is not None:
+        yield Finding(f"template.spec.{TTL}", f"is set, and {RUN_AGAIN}", "remove it there")
+
+
 def _gang(spec: Mapping[str, Any], wanted: Wanted) -> Iterator[Finding]:
     policy = spec.get("podGroupPolicy", {})
     if len(policy) > 1:
@@ -192,4 +200,11 @@ def _gang(spec: Mapping[str, Any], wanted: Wanted) -> Iterator[Finding]:
             yield Finding(path, f"has {found}, so its pods are outside of the gang", f"write {SCHEDULER}")
 
 
-_RULES: tuple[Callable[[Mapping[str, Any], Wanted], Iterator[Finding]], ...] = (_policies, _labels, _mpi, _order, _gang)
+_RULES: tuple[Callable[[Mapping[str, Any], Wanted], Iterator[Finding]], ...] = (
+    _policies,
+    _labels,
+    _mpi,
+    _order,
+    _end,
+    _gang,
+)
