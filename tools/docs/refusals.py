@@ -269,7 +269,7 @@ EXAMPLES: Sequence[Example] = (
     Example(
         "fields that a TrainJob does not have, on a runtime that is named",
         f"{{{_NAMED}, roles: {{worker: {{replicas: 2, init: [{{name: data, command: [sh]}}], pod_overrides: {{spec: {{hostIPC: true}}}}}}}}, "
-        "network: {host: true, topology: {highest_tier: 1}}, priority_class: urgent, image_pull_policy: Always, ttl: 12h}",
+        "network: {host: true, topology: {highest_tier: 1}}, priority_class: urgent, image_pull_policy: Always}",
     ),
     Example("restarts, on a runtime that is named", f"{{{_NAMED}, restart: on-failure, {_WORKERS}}}"),
     # what such a runtime holds: its file, and at `up` the object in the cluster

@@ -172,7 +172,6 @@ GPU = {"containers": {"node": {"resources": {"limits": {"nvidia.com/gpu": 8}}}}}
         ({"network": {"topology": {"highest_tier": 1}}}, "network.topology", "a TrainJob cannot set this field"),
         ({"priority_class": "high"}, "priority_class", "a TrainJob cannot set this field"),
         ({"image_pull_policy": "Always"}, "image_pull_policy", "a TrainJob cannot set this field"),
-        ({"ttl": "1h"}, "ttl", "a TrainJob cannot set this field"),
     ],
 )  # fmt: skip
 def test_fields_that_a_train_job_cannot_set(parts: dict[str, Any], path: str, reason: str) -> None:

@@ -56,6 +56,20 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.parametrize("path", ["/mnt", "/etc/volcano", "/scratch"])
+def test_a_volume_of_the_job_where_the_pods_have_one(path: str) -> None:
+    """The API server refuses such pods, so the job would wait for ever."""
+    scratch = {"volumeMounts": [{"name": "scratch", "mountPath": "/scratch"}]}
+    pods = {"spec": {"volumes": [{"name": "scratch", "emptyDir": {}}], "containers": {"main": scratch}}}
+    found = of(
+        {"volumes": [{"mountPath": path, "volumeClaimName": "datasets"}]},
+        roles={"master": {"cpu": 8}, "worker": {"cpu": 8, "pod_overrides": pods}},
+        storage={"models": {"claim": "models", "mount": "/mnt"}},
+        shared_memory="1Gi",
+    )
+    assert found == {"volumes[0].mountPath"}
+
+
 @pytest.mark.parametrize(("spec", "place"), WRONG, ids=str)
 def test_what_is_refused(spec: dict[str, Any], place: str) -> None:
     assert of(spec) == {place}

@@ -102,7 +102,6 @@ _NOT_SETTABLE: dict[str, Callable[[Plan], bool]] = {
     "network.topology": lambda plan: plan.topology is not None,
     "priority_class": lambda plan: plan.priority_class is not None,
     "image_pull_policy": lambda plan: plan.image_pull_policy != PULL_POLICY,
-    "ttl": lambda plan: plan.ttl_seconds is not None,
 }
 
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, get_args
 
+from trainform.backends.volcano.controller import HOSTS_MOUNT
 from trainform.backends.volcano.ends import stays_up
 from trainform.manifests.served.mistake import Mistake
 from trainform.manifests.shapes import mapping, mappings, quantity
@@ -108,7 +109,11 @@ def _without_whole_cores(spec: dict[str, Any]) -> Iterator[str]:
 
 
 def _volumes(spec: dict[str, Any]) -> Iterator[Mistake]:
-    seen: set[str] = set()
+    """Volcano mounts them in all containers but init containers, and the API server makes no pod with two mounts at one path."""
+    seen = {HOSTS_MOUNT}
+    for task in spec["tasks"]:
+        for container in mappings(mapping(task["template"].get("spec")).get("containers")):
+            seen.update(str(mount.get("mountPath")) for mount in mappings(container.get("volumeMounts")))
     for index, volume in enumerate(spec.get("volumes", [])):
         where, path, name = f"volumes[{index}]", volume.get("mountPath"), volume.get("volumeClaimName", "")
         if path is None:
