@@ -256,6 +256,15 @@ def test_annotations_of_which_kubedl_makes_containers_are_refused(key: str) -> N
     assert f"annotations.{key}" in reasons(backend="kubedl", roles=roles, annotations={key: "{}"})
 
 
+@pytest.mark.parametrize("key", ["kubedl.io/enable-elastic-training", "pai.ai/enable-error-monitoring"])
+def test_annotations_with_which_kubedl_makes_other_pods_are_refused(key: str) -> None:
+    """The first makes `restartPolicy: OnFailure` of every pod, and both give pods a finalizer."""
+    asked: dict[str, Any] = {"backend": "kubedl", "roles": {"master": {"replicas": 1}, "worker": {"replicas": 1}}}
+    patch = {"job": {"metadata": {"annotations": {key: "true"}}}}
+    assert [*reasons(**asked, manifest_overrides=patch)] == [f"manifest_overrides.job.metadata.annotations.{key}"]
+    assert [*reasons(**asked, annotations={key: "true"})] == [f"annotations.{key}"]
+
+
 ENDLESS = "restart: KubeDL never ends a PyTorchJob with workers for its container restarts"
 
 

@@ -14,7 +14,14 @@ from typing import Any, ClassVar
 from trainform.backends.backend import Backend, Free
 from trainform.backends.gangs import GROUP_ANNOTATION, PODGROUP_CRDS
 from trainform.backends.job_fields import Kinds
-from trainform.backends.kubedl.controller import HOST, NETWORK_ANNOTATION, OWN_LABELS, appended, controller_pods
+from trainform.backends.kubedl.controller import (
+    ELASTIC_ANNOTATIONS,
+    HOST,
+    NETWORK_ANNOTATION,
+    OWN_LABELS,
+    appended,
+    controller_pods,
+)
 from trainform.backends.kubedl.controller import INDEX_LABEL as INDEX
 from trainform.backends.kubedl.pods import POD_ANNOTATIONS, PODS
 from trainform.backends.outcome import ByCondition, failed_of_types
@@ -55,6 +62,16 @@ MAKER = Maker("KubeDL", frozenset([*OWN_LABELS, GROUP_ANNOTATION]))
 _NO_NAMES = refused(
     "the field needs a DNS name for every pod, and KubeDL gives one only to the Master of a PyTorchJob, and to a TFJob's pods for one port",
     elsewhere=True,
+)
+
+_CONTAINER = (
+    "KubeDL makes a container of an image that this names, which no limit of the environment sees",
+    "use `init` for steps before the command",
+)
+# Annotations of the job that KubeDL reads: reason and fix of a problem with each.
+_READ_ANNOTATIONS = dict.fromkeys(POD_ANNOTATIONS, _CONTAINER) | dict.fromkeys(
+    ELASTIC_ANNOTATIONS,
+    ("KubeDL runs the pods in another way than planned, for programs that the job does not have", "remove it"),
 )
 
 
@@ -123,7 +140,7 @@ class KubeDL(Backend):
     JOB_FIELDS: ClassVar[Kinds] = job_fields("training.kubedl.io", "spec", "priorityClassName")
     FREE: ClassVar[Free] = {"job": ("spec.activeDeadlineSeconds", "spec.cleanPodPolicy", *FREE)}
     READS: ClassVar[Free] = {
-        "job": tuple(f"metadata.annotations.{key}" for key in (NETWORK_ANNOTATION, *POD_ANNOTATIONS))
+        "job": tuple(f"metadata.annotations.{key}" for key in (NETWORK_ANNOTATION, *_READ_ANNOTATIONS))
     }
     LACKS = frozenset([EXTRA_ROLES, EVALUATORS, JOB_RESTARTS])
 
@@ -149,11 +166,9 @@ class KubeDL(Backend):
         never makes pods."""
         yield from replica_problems(plan, MAKER)
         yield from follows(plan, "annotations", NETWORK_ANNOTATION, "`network: {host: true}`")
-        for key in (key for key in POD_ANNOTATIONS if key in plan.annotations):
-            reason = "KubeDL makes a container of an image that this names, which no limit of the environment sees"
-            yield Problem(
-                f"annotations.{key}", plan.annotations[key], reason, "use `init` for steps before the command"
-            )
+        for key, (reason, fix) in _READ_ANNOTATIONS.items():
+            if key in plan.annotations:
+                yield Problem(f"annotations.{key}", plan.annotations[key], reason, fix)
         static = plan.launches is None and plan.world.bounds is None  # other jobs are refused anyway
         if static and "master" in kind_of(plan).types and plan.ranked[0].group != "master":
             reason = "the first role is the Master of KubeDL's PyTorchJob, which must have 1 replica"

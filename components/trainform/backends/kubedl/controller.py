@@ -17,6 +17,8 @@ from trainform.manifests.pods import pod_from_template
 INDEX_LABEL = "replica-index"
 OWN_LABELS = ("replica-index", "replica-type", "job-name", "group-name", "job-role")
 NETWORK_ANNOTATION, HOST = "kubedl.io/network-mode", "host"
+# Pods begin again at every failure, wait for images in containers of their own, and keep a finalizer: for an AIMaster and OpenKruise.
+ELASTIC_ANNOTATIONS = ("kubedl.io/enable-elastic-training", "pai.ai/enable-error-monitoring")
 
 _API_GROUP = "training.kubedl.io"
 _FIRST_PORT = 20000
