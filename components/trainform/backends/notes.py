@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from trainform import defaults
 from trainform.backends.backend import Backend
+from trainform.backends.beside_main import beside_main_notes
 from trainform.backends.capabilities import capability_notes
 from trainform.backends.endings import endless_notes
 from trainform.backends.not_judged import not_seen
@@ -40,6 +41,7 @@ def job_notes(
     yield from placeholder_notes(experiment, plan, backend, judged.templates)
     yield from shell_variable_notes(experiment, plan, backend, judged.templates)
     yield from capability_notes(judged.templates)
+    yield from beside_main_notes(judged.templates, backend.conventions(plan).container)
     yield from not_seen(judged.templates, judged.objects.values())
 
 
