@@ -55,6 +55,7 @@ ENDS: list[tuple[str, dict[str, Any], list[str]]] = [
     ("volcano", {**LAUNCHER, "policies": [{"event": "TaskCompleted", "action": "CompleteJob"}]},
      ["the role launcher", "the role worker"]),
     ("volcano", {**LAUNCHER, **job_patch({"minSuccess": 2})}, ["the role launcher", "the first 2 pods that succeed"]),
+    ("volcano", {**LAUNCHER, **job_patch({"minSuccess": 1})}, ["the role launcher", "the first pod that succeeds"]),
     ("volcano", {**MNIST, "network": PER_REPLICA, **job_patch({"minSuccess": 2})}, ["the first 2 pods that succeed"]),
     ("volcano", {**MNIST, "network": PER_REPLICA, **job_patch({"tasks": {"worker-1": {"policies": [
         {"event": "PodFailed", "action": "TerminateJob"}, {"events": ["TaskCompleted", "Unknown"], "action": "TerminateJob"}]}}})}, ["worker-1", "the role worker"]),

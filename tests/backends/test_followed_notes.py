@@ -26,6 +26,8 @@ ELASTIC: dict[str, Any] = {"torchrun": {**SCRIPT["torchrun"], "elastic": {"min_n
 MASTER: dict[str, Any] = {"master": {}, "worker": {"replicas": 2}}
 DATA: dict[str, Any] = {"data": {"size": "1Ti", "mount": "/mnt/data"}}
 
+BESIDE: dict[str, Any] = {"image": "registry.example.com/logs:1", "command": ["logs", "--follow"]}
+
 
 def job(**spec: Any) -> dict[str, Any]:
     return {"manifest_overrides": {"job": {"spec": spec}}}
@@ -78,6 +80,12 @@ FOLLOWED: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
      {"launcher": ELASTIC, "policies": [{"event": "TaskFailed", "action": "TerminateJob"}]}),
     ("write `restart: on-failure` to start its containers again", {"launcher": ELASTIC, "roles": {"worker": {"replicas": 2}}, "restart": "never"},
      {"launcher": ELASTIC, "roles": {"worker": {"replicas": 2}}, "restart": "on-failure"}),
+    ("to end it when 1 pod has succeeded", {"launcher": ELASTIC, "roles": {"worker": {"replicas": 2}}},
+     {"launcher": ELASTIC, "roles": {"worker": {"replicas": 2}}, **job(minSuccess=1)}),
+    ("write `launcher.torchrun.elastic.min_nodes: 2` to start all together", {"backend": "jobset", "launcher": ELASTIC, "roles": {"worker": {"replicas": 2}}},
+     {"backend": "jobset", "launcher": {"torchrun": {**SCRIPT["torchrun"], "elastic": {"min_nodes": 2, "max_nodes": 4}}}, "roles": {"worker": {"replicas": 2}}}),
+    ("to let it go with the others", {"roles": {"worker": {"pod_overrides": {"spec": {"containers": {"logs": BESIDE}}}}}},
+     {"roles": {"worker": {"pod_overrides": {"spec": {"initContainers": [{"name": "logs", **BESIDE, "restartPolicy": "Always"}]}}}}}),
     ("leave the timeout out to act at once", {"policies": [{"event": "PodFailed", "action": "AbortJob", "timeout": "5m"}]},
      {"policies": [{"event": "PodFailed", "action": "AbortJob"}]}),
     ("write `CompleteJob`, or another event, to let it end", {"policies": [{"event": "TaskCompleted", "action": "RestartJob"}]},

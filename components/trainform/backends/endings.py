@@ -59,6 +59,12 @@ def endless_notes(plan: Plan, ends_with: Collection[Ending]) -> Iterator[str]:
     )
 
 
+def late_roles(plan: Plan) -> Iterator[str]:
+    """The roles of an elastic job of which some pods may find room only when others have completed."""
+    if plan.world.bounds is not None:
+        yield from (role.name for role in plan.ranked if role.min_available < role.replicas)
+
+
 def _by_role(parts: Sequence[Part], chosen: Collection[Part]) -> Iterator[tuple[str, list[Part], list[Part]]]:
     """Each role that has chosen parts, with all its parts and its chosen ones."""
     members = set(chosen)

@@ -26,6 +26,7 @@ from trainform.backends.jobset.spec import (
     batches,
     endless_extras,
     labelled_role,
+    late_pods,
     refused_orders,
     replicated_jobs_spec,
 )
@@ -122,7 +123,8 @@ class JobSet(Backend):
                 )
 
     def notes(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[str]:
-        return endless_extras(plan)
+        yield from endless_extras(plan)
+        yield from late_pods(plan)
 
     def conventions(self, plan: Plan) -> PodConventions:
         """The index by the label of Indexed Jobs, whose controller also sets a variable with it."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from trainform import defaults
-from trainform.backends.endings import Part, all_of, any_of
+from trainform.backends.endings import Part, all_of, any_of, late_roles
 from trainform.backends.gangs import in_gang
 from trainform.backends.order import After, Batch
 from trainform.errors import Problem
@@ -163,6 +163,15 @@ def endless_extras(plan: Plan) -> Iterator[str]:
     for role in plan.roles:
         if not role.launched and role.replicas > 0 and role.restart == "never":
             yield f"role {role.name}: a pod that failed is made anew, ever more slowly, also with `restart: never`, since JobSet would end the job for it; let its command end with exit code 0 if it is not to run again"
+
+
+def late_pods(plan: Plan) -> Iterator[str]:
+    """Notes on elastic jobs that may start with a part of their pods: a Job ends with the last of them, and fails with it."""
+    for role in late_roles(plan):
+        yield (
+            f"role {role}: a pod that finds room only when the others have completed waits for them in vain, and then fails the job; write "
+            f"`launcher.torchrun.elastic.min_nodes: {plan.world.nodes}` to start all together"
+        )
 
 
 def _ending_groups(plan: Plan) -> list[str]:

@@ -183,7 +183,8 @@ def _min_success_endings(spec: dict[str, Any], tasks: dict[Part, dict[str, Any]]
         pods[part.role] = pods.get(part.role, 0) + tasks[part]["replicas"]
     if [*pods.values()] == [number]:
         return all_of([*tasks], counted)
-    return (Ending(f"the first {number} pods that succeed", tuple(role for role in pods if pods[role] >= number)),)
+    text = "the first pod that succeeds" if number == 1 else f"the first {number} pods that succeed"
+    return (Ending(text, tuple(role for role in pods if pods[role] >= number)),)
 
 
 def stays_up(task: dict[str, Any]) -> bool:

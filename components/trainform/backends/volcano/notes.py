@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from trainform import defaults
-from trainform.backends.endings import ends_by
+from trainform.backends.endings import ends_by, late_roles
 from trainform.backends.volcano.ends import END_ACTIONS, action_upon, endings, endless_restarts, task_role, unheeded
 from trainform.plan.model import Plan
-from trainform.plan.restart import COMPLETED
+from trainform.plan.restart import COMPLETED, ON_FAILURE
 
 _RESTARTS = ("RestartJob", "RestartTask", "RestartPod", "RestartPartition")
 _PENDING = "PodPending"
@@ -26,7 +26,21 @@ def job_notes(plan: Plan, job: dict[str, Any]) -> Iterator[str]:
     for task in (task for task in spec["tasks"] if task["replicas"]):
         found |= dict.fromkeys(_of_task(f"role {task_role(task)}", task, spec))
     yield from found
+    yield from _late(plan, spec)
     yield from _failures(plan, job)
+
+
+def _late(plan: Plan, spec: dict[str, Any]) -> Iterator[str]:
+    """A note on an elastic job that may start with a part of its pods: without `minSuccess` it ends with the last of all. A container that nothing starts
+    again fails when it has waited, and the job is complete."""
+    if plan.world.bounds is None or "minSuccess" in spec:
+        return
+    for role in (role for role in late_roles(plan) if plan.by_name[role].restart == ON_FAILURE):
+        least = plan.world.bounds[0]
+        yield (
+            f"role {role}: a pod that finds room only when the others have completed waits for them in vain, and the job with it; write "
+            f"`manifest_overrides: {{job: {{spec: {{minSuccess: {least}}}}}}}` to end it when {least} {'pod has' if least == 1 else 'pods have'} succeeded"
+        )
 
 
 def _of_task(role: str, task: dict[str, Any], spec: dict[str, Any]) -> Iterator[str]:
