@@ -26,6 +26,7 @@ ELASTIC: dict[str, Any] = {"torchrun": {**SCRIPT["torchrun"], "elastic": {"min_n
 MASTER: dict[str, Any] = {"master": {}, "worker": {"replicas": 2}}
 DATA: dict[str, Any] = {"data": {"size": "1Ti", "mount": "/mnt/data"}}
 
+DEADLINE: dict[str, Any] = {"extra": {"template": {"spec": {"activeDeadlineSeconds": 60}}}}
 BESIDE: dict[str, Any] = {"image": "registry.example.com/logs:1", "command": ["logs", "--follow"]}
 
 
@@ -86,6 +87,9 @@ FOLLOWED: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
      {"backend": "jobset", "launcher": {"torchrun": {**SCRIPT["torchrun"], "elastic": {"min_nodes": 2, "max_nodes": 4}}}, "roles": {"worker": {"replicas": 2}}}),
     ("to let it go with the others", {"roles": {"worker": {"pod_overrides": {"spec": {"containers": {"logs": BESIDE}}}}}},
      {"roles": {"worker": {"pod_overrides": {"spec": {"initContainers": [{"name": "logs", **BESIDE, "restartPolicy": "Always"}]}}}}}),
+    ("remove it to let the training go on", {"backend": "jobset", "roles": {"worker": {}, "extra": EXTRA}, **job(replicatedJobs=DEADLINE)}, {"backend": "jobset", "roles": {"worker": {}, "extra": EXTRA}}),
+    ("remove it to let the training go on", {"backend": "trainer", "roles": {"worker": {}, "extra": EXTRA}, "manifest_overrides": {"runtime": {"spec": {"template": {"spec": {"replicatedJobs": DEADLINE}}}}}},
+     {"backend": "trainer", "roles": {"worker": {}, "extra": EXTRA}}),
     ("leave the timeout out to act at once", {"policies": [{"event": "PodFailed", "action": "AbortJob", "timeout": "5m"}]},
      {"policies": [{"event": "PodFailed", "action": "AbortJob"}]}),
     ("write `CompleteJob`, or another event, to let it end", {"policies": [{"event": "TaskCompleted", "action": "RestartJob"}]},

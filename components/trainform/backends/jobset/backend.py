@@ -24,11 +24,10 @@ from trainform.backends.jobset.spec import (
     SCHEMA,
     SUFFIX,
     batches,
-    endless_extras,
     labelled_role,
-    late_pods,
     refused_orders,
     replicated_jobs_spec,
+    spec_notes,
 )
 from trainform.backends.jobset.spec import INDEX_LABEL as INDEX
 from trainform.backends.jobset.spec import JOB_LABEL as JOB
@@ -123,8 +122,7 @@ class JobSet(Backend):
                 )
 
     def notes(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[str]:
-        yield from endless_extras(plan)
-        yield from late_pods(plan)
+        return spec_notes(plan, job_body(manifests)["spec"])
 
     def conventions(self, plan: Plan) -> PodConventions:
         """The index by the label of Indexed Jobs, whose controller also sets a variable with it."""

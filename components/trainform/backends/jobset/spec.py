@@ -158,14 +158,32 @@ def _backoff(plan: Plan, role: RolePlan) -> int:
     return role.max_retry if role.restart == "on-failure" else 0
 
 
-def endless_extras(plan: Plan) -> Iterator[str]:
+def spec_notes(plan: Plan, spec: dict[str, Any]) -> Iterator[str]:
+    """Notes on what becomes of the job, and of a TrainJob whose JobSet has this spec."""
+    yield from _endless_extras(plan)
+    yield from _ended_by_extras(plan, spec)
+    yield from _late_pods(plan)
+
+
+def _endless_extras(plan: Plan) -> Iterator[str]:
     """Notes on extras that do not stay as they ended: a Job whose pod fails for good would end the JobSet."""
     for role in plan.roles:
         if not role.launched and role.replicas > 0 and role.restart == "never":
             yield f"role {role.name}: a pod that failed is made anew, ever more slowly, also with `restart: never`, since JobSet would end the job for it; let its command end with exit code 0 if it is not to run again"
 
 
-def late_pods(plan: Plan) -> Iterator[str]:
+def _ended_by_extras(plan: Plan, spec: dict[str, Any]) -> Iterator[str]:
+    """Notes on extras with a deadline: a Job that is over it has failed for good, and the JobSet with it, whatever its pods did."""
+    for job in spec["replicatedJobs"]:
+        seconds, role = job["template"]["spec"].get("activeDeadlineSeconds"), labelled_role(job)
+        if seconds is not None and not plan.by_name[role].launched:
+            yield (
+                f"role {role}: it fails after {seconds} s, and the training with it, since JobSet ends the job when one of its Jobs is over its "
+                "activeDeadlineSeconds; remove it to let the training go on"
+            )
+
+
+def _late_pods(plan: Plan) -> Iterator[str]:
     """Notes on elastic jobs that may start with a part of their pods: a Job ends with the last of them, and fails with it."""
     for role in late_roles(plan):
         yield (
