@@ -70,7 +70,9 @@ def destroy(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Destroy]:
     program.write_text(f'#!/bin/sh\ncase "$1" in stack) cat {folder}/state.json ;; *) echo "deleted: $*" ;; esac\n')
     program.chmod(stat.S_IRWXU)
     system = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-system", "uid": HERE}}
-    with website(ApiObjects([system])) as url:
+    marked = {"name": "hello-deployed", "namespace": "ai", "annotations": {"trainform.dev/stack": "trainform/theirs"}}
+    record = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": marked, "data": {"run": "not read"}}
+    with website(ApiObjects([system, record])) as url:
         use(folder / "kubeconfig", monkeypatch, url, {"token": "t0ken"})
         monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
         words = [sys.executable, "-m", "trainform", "destroy", STACK, "--", "--yes"]
@@ -133,3 +135,34 @@ def test_a_stack_that_nothing_binds_is_destroyed_with_a_note(
     ended = destroy()
     assert (ended.returncode, ended.stdout) == (0, f"deleted: destroy -s {STACK} --yes\n")
     assert "note: not compared: the stack hello.dev is bound to no cluster (provider dev-cluster)" in ended.stderr
+
+
+def made(folder: Path, *, namespace: str = "ai") -> None:
+    """Add to the state an object of a job, as an `up` leaves it that has failed before the record."""
+    labels = {"app.kubernetes.io/managed-by": "trainform", "app.kubernetes.io/name": "hello"}
+    metadata = {"name": "hello", "namespace": namespace, "labels": labels}
+    state = json.loads((folder / "state.json").read_text())
+    provider, *_ = state["deployment"]["resources"]
+    service = {"type": "kubernetes:core/v1:Service", "provider": f"{provider['urn']}::1", "inputs": {"metadata": metadata}}  # fmt: skip
+    state["deployment"]["resources"].append(service)
+    (folder / "state.json").write_text(json.dumps(state))
+
+
+def test_what_another_stack_has_deployed_since_is_not_deleted(folder: Path, destroy: Destroy) -> None:
+    """The first `up` of this stack has failed before it marked the job as its own, and another stack has taken the objects over."""
+    bind(folder, HERE, None)
+    made(folder)
+    said = refused(destroy())
+    assert "STACK = hello.dev why: hello in the namespace ai is deployed by the stack trainform/theirs by now" in said
+    assert "kubectl annotate configmap hello-deployed -n ai trainform.dev/stack-" in said
+    assert "`pulumi stack rm --force hello.dev`" in said
+
+
+def test_what_no_other_stack_has_marked_is_deleted(folder: Path, destroy: Destroy) -> None:
+    bind(folder, HERE, None)
+    made(folder, namespace="another")
+    assert destroy().returncode == 0
+    made(folder)
+    project = folder / "Pulumi.yaml"
+    project.write_text(project.read_text().replace("name: trainform", "name: vision", 1))
+    assert "trainform/theirs" in refused(destroy()), "a stack of another project"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from trainform.deployed.state import StateCluster, clusters_of, record_in, unfinished
+from trainform.deployed.state import StateCluster, StateJob, clusters_of, jobs_of, record_in, unfinished
 from trainform.deployed.updates import Update
 from trainform.plan.record import Record
 
@@ -43,6 +43,24 @@ def test_each_provider_has_a_cluster() -> None:
 @pytest.mark.parametrize("state", [{}, {"deployment": None}, {"deployment": {"manifest": {}}}, exported()])
 def test_a_stack_without_resources_has_none(state: dict[str, Any]) -> None:
     assert clusters_of(state) == []
+
+
+def of_job(experiment: str, namespace: str, cluster: dict[str, Any], **labels: str) -> dict[str, Any]:
+    labels = {"app.kubernetes.io/managed-by": "trainform", "app.kubernetes.io/name": experiment} | labels
+    metadata = {"name": experiment, "namespace": namespace, "labels": labels}
+    kind = "kubernetes:core/v1:Service"
+    return {"type": kind, "provider": f"{cluster['urn']}::7c1e", "inputs": {"metadata": metadata}}
+
+
+def test_the_jobs_of_a_stack_are_those_of_its_objects() -> None:
+    here, there = provider("bert-cluster"), provider("hello-cluster")
+    foreign = of_job("other", "ai", here, **{"app.kubernetes.io/managed-by": "Helm"})
+    made = [of_job("bert", "ai", here), of_job("bert", "ai", here), of_job("hello", "lab", there), foreign]
+    namespace = {"type": "kubernetes:core/v1:Namespace", "inputs": {"metadata": {"name": "ai"}}}
+    assert jobs_of(exported(here, there, *made, namespace)) == [
+        StateJob("bert-cluster", "bert", "ai"),
+        StateJob("hello-cluster", "hello", "lab"),
+    ]
 
 
 RECORD = Record("1f3a9c", "bert-1f3a9c", 2, {"name": "bert"}, {"name": "prod"}, "0.9.0")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.engine.live import Live
 from tests.engine.project import Project
+from tests.engine.refusing import LABEL, refusing
 
 pytestmark = pytest.mark.proof("two stacks that would take each other's objects")
 
@@ -53,6 +55,25 @@ def test_the_second_stack_is_refused_until_the_first_is_gone(project: Project, c
         == "trainform/theirs"
     )
     colleague.destroy(theirs)
+
+
+def test_a_stack_that_has_marked_nothing_does_not_delete_what_another_one_has_taken_over(
+    project: Project, colleague: Project, live: Live
+) -> None:
+    """The first `up` fails at the job, after its Service was made and before the record, which has the mark."""
+    project.copied("hello", lambda data: data.update(labels=LABEL))
+    stack, theirs = project.stack("hello"), of_hello(colleague, "theirs")
+    with refusing(live, project.namespace):
+        project.pulumi("up", "--yes", "--skip-preview", "-s", stack).failed()
+    colleague.up(theirs)
+    destroyed = project.run(sys.executable, "-m", "trainform", "destroy", stack, "--", "--yes", "--skip-preview")
+    assert destroyed.code == 2, destroyed.output
+    assert f"hello in the namespace {project.namespace} is deployed by the stack trainform/theirs by now" in " ".join(
+        destroyed.output.split()
+    )
+    colleague.pulumi("refresh", "--yes", "--expect-no-changes", "-s", theirs).succeeded()
+    colleague.destroy(theirs)
+    project.run(sys.executable, "-m", "trainform", "destroy", stack, "--", "--yes", "--skip-preview").succeeded()
 
 
 def test_a_stack_under_a_new_name_takes_its_job_along(project: Project, live: Live) -> None:

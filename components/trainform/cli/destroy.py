@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -18,7 +18,7 @@ from trainform.project import project_root, require_project
 from trainform.terminal.lines import flush_or_discard, note
 
 if TYPE_CHECKING:
-    from trainform.deployed.state import StateCluster
+    from trainform.deployed.state import StateCluster, StateJob
 
 SECONDS = 2.0 * defaults.CONNECT_SECONDS
 # Another stack, or another project's: alone, with a value, or in a group of short options, such as `-ys STACK`. The letters that are left out take a value.
@@ -75,7 +75,7 @@ def _refuse_elsewhere(options: Sequence[str]) -> None:
 def _compare(stack: str, exported: Mapping[str, Any], root: Path) -> None:
     """InputError with every provider of the state whose cluster is not the one that answers. One that the state binds to none is bound by the
     environment: whoever has written its UID there means every stack in it, and the next `pulumi up` would write it into the state."""
-    from trainform.deployed.state import clusters_of
+    from trainform.deployed.state import clusters_of, jobs_of
 
     problems = list[Problem]()
     for cluster in clusters_of(exported):
@@ -84,8 +84,35 @@ def _compare(stack: str, exported: Mapping[str, Any], root: Path) -> None:
             note(f"note: not compared: {_why(stack, cluster)}", err=True)
         else:
             problems += _problems(cluster.context, bound)
+        jobs = [job for job in jobs_of(exported) if job.cluster == cluster.name]
+        if not problems and not cluster.own_kubeconfig and jobs:
+            problems += _of_others(stack, cluster.context, jobs, root)
     if problems:
         raise InputError(problems)
+
+
+def _of_others(stack: str, context: str | None, jobs: Sequence[StateJob], root: Path) -> Iterator[Problem]:
+    """The jobs that another stack has deployed since, by the mark on their records: the objects of this one are those of the other."""
+    from trainform.cluster.api import ClusterApi
+    from trainform.deployed.records import deployed
+    from trainform.plan.record import unmark
+    from trainform.spec.stack import STACK_ARGUMENT, project_name
+
+    own = f"{project_name(root)}/{stack.rpartition('/')[2]}"
+    with contextlib.closing(ClusterApi(context, SECONDS)) as api:
+        for job in jobs:
+            found = deployed(api, job.experiment, job.namespace)
+            theirs = "" if found is None else found.stack
+            if theirs not in ("", own):
+                reason = (
+                    f"{job.experiment} in the namespace {job.namespace} is deployed by the stack {theirs} by now, and the objects of this stack "
+                    "have the same names"
+                )
+                fix = (
+                    f"`pulumi stack rm --force {stack}` forgets them; if that stack is this one under an earlier name, or is gone without a destroy: "
+                    f"{unmark(job.experiment, job.namespace)}"
+                )
+                yield Problem(STACK_ARGUMENT, stack, reason, fix)
 
 
 def _bound(stack: str, cluster: StateCluster, root: Path) -> Bound | None:

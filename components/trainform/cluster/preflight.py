@@ -21,6 +21,7 @@ from trainform.cluster.read import Cluster, Found
 from trainform.errors import ClusterError
 from trainform.manifests.manifest import Manifest
 from trainform.plan.model import Plan
+from trainform.plan.record import unmark
 from trainform.project import deploy
 from trainform.spec.quantities import amount
 from trainform.ssh.files import REQUIRED_FILES
@@ -233,11 +234,11 @@ def _another_stack(live: dict[str, Any], wanted: dict[str, Any]) -> Iterable[tup
     if theirs is None or own is None or theirs == own:
         return
     metadata = wanted["metadata"]
-    experiment, namespace, name = metadata["labels"][defaults.NAME_LABEL], metadata["namespace"], metadata["name"]
+    experiment, namespace = metadata["labels"][defaults.NAME_LABEL], metadata["namespace"]
     yield (
         f"the experiment {experiment} is deployed in the namespace {namespace} already, by the stack {theirs} (this one is {own})",
         f"destroy that stack, or give this experiment another `name`; if that stack is this one under an earlier name, or is gone without a "
-        f"destroy: kubectl annotate configmap {name} -n {namespace} {defaults.STACK_ANNOTATION}-",
+        f"destroy: {unmark(experiment, namespace)}",
     )
 
 

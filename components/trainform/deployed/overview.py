@@ -86,8 +86,7 @@ def _rows(environment: Environment, seconds: float) -> list[Row]:
 
 
 def _row(deployed: Deployed, environment: Environment, live: _Live | None) -> Row:
-    stack = str(mapping(deployed.metadata.get("annotations")).get(defaults.STACK_ANNOTATION, ""))
-    row = Row(deployed.experiment, deployed.environment, deployed.namespace, stack)
+    row = Row(deployed.experiment, deployed.environment, deployed.namespace, deployed.stack)
     record = deployed.record
     if record is None or live is None:
         reason = "" if deployed.unreadable is None else deployed.unreadable.message

@@ -38,6 +38,11 @@ class Deployed:
         """The name of its ConfigMap."""
         return record_name(self.experiment)
 
+    @property
+    def stack(self) -> str:
+        """The stack that has deployed it, PROJECT/STACK, by the mark on its record; "" if the record is of an earlier trainform."""
+        return str(mapping(self.metadata.get("annotations")).get(defaults.STACK_ANNOTATION, ""))
+
 
 def deployed(api: ClusterApi, experiment: str, namespace: str) -> Deployed | None:
     """The record of the experiment in the namespace; None if nothing is recorded there."""

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from trainform import defaults
 from trainform.deployed.updates import REFRESH, Update
 from trainform.errors import ClusterError
 from trainform.manifests.shapes import mapping, mappings
@@ -28,9 +29,33 @@ class StateCluster:
     own_kubeconfig: bool = False
 
 
+@dataclasses.dataclass(frozen=True, order=True)
+class StateJob:
+    """A job of which the state has objects. cluster: the name of their provider."""
+
+    cluster: str
+    experiment: str
+    namespace: str
+
+
 def clusters_of(exported: Mapping[str, Any]) -> list[StateCluster]:
     """The cluster of each provider in what `pulumi stack export` has printed. A stack without resources has none."""
     return sorted(_clusters(exported), key=lambda cluster: cluster.name)
+
+
+def jobs_of(exported: Mapping[str, Any]) -> list[StateJob]:
+    """The jobs whose objects the stack has made, by the labels of these, also where an `up` has failed before it recorded one."""
+    return sorted(set(_jobs(exported)))
+
+
+def _jobs(exported: Mapping[str, Any]) -> Iterator[StateJob]:
+    for resource in _resources(exported):
+        metadata = mapping(mapping(resource.get("inputs")).get("metadata"))
+        labels, namespace = mapping(metadata.get("labels")), _text(metadata.get("namespace"))
+        experiment = _text(labels.get(defaults.NAME_LABEL))
+        if defaults.MANAGED_BY.items() <= labels.items() and experiment is not None and namespace is not None:
+            urn, _, _ = str(resource.get("provider", "")).rpartition("::")
+            yield StateJob(urn.rpartition("::")[2], experiment, namespace)
 
 
 def record_in(exported: Mapping[str, Any], experiment: str) -> Record | None:

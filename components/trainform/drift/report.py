@@ -7,7 +7,6 @@ import datetime
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 
-from trainform import defaults
 from trainform.cluster.drift import SECRETS
 from trainform.deployed.records import Deployed
 from trainform.drift.compare import compared, gone, is_written, unsettled
@@ -17,7 +16,6 @@ from trainform.drift.wanted import Wanted, of_environment, of_record
 from trainform.drift.way_back import commands, not_put_back
 from trainform.errors import ClusterError
 from trainform.manifests.manifest import Manifest
-from trainform.manifests.shapes import mapping
 from trainform.plan.record import record_name
 from trainform.spec.environment import Environment
 
@@ -124,9 +122,7 @@ def _wanted(target: Target, record: Deployed | None, reads: Reads) -> Wanted | S
 
 def _other_stack(target: Target, record: Deployed | None) -> NotCompared | None:
     """What is said if another stack has deployed the experiment: its `pulumi up` counts, and that of this one is refused."""
-    theirs = (
-        "" if record is None else str(mapping(record.metadata.get("annotations")).get(defaults.STACK_ANNOTATION, ""))
-    )
+    theirs = "" if record is None else record.stack
     if theirs in ("", target.own):
         return None
     return NotCompared(what="all objects", reason=f"{target.experiment} is deployed there by the stack {theirs}, and not by {target.own}")  # fmt: skip

@@ -51,6 +51,11 @@ def record_name(experiment: str) -> str:
     return f"{experiment}-deployed"
 
 
+def unmark(experiment: str, namespace: str) -> str:
+    """The command that takes the mark of its stack from the record: nobody then knows whose the job is."""
+    return f"kubectl annotate configmap {record_name(experiment)} -n {namespace} {defaults.STACK_ANNOTATION}-"
+
+
 def record_notes(record: Record | None, experiment: str) -> list[str]:
     """A note if the job of the experiment has no record, otherwise an empty list."""
     if record is not None:

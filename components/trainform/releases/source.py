@@ -19,7 +19,6 @@ from trainform.deployed.records import Deployed, deployed
 from trainform.deployed.state import record_in, unfinished
 from trainform.deployed.updates import OF_OBJECTS, Update, updates
 from trainform.errors import ClusterError, TrainformError, list_names
-from trainform.manifests.shapes import mapping
 from trainform.plan.images import run_by
 from trainform.plan.record import Record
 from trainform.project import deploy
@@ -101,7 +100,7 @@ def record_of(found: Deployed | None, stack: str, experiment: str) -> Record:
     if found is None or found.record is None:
         reason = f"the cluster has no record of {experiment} as deployed by the stack {stack}"
         raise ClusterError(reason, f"`pulumi up -s {name}` records it")
-    own = str(mapping(found.metadata.get("annotations")).get(defaults.STACK_ANNOTATION, ""))
+    own = found.stack
     if not own:
         reason = f"what is deployed there of {experiment} does not say of which stack it is"
         raise ClusterError(reason, f"if it is of {stack}: `pulumi up --refresh --skip-preview -s {name}` writes it")
