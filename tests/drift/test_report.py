@@ -16,7 +16,7 @@ from tests.support.applied import applied, entry
 from tests.support.websites import Answer, website
 from trainform import defaults
 from trainform.drift.model import DriftReport, Outcome, StackDrift
-from trainform.drift.report import NO_PLATFORM, Target, find_drift
+from trainform.drift.report import NO_PLATFORM, UNNOTED, Target, find_drift
 from trainform.drift.text import documents
 from trainform.drift.way_back import PUT_BACK
 from trainform.manifests.manifest import Manifest
@@ -211,6 +211,22 @@ def test_where_the_dry_run_is_refused_the_comparison_is_made_here(
     assert [(each.name, each.state, len(each.fields)) for each in stack.objects] == [("bert", "changed", 1)]
     assert stack.outcome is Outcome.drift
     assert stack.notes == [f"Service bert is compared without the API server, which answers the dry run with: {said}."]
+
+
+def test_objects_without_notes_of_who_has_written_them_are_not_wholly_compared(find: Find) -> None:
+    """Somebody may remove `managedFields`: the values count, and of a Secret and of the record there is nothing to go by."""
+    bodies = objects(bert())
+    for body in bodies:
+        del body["metadata"]["managedFields"]
+    stack = only(find(ApiObjects(bodies)))
+    assert (stack.outcome, stack.objects, stack.compared) == (Outcome.incomplete, [], 7)
+    assert {each.reason for each in stack.not_compared} == {UNNOTED}
+    assert [each.what for each in stack.not_compared] == [
+        f"{body['kind']} {body['metadata']['name']}" for body in bodies
+    ]
+    one(bodies, "Service")["spec"]["publishNotReadyAddresses"] = False
+    stack = only(find(ApiObjects(bodies)))
+    assert (stack.outcome, stack.objects[0].fields[0].path) == (Outcome.drift, "spec.publishNotReadyAddresses")
 
 
 def test_objects_that_are_gone(find: Find) -> None:

@@ -44,6 +44,11 @@ def is_written(live: Mapping[str, Any]) -> bool:
     return any(is_ours(manager) for manager in _managers(live))
 
 
+def is_noted(live: Mapping[str, Any]) -> bool:
+    """True if the live object says who has written its fields."""
+    return bool(_managers(live))
+
+
 def _managers(live: Mapping[str, Any]) -> list[str]:
     return [str(entry.get("manager", "")) for entry in mappings(mapping(live.get("metadata")).get("managedFields"))]
 
@@ -72,7 +77,7 @@ def compared(manifest: Manifest, live: Mapping[str, Any], answer: Mapping[str, A
         if not _has(manifest.body, path) and not any(f"{drift.path}.".startswith(f"{each}.") for each in paths)
     ]
     metadata = mapping(live.get("metadata"))
-    anew = bool(_managers(live)) and not is_written(live)
+    anew = is_noted(live) and not is_written(live)
     deleting = str(metadata.get("deletionTimestamp", ""))
     result = _object(
         manifest,
@@ -110,7 +115,8 @@ def _changes(manifest: Manifest, live: Mapping[str, Any], answer: Mapping[str, A
     if _is_closed(manifest):
         keys = [key for field in _DATA for key in body.get(field, {})]
         visible = {field: value for field, value in body.items() if field not in _DATA}
-        return [*drift_of(visible, live), *written_by_others(keys, {**live, "kind": body["kind"]}, is_ours)]
+        others = written_by_others(keys, {**live, "kind": body["kind"]}, is_ours) if is_noted(live) else ()
+        return [*drift_of(visible, live), *others]
     if answer is None:
         return drift_of(body, live)
     # what trainform has written and does not render is of a webhook, when the object was made

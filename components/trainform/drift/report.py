@@ -9,7 +9,7 @@ from importlib.metadata import version
 
 from trainform.cluster.drift import SECRETS
 from trainform.deployed.records import Deployed
-from trainform.drift.compare import compared, gone, is_written, unsettled
+from trainform.drift.compare import compared, gone, is_noted, is_written, unsettled
 from trainform.drift.model import DriftReport, NotCompared, ObjectDrift, Outcome, StackDrift
 from trainform.drift.read import Key, Live, Reads, key_of
 from trainform.drift.wanted import Wanted, of_environment, of_record
@@ -23,6 +23,7 @@ WORST = (Outcome.failed, Outcome.incomplete, Outcome.drift, Outcome.in_sync, Out
 NOTHING = "The cluster has no record of the experiment and no object of it: no `pulumi up` of the stack has succeeded, or it was destroyed."
 NO_PLATFORM = "The cluster has nothing that `pulumi up` of the environment's own stack has written: it was never run, or the stack was destroyed."
 NO_RECORD = "without the record nobody knows what was deployed"
+UNNOTED = "somebody has removed its `managedFields`, so nobody knows who has written what: its fields are compared, its secrets and fields of others are not"
 ENDED = "The job is not in the cluster: its `ttl` deletes it some time after it has ended. That is not drift."
 
 
@@ -171,6 +172,8 @@ def _stack(
             elif wanted.basis != "other version" or manifest.is_job:
                 objects.append(gone(manifest))
             continue
+        if not is_noted(there.body):
+            not_compared.append(NotCompared(what=f"{kind} {name}", reason=UNNOTED))
         answer, refused = answers.get(key_of(manifest), (None, ""))
         result = compared(manifest, there.body, answer, wanted.basis)
         ahead += result.ahead
