@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import gzip
+import importlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 from trainform.deployed.engine import exported, printed
@@ -18,7 +19,8 @@ from trainform.plan.record import Record
 from trainform.spec.stack import project_name
 
 FOLDER, SERVICES = "file", ("http", "https")
-COMPRESSED = ".gz"
+BY_GZIP, BY_ZSTD = ".gz", ".zst"
+HISTORY_FILES = tuple(f".history.json{end}" for end in ("", BY_GZIP, BY_ZSTD))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,12 +71,31 @@ def _of_file(history: Path) -> State:
     def read() -> Mapping[str, Any] | None:
         try:
             content = path.read_bytes()
-            found = json.loads(gzip.decompress(content) if path.suffix == COMPRESSED else content)
+            found = json.loads(_decompressed(content, path))
         except (OSError, EOFError, ValueError, RecursionError):
             return None
         return found if isinstance(found, dict) else None
 
     return read
+
+
+def _decompressed(content: bytes, path: Path) -> bytes:
+    """The content of a file of the history; TrainformError where this Python cannot read it, since an older state in its place would be a wrong one."""
+    if path.suffix == BY_GZIP:
+        return gzip.decompress(content)
+    if path.suffix != BY_ZSTD:
+        return content
+    try:
+        zstd = importlib.import_module("compression.zstd")
+    except ImportError:
+        raise TrainformError(
+            f"{path} is compressed by zstd, which Python reads since version 3.14",
+            "name a release with --to; or run trainform with Python 3.14 or later",
+        ) from None
+    try:
+        return cast(bytes, zstd.decompress(content))
+    except zstd.ZstdError as error:
+        raise ValueError(str(error)) from None
 
 
 def _folder(url: str, root: Path) -> Path:
@@ -87,5 +108,5 @@ def history_files(folder: Path, project: str, stack: str) -> list[Path]:
     folders of projects."""
     places = [folder / ".pulumi" / "history" / project / stack, folder / ".pulumi" / "history" / stack]
     place = next((place for place in places if place.is_dir()), places[0])
-    found = [path for path in place.glob("*") if path.name.endswith((".history.json", f".history.json{COMPRESSED}"))]
+    found = [path for path in place.glob("*") if path.name.endswith(HISTORY_FILES)]
     return sorted(found, reverse=True)
