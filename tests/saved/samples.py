@@ -55,6 +55,7 @@ def facts(**more: Any) -> Facts:
         "config": {key: Setting(hash=keyed(KEY, value), shown=value) for key, value in config.items()},
         "program": {"Pulumi.yaml": keyed(KEY, "1"), "stacks/__main__.py": keyed(KEY, "2")},
         "policy": {"policy/__main__.py": keyed(KEY, "3")},
+        "variables": {"PULUMI_K8S_AWAIT_ALL": keyed(KEY, "true")},
         "experiment": SOURCE.document(EXPERIMENT),
         "environment": SOURCE.document(ENVIRONMENT),
     }

@@ -57,6 +57,7 @@ def cluster(uid: str) -> Cluster:
         ({"cluster": None}, ("cluster", "cluster.uid", UID, None)),
         ({"policy": {}}, ("policy", "PULUMI_OPTION_POLICY_PACK", None, None)),
         ({"policy": {"policy/__main__.py": "4"}}, ("policy", "policy/__main__.py", None, None)),
+        ({"variables": {}}, ("variable", "PULUMI_K8S_AWAIT_ALL", None, None)),
         ({"engine": "v3.260.0"}, ("engine", "pulumi", "v3.259.0", "v3.260.0")),
         ({"trainform": "0.2.0"}, ("trainform", "trainform", "0.1.0", "0.2.0")),
         ({"experiment": changed(EXPERIMENT, lambda data: data["roles"]["node"].update(replicas=16))}, ("experiment", "roles.node.replicas", 4, 16)),
@@ -284,6 +285,7 @@ def test_every_fact_is_compared() -> None:
         "config": {},
         "program": {},
         "policy": {},
+        "variables": {},
     }
     others |= {"experiment": None, "environment": None, "state": state_of({}, SOURCE)}
     assert {*others, "stack"} == {*Facts.model_fields}

@@ -30,6 +30,7 @@ from trainform.saved.model import Cluster, Document, Facts, Setting, State
 from trainform.saved.policy import policy_files
 from trainform.saved.program import program_files
 from trainform.saved.seal import keyed
+from trainform.saved.variables import provider_variables
 from trainform.secret_text.search import masked
 from trainform.spec.environment import Environment
 from trainform.spec.read import read_content
@@ -75,6 +76,7 @@ def gather(source: Source) -> Facts:
             state=state_of(state.result(), source),
             config=config_of(source),
             policy={path: keyed(source.key, text.hex()) for path, text in policy_files(os.environ, root)},
+            variables={name: keyed(source.key, value) for name, value in provider_variables(os.environ).items()},
             program={path: keyed(source.key, text.hex()) for path, text in program_files(root)},
             experiment=_experiment(files, source),
             environment=None if files.environment is None else source.document(_data_of(files.environment)),

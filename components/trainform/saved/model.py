@@ -59,6 +59,9 @@ class Facts(Part):
     config: dict[str, Setting]
     program: dict[str, Hash] = Field(description="By path from the project's folder.")
     policy: dict[str, Hash] = Field(description="The files of local policy packs and of their config, by path.")
+    variables: dict[str, Hash] = Field(
+        default={}, description="The shell's variables for Pulumi's Kubernetes provider, by name."
+    )
     experiment: Document | None
     environment: Document | None
 
@@ -122,6 +125,7 @@ What = Literal[
     "environment",
     "program",
     "policy",
+    "variable",
     "object",
     "step",
 ]

@@ -40,6 +40,7 @@ def moved_facts(saved: Facts, now: Facts) -> list[Moved]:
         *_document("environment", "environment.", saved.environment, now.environment, "The environment says something else."),
         *_files("program", "A file of the program", saved.program, now.program),
         *_policy(saved.policy, now.policy),
+        *_files("variable", "A variable of the shell for Pulumi's Kubernetes provider", saved.variables, now.variables),
         *_state(saved.state, now.state),
     ]  # fmt: skip
 
