@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -60,6 +63,7 @@ def test_a_release_that_is_set_gets_the_new_name(key: str, old: str) -> None:
     [
         "config:\n  trainform:environment: prod\n",
         "encryptionsalt: v1:x\n",
+        "config:\n\ttrainform:experiment: a\n",
         "config:\n  trainform:experiment: &name a\n  vision:name: *name\n  trainform:release: *name\n",
     ],
 )
@@ -87,6 +91,37 @@ def test_the_program_reads_what_is_written(tmp_path: Path) -> None:
     before = path.stat().st_ino
     set_release("sdxl-lora.prod", NAME, tmp_path)
     assert path.stat().st_ino == before, "a file that is right is not written"
+
+
+def test_the_byte_order_mark_of_an_editor_stays(tmp_path: Path) -> None:
+    project(tmp_path)
+    path = tmp_path / "stacks" / "Pulumi.sdxl-lora.prod.yaml"
+    path.write_bytes(codecs.BOM_UTF8 + path.read_bytes())
+    set_release("sdxl-lora.prod", NAME, tmp_path)
+    assert path.read_bytes().startswith(codecs.BOM_UTF8 + b"config:")
+    assert pinned_release("sdxl-lora.prod", tmp_path) == NAME
+
+
+def test_a_stack_that_cannot_be_written_says_that_the_release_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk may be full, or the file one that nobody can replace."""
+    project(tmp_path)
+    before = (tmp_path / "stacks" / "Pulumi.sdxl-lora.prod.yaml").read_text()
+
+    def full(self: Path, target: Path) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "replace", full)
+        with pytest.raises(TrainformError) as raised:
+            follow(release(), "sdxl-lora.prod", tmp_path)
+    assert raised.value.lines() == [
+        f"stacks/Pulumi.sdxl-lora.prod.yaml cannot be written: no space left on device; the release {release().name} is written, and no stack names it yet",
+        "  fix: make room, or correct the permissions, and run the same command again: it takes that release",
+    ]
+    assert (tmp_path / "stacks" / "Pulumi.sdxl-lora.prod.yaml").read_text() == before
+    assert follow(release(), "sdxl-lora.prod", tmp_path) == release().name
 
 
 def test_a_link_stays_a_link(tmp_path: Path) -> None:

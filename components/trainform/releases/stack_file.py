@@ -19,6 +19,8 @@ from trainform.spec.stack import pinned_release
 
 EXPERIMENT = "trainform:experiment"
 SPELLINGS = (SETTING, SETTING.replace(":", ":config:"))
+MARK = "\ufeff"
+"""At the beginning of a file that some editors of Windows write. It is no part of the text."""
 Entry = tuple[yaml.ScalarNode, yaml.ScalarNode]
 
 
@@ -40,13 +42,20 @@ def follow(release: Release, stack: str, root: Path) -> str:
 
 
 def set_release(stack: str, name: str, root: Path) -> None:
-    """Let the stack follow the release. Another program may read the file at any time: it has the old text or the new one."""
+    """Let the stack follow the release. Another program may read the file at any time: it has the old text or the new one. TrainformError if it cannot be
+    written: the release is there then."""
     path = root / stack_path(stack)
     text = _text_with(stack, name, root)
-    if text is not None:
-        before = path.stat()
+    if text is None:
+        return
+    try:
+        before, mark = path.stat(), MARK if path.read_bytes().startswith(MARK.encode()) else ""
         with replacing(path.resolve(), before) as stream:
-            stream.write(text)
+            stream.write(f"{mark}{text}")
+    except OSError as error:
+        why = f"{stack_path(stack)} cannot be written: {str(error.strerror).lower()}"
+        fix = "make room, or correct the permissions, and run the same command again: it takes that release"
+        raise TrainformError(f"{why}; the release {name} is written, and no stack names it yet", fix) from error
 
 
 def _text_with(stack: str, name: str, root: Path) -> str | None:
@@ -82,7 +91,10 @@ def with_release(text: str, name: str, path: str) -> str:
 
 def _config(text: str) -> tuple[yaml.MappingNode | None, dict[str, Entry]]:
     """The mapping under `config`, and its entries of one value each."""
-    top = _entries(yaml.compose(text, Loader=Loader))
+    try:
+        top = _entries(yaml.compose(text, Loader=Loader))
+    except yaml.YAMLError:  # somebody has written it meanwhile
+        return None, {}
     config = top.get("config", (None, None))[1]
     if not isinstance(config, yaml.MappingNode):
         return None, {}
