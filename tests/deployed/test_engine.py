@@ -58,6 +58,28 @@ def test_the_state_after_an_earlier_update_is_asked_for_by_its_number(pulumi: Pa
     assert words.startswith("stack export -s resnet.prod --show-secrets=false --version 7 ")
 
 
+@pytest.mark.parametrize(
+    ("variable", "why"),
+    [
+        ("PULUMI_OPTION_CWD", "leads Pulumi to another project than this one"),
+        ("PULUMI_OPTION_CONFIG_FILE", "gives Pulumi another config than the stack's own file, which trainform reads"),
+        ("PULUMI_OPTION_CONFIG", "makes Pulumi write values into the stack's file"),
+    ],
+)
+def test_a_variable_by_which_the_engine_takes_other_files_is_refused(
+    variable: str, why: str, pulumi: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever is compared before `pulumi destroy` or `up`, the engine would work elsewhere, or with other values."""
+    pulumi.write_text("#!/bin/sh\ntouch started\necho '{}'\n")
+    monkeypatch.setenv(variable, "x")
+    with pytest.raises(TrainformError) as raised:
+        exported("resnet.prod", tmp_path)
+    assert raised.value.lines() == [f"{variable} is set, which {why}", f"  fix: `unset {variable}`"]
+    assert not (tmp_path / "started").exists()
+    monkeypatch.setenv(variable, "")
+    assert exported("resnet.prod", tmp_path) == {}
+
+
 @pytest.mark.parametrize("text", ["[]", '"x"', "null", "7"])
 def test_what_is_no_state_is_an_error(text: str, pulumi: Path, tmp_path: Path) -> None:
     pulumi.write_text(f"#!/bin/sh\nprintf '%s' '{text}'\n")

@@ -28,12 +28,25 @@ REFUSED = {
     "otel-traces": "it sends secrets elsewhere",
     "event-log": "it writes secrets to a file",
     "save-plan": "it writes a file beside the review",
+    "import-file": "it writes a file beside the review",
     "output": "the review needs the engine's events",
     "json": "the review sets it itself",
     "stack": "the review sets it itself",
     "diff": "it is another form of output",
 }
-_DEBUGGING = ("PULUMI_DEBUG_", *(f"PULUMI_OPTION_{name.replace('-', '_').upper()}" for name in REFUSED))
+# Options by which Pulumi would not take the project and the files that trainform reads: as a variable, each holds for every command of the engine.
+_ELSEWHERE = {
+    "cwd": "leads Pulumi to another project than this one",
+    "config-file": "gives Pulumi another config than the stack's own file, which trainform reads",
+    "config": "makes Pulumi write values into the stack's file",
+}
+
+
+def _variable(option: str) -> str:
+    return f"PULUMI_OPTION_{option.replace('-', '_').upper()}"
+
+
+_DEBUGGING = ("PULUMI_DEBUG_", *map(_variable, REFUSED))
 _SHORTEST_SECRET = 8
 _FOLDER = "PWD"  # the shell's folder, whose name looks like that of a password
 
@@ -47,7 +60,11 @@ def pulumi() -> str:
 
 
 def environ_of_engine(hidden: Collection[str] = ()) -> dict[str, str]:
-    """The variables that the engine gets: without those that show secrets, and without the hidden ones."""
+    """The variables that the engine gets: without those that show secrets, and without the hidden ones. TrainformError for one by which it would not take
+    the files that trainform reads: what is shown, compared and applied would not be the same."""
+    for option, why in _ELSEWHERE.items():
+        if os.environ.get(_variable(option)):
+            raise TrainformError(f"{_variable(option)} is set, which {why}", f"`unset {_variable(option)}`")
     kept = {key: value for key, value in os.environ.items() if not key.startswith(_DEBUGGING) and key not in hidden}
     return kept | {"PULUMI_SKIP_UPDATE_CHECK": "true"}
 
