@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 
 from trainform import defaults
 from trainform.errors import Problem
+from trainform.manifests.folders import HIDES, hides_system, is_inside
 from trainform.manifests.volumes import needs_files
 from trainform.plan.model import Plan, RolePlan
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
-from trainform.spec.names import END
 
-# Folders that a volume may not hide, as images have them: without these no program is found or starts. Inside /dev and /etc there is room for
-# a volume, inside the kernel's own there is none.
-SYSTEM_FOLDERS = frozenset(
-    {
-        *("", "/dev", "/etc", "/proc", "/sys", "/usr"),
-        *(
-            f"{above}/{folder}"
-            for above in ("", "/usr")
-            for folder in ("bin", "lib", "lib32", "lib64", "libx32", "sbin")
-        ),
-    }
-)
-KERNEL_FOLDERS = ("/proc/", "/sys/")
-_LIBRARIES = re.compile(rf"(/usr)?/lib/[a-z0-9_]+-linux-[a-z0-9]+{END}")  # of one architecture, as Debian has them
 OWN_VOLUMES = (defaults.SHARED_MEMORY_VOLUME, defaults.LAUNCH_VOLUME, defaults.SSH_VOLUME, defaults.HOSTFILE)
 
 
@@ -93,7 +78,7 @@ def _own_files(plan: Plan, role: RolePlan) -> dict[str, str]:
 
 def _inside(where: str, path: str, files: Mapping[str, str], role: RolePlan) -> Iterator[Problem]:
     for folder, what in files.items():
-        if path.rstrip("/").startswith(f"{folder}/"):
+        if is_inside(path, folder):
             reason = f"the path is inside {folder}, which holds {what} and is read-only: no container of the role {role.name} would start"
             yield Problem(where, path, reason, "choose a folder of your own, such as /mnt/data")
 
@@ -106,11 +91,5 @@ def _system_paths(experiment: Experiment) -> Iterator[Problem]:
         if step.git is not None
     }
     for field, mount in mounts.items():
-        path = mount.rstrip("/")
-        if path in SYSTEM_FOLDERS or path.startswith(KERNEL_FOLDERS) or _LIBRARIES.match(path) is not None:
-            yield Problem(
-                field,
-                mount,
-                "the mount would hide a folder of the system that every process needs",
-                "choose a folder of your own, such as /mnt/data",
-            )
+        if hides_system(mount):
+            yield Problem(field, mount, *HIDES)

@@ -51,6 +51,10 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"volumes": [{"volumeClaimName": "datasets"}]}, "volumes[0].mountPath"),
     ({"volumes": [{"mountPath": "/data", "volumeClaimName": "a"}, {"mountPath": "/data", "volumeClaimName": "b"}]}, "volumes[1].mountPath"),
     ({"volumes": [{"mountPath": "/data"}]}, "volumes[0]"),
+    *(
+        ({"volumes": [{"mountPath": path, "volumeClaimName": "a"}]}, "volumes[0].mountPath")
+        for path in ("/usr", "/etc/../bin", "/etc/trainform/", "/etc/trainform/launch")
+    ),
     ({"volumes": [{"mountPath": "/data", "volumeClaimName": "UPPER_case"}]}, "volumes[0].volumeClaimName"),
     ({"minSuccess": 6}, "minSuccess"),
 ]  # fmt: skip
@@ -100,7 +104,13 @@ def test_policies_of_a_task_stand_behind_those_of_the_plan() -> None:
 
 def test_a_volume_of_the_job_over_one_of_the_plan() -> None:
     storage = {"data": {"claim": "datasets", "mount": "/data"}}
-    for path, taken in (("/more", True), ("/etc/trainform", False), ("/dev/shm", False)):  # noqa: S108 - where the plan mounts
+    for path, taken in (
+        ("/more", True),
+        ("/data", False),
+        ("/data/", False),
+        ("/etc/trainform", False),
+        ("/dev/shm", False),
+    ):  # noqa: S108 - where the plan mounts
         spec = {"volumes": [{"mountPath": path, "volumeClaimName": "datasets-2024"}]}
         assert (of(spec, storage=storage, shared_memory="20Gi") == set()) == taken, path
 

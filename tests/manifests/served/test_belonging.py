@@ -13,6 +13,11 @@ SLEEP = {"preStop": {"sleep": {"seconds": 120}}}
 NODES = {"key": "metadata.name", "operator": "In", "values": ["node-1", "node-2"]}
 SELECTS = {"labelSelector": {"matchLabels": {"app": "bert"}}, "matchLabelKeys": ["app"]}
 SPREAD = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}
+VOLUMES = [
+    {"name": "data", "emptyDir": {}},
+    {"name": "more", "emptyDir": {}},
+    {"name": "files", "configMap": {"name": "files"}},
+]
 DATA = {"name": "data", "mountPath": "/mnt/data"}
 
 
@@ -31,7 +36,7 @@ def node_affinity(terms: list[Any]) -> dict[str, Any]:
 
 
 def places(spec: dict[str, Any]) -> list[str]:
-    template = {"spec": {"volumes": [{"name": "data", "emptyDir": {}}], **main(), **spec}}
+    template = {"spec": {"volumes": VOLUMES, **main(), **spec}}
     schema = {"$ref": POD_TEMPLATE}
     return [mistake.where for find in (mistakes, values) for mistake in find(template, schema)]
 
@@ -66,6 +71,9 @@ def places(spec: dict[str, Any]) -> list[str]:
         ({"dnsConfig": {"nameservers": ["10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4"]}}, "dnsConfig.nameservers"),
         ({"dnsConfig": {"searches": [f"zone-{number}.example.com" for number in range(33)]}}, "dnsConfig.searches"),
         ({"volumes": [{"name": "data", "emptyDir": {"medium": "memory"}}]}, "volumes.data.emptyDir.medium"),
+        *((main(volumeMounts=[{**DATA, "mountPath": path}]), "containers.main.volumeMounts.data.mountPath") for path in ("/", "/usr", "//etc/", "/mnt/../bin", "/proc/data")),
+        (main(volumeMounts=[DATA, {"name": "more", "mountPath": "/mnt/data/"}]), "containers.main.volumeMounts.more.mountPath"),
+        (main(volumeMounts=[{**DATA, "mountPath": "/files/data"}, {"name": "files", "mountPath": "/files"}]), "containers.main.volumeMounts.data.mountPath"),
         (main(workingDir="app"), "containers.main.workingDir"),
         ({"securityContext": {"runAsNonRoot": True, "runAsUser": 0}}, "securityContext.runAsNonRoot"),
         ({**first(securityContext={"runAsUser": 1000}), **main(securityContext={"runAsUser": 0}), "securityContext": {"runAsNonRoot": True}}, "securityContext.runAsNonRoot"),
@@ -93,6 +101,7 @@ def test_what_does_not_belong_together(spec: dict[str, Any], where: str) -> None
         {"topologySpreadConstraints": [{**SPREAD, **SELECTS, "matchLabelKeys": ["team"]}]},
         *({"volumes": [{"name": "data", "emptyDir": {"medium": medium}}]} for medium in ("", "Memory", "HugePages-2Mi")),
         main(workingDir="/app"),
+        main(volumeMounts=[DATA, {"name": "files", "mountPath": "/mnt/data/files"}, {"name": "more", "mountPath": "/etc/data"}]),
         {**main(securityContext={"runAsNonRoot": False}), "securityContext": {"runAsNonRoot": True, "runAsUser": 0}},
         {**main(securityContext={"runAsUser": 1000}), "securityContext": {"runAsNonRoot": True, "runAsUser": 0}},
     ],

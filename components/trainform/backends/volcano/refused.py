@@ -11,6 +11,7 @@ from typing import Any, get_args
 
 from trainform.backends.volcano.controller import HOSTS_MOUNT
 from trainform.backends.volcano.ends import stays_up
+from trainform.manifests.served.kubelet import mistaken, read_only
 from trainform.manifests.served.mistake import Mistake
 from trainform.manifests.shapes import mapping, mappings, quantity
 from trainform.manifests.templates import CONTAINER_FIELDS
@@ -120,12 +121,28 @@ def _volumes(spec: dict[str, Any]) -> Iterator[Mistake]:
             yield Mistake(f"{where}.mountPath", None, "the field is missing", "add it")
         elif path in seen:
             yield Mistake(f"{where}.mountPath", path, "a volume is mounted there already", "choose another path")
+        elif (found := _misplaced(path, spec)) is not None:
+            yield Mistake(f"{where}.mountPath", path, *found)
         seen.add(path)
         if bool(name) == ("volumeClaim" in volume):
             reason = "a volume has either a claim or the name of one"
             yield Mistake(where, None, reason, "write one of `volumeClaim` and `volumeClaimName`")
         elif name and (not matches(SUBDOMAIN, name) or len(name) > SUBDOMAIN_MAX):
             yield Mistake(f"{where}.volumeClaimName", name, f"the name {MEANING[SUBDOMAIN][0]}", MEANING[SUBDOMAIN][1])
+
+
+def _misplaced(path: str, spec: dict[str, Any]) -> tuple[str, str] | None:
+    """Reason and fix for a volume that the job mounts at the path in all containers; None where each of them can have it."""
+    for task in spec["tasks"]:
+        pod = mapping(task["template"].get("spec"))
+        for container in mappings(pod.get("containers")):
+            own = mappings(container.get("volumeMounts"))
+            if any(mount.get("mountPath") == path for mount in own):
+                return f"the containers of the task {task['name']} have a mount there already", "choose another path"
+            found = mistaken(path, own, own, read_only(pod))
+            if found is not None:
+                return found
+    return None
 
 
 def _duration(holder: Mapping[str, Any], field: str, where: str) -> Iterator[Mistake]:

@@ -1,19 +1,22 @@
-"""What the API server takes in pods and a kubelet does not: the pods would wait on their nodes for ever.
+"""What the API server takes in pods and a kubelet does not, or no process can live with: the pods would wait on their nodes for ever, or fail.
 
 Source: Kubernetes 1.34.4, `pkg/volume/emptydir` and `pkg/kubelet/kuberuntime`; runc 1.3.3, `libcontainer/configs/validate`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
+from trainform.manifests.folders import HIDES, hides_system, is_inside, normalized
 from trainform.manifests.served.mistake import Mistake
 from trainform.manifests.shapes import mapping, mappings
 
 _Value = dict[str, Any]
 
 MEMORY, HUGE_PAGES = "Memory", "HugePages"
+READ_ONLY = ("configMap", "downwardAPI", "projected", "secret")
+"""Types of volumes that a container can only read, so that no folder can be made in them for another mount."""
 _CONTEXT, _USER, _NON_ROOT = "securityContext", "runAsUser", "runAsNonRoot"
 
 
@@ -31,6 +34,42 @@ def working_folder(container: _Value) -> Iterator[Mistake]:
     if folder and not folder.startswith("/"):
         reason = "the folder is not an absolute path, and no container starts in it"
         yield Mistake("workingDir", folder, reason, "write a whole path, such as /app")
+
+
+def mounts(spec: _Value) -> Iterator[Mistake]:
+    """Mounts over what every process needs, at one place, and inside a volume in which no folder can be made."""
+    files = read_only(spec)
+    for field in ("initContainers", "containers"):
+        for container in mappings(spec.get(field)):
+            own = mappings(container.get("volumeMounts"))
+            for index, mount in enumerate(own):
+                found = mistaken(str(mount.get("mountPath")), own[:index], own, files)
+                if found is not None:
+                    where = f"{field}.{container.get('name')}.volumeMounts.{mount.get('name')}.mountPath"
+                    yield Mistake(where, mount.get("mountPath"), *found)
+
+
+def read_only(spec: _Value) -> frozenset[str]:
+    """The names of the pod's volumes that can only be read."""
+    volumes = mappings(spec.get("volumes"))
+    return frozenset(str(volume.get("name")) for volume in volumes if not volume.keys().isdisjoint(READ_ONLY))
+
+
+def mistaken(path: str, before: list[_Value], mounts: list[_Value], files: Collection[str]) -> tuple[str, str] | None:
+    """Reason and fix for a mount at this path, None where it is right. before: those of the container's mounts that were there first. files: the
+    names of the volumes that can only be read."""
+    if hides_system(path):
+        return HIDES
+    for other in before:
+        there = str(other.get("mountPath"))
+        if there != path and normalized(there) == normalized(path):
+            return f"the path is that of the mount {other.get('name')} too", "choose another path"
+    for other in mounts:
+        there = str(other.get("mountPath"))
+        if other.get("name") in files and is_inside(path, there):
+            reason = f"the path is inside {there}, which can only be read: the container would never start"
+            return reason, "choose a folder of your own, such as /mnt/data"
+    return None
 
 
 def root(spec: _Value) -> Iterator[Mistake]:

@@ -224,6 +224,7 @@ _OF_PODS: Iterable[_Check] = (
     belonging.shares,
     belonging.resizes,
     belonging.system,
+    kubelet.mounts,
     kubelet.root,
 )
 
