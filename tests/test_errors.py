@@ -208,6 +208,19 @@ def test_the_placeholder_of_a_fix_is_no_secret(value: str) -> None:
     assert Problem("env.HF_TOKEN.secret.name", value, "wrong", "correct it").shown_value == value
 
 
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [
+        ("env.DB_PASSWORD=hunter2.x", "env.[secret]"),
+        ("roles.worker.env.DB_PASSWORD", "roles.worker.env.DB_PASSWORD"),
+        ("roles.worker.pod_overrides.spec.containers.main.args[1]", "roles.worker.pod_overrides.spec.containers.main.args[1]"),
+    ],
+)  # fmt: skip
+def test_a_key_that_holds_a_secret_is_not_shown(path: str, shown: str) -> None:
+    found = problem(path, None)
+    assert found.lines()[0] == found.as_dict()["path"] == shown
+
+
 def test_a_role_may_be_called_secret() -> None:
     assert problem("roles.secret.replicas", 0).shown_value == "0"
 

@@ -16,16 +16,17 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import ClassVar
 
 from trainform.escaping import escaped
-from trainform.secret_text.search import looks_secret, masked, masked_everywhere, secret_in
+from trainform.secret_text.search import looks_secret, masked, masked_everywhere, secret_in, secret_words
 
 LONGEST_VALUE = 60
 MOST_NAMES = 20
 MOST_PROBLEMS = 50  # as text; a file may have tens of thousands, and nobody reads more than this
 MASK = "[secret]"
+WORDS_BEFORE = 64  # of a command, up to the one that is judged
 PLACEHOLDERS = ("SECRET", "KEY", "NAME")  # in fixes; who types one sees what was typed
 
 # Fields that hold an address. It is shown where it is malformed, so that nobody can tell where its password would end: it is none where
@@ -68,7 +69,7 @@ class Problem:
 
     def lines(self) -> list[str]:
         """The problem as it is printed: three lines, whatever the user wrote, and one more for the finding of a rule."""
-        place = self.path if self.path else "(whole file)"
+        place = self.shown_path if self.path else "(whole file)"
         if self.source:
             place = f"{self.source}:{self.line}: {place}" if self.line else f"{self.source}: {place}"
         shown = self.shown_value
@@ -77,6 +78,14 @@ class Problem:
         rule = [f"  rule: {self.code}{finding}"] if self.code else []
         reason, fix = masked(self.reason, MASK), masked(self.fix, MASK)
         return [*map(escaped, (f"{masked(place, MASK)}{given}", f"  why: {reason}", f"  fix: {fix}", *rule))]
+
+    @property
+    def shown_path(self) -> str:
+        """The path as it may be shown: up to a key that holds a secret (`DB_PASSWORD=hunter2`)."""
+        if secret_in(self.path) is None:
+            return masked(self.path, MASK)
+        shown = itertools.takewhile(lambda part: secret_in(part) is None, self.path.split("."))
+        return ".".join([*(masked(part, MASK) for part in shown), MASK])
 
     @property
     def shown_value(self) -> str | None:
@@ -96,7 +105,7 @@ class Problem:
     def as_dict(self) -> dict[str, object]:
         """The same for machines: the keys of `check --json`. Nothing is escaped here; JSON does it."""
         return {
-            "source": self.source, "line": self.line, "path": masked(self.path, MASK),
+            "source": self.source, "line": self.line, "path": self.shown_path,
             "value": self.shown_value, "reason": masked(self.reason, MASK), "fix": masked(self.fix, MASK),
             "code": self.code, "fingerprint": self.fingerprint,
         }  # fmt: skip
@@ -117,6 +126,13 @@ def shorten(value: object) -> str:
     except ValueError:  # Python does not spell whole numbers of thousands of digits
         return "a whole number of thousands of digits"
     return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 1] + "…"
+
+
+def is_secret_item(items: Sequence[object], index: int) -> bool:
+    """True if the item of a list is a secret by itself, by the option before it, or by its place in a command: [--password, 123], [sshpass, -p, 123]."""
+    first = max(index + 1 - WORDS_BEFORE, 0)  # each of many mistakes in a long list is looked at by itself
+    words = [item if isinstance(item, str) else shorten(item) for item in items[first : index + 1]]
+    return len(words) - 1 in secret_words(words)
 
 
 def list_names(names: Collection[str], most: int = MOST_NAMES) -> str:

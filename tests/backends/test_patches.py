@@ -93,6 +93,25 @@ def test_a_secret_holds_nothing_of_a_patch(field: str, content: Any) -> None:
     assert plan(ssh={}, manifest_overrides={"ssh": patch}).overrides == ("manifest_overrides.ssh",)
 
 
+@pytest.mark.parametrize(
+    ("main", "path"),
+    [
+        ({"args": ["--password", 86753091]}, "args[1]"),
+        ({"env": {"DB_PASSWORD": 86753091}}, "env.DB_PASSWORD"),
+        ({"env": {"DB_PASSWORD": "x86753091"}}, "env.DB_PASSWORD"),
+        ({"livenessProbe": {"exec": {"command": ["mysql", "--password", 86753091]}}}, "livenessProbe.exec.command[2]"),
+    ],
+)
+def test_no_secret_of_a_wrong_type_is_shown(main: dict[str, Any], path: str) -> None:
+    """The words before it, or its name, tell that it is one."""
+    made = experiment(
+        roles={"worker": {"env": {"OWN": "1"}, "pod_overrides": {"spec": {"containers": {"main": main}}}}}
+    )
+    problems = [found for found in job_problems(made, environment()) if not found.code]
+    assert [found.path for found in problems] == [f"roles.worker.pod_overrides.spec.containers.main.{path}"]
+    assert "86753091" not in "".join(map(str, problems))
+
+
 def test_a_config_map_is_no_secret() -> None:
     assert patched("launch-script", {"data": {"extra.txt": "text"}, "immutable": True})["data"]["extra.txt"] == "text"
 

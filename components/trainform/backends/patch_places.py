@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from trainform.backends.patch_parts import Part, value_at
-from trainform.errors import list_names
+from trainform.backends.patch_parts import Part, part_at, value_at
+from trainform.errors import MASK, is_secret_item, list_names
 from trainform.manifests.served.mistake import NO_FIELD, Mistake
 from trainform.manifests.shapes import mapping, mappings
 from trainform.spec.merge_patch import named_items
@@ -99,3 +99,18 @@ def short_list(patch: dict[str, Any], part: Part) -> str | None:
 def replaced_list(patch: dict[str, Any], part: Part) -> str | None:
     """The fix if the part of the patch is a list, which is wrong for what it lacks of the rendered one; None if it is no list."""
     return as_mapping(str(part[-1])) if part and isinstance(value_at(patch, part), list) else None
+
+
+def item_as_written(patch: dict[str, Any], where: str, value: object, body: dict[str, Any]) -> tuple[str, object]:
+    """Place and value of a mistake in an item of a list as the user knows them: in a mapping of names the item is under its name, so that a password
+    is known by it; of a list a word is not shown that is a secret by the words before it."""
+    if not where.endswith("]"):
+        return where, value
+    part = part_at(patch, where, body)
+    held = value_at(patch, part)
+    if isinstance(held, dict):
+        name = next((name for name, item in held.items() if item == value and not isinstance(item, dict)), None)
+        return where if name is None else f"{where.rpartition('[')[0]}.{name}", value
+    items = value_at(patch, part[:-1]) if part and isinstance(part[-1], int) else None
+    is_secret = isinstance(items, list) and is_secret_item(items, int(part[-1]))
+    return where, MASK if is_secret else value

@@ -222,6 +222,7 @@ def _found(mistakes: Iterable[Mistake], patch: dict[str, Any], body: dict[str, A
         where, value, reason, fix, others = mistake
         set_here = next((place for place in (where, *others) if sets(patch, place, body)), where)
         taken = None if set_here == where else patch_places.replaced_list(patch, part_at(patch, set_here, body))
+        set_here, value = patch_places.item_as_written(patch, set_here, value, body)
         yield _Finding(set_here, value, reason, fix if taken is None else taken)
 
 

@@ -17,8 +17,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from trainform.errors import MASK, Problem, shorten
-from trainform.secret_text.search import secret_words
+from trainform.errors import MASK, Problem, is_secret_item
 from trainform.spec.dates import day_meant
 from trainform.spec.libyaml import Loader
 from trainform.spec.model import LINE_AS_WORD, models_of
@@ -51,7 +50,6 @@ REASONS: dict[str, tuple[str, str]] = {
     "too_long": ("has more than {max_length} entries", "keep at most {max_length}"),
 }
 MOST_WORDS = 9  # more are not read to the end
-WORDS_BEFORE = 64  # of a command, up to the one that is judged
 _PERCENT = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?) ?%")
 _NUMBER = re.compile(r"[-+]?([0-9]{1,18}(\.[0-9]{0,18})?|\.[0-9]{1,18})(e[-+]?[0-9]{1,2})?", re.IGNORECASE)
 OF_KEYS = ("missing", "extra_forbidden")  # what is wrong about keys is so whatever stands there
@@ -137,11 +135,7 @@ def _is_secret_word(data: Any, path: Path) -> bool:
     index, items = path[-1], data
     for part in path[:-1]:
         items = items[part]
-    if not isinstance(items, list):
-        return False
-    first = max(index + 1 - WORDS_BEFORE, 0)  # each of many mistakes in a long list is looked at by itself
-    words = [item if isinstance(item, str) else shorten(item) for item in items[first : index + 1]]
-    return len(words) - 1 in secret_words(words)
+    return isinstance(items, list) and is_secret_item(items, index)
 
 
 def _unknown_key(mistake: _Mistake) -> Problem:

@@ -109,8 +109,8 @@ def test_a_volume_of_the_job_over_one_of_the_plan() -> None:
         ("/data", False),
         ("/data/", False),
         ("/etc/trainform", False),
-        ("/dev/shm", False),
-    ):  # noqa: S108 - where the plan mounts
+        ("/dev/shm", False),  # noqa: S108 - where the plan mounts
+    ):
         spec = {"volumes": [{"mountPath": path, "volumeClaimName": "datasets-2024"}]}
         assert (of(spec, storage=storage, shared_memory="20Gi") == set()) == taken, path
 
