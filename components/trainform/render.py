@@ -111,7 +111,7 @@ def render_job(
         *placeholder_problems(experiment, valid, backend, judged.templates),
     )
     # what the operator makes of a job is known if it is one that the operator takes
-    of_pods = [] if found or decided else pod_problems(valid, backend, lambda plan: _patched(plan, _rendered(plan)))
+    of_pods = [] if found or decided else pod_problems(valid, backend, job_manifests, environment)
     problems = (
         *found,
         *without_told([*decided, *of_pods], limits.problems),

@@ -65,13 +65,12 @@ EVERYWHERE = [(parts, backend) for parts, backends in JOBS for backend in backen
 # What a patch may change of what is rendered, by the end of its place: the plan says nothing of it, or reads it again after the patch, or the
 # environment's rules judge it in what is rendered.
 OPEN = {
-    "fsGroup", "image", "imagePullPolicy", "imagePullSecrets", "limits", "nodeSelector", "priorityClassName", "requests",
-    "resources", "resourcesPerNode", "runAsUser", "securityContext", "serviceAccountName", "tolerations",  # of pods
+    "fsGroup", "image", "imagePullPolicy", "imagePullSecrets", "nodeSelector", "priorityClassName", "requests", "runAsUser",
+    "securityContext", "serviceAccountName", "tolerations",  # of pods
     "activeDeadlineSeconds", "cleanPodPolicy", "groupName", "minSuccess", "operator", "restartStrategy", "successPolicy",
     "startupPolicyOrder", "suspend", "targetReplicatedJobs",  # of jobs
     "runs", "storageClassName",  # of claims: a review says what becomes of data
 }  # fmt: skip
-QUANTITIES = {"cpu", "memory", "baidu.com/a800_80g_cgpu"}
 VALUES: st.SearchStrategy[Any] = st.sampled_from(
     [None, "mine", 7, True, False, [], ["mine"], {}, "Always", "OnFailure"]
 )
@@ -125,7 +124,7 @@ def leaves(value: Any, way: Way = ()) -> Iterator[tuple[Way, Any]]:
 
 
 def is_open(way: Way) -> bool:
-    return not OPEN.isdisjoint(way) or way[-1] in QUANTITIES or way[:2] == ("queue", "spec")
+    return not OPEN.isdisjoint(way) or way[:2] == ("queue", "spec")
 
 
 @pytest.mark.parametrize(("parts", "backend"), EVERYWHERE)
@@ -172,8 +171,12 @@ def changed(before: dict[str, Any], after: dict[str, Any]) -> set[Way]:
 ROLE = "roles.worker.pod_overrides"
 
 
+GPU = "baidu.com/a800_80g_cgpu"
+
+
 def of_role(spec: dict[str, Any]) -> dict[str, Any]:
-    return {"roles": {**POOL, "worker": {"replicas": 2, "pod_overrides": {"spec": spec}}}}
+    role = {"replicas": 2, "accelerators": {"a800": 2}, "cpu": 4}
+    return {"roles": {**POOL, "worker": {**role, "pod_overrides": {"spec": spec}}}}
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -195,6 +198,10 @@ def of_role(spec: dict[str, Any]) -> dict[str, Any]:
         ({"containers": {"main": {"volumeMounts": []}}}, "spec.containers.main.volumeMounts"),
         ({"containers": {"main": {"env": {"NPROC_PER_NODE": {"value": "8"}}}}}, "spec.containers.main.env.NPROC_PER_NODE"),
         ({"containers": {"main": {"env": {"TRAINFORM_RANK_OFFSET": None}}}}, "spec.containers.main.env.TRAINFORM_RANK_OFFSET"),
+        ({"containers": {"main": {"resources": {"limits": {GPU: 4}, "requests": {GPU: 4}}}}}, f"spec.containers.main.resources.limits.{GPU}"),
+        ({"containers": {"main": {"resources": {"limits": {"cpu": 8}}}}}, "spec.containers.main.resources.limits.cpu"),
+        ({"containers": {"main": {"resources": None}}}, "spec.containers.main.resources"),
+        ({"containers": {"log": {"image": "log", "resources": {"limits": {GPU: 1}}}}}, f"spec.containers.log.resources.limits.{GPU}"),
         ({"containers": {"main": None}}, "spec.containers.main"),
         ({"hostAliases": [{"ip": "10.0.0.1", "hostnames": ["sdxl-lora-000000-master-0"]}]}, "spec.hostAliases"),
     ],
@@ -216,6 +223,8 @@ def test_a_role_keeps_what_the_plan_says_of_its_pods(backend: str, spec: dict[st
         {"containers": {"main": {"env": {"HF_HOME": {"value": "/cache"}}}}},
         {"containers": {"main": {"volumeMounts": {"cache": {"mountPath": "/cache"}}}}, "volumes": {"cache": {"emptyDir": {}}}},
         {"containers": {"main": {"ports": [{"name": "metrics", "containerPort": 9090}]}}},
+        {"containers": {"main": {"resources": {"requests": {"cpu": 1}, "limits": {"cpu": "4000m", "ephemeral-storage": "1Gi"}}}}},
+        {"initContainers": [{"name": "compile", "image": "registry.example.com/ai/compile:1", "command": ["compile"], "resources": {"limits": {GPU: 2}}}]},
         {"containers": {"log": {"image": "registry.example.com/ai/log:1", "args": ["--follow"]}}},
         {"hostAliases": [{"ip": "10.0.0.1", "hostnames": ["storage.example.com"]}]},
         {"restartPolicy": "Never", "schedulerName": "volcano", "dnsPolicy": "ClusterFirst"},
@@ -298,11 +307,11 @@ UNSAID = {
 }  # fmt: skip
 COMPARED = {"containers", "initContainers", "hostAliases", "volumes"}
 UNSAID_OF_CONTAINERS = {
-    "envFrom", "image", "imagePullPolicy", "lifecycle", "livenessProbe", "readinessProbe", "resizePolicy", "resources",
-    "securityContext", "startupProbe", "stdin", "stdinOnce", "terminationMessagePath", "terminationMessagePolicy", "tty",
+    "envFrom", "image", "imagePullPolicy", "lifecycle", "livenessProbe", "readinessProbe", "resizePolicy", "securityContext",
+    "startupProbe", "stdin", "stdinOnce", "terminationMessagePath", "terminationMessagePolicy", "tty",
     "volumeDevices", "workingDir",
 }  # fmt: skip
-COMPARED_OF_CONTAINERS = {"name", "env", "ports", "volumeMounts"}
+COMPARED_OF_CONTAINERS = {"name", "env", "ports", "resources", "volumeMounts"}
 
 
 def test_every_field_of_a_pod_is_the_plans_or_a_patchs() -> None:
@@ -353,9 +362,11 @@ def test_a_list_that_takes_the_place_of_the_plans(patch: dict[str, Any], reason:
 
 def test_what_a_patch_of_one_role_changes_in_pods_of_another() -> None:
     """With a GPU the launcher of an MPIJob is a node of its own, in the hostfile of the operator."""
-    gpu = {"spec": {"containers": {"main": {"resources": {"limits": {"nvidia.com/gpu": 1}}}}}}
+    gpu = {"spec": {"containers": {"main": {"resources": {"limits": {"example.com/gpu": 1}}}}}}
     parts = {**SSH, "roles": {"launcher": {"ranked": False, "pod_overrides": gpu}, "worker": {"replicas": 2}}}
-    found = job_problems(experiment(backend="kubeflow", **parts), environment())
+    found = job_problems(
+        experiment(backend="kubeflow", **parts), environment(limits={"resources": ["example.com/gpu"]})
+    )
     (problem,) = (each for each in found if not each.code)
     assert problem.path == "roles.launcher.pod_overrides.spec.containers.main.resources"
     assert problem.reason == "with the patch the operator makes another hostfile than the planned one"

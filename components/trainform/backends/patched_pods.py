@@ -21,6 +21,7 @@ from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, override_key
 from trainform.manifests.pods import pod_template
 from trainform.plan.model import Plan
+from trainform.spec.environment import Environment
 
 Render = Callable[[Plan], list[Manifest]]
 """A function that makes the objects of a plan."""
@@ -50,10 +51,10 @@ class _Layer:
         return self.with_patches({field: only(self.patches[field], kept[field]) for field in self.patches})
 
 
-def problems(plan: Plan, backend: Backend, render: Render) -> list[Problem]:
+def problems(plan: Plan, backend: Backend, render: Render, environment: Environment) -> list[Problem]:
     """A problem for each part of a patch with which the job's pods are no longer the planned ones. The patches satisfy the schemas, and leave
     objects what they are outside of pods."""
-    stated = Stated.of(plan, backend.conventions(plan))
+    stated = Stated.of(plan, backend.conventions(plan), environment)
     plan = with_few_pods(plan, 1)
     bare = dataclasses.replace(_with_roles(plan, {}), manifest_overrides={})
     of_roles = dataclasses.replace(plan, manifest_overrides={})
@@ -93,7 +94,9 @@ def _problems(
         elif difference.place != RESTART or value_at(layer.patches[target[0]], part) not in own_restarts:
             told.setdefault((target[0], part), difference)
     if hidden:
-        rest = [unit for unit in layer.units() if not any(_within(unit, known) for known in told)]
+        rest = [
+            unit for unit in layer.units() if not any(_within(unit, known) or _within(known, unit) for known in told)
+        ]
         told |= _left_out(rest, lambda units: differences(stated, before, made_of(layer.with_units(units))))
     for (field, part), difference in told.items():
         yield Problem(f"{field}.{words(part)}", None, reason_of(difference), fix_of(difference, part[-1]))

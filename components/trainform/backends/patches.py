@@ -9,6 +9,7 @@ from trainform.backends.backend import Backend
 from trainform.errors import Problem
 from trainform.manifests.manifest import Manifest, override_key
 from trainform.plan.model import Plan
+from trainform.spec.environment import Environment
 from trainform.spec.merge_patch import merge_patch
 
 
@@ -23,13 +24,15 @@ def check_patches(
     return patch_rules.checked(plan, backend, rendered, render)
 
 
-def pod_problems(plan: Plan, backend: Backend, render: Callable[[Plan], list[Manifest]]) -> list[Problem]:
+def pod_problems(
+    plan: Plan, backend: Backend, render: Callable[[Plan], list[Manifest]], environment: Environment
+) -> list[Problem]:
     """What would make other pods than the planned ones: as `patched_pods.problems`."""
     if not plan.overrides:
         return []
     from trainform.backends import patched_pods
 
-    return patched_pods.problems(plan, backend, render)
+    return patched_pods.problems(plan, backend, render, environment)
 
 
 def override_paths(plan: Plan, manifest: Manifest) -> list[str]:

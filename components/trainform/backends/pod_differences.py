@@ -13,11 +13,13 @@ from trainform.backends.patch_places import as_mapping
 from trainform.backends.patched_objects import difference
 from trainform.backends.paths import Place
 from trainform.manifests.env import KEPT_PREFIX, PodConventions
-from trainform.manifests.shapes import mappings
+from trainform.manifests.shapes import mappings, quantity
+from trainform.manifests.templates import Template, resource_amounts
 from trainform.plan.launch.launch import SCRIPT_VARIABLES
 from trainform.plan.model import Plan
 from trainform.plan.references import expanded
 from trainform.plan.variables import VARIABLES
+from trainform.spec.environment import Environment
 
 POD_FIELDS: Mapping[str, Any] = {
     "dnsPolicy": "ClusterFirst",
@@ -50,6 +52,7 @@ _FIXES = {
     "hostNetwork": "remove it, and write `network: {host: true}`",
     "nodeName": "remove it; choose nodes by `node_selector`",
     "ports": "remove it, and choose the number by `network.port`",
+    "resources": "remove it, and write `accelerators`, `cpu`, `memory` or `resources` of the role",
     "restartPolicy": "remove it, and write `restart`",
 }
 
@@ -68,14 +71,16 @@ class Difference:
 @dataclasses.dataclass(frozen=True)
 class Stated:
     """What is known of a plan's pods before they are made. hosts: names that lead to the plan's pods. variables: the names that the launch contract
-    gives a meaning to, whether the plan sets them or not, by role. storage: the volumes with claims, by role: a review says what becomes of data there."""
+    gives a meaning to, whether the plan sets them or not, by role. storage: the volumes with claims, by role: a review says what becomes of data there.
+    devices: the resources that are accelerators in the environment."""
 
     hosts: frozenset[str]
     variables: Mapping[str, frozenset[str]]
     storage: Mapping[str, frozenset[str]]
+    devices: frozenset[str]
 
     @classmethod
-    def of(cls, plan: Plan, conventions: PodConventions) -> Stated:
+    def of(cls, plan: Plan, conventions: PodConventions, environment: Environment) -> Stated:
         """That of the plan, for an operator with these conventions."""
         pods = {name for pod in plan.pods() for name in (pod.name, pod.address)}
         services = {plan.rendezvous.service, plan.rendezvous.address, *(service.name for service in plan.services)}
@@ -86,6 +91,7 @@ class Stated:
             frozenset(pods | services),
             {role.name: names if role.launched else frozenset() for role in plan.roles},
             {role.name: frozenset(mount.volume for mount in role.mounts) for role in plan.roles},
+            frozenset(kind.resource for kind in environment.accelerators.values()),
         )
 
 
@@ -148,6 +154,7 @@ def _of_pod(before: dict[str, Any], after: dict[str, Any], stated: Stated, role:
     for field, usual in POD_FIELDS.items():
         yield ("spec", field), specs[0].get(field, usual), specs[1].get(field, usual)
     yield ("spec", "hostAliases"), _aliases(specs[0], stated.hosts), _aliases(specs[1], stated.hosts)
+    yield from _amounts(before, after, stated.devices)
     storage = stated.storage.get(role, frozenset())
     volumes = [_by(spec.get("volumes", []), _name) for spec in specs]
     for name, volume in volumes[0].items():
@@ -181,6 +188,25 @@ def _of_container(
     old, new = (_effective(container.get("env", [])) for container in both)
     for name in dict.fromkeys([*old, *sorted(variables)]):
         yield (*place, "env", name), old.get(name), new.get(name)
+
+
+def _amounts(before: dict[str, Any], after: dict[str, Any], devices: Collection[str]) -> _Values:
+    """What the plan counts: the limits that it has given to its own containers, and the accelerators of the whole pod. It says the processes and
+    the cost by them. A step before the start may use those that the pod has anyway."""
+    old, new = (
+        {place: resource_amounts(container, "limits") for place, container in _template(pod).named_containers()}
+        for pod in (before, after)
+    )
+    more = [each for each in devices if _template(before).pod_request(each) != _template(after).pod_request(each)]
+    for place, limits in new.items():
+        for resource in dict.fromkeys([*old.get(place, ()), *(each for each in more if each in limits)]):
+            was, now = old.get(place, {}).get(resource), limits.get(resource)
+            if quantity(was) != quantity(now):
+                yield (*place.split(".", 2), "resources", "limits", resource), was, now
+
+
+def _template(pod: dict[str, Any]) -> Template:
+    return Template(1, 1, pod)
 
 
 def _kept(place: Place, before: Mapping[str, Any], after: Mapping[str, Any]) -> _Values:

@@ -7,14 +7,17 @@ from typing import Any
 import pytest
 
 from tests.rules.limits.cases import by_job, limited, pod, raw
-from tests.support.samples import CLUSTER, environment, reasons
+from tests.support.rendering import job_problems
+from tests.support.samples import CLUSTER, environment, experiment, reasons
 from trainform.spec import Environment
 
 A800 = {"a800": CLUSTER["accelerators"]["a800"]}
 
 
 def overridden(spec: dict[str, Any], cluster: Environment, **role: Any) -> dict[str, str]:
-    return reasons(cluster, roles={"worker": {"replicas": 2, **role, "pod_overrides": {"spec": spec}}})
+    """What the environment's rules find; the plan's own amounts are not a matter of patches either."""
+    made = experiment(roles={"worker": {"replicas": 2, **role, "pod_overrides": {"spec": spec}}})
+    return {problem.path: problem.reason for problem in job_problems(made, cluster) if problem.code}
 
 
 def workers(replicas: int, count: int = 8, **role: Any) -> dict[str, Any]:
