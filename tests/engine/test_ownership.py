@@ -71,7 +71,9 @@ def test_a_stack_that_has_marked_nothing_does_not_delete_what_another_one_has_ta
     assert f"hello in the namespace {project.namespace} is deployed by the stack trainform/theirs by now" in " ".join(
         destroyed.output.split()
     )
-    colleague.pulumi("refresh", "--yes", "--expect-no-changes", "-s", theirs).succeeded()
+    assert "hello" in live.names("services", project.namespace)
+    assert live.only_job(project.namespace)["metadata"]["name"] == colleague.plan("hello").job
+    colleague.unchanged(theirs)
     colleague.destroy(theirs)
     project.run(sys.executable, "-m", "trainform", "destroy", stack, "--", "--yes", "--skip-preview").succeeded()
 
