@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from trainform.cluster.drift import drift_of, fields_of_others, last_write
+from tests.support.leaks import PASSWORD, leaks
+from trainform.cluster.drift import drift_from, drift_of, fields_of_others, last_write
 
 BODY: dict[str, Any] = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": "mnist-0a1b2c"}}
 
@@ -58,6 +59,37 @@ def test_what_is_no_drift(applied: dict[str, Any], live: dict[str, Any]) -> None
 )  # fmt: skip
 def test_what_is_drift(applied: dict[str, Any], live: dict[str, Any], found: dict[str, Any]) -> None:
     assert differing(applied, live) == found
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["python", "train.py", "--password", PASSWORD],
+        ["curl", "-u", f"user:{PASSWORD}", "https://example.com"],
+        ["mysql", f"-p{PASSWORD}"],
+    ],
+)
+def test_a_secret_by_its_place_in_a_command_is_not_shown(words: list[str]) -> None:
+    """Also not to whoever reads a saved review, which holds the live fields that differ."""
+    containers = [{"name": "main", "command": ["python"]}], [{"name": "main", "command": words}]
+    old, live = ({**BODY, "spec": {"containers": each}} for each in containers)
+    noted = {"f:spec": {"f:containers": {'k:{"name":"main"}': {"f:command": {}}}}}
+    edited = {**live, "metadata": {**live["metadata"], "managedFields": [entry("kubectl-edit", "1", noted)]}}
+    others = [drift for _, drift in fields_of_others(edited, lambda manager: False)]
+    for found in ([*drift_of(old, live)], [drift for _, drift in drift_from(old, live)], others):
+        assert [drift.path for drift in found] == ["spec.containers.main.command"]
+        assert leaks({"drift": str(found)}, [PASSWORD]) == []
+
+
+def test_a_secret_of_a_variable_that_is_there_twice_is_not_shown() -> None:
+    """Then nothing tells the items apart, and they are compared by their places."""
+    letters = [{"name": "LETTER", "value": "a"}, {"name": "LETTER", "value": "b"}]
+    secrets = [{"name": "DB_PASSWORD", "value": PASSWORD}] * 2
+    assert (
+        differing({"env": letters}, {"env": secrets})["spec.env"][1]
+        == [{"name": "DB_PASSWORD", "value": "[secret]"}] * 2
+    )
+    assert differing({"env": letters}, {"env": [{**each, "more": 1} for each in letters]}) == {}
 
 
 def test_annotations_of_tools_are_left_out() -> None:

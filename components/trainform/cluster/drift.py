@@ -12,7 +12,7 @@ from typing import Any
 
 from trainform.errors import MASK
 from trainform.manifests.shapes import mapping, mappings, quantity
-from trainform.secret_text.search import looks_secret, secret_in
+from trainform.secret_text.search import looks_secret, secret_in, secret_words
 
 # Fields whose texts are quantities, at any depth below them: another spelling is the same amount.
 AMOUNTS = frozenset(
@@ -213,8 +213,12 @@ def _items(applied: list[Any], live: Any, path: Path) -> Iterator[tuple[Path, An
         if order != now:  # a variable refers to those that stand before it, and containers start in their order
             yield path, order, now
     elif len(applied) == len(live) and any(isinstance(item, Mapping) for item in applied):
-        for index, (item, other) in enumerate(zip(applied, live, strict=True)):
-            yield from _differences(item, other, (*path, str(index)))
+        both = enumerate(zip(applied, live, strict=True))
+        found = [each for index, (item, other) in both for each in _differences(item, other, (*path, str(index)))]
+        if found and any(isinstance(item, Mapping) and "name" in item for item in (*applied, *live)):
+            yield path, applied, live  # a value is known as a secret by the name beside it
+        else:
+            yield from found
     elif len(applied) != len(live) or not all(map(_same, applied, live, [path] * len(live))):
         yield path, applied, live
 
@@ -245,15 +249,16 @@ def _is_empty(value: Any) -> bool:
 
 
 def _shown(path: Path, value: Any) -> Any:
-    """The value as a report may show it: without what looks like a secret by its name, or by its shape."""
+    """The value as a report may show it: without what looks like a secret by its name, by its shape, or by its place in a command."""
     if isinstance(value, Mapping):
         name = value.get("name")
         return {
-            key: _shown((*path, *([name] if isinstance(name, str) else []), str(key)), item)
+            key: _shown((*path, *([name] if isinstance(name, str) and key != "name" else []), str(key)), item)
             for key, item in value.items()
         }
     if isinstance(value, list):
-        return [_shown(path, item) for item in value]
+        words = secret_words(value) if all(isinstance(item, str) for item in value) else {}
+        return [MASK if index in words else _shown(path, item) for index, item in enumerate(value)]
     if not isinstance(value, str):
         return value
     secret = any(looks_secret(name, value) for name in path[-2:]) or secret_in(value) is not None
