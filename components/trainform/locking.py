@@ -38,6 +38,19 @@ def hold(path: Path, purpose: str, progress: Progress, timeout: float | None = N
         os.close(descriptor)
 
 
+@contextlib.contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Work in a folder of the user while no other process does so, for as long as it takes to read and write some files. The lock is on the folder itself,
+    so that it leaves no file there. Where the file system has no such locks (NFS), there is none."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with contextlib.suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
 def _try(path: Path) -> int | None:
     """Return a descriptor with the lock, None if another process has it."""
     while True:

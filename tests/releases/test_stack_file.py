@@ -5,6 +5,8 @@ from __future__ import annotations
 import codecs
 import errno
 import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ import pytest
 from tests.support.releases import PROMOTED, project, release
 from trainform.errors import TrainformError
 from trainform.releases.files import releases_of
+from trainform.releases.model import Release
 from trainform.releases.stack_file import follow, set_release, with_release
 from trainform.spec.stack import load_stack, pinned_release
 
@@ -91,6 +94,29 @@ def test_the_program_reads_what_is_written(tmp_path: Path) -> None:
     before = path.stat().st_ino
     set_release("sdxl-lora.prod", NAME, tmp_path)
     assert path.stat().st_ino == before, "a file that is right is not written"
+
+
+def test_of_two_that_write_at_the_same_moment_one_is_refused(tmp_path: Path) -> None:
+    """Each has seen that the stack follows its file."""
+    names = [f"2026-11-24T08:00:0{number}Z" for number in range(8)]
+    made = [release(PROMOTED.model_copy(update={"at": at})) for at in names]
+
+    def write(each: Release) -> str:
+        begin.wait()
+        try:
+            return follow(each, "sdxl-lora.prod", root)
+        except TrainformError as error:
+            return error.message
+
+    for attempt in range(5):
+        root = tmp_path / str(attempt)
+        project(root)
+        begin = threading.Barrier(len(made))
+        with ThreadPoolExecutor(len(made)) as threads:
+            told = [*threads.map(write, made)]
+        (won,) = [each for each in told if each in {one.name for one in made}]
+        assert (pinned_release("sdxl-lora.prod", root), [*releases_of("sdxl-lora", root)]) == (won, [won])
+        assert sum("and no longer the experiment's file" in each for each in told) == len(made) - 1
 
 
 def test_the_byte_order_mark_of_an_editor_stays(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import yaml
 
 from trainform.atomic import replacing
 from trainform.errors import TrainformError
+from trainform.locking import alone_in
 from trainform.project import stack_path
 from trainform.releases.files import write_release
 from trainform.releases.model import Release
@@ -28,6 +29,11 @@ def follow(release: Release, stack: str, root: Path) -> str:
     """Write the release and let the stack follow it; the release's name. First the release, then the stack: whoever is interrupted in between leaves a
     release that no stack names, and no stack that names nothing. TrainformError if the stack follows by now something else than what the release was made to
     replace: meanwhile somebody may have rolled it back."""
+    with alone_in((root / stack_path(stack)).parent):
+        return _follow(release, stack, root)
+
+
+def _follow(release: Release, stack: str, root: Path) -> str:
     followed, before = pinned_release(stack, root), release.promoted.replaces
     if followed not in (before, release.name):
         names = ["the experiment's file" if name is None else f"release {name}" for name in (followed, before)]
