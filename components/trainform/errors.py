@@ -23,6 +23,7 @@ from trainform.escaping import escaped
 from trainform.secret_text.search import looks_secret, masked, masked_everywhere, secret_in, secret_words
 
 LONGEST_VALUE = 60
+LONGEST_SENTENCE = 2000
 MOST_NAMES = 20
 MOST_PROBLEMS = 50  # as text; a file may have tens of thousands, and nobody reads more than this
 MASK = "[secret]"
@@ -32,10 +33,10 @@ PLACEHOLDERS = ("SECRET", "KEY", "NAME")  # in fixes; who types one sees what wa
 # Fields that hold an address. It is shown where it is malformed, so that nobody can tell where its password would end: it is none where
 # a user stands alone, a variable holds it, or a digest follows.
 _ADDRESSES = frozenset({"repository", "image"})
-_SECRET_ADDRESS = re.compile(r":(?!//[^/:@]*@|\$\(\w+\)@)[^:@]*@(?!sha[0-9]+:)|\?[^=]*=")
+_SECRET_ADDRESS = re.compile(r":(?!//[^/:@]*@|\$\(\w+\)@)[^:@]*@(?!sha[0-9]+:)|\?[^?=]*=")
 # An image that has a tag as well as something in the place of a digest: behind a path, where no login stands.
 _TAGGED_IMAGE = re.compile(
-    r"([a-z]+://)?([^/:@?]+|[^/:@?]*\.[^/:@?]*:[0-9]+)(/[^/:@?]+)+:[\w.+-]*@[\w+-]*(:\w*)?", re.ASCII
+    r"([a-z]+://)?([^/:@?]+|(?=[^/:@?]*\.)[^/:@?]+:[0-9]+)(/[^/:@?]+)+:[\w.+-]*@[\w+-]*(:\w*)?", re.ASCII
 )
 # What stands before the host of an address, and all that follows the name of a way to log in.
 _CREDENTIALS = re.compile(r"(?<=://)[^/ \t\r\n]+(?=@)|(?<=\bBearer ).+|(?<=\bBasic ).+", re.DOTALL)
@@ -76,7 +77,7 @@ class Problem:
         given = "" if shown is None else f" = {shown}"
         finding = f", finding {self.fingerprint}" if self.fingerprint else ""
         rule = [f"  rule: {self.code}{finding}"] if self.code else []
-        reason, fix = masked(self.reason, MASK), masked(self.fix, MASK)
+        reason, fix = _sentence(self.reason), _sentence(self.fix)
         return [*map(escaped, (f"{masked(place, MASK)}{given}", f"  why: {reason}", f"  fix: {fix}", *rule))]
 
     @property
@@ -106,9 +107,15 @@ class Problem:
         """The same for machines: the keys of `check --json`. Nothing is escaped here; JSON does it."""
         return {
             "source": self.source, "line": self.line, "path": self.shown_path,
-            "value": self.shown_value, "reason": masked(self.reason, MASK), "fix": masked(self.fix, MASK),
+            "value": self.shown_value, "reason": _sentence(self.reason), "fix": _sentence(self.fix),
             "code": self.code, "fingerprint": self.fingerprint,
         }  # fmt: skip
+
+
+def _sentence(text: str) -> str:
+    """A reason or a fix as it may be shown: what it names from a file may be of any length."""
+    shown = masked(text, MASK)
+    return shown if len(shown) <= LONGEST_SENTENCE else shown[: LONGEST_SENTENCE - 1] + "…"
 
 
 def _may_hold_login(field: str, address: str) -> bool:

@@ -16,7 +16,7 @@ from trainform.plan.model import Plan
 from trainform.spec.experiment import Experiment
 
 _MEANT = re.compile(
-    r"\$\$|\$\([^)]*\)|(?P<before>^|[=/:,])?\$(\{(?P<braced>[A-Za-z_][A-Za-z0-9_]*)\}|(?P<bare>[A-Za-z_][A-Za-z0-9_]*))",
+    r"\$\$|\$\([^)]{0,512}\)|(?P<before>^|[=/:,])?\$(\{(?P<braced>[A-Za-z_][A-Za-z0-9_]*)\}|(?P<bare>[A-Za-z_][A-Za-z0-9_]*))",
     re.ASCII,
 )
 _SPACE = re.compile(r"\s")
@@ -32,19 +32,18 @@ def shell_variable_notes(
     for text in texts(templates):
         if text.by_shell or _SPACE.search(text.text) is not None or _by_remote_shell(text, plan):
             continue
-        known = _known(text, plan, conventions)
         for match in _MEANT.finditer(text.text):
             name = match["braced"] or match["bare"]
-            if name is not None and (name in known or _looks_meant(text, match, name)):
+            if name is not None and (_is_known(name, text, plan, conventions) or _looks_meant(text, match, name)):
                 path = fields.of(text)
                 found.setdefault((path, name), f"{path}: {_note(text, match[0].lstrip('=/:,'), name, conventions)}")
     yield from few([*found.values()], "names behind a `$` stay as they stand")
 
 
-def _known(text: Text, plan: Plan, conventions: PodConventions) -> frozenset[str]:
-    """The variables that the container has when its program runs."""
-    own = (shown(name) for name in text.container.values)
-    return frozenset(own) | conventions.appended | of_launch(text, plan, conventions)
+def _is_known(name: str, text: Text, plan: Plan, conventions: PodConventions) -> bool:
+    """Whether the container has the variable when its program runs."""
+    own, added = text.container.shown, conventions.appended
+    return name in own or name in added or name in of_launch(text, plan, conventions)
 
 
 def _looks_meant(text: Text, match: re.Match[str], name: str) -> bool:
@@ -62,11 +61,10 @@ def _note(text: Text, written: str, name: str, conventions: PodConventions) -> s
     stays = f"`{written}` stays as it stands: no shell reads it"
     if text.run_by:
         return f"{stays}; write `[sh, -c, '… ${name} …']`"
-    names = {shown(each) for each in text.container.values}
     meant = f"`${written}` where this text is meant"
     if text.variable is not None and shown(text.variable) == name:
         return f"{stays}, and a variable's own name is not known before; write the whole value, or {meant}"
-    if name in names or (name in conventions.appended and text.variable is None):
+    if name in text.container.shown or (name in conventions.appended and text.variable is None):
         return f"{stays}, and Kubernetes puts in `$({name})` alone; write that, or {meant}"
     unknown = f"Kubernetes does not know what {_source(name, text, conventions)}"
     return f"{stays}, and {unknown}; read it in the program or in a shell (`[sh, -c, '… ${name} …']`), or write {meant}"

@@ -49,6 +49,11 @@ class _Container:
         }
 
     @functools.cached_property
+    def shown(self) -> frozenset[str]:
+        """The names of the variables, as the user gave them."""
+        return frozenset(map(shown, self.values))
+
+    @functools.cached_property
     def places(self) -> dict[str, int]:
         """Where each variable stands."""
         return {name: place for place, name in enumerate(self.values)}

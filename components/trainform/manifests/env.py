@@ -10,7 +10,7 @@ from typing import Any
 
 from trainform import defaults
 from trainform.plan.model import Group, RolePlan
-from trainform.plan.references import REFERENCE, references
+from trainform.plan.references import references, replaced
 from trainform.plan.variables import REPLICA_INDEX, RESERVED_PREFIX
 from trainform.spec.roles import EnvSource
 
@@ -117,7 +117,7 @@ def _own_references(text: str, names: Collection[str]) -> str:
     def own_reference(found: re.Match[str]) -> str:
         return f"$({KEPT_PREFIX}{found['name']})" if found["name"] in names else found[0]
 
-    return REFERENCE.sub(own_reference, text)
+    return "".join(replaced(text, own_reference))
 
 
 def _own_value(value: str | EnvSource, names: Collection[str]) -> str | EnvSource:

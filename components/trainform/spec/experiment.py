@@ -182,6 +182,7 @@ class Experiment(Model):
 
     environments: dict[Label, dict[str, Any]] = Field(
         default={},
+        max_length=defaults.MOST_OVERLAYS,
         examples=[{"prod": {"roles": {"worker": {"replicas": 16}}, "queue": "research"}}],
         json_schema_extra=OnChange.IN_PLACE_BY_PATCH,
         description="What differs in an environment, by its name: a merge patch (RFC 7386) on the rest of the file, without `name`. null removes a value, "

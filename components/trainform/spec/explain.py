@@ -270,13 +270,15 @@ def _listed(value: Any, shown: str | None, *, of_command: bool) -> str:
         return WORDS
     if not isinstance(value, str):
         return f"[{shown}]"
-    if of_command and shown == value and _OF_SHELL.search(_REFERENCE.sub("", value)) is not None:
+    if shown != value:  # it is long, and only its beginning is shown
+        return WORDS
+    if of_command and _OF_SHELL.search(_REFERENCE.sub("", value)) is not None:
         return as_list(["sh", "-c", value])
     try:
         words = shlex.split(value)
     except ValueError:  # a quotation mark without its other half
         return WORDS
-    return as_list(words) if shown == value and words else WORDS
+    return as_list(words) if words else WORDS
 
 
 def as_list(words: Iterable[str]) -> str:

@@ -139,6 +139,10 @@ class Walk:
             key.tag = TEXT  # `on`, `no`: truth values to YAML 1.1 alone, and a key is none
         below = (*parts, key.value)
         where, line = join_path(below), _line(key)
+        if len(where) > defaults.LONGEST_PATH:
+            reason = f"a key there has, with all above it, {len(where)} characters, and at most {defaults.LONGEST_PATH} are read"
+            self.problems.append(Problem(join_path(parts), None, reason, "shorten the key", self._name, line))
+            return False
         self.lines.setdefault(where, line)
         if key.value in seen:
             reason = f"the key stands twice, first in line {seen[key.value]}"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+from trainform.defaults import MOST_OVERLAYS
 from trainform.errors import Problem, list_names
 from trainform.spec.experiment import OVERLAYS, Experiment
 from trainform.spec.layers import Layer
@@ -43,7 +45,7 @@ def in_environment(
     made = _Overlays(loaded, {key: value for key, value in data.items() if key != OVERLAYS})
     problems = list(loaded.problems)
     chosen: tuple[Layer, ...] = ()
-    for other, patch in overlays.items() if isinstance(overlays, dict) else ():
+    for other, patch in itertools.islice(overlays.items() if isinstance(overlays, dict) else (), MOST_OVERLAYS):
         if not isinstance(patch, dict):  # the file's problem, which it has already
             continue
         layer = made.layer(f"{OVERLAYS}.{other}.", patch)
@@ -146,7 +148,8 @@ def _without_file(name: str, known: Collection[str], source: Source) -> Iterator
 
 def _written(source: Source) -> dict[str, str]:
     """How values stand in the file, by their paths in the merged data."""
-    written = dict(source.written)
+    others = f"{OVERLAYS}."
+    written = {path: text for path, text in source.written.items() if not path.startswith(others)}
     for layer in source.layers:
         written = {path: text for path, text in written.items() if not layer.sets(path)}
         own = len(layer.place)

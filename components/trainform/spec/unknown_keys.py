@@ -49,7 +49,8 @@ def wrong_name_meant(kind: type[BaseModel], path: Path) -> str | None:
 def key_meant(kind: type[BaseModel], path: Path) -> str:
     """What to write in place of the unknown key at the end of the path."""
     key, known = str(path[-1]), [*known_keys(kind, path[:-1])]
-    near = difflib.get_close_matches(key, known, 1, NEAR)
+    far = difflib.get_close_matches(key, known, 1, FAR)
+    near = difflib.get_close_matches(key, far, 1, NEAR)
     if near:
         return f"did you mean {near[0]}?"
     elsewhere = [*_elsewhere(kind, path)][:MOST_PLACES]
@@ -61,18 +62,27 @@ def key_meant(kind: type[BaseModel], path: Path) -> str:
         return f"write it as {' or '.join(f'`{place}`' for place in elsewhere)}"
     if _is_of_roles(kind) and key in of_pods():
         return f"write it as a patch of the role: `{of_pods()[key].format(key=key)}`"
-    far = difflib.get_close_matches(key, known, 1, FAR)
     return f"did you mean {far[0]}?" if far else f"known here: {', '.join(known)}"
 
 
 def _elsewhere(kind: type[BaseModel], path: Path) -> Iterator[str]:
     """The places of fields of this name above or below; what stands aside or in a list has only the name in common."""
     *above, key = map(str, path)
+    for parts in _places_named(kind).get(key, ()):
+        common = zip(parts, above, strict=False)
+        if all(part in (written, NAME) for part, written in common):
+            yield ".".join([*parts, key])
+
+
+@functools.cache
+def _places_named(kind: type[BaseModel]) -> dict[str, list[list[str]]]:
+    """What is above the places of fields, by the name of the field; those in lists are left out."""
+    found: dict[str, list[list[str]]] = {}
     for place in places(kind):
         *parts, name = place.split(".")
-        common = zip(parts, above, strict=False)
-        if name == key and "[" not in place and all(part in (written, NAME) for part, written in common):
-            yield place
+        if "[" not in place:
+            found.setdefault(name, []).append(parts)
+    return found
 
 
 def _is_of_roles(kind: type[BaseModel]) -> bool:
