@@ -39,7 +39,7 @@ def problem(path: str, value: object, **place: object) -> Problem:
         (problem("", None, source="a.yaml", line=0), "a.yaml: (whole file)\n  why: is wrong\n  fix: write it right"),
         (problem("roles.worker.replicas", 0), "roles.worker.replicas = 0\n  why: is wrong\n  fix: write it right"),
         (problem("ranked", False), "ranked = false\n  why: is wrong\n  fix: write it right"),
-        (problem("name", ""), "name = \n  why: is wrong\n  fix: write it right"),
+        (problem("name", ""), 'name = ""\n  why: is wrong\n  fix: write it right'),
         (problem("env", [{"name": "HF_TOKEN", "value": "x"}]), "env = […]\n  why: is wrong\n  fix: write it right"),
     ],
 )

@@ -74,7 +74,8 @@ class Problem:
         if self.source:
             place = f"{self.source}:{self.line}: {place}" if self.line else f"{self.source}: {place}"
         shown = self.shown_value
-        given = "" if shown is None else f" = {shown}"
+        is_blank = (shown is not None and shown.strip() != shown) or shown == ""
+        given = "" if shown is None else f' = "{shown}"' if is_blank else f" = {shown}"
         finding = f", finding {self.fingerprint}" if self.fingerprint else ""
         rule = [f"  rule: {self.code}{finding}"] if self.code else []
         reason, fix = _sentence(self.reason), _sentence(self.fix)

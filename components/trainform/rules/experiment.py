@@ -178,7 +178,8 @@ def _starts_short(experiment: Experiment, plan: Plan) -> Iterator[Problem]:
             f"{plan.launcher} waits for all pods of its world, and with this number it starts with {role.min_available} of the {role.replicas} that "
             "the role has"
         )
-        fix = "remove it, or let the world grow: `launcher: {torchrun: {elastic: {min_nodes: …, max_nodes: …}}}`"
+        grows = ", or let the world grow: `launcher: {torchrun: {elastic: {min_nodes: …, max_nodes: …}}}`"
+        fix = f"remove it{grows if plan.launcher == 'torchrun' else ''}"
         yield Problem(f"roles.{role.name}.min_available", role.min_available, reason, fix)
 
 

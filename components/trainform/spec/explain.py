@@ -163,7 +163,21 @@ def _other_word(mistake: _Mistake) -> Problem:
     many = len(words) > MOST_WORDS  # all of them stand in one place, if at all
     reason = "is none of the words that are known here" if many else f"must be {expected}"
     fix = f"one of {', '.join(words)}" if many else expected
-    return mistake.problem(reason, f"did you mean {near[0]}?" if near else f"write {fix}")
+    return mistake.problem(reason, f"did you mean {near[0]}?" if near else f"write {fix}{_place_of_numbers(mistake)}")
+
+
+def _place_of_numbers(mistake: _Mistake) -> str:
+    """Where a number stands that was written in the place of a word: in the field of one such thing, as `port` is beside `ports`."""
+    *above, field = mistake.path
+    one = str(field).removesuffix("s")
+    if (
+        isinstance(mistake.error["input"], int)
+        and str(mistake.value).isdecimal()
+        and one != field
+        and one in known_keys(mistake.kind, tuple(above))
+    ):
+        return f"; a number is written as `{join_path((*above, one))}`"
+    return ""
 
 
 def _refused(mistake: _Mistake) -> Problem:

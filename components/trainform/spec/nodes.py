@@ -40,6 +40,7 @@ HALF = "the text holds half a character, which no encoding knows"
 REMOVE_TAG = "remove the tag"
 QUOTE_SIGN = "put the value in quotes if it begins with `!`"
 WRITE_OUT = "write the values out, without an alias of what it stands in"
+WRITE_LESS = "leave out what the job does not need; a list of aliases stands for all that each of them stands for"
 NAME_MAPPING = "name a mapping, such as *defaults, or a list of mappings"
 
 
@@ -107,22 +108,16 @@ class Walk:
 
     def _check_size(self, node: yaml.Node, parts: tuple[str | int, ...]) -> None:
         self._left -= 1
-        for too_large, what in (
-            (
-                self._left < 0,
-                f"the file holds more than {defaults.MOST_VALUES} values",
-            ),  # aliases of aliases: small as text
-            (
-                len(parts) > defaults.DEEPEST,
-                f"the file is nested deeper than {defaults.DEEPEST} levels",
-            ),  # an alias of its parent
-        ):
-            if too_large:
-                reason = f"{what} once its aliases are followed"
-                where = join_path(parts[:1])
-                raise InputError(
-                    [Problem(where, None, reason, WRITE_OUT, self._name, self.lines.get(where, _line(node)))]
-                )
+        reason, fix = "", ""
+        if self._left < 0:  # a long file, or aliases of aliases: small as text
+            reason = f"the file holds more than {defaults.MOST_VALUES} values, with those that its aliases stand for"
+            fix = WRITE_LESS
+        elif len(parts) > defaults.DEEPEST:  # an alias of its parent
+            reason = f"the file is nested deeper than {defaults.DEEPEST} levels once its aliases are followed"
+            fix = WRITE_OUT
+        if reason:
+            where = join_path(parts[:1])
+            raise InputError([Problem(where, None, reason, fix, self._name, self.lines.get(where, _line(node)))])
 
     def _pair(self, key: yaml.Node, value: yaml.Node, parts: tuple[str | int, ...], seen: dict[str, int]) -> bool:
         """Visit a key and its value; whether data can be made of them."""
