@@ -14,6 +14,7 @@ import yaml
 from tests.conftest import ROOT
 from tests.support.advice import IMAGE
 from tests.support.samples import JOB
+from tests.support.wrong_patches import WRONG
 
 BAD = ROOT / "tests" / "spec" / "bad"
 LAB = ROOT / "tests" / "environments" / "lab.yaml"
@@ -195,4 +196,12 @@ def _of_parts(parts: dict[str, Any], environment: dict[str, Any]) -> Case:
 CASES: dict[str, Callable[[], Case]] = {
     **_files(),
     **{name: functools.partial(_of_parts, *parts) for name, parts in PARTS.items()},
+    **{
+        f"patch-{number}-{place}": functools.partial(
+            _of_parts,
+            {**_worker(pod_overrides={"spec": spec}), "storage": {"data": {"claim": "datasets", "mount": "/data"}}},
+            {},
+        )
+        for number, (spec, place, _) in enumerate(WRONG)
+    },
 }

@@ -165,8 +165,24 @@ FOLLOWED: tuple[tuple[str, Follow], ...] = (
     (r"add `roles:` - .*", value({"worker": {"replicas": 1}})),
     (r"add `mount:` - .*", value("/mnt/data")),
     (r"add `script:` - .*", value("/app/train.py")),
-    (r"add `key`, or write `operator: Exists`", value("example.com/spot", "key")),
     (r"add `memory:` to the role (.*)", lambda data, keys, match: put(data, ["roles", match.group(1), "memory"], "8Gi")),
+    (r"add `key`, or write `operator: Exists`", beside("operator", "Exists")),
+    (r"add `memory`", beside("memory", "1Gi")),
+    (r"add `readOnly: true`, or remove it", beside("readOnly", True)),
+    (r"add it to `volumes`, or remove the mount", lambda data, keys, _: put(data, [*keys[: keys.index("containers")], "volumes"], {keys[-1]: {"emptyDir": {}}})),
+    (r"add one of exec, .*", value({"command": ["true"]}, "exec")),
+    (r"add a term", value([{"matchExpressions": [{"key": "pool", "operator": "Exists"}]}])),
+    (r"keep one of them", drop),
+    (r"write the limit or less, or raise `limits` too", value(1)),
+    (r"write the same amount in `requests` and `limits`", lambda data, keys, _: put(data, keys, at(data, [*keys[:-2], "limits", keys[-1]]))),
+    (r"write its whole name, like (\S+)", lambda data, keys, match: key(match.group(1))(data, keys, match)),
+    (r"write it of letters, digits and '-'", value("mine")),
+    (r"write 1 character or more", value("zone")),
+    (r"write (\d+) items or less", lambda data, keys, match: put(data, keys, at(data, keys)[: int(match.group(1))])),
+    (r"write it like (500m), .*|write it like (10\.0\.0\.10)", lambda data, keys, match: put(data, keys, match.group(1) or match.group(2))),
+    (r"write one of (.*)", known),
+    (r"write (\w+), or remove it", known_key),
+    (r"write (ClusterFirst|Always|Exists)", known),
     (r"add `timeout: 10m`", value("10m", "timeout")),
     (r"add the line that `ssh-keyscan HOST` prints and that you have verified",
      value([HOST_KEY], "known_hosts")),
@@ -367,7 +383,7 @@ def test_every_fix_of_the_code_is_tried(golden: Golden) -> None:
     shown = [line for path in BAD.glob("*.txt") for line in path.read_text().splitlines()]
     tried = {line.removeprefix("  fix: ") for line in shown if line.startswith("  fix: ")}
     tried |= {problem.fix for name in CASES for problem in problems(CASES[name]())}
-    rooms = (ROOT / "components" / "trainform" / room for room in ("spec", "rules", "backends"))
+    rooms = (ROOT / "components" / "trainform" / room for room in ("spec", "rules", "manifests", "backends"))
     patterns = [pattern for room in rooms for pattern in templates(room)]
     left = sorted({pattern for pattern in patterns if not any(re.fullmatch(pattern, fix) for fix in tried)})
     golden(OTHERS, "\n".join([HEADING, *(pattern.replace("\\", "") for pattern in left), ""]))

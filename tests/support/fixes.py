@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 # Where a fix stands among the arguments of what makes a problem.
-PLACES = {"Problem": 3, "refusal": 1, "_Finding": 3, "Finding": 3, "problem": 1}
+PLACES = {"Problem": 3, "Mistake": 3, "refusal": 1, "_Finding": 3, "Finding": 3, "problem": 1}
 
 
 def templates(folder: Path) -> dict[str, str]:

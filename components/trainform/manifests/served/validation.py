@@ -218,9 +218,9 @@ def _wrong(value: Any, schema: Schema) -> tuple[str, str] | None:
                 pattern, ("has not the form that the server wants", f"write it as the pattern says: {pattern}")
             )
             return f"the value {reason}", fix
-        return _beyond(len(value), schema.get("minLength"), schema.get("maxLength"), " characters")
+        return _beyond(len(value), schema.get("minLength"), schema.get("maxLength"), "character")
     if isinstance(value, list):
-        return _beyond(len(value), None, schema.get("maxItems"), " items")
+        return _beyond(len(value), None, schema.get("maxItems"), "item")
     return None
 
 
@@ -237,10 +237,14 @@ def _is(value: Any, kind: str) -> bool:
 
 def _beyond(number: float, least: float | None, most: float | None, of: str = "") -> tuple[str, str] | None:
     if least is not None and number < least:
-        return f"the value is less than {least}{of}", f"write {least}{of} or more"
+        return f"the value is less than {_counted(least, of)}", f"write {_counted(least, of)} or more"
     if most is not None and number > most:
-        return f"the value is more than {most}{of}", f"write {most}{of} or less"
+        return f"the value is more than {_counted(most, of)}", f"write {_counted(most, of)} or less"
     return None
+
+
+def _counted(number: float, of: str) -> str:
+    return f"{number} {of}{'' if number == 1 else 's'}" if of else f"{number}"
 
 
 def _matches(pattern: str, text: str) -> bool:
