@@ -324,7 +324,7 @@ FOLLOWED: tuple[tuple[str, Follow], ...] = (
     (r"begin with a role of one replica, .*", lambda data, *_: data.update(roles={"master": {"replicas": 1}, "worker": {"replicas": 1}})),
     (r"give them the same accelerators, or write .*", every_role(accelerators={"a800": 8})),
     (r"launch from a role of its own: .*", all_of(top({"ranked": False}, "roles", "launcher"), top("launcher", "launcher", "mpi", "role"))),
-    (r"remove it: the plan decides this, .*", drop),
+    (r"remove it: the plan decides this; .*", drop),
     (r"remove it: all pods start together; .*", drop),
     (r"make it a step of `prepare`, which can have `on`", lambda data, keys, _: data.update(prepare=data["roles"]["worker"].pop("init"))),
     (r"write it below `spec`: .*", lambda data, keys, _: put(data, [*keys[:2], "spec"], {keys[2]: at(data, keys[:2]).pop(keys[2])})),

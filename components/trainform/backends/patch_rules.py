@@ -45,7 +45,7 @@ SECRET_CONTENT = ("data", "stringData", "type", "immutable")
 
 
 NO_CONVENTIONS = PodConventions("")
-_DECIDED = "remove it: the plan decides this, by the experiment's own fields if there are such"
+_DECIDED = "remove it: the plan decides this; write the experiment's own field for it, if there is one"
 
 
 @dataclasses.dataclass(frozen=True)
