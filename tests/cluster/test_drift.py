@@ -73,7 +73,7 @@ def test_a_secret_by_its_place_in_a_command_is_not_shown(words: list[str]) -> No
     """Also not to whoever reads a saved review, which holds the live fields that differ."""
     containers = [{"name": "main", "command": ["python"]}], [{"name": "main", "command": words}]
     old, live = ({**BODY, "spec": {"containers": each}} for each in containers)
-    noted = {"f:spec": {"f:containers": {'k:{"name":"main"}': {"f:command": {}}}}}
+    noted: dict[str, Any] = {"f:spec": {"f:containers": {'k:{"name":"main"}': {"f:command": {}}}}}
     edited = {**live, "metadata": {**live["metadata"], "managedFields": [entry("kubectl-edit", "1", noted)]}}
     others = [drift for _, drift in fields_of_others(edited, lambda manager: False)]
     for found in ([*drift_of(old, live)], [drift for _, drift in drift_from(old, live)], others):
