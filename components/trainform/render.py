@@ -155,8 +155,7 @@ def _admission_problems(plan: Plan) -> Iterator[Problem]:
 
 
 def job_manifests(plan: Plan) -> list[Manifest]:
-    """Every object of the job in the order in which they are created, with the user's merge patches applied. The last is the record of what
-    is deployed, if the plan has it."""
+    """Every object in the order in which they are created, with the user's merge patches. The last is the record of what is deployed, if there is one."""
     record = [] if plan.record is None else [with_own_annotations(deployed(plan.record, plan))]
     return [*_patched(plan, _rendered(plan)), *record]
 
