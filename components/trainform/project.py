@@ -60,9 +60,12 @@ def deploy(stack: str) -> str:
     return f"pulumi stack select --create {stack} && pulumi up -s {stack}"
 
 
-def sandbox_up(root: Path | None = None) -> str:
-    """Return the command that starts the sandbox for an environment, which sets its nodes and its context: the one of the demo, or the only one."""
+def sandbox_up(root: Path | None = None, meant: str | None = None) -> str:
+    """Return the command that starts the sandbox for an environment, which sets its nodes and its context: the one that is meant, where it is one of
+    the project, else the one of the demo, or the only one."""
     names = known_names(ENVIRONMENTS, root)
+    if meant in names:
+        return f"trainform sandbox up -e {shlex.quote(str(meant))}"
     environment = (
         defaults.ENVIRONMENT if defaults.ENVIRONMENT in names else shlex.quote(names[0]) if len(names) == 1 else "ENV"
     )

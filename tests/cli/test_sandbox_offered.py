@@ -77,6 +77,16 @@ def test_a_context_that_the_sandbox_could_have(
     assert "`trainform sandbox up -e dev`" in caught.value.fix
 
 
+def test_the_environment_of_the_context_is_named(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = project / "stacks" / "environments"
+    (folder / "broken.yaml").write_text("cluster: [")
+    (folder / "prod.yaml").write_text("name: prod\ncluster: {context: prod-cluster}\n")
+    monkeypatch.setenv("KUBECONFIG", "gone")
+    with pytest.raises(ClusterError, match=f"there is no kubeconfig at {project}/gone") as caught:
+        choose_config("prod-cluster")
+    assert caught.value.fix.endswith("; on the sandbox: `trainform sandbox up -e prod`")
+
+
 def test_no_kubeconfig_at_all(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KUBECONFIG", str(project / "gone"))
     with pytest.raises(ClusterError) as caught:

@@ -24,8 +24,9 @@ from yaml.constructor import ConstructorError
 from trainform import defaults
 from trainform.cluster.impersonation import ImpersonatingUser
 from trainform.errors import ClusterError, InputError, list_names, without_credentials
-from trainform.project import sandbox_up
+from trainform.project import ENVIRONMENTS, known_names, project_root, sandbox_up
 from trainform.spec.files import read_text
+from trainform.spec.read import read_mapping
 
 NO_API_FIX = "check `server` of the kubeconfig: a proxy or a web server may answer there"
 CREDENTIALS_FIX = "run the command of `exec` in the kubeconfig by hand; trainform reads tokens of client.authentication.k8s.io/v1beta1"
@@ -83,14 +84,25 @@ def choose_config(context: str | None) -> SingleConfig:
 def unusable_kubeconfig(context: str | None, error: Exception) -> ClusterError:
     """Return the error for a kubeconfig that cannot be used."""
     reason = f"the kubeconfig has no {error}" if isinstance(error, KeyError) else _reason(error)
-    return ClusterError(f"cannot connect to {cluster_name(context)}: {reason}", _config_fix(error))
+    return ClusterError(f"cannot connect to {cluster_name(context)}: {reason}", _config_fix(error, context))
 
 
-def _config_fix(error: Exception) -> str:
+def _config_fix(error: Exception, context: str | None) -> str:
     """Return the fix. The sandbox's comes first if the kubeconfig is the sandbox's: started without the environment, it lacks the context."""
     elsewhere = "set KUBECONFIG or `cluster.context` of the environment; known contexts: `kubectl config get-contexts`"
-    here = f"on the sandbox: `{sandbox_up()}`"
+    here = f"on the sandbox: `{sandbox_up(meant=_environment_of(context))}`"
     return f"{here}; elsewhere: {elsewhere}" if isinstance(error, _NoSandboxContextError) else f"{elsewhere}; {here}"
+
+
+def _environment_of(context: str | None) -> str | None:
+    """Return the first environment of the project that names the context; None if none does. What is wrong in its file is told elsewhere."""
+    folder = project_root() / "stacks" / ENVIRONMENTS
+    for name in known_names(ENVIRONMENTS):
+        with contextlib.suppress(InputError):
+            cluster = read_mapping(folder / f"{name}.yaml", name)[0].get("cluster")
+            if context is not None and isinstance(cluster, dict) and cluster.get("context") == context:
+                return name
+    return None
 
 
 def _kubeconfig(context: str | None) -> KubeConfig:
@@ -103,7 +115,7 @@ def _kubeconfig(context: str | None) -> KubeConfig:
     if not files:
         if not listed and "KUBERNETES_SERVICE_HOST" in os.environ:
             return KubeConfig.from_service_account()
-        places = ", ".join(map(str, listed)) if listed else "~/.kube/config"
+        places = ", ".join(str(path.absolute()) for path in listed) if listed else "~/.kube/config"
         raise ConfigError(f"there is no kubeconfig at {places}")
     configs = [_read(path) for path in files]
     fitting = (

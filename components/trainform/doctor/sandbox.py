@@ -13,7 +13,7 @@ from pathlib import Path
 from trainform import defaults
 from trainform.doctor.model import Finding, Findings, Request, State
 from trainform.errors import TrainformError
-from trainform.project import ENVIRONMENTS, known_names, sandbox_up
+from trainform.project import sandbox_up
 from trainform.sandbox.folder import PROJECT_STATE, SANDBOX, Layout, chosen_folder
 from trainform.sandbox.state import read_settings
 from trainform.sandbox.status import is_up
@@ -64,9 +64,7 @@ def _with_fix(finding: Finding, fix: SandboxFix) -> Finding:
 
 def _up(request: Request) -> str:
     name = None if request.environment is None else request.environment.name
-    if name in known_names(ENVIRONMENTS, request.root):
-        return f"trainform sandbox up -e {name}"
-    return sandbox_up(request.root)
+    return sandbox_up(request.root, name)
 
 
 def _folder_of_shell() -> Path | None:
