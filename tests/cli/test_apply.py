@@ -85,7 +85,7 @@ def test_apply_of_a_stack_that_the_project_does_not_have(tmp_path: Path) -> None
     file.write_text(text_of(review, KEY, {}))
     code, _, err = run("apply", str(file))
     assert code == 2
-    assert "the stack has no file stacks/Pulumi.STACK.yaml" in err
+    assert "the stack has no file stacks/Pulumi.bert.prod.yaml" in err
 
 
 def test_apply_of_a_stack_of_another_project(tmp_path: Path) -> None:

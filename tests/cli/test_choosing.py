@@ -208,7 +208,7 @@ def test_secrets_are_neither_needed_nor_shown(project: Path) -> None:
 @pytest.mark.parametrize(
     ("stack", "text", "reason", "fix"),
     [
-        ("helo.dev", None, "the stack has no file stacks/Pulumi.STACK.yaml", "did you mean hello.dev?"),
+        ("helo.dev", None, "the stack has no file stacks/Pulumi.helo.dev.yaml", "did you mean hello.dev?"),
         ("../hello", None, "this is not the name of a stack", "did you mean hello.dev?"),
         ("x", "config: {'trainform:experiment': hello}", "the value is not set", "pulumi config set -s x trainform:environment NAME"),
         ("x", "config: {'trainform:experiment': helo, 'trainform:environment': dev}", "no file of stacks/experiments/ has this name", "did you mean hello?"),

@@ -37,6 +37,9 @@ def vision(tmp_path: Path) -> Path:
     (tmp_path / "stacks").mkdir()
     (tmp_path / "Pulumi.yaml").write_text("name: vision\nruntime: python\n")
     (tmp_path / "stacks" / "Pulumi.bert.dev.yaml").write_text("config: {}\n")
+    for folder, name in (("experiments", "bert"), ("environments", "prod")):
+        (tmp_path / "stacks" / folder).mkdir()
+        (tmp_path / "stacks" / folder / f"{name}.yaml").touch()
     return tmp_path
 
 
@@ -48,7 +51,8 @@ def test_the_names_of_a_stack(vision: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "reason", "fix"),
     [
-        ("bert.dve", "the stack has no file stacks/Pulumi.STACK.yaml", "did you mean bert.dev?"),
+        ("bert.dve", "the stack has no file stacks/Pulumi.bert.dve.yaml", "did you mean bert.dev?"),
+        ("bert.prod", "the stack has no file stacks/Pulumi.bert.prod.yaml", "`trainform new bert -e prod` writes it"),
         ("research/speech/bert.dev", "this stack is of the project speech, and this project is vision", "cd into"),
         ("../bert.dev", "this is not the name of a stack", "did you mean bert.dev?"),
         ("./bert.dev", "this is not the name of a stack", "did you mean bert.dev?"),

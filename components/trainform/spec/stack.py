@@ -10,7 +10,7 @@ from typing import Any
 
 from trainform import defaults
 from trainform.errors import InputError, Problem
-from trainform.project import PROJECT_FILE, known_stacks, stack_path
+from trainform.project import ENVIRONMENTS, EXPERIMENTS, PROJECT_FILE, known_names, known_stacks, stack_path
 from trainform.spec.read import Content, read_content
 from trainform.spec.release import NAME, SETTING, Released
 
@@ -70,8 +70,17 @@ def require_stack(name: str, root: Path, given: str = STACK_OPTION) -> str:
         raise InputError([Problem(given, name, reason, "cd into the other project, or name a stack of this one")])
     if short not in known:
         offer = f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}" if known else "run `trainform new`"
-        raise InputError([Problem(given, name, f"the stack has no file {stack_path('STACK')}", offer)])
+        fix = _made_by_new(short, root) or offer
+        raise InputError([Problem(given, name, f"the stack has no file {stack_path(short)}", fix)])
     return short
+
+
+def _made_by_new(stack: str, root: Path) -> str:
+    """The fix for EXPERIMENT.ENVIRONMENT of two files that are there; empty if it is no such stack: then its name is a slip of the pen."""
+    experiment, _, environment = stack.rpartition(".")
+    if experiment in known_names(EXPERIMENTS, root) and environment in known_names(ENVIRONMENTS, root):
+        return f"`trainform new {experiment} -e {environment}` writes it"
+    return ""
 
 
 def load_stack(name: str, root: Path, given: str = STACK_OPTION) -> Stack:
