@@ -30,6 +30,20 @@ def test_an_error_of_the_engine_is_told_without_credentials(pulumi: Path, tmp_pa
     ]
 
 
+@pytest.mark.parametrize(
+    ("said", "fix"),
+    [
+        ("incorrect passphrase", "set PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE to the passphrase"),
+        ("no stack named 'resnet.prod' found", "`pulumi stack select --create STACK` makes the stack"),
+    ],
+)
+def test_an_error_of_the_engine_is_told_with_what_helps(pulumi: Path, tmp_path: Path, said: str, fix: str) -> None:
+    pulumi.write_text(f'#!/bin/sh\necho "error: {said}" >&2\nexit 1\n')
+    with pytest.raises(TrainformError) as raised:
+        exported("resnet.prod", tmp_path)
+    assert raised.value.fix.startswith(fix)
+
+
 def test_an_error_of_the_engine_is_told_without_the_secrets_of_variables_and_tokens(
     pulumi: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,12 @@ from trainform.secret_text.search import looks_secret, masked_line
 NO_STACK = 6  # the exit code of the engine where the backend has no such stack
 WHICH = "`trainform doctor` shows which pulumi is on PATH"
 FIX = "`pulumi stack ls` lists the stacks of the backend that you are logged in to"
+# What helps where the engine says one of these.
+_FIXES = {
+    "incorrect passphrase": "set PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE to the passphrase of the stack",
+    "passphrase must be set": "set PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE to the passphrase of the stack",
+    "no stack named": "`pulumi stack select --create STACK` makes the stack; `pulumi stack ls` lists those of the backend that you are logged in to",
+}
 
 # Options of the engine that show secrets, write what it knows to files, or change the form of its output. Each is a variable too.
 REFUSED = {
@@ -91,8 +97,15 @@ def printed(root: Path, *words: str, text: str | None = None, nothing: int | Non
     if ran.returncode != 0:
         lines = without_variables(ran.stderr, environ, MASK).splitlines()
         errors = [masked_line(without_credentials(line), MASK) for line in lines if line.strip()]
-        raise TrainformError(f"`pulumi {' '.join(words[:2])}` ended with exit code {ran.returncode}", FIX, errors)
+        raise TrainformError(
+            f"`pulumi {' '.join(words[:2])}` ended with exit code {ran.returncode}", fix_of(errors), errors
+        )
     return ran.stdout
+
+
+def fix_of(errors: Sequence[str]) -> str:
+    """What helps against the errors of a command of the engine."""
+    return next((fix for said, fix in _FIXES.items() if any(said in error for error in errors)), FIX)
 
 
 def exported(stack: str, root: Path, number: int | None = None) -> Mapping[str, Any]:
