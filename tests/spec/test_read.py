@@ -374,3 +374,9 @@ def test_a_key_is_never_a_truth_value_of_old_yaml(key: str, read: Read) -> None:
     assert read(f"a: {{{key}: x}}") == ({"a": {key: "x"}}, [])
     (problem,) = read(f"a: {{{key}: x, true: y}}")[1]
     assert (problem.path, problem.reason) == ("a.true", "the key is not text")
+
+
+def test_text_that_is_not_yaml_is_told_with_the_line_where_it_began(read: Read) -> None:
+    _, (problem,) = read('name: x\nenv:\n  A: "abc\n  B: x\n  C: y\n')
+    assert problem.line > 3
+    assert problem.reason.endswith("; what is read there began in line 3")

@@ -101,6 +101,9 @@ def syntax_problem(error: yaml.YAMLError, name: str, text: str) -> Problem:
             line,
         )
     parts = (getattr(error, "context", None), getattr(error, "problem", None))
-    reason = " ".join(part for part in parts if part is not None)
+    reason = ": ".join(part for part in parts if part is not None)
+    begun = getattr(error, "context_mark", None)
+    if begun is not None and begun.line + 1 < line:
+        reason += f"; what is read there began in line {begun.line + 1}"
     reason = f"the file is not YAML that can be read: {reason if reason else type(error).__name__}"
     return Problem("", None, reason, "check indentation and quotes there", name, line)
