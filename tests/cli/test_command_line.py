@@ -137,6 +137,8 @@ def test_suggestions_name_existing_commands() -> None:
         (["delet"], SUGGESTIONS["delete"]),
         (["xyzzy"], "`trainform --help` lists the commands"),
         (["check", "--jsn"], "did you mean --json"),
+        (["diff", "resnet", "--markdown"], "write `--format markdown`"),
+        (["review", "--html"], "write `--format html`"),
         (["plan", "--enviroment", "dev"], "did you mean --environment?"),
         (["sandbox", "statsu"], "did you mean `trainform sandbox status`?"),
         (["toolchain", "ensur"], "did you mean `trainform toolchain ensure`?"),
@@ -152,6 +154,10 @@ def test_misspelt_commands_get_a_suggestion(words: list[str], fix: str) -> None:
 
 
 # --- errors for programs
+
+
+def test_a_form_that_is_no_option_is_told_as_json_too() -> None:
+    assert error_of("drift", code=2)["fix"] == "write `--format json`"
 
 
 def test_wrong_arguments_as_json() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from collections.abc import Sequence
 from typing import Any, cast
 
 import typer
@@ -134,10 +135,19 @@ def _show_usage(error: Any, as_json: bool) -> int:
     fix = f"`{command} --help` shows its arguments"
     if getattr(error, "option_name", "") in STACK_OPTIONS and _takes_stacks(error):
         return show(CommandLineError(error.message, f"name the stack without an option: `{command} STACK`"), as_json)
+    form = getattr(error, "option_name", "").removeprefix("--")
+    if form in _forms(error):
+        return show(CommandLineError(error.message, f"write `--format {form}`"), as_json)
     if near:
         return show(CommandLineError(error.message, f"did you mean {' or '.join(sorted(near))}? {fix}"), as_json)
     message = " ".join(error.format_message().split())  # choices stand on lines of their own
     return show(CommandLineError(message, fix), as_json)
+
+
+def _forms(error: Any) -> Sequence[str]:
+    """The forms of output that the command's option `--format` names; none if it has no such option."""
+    parameters = () if error.ctx is None else error.ctx.command.params
+    return next((str(parameter.metavar).split("|") for parameter in parameters if "--format" in parameter.opts), ())
 
 
 def _takes_stacks(error: Any) -> bool:
