@@ -15,7 +15,15 @@ from typing import Any, ClassVar
 
 from trainform import defaults
 from trainform.backends.backend import Backend, Free
-from trainform.backends.gangs import QUEUE_LABEL, admission_crds, gang_problems, in_gang, pod_group, queue_labels
+from trainform.backends.gangs import (
+    QUEUE_LABEL,
+    admission_crds,
+    gang_problems,
+    in_gang,
+    least_of_groups,
+    pod_group,
+    queue_labels,
+)
 from trainform.backends.outcome import ByCondition
 from trainform.backends.patched_objects import overwritten
 from trainform.backends.refusals import JOB_RESTARTS, another_backend
@@ -139,7 +147,9 @@ class AppWrapper(Backend):
             "completionMode": "Indexed",
             "backoffLimit": role.max_retry if role.restart == "on-failure" else 0,
             "ttlSecondsAfterFinished": plan.ttl_seconds,
-            "template": in_gang(plan, template, group.name) if is_valid(role, template) else template,
+            "template": in_gang(plan, template, group.name, least_of_groups(plan))
+            if is_valid(role, template)
+            else template,
         }
         metadata = {"name": f"{plan.job}-{group.name}", "namespace": plan.namespace}
         job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": without_empty(spec)}

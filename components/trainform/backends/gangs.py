@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from trainform import defaults
@@ -65,7 +65,7 @@ def pod_group(plan: Plan) -> list[Manifest]:
         return []
     spec = {
         "minMember": plan.min_available,
-        "minTaskMember": _least_of_groups(plan),
+        "minTaskMember": least_of_groups(plan),
         "queue": plan.queue.name,
         "priorityClassName": plan.priority_class,
         "networkTopology": topology(plan),
@@ -75,7 +75,7 @@ def pod_group(plan: Plan) -> list[Manifest]:
     return [Manifest("pod-group", body, revision=plan.revision)]
 
 
-def _least_of_groups(plan: Plan) -> dict[str, int]:
+def least_of_groups(plan: Plan) -> dict[str, int]:
     """How many pods of each group the gang needs; empty where it needs all, or where there is one group. `minMember` alone counts all pods alike,
     so that pods outside of the gang would take the place of others in it, and a training would start without some of its pods."""
     groups = [group for role in plan.roles for group in role.groups() if group.replicas > 0]
@@ -97,12 +97,12 @@ def queue_labels(plan: Plan) -> dict[str, str]:
     return {QUEUE_LABEL: plan.queue.name} if plan.admission == defaults.KUEUE else {}
 
 
-def in_gang(plan: Plan, template: dict[str, Any], group: str) -> dict[str, Any]:
-    """The pod template of the group as a member of the job's PodGroup; unchanged with Kueue."""
+def in_gang(plan: Plan, template: dict[str, Any], group: str, least: Mapping[str, int]) -> dict[str, Any]:
+    """The pod template of the group as a member of the job's PodGroup; unchanged with Kueue. least: `least_of_groups` of the plan."""
     if plan.admission == defaults.KUEUE:
         return template
     metadata = template["metadata"]
-    task = {TASK_ANNOTATION: group} if _least_of_groups(plan) else {}
+    task = {TASK_ANNOTATION: group} if least else {}
     annotations = {**metadata.get("annotations", {}), GROUP_ANNOTATION: plan.job, **task}
     return {
         **template,

@@ -108,7 +108,7 @@ def item_as_written(patch: dict[str, Any], where: str, value: object, body: dict
         return where, value
     part = part_at(patch, where, body)
     held = value_at(patch, part)
-    if isinstance(held, dict):
+    if isinstance(held, dict) and not isinstance(part[-1], int):
         name = next((name for name, item in held.items() if item == value and not isinstance(item, dict)), None)
         return where if name is None else f"{where.rpartition('[')[0]}.{name}", value
     items = value_at(patch, part[:-1]) if part and isinstance(part[-1], int) else None

@@ -6,12 +6,12 @@ Source: JobSet 0.12.0, `api/jobset/v1alpha2` and its webhooks. The defaults of t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from trainform import defaults
 from trainform.backends.endings import Part, all_of, any_of, late_roles
-from trainform.backends.gangs import in_gang
+from trainform.backends.gangs import in_gang, least_of_groups
 from trainform.backends.order import After, Batch
 from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
@@ -65,6 +65,7 @@ IN_ORDER = "InOrder"
 
 def replicated_jobs_spec(plan: Plan, conventions: PodConventions) -> dict[str, Any]:
     """The spec of a JobSet."""
+    least = least_of_groups(plan)
     return without_empty(
         {
             "network": {
@@ -77,7 +78,7 @@ def replicated_jobs_spec(plan: Plan, conventions: PodConventions) -> dict[str, A
             "startupPolicy": {"startupPolicyOrder": "AnyOrder"},
             "ttlSecondsAfterFinished": plan.ttl_seconds,
             "replicatedJobs": [
-                _replicated_job(plan, role, group, conventions) for role in plan.roles for group in role.groups()
+                _replicated_job(plan, role, group, conventions, least) for role in plan.roles for group in role.groups()
             ],
         }
     )
@@ -137,7 +138,9 @@ def labelled_role(job: dict[str, Any]) -> str:
     return str(job["template"]["spec"]["template"]["metadata"]["labels"][defaults.ROLE_LABEL])
 
 
-def _replicated_job(plan: Plan, role: RolePlan, group: Group, conventions: PodConventions) -> dict[str, Any]:
+def _replicated_job(
+    plan: Plan, role: RolePlan, group: Group, conventions: PodConventions, least: Mapping[str, int]
+) -> dict[str, Any]:
     """The Indexed Job of a group. Pod i has completion index i, so a lost pod is replaced by one with the same hostname."""
     template = pod_template(plan, role, group, conventions)
     job = {
@@ -145,7 +148,7 @@ def _replicated_job(plan: Plan, role: RolePlan, group: Group, conventions: PodCo
         "completions": group.replicas,
         "completionMode": "Indexed",
         "backoffLimit": _backoff(plan, role),
-        "template": in_gang(plan, template, group.name) if is_valid(role, template) else template,
+        "template": in_gang(plan, template, group.name, least) if is_valid(role, template) else template,
     }
     return {"name": group.name, "replicas": 1, "groupName": "default", "template": {"spec": job}}
 
