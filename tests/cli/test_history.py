@@ -87,7 +87,8 @@ def test_a_rollback_is_named_as_one(name: str, tmp_path: Path) -> None:
 def test_a_path_is_no_name(name: str, words: list[str], word: str) -> None:
     code, out, err = run(*words, word)
     assert (code, out) == (2, "")
-    assert f"EXPERIMENT = {word}\n  why: this is not the name of an experiment" in err
+    shown = word if word else '""'
+    assert f"EXPERIMENT = {shown}\n  why: this is not the name of an experiment" in err
     assert ("fix: write sdxl-lora\n" if "sdxl" in word else "fix: known: sdxl-lora") in err
 
 

@@ -175,8 +175,9 @@ def test_the_pods_of_an_object_are_those_of_the_plan(name: str, backend: str) ->
         return
     pods = [pods.template for manifest in job.manifests for pods in pods_of(manifest.body)]
     planned = BACKENDS[backend].templates(job.plan, job.manifests)
-    shape = [(template.body, template.replicas, template.min_available) for template in pods]
-    assert shape == [(template.body, template.replicas, template.min_available) for template in planned]
+    assert [(each.body, each.replicas) for each in pods] == [(each.body, each.replicas) for each in planned]
+    if backend != "jobset":  # of whose gang another object, the PodGroup, says how many pods it needs
+        assert [each.min_available for each in pods] == [each.min_available for each in planned]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -18,7 +18,6 @@ from tests.review.jobs_of_previews import (
     rendered,
     workers,
 )
-from trainform.review.changes import role_changes
 from trainform.review.context import JobReview
 from trainform.review.cost import cost_of
 from trainform.review.model import Money
@@ -150,18 +149,13 @@ def overridden(replicas: int, count: int, **parts: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("backend", ["volcano", "kubeflow", "trainer", "jobset"])
-def test_what_a_merge_patch_asks_for_costs_its_price(backend: str) -> None:
+def test_what_a_refused_patch_asks_for_has_no_known_cost(backend: str) -> None:
+    """A patch that asks for other accelerators than the role is refused."""
     parts = {"backend": backend, "launcher": {"torchrun": {"script": "/app/train.py"}}}
-    before = rendered(CLUSTER, **workers(2, 4), **parts)
-    after = rendered(CLUSTER, **overridden(2, 8, **parts))
-    assert not after.problems
-    changed = context(job_review(before, after), environment=CLUSTER)
-    cost = cost_of(changed)
-    assert (cost.before, cost.after, cost.percent) == (usd("16.80"), usd("33.60"), "+100.0")
-    (role,) = role_changes(changed)
-    assert role.before is not None
-    assert role.after is not None
-    assert (role.before.accelerators, role.after.accelerators) == ({"a800": 4}, {"a800": 8})
+    with_patch, without = rendered(CLUSTER, **overridden(2, 8, **parts)), rendered(CLUSTER, **workers(2, 4), **parts)
+    assert {problem.path.rpartition(".")[2] for problem in with_patch.problems} == {GPU.rpartition(".")[2]}
+    cost = cost_of(context(job_review(without, with_patch), environment=CLUSTER))
+    assert (cost.before, cost.after) == (usd("16.80"), None)
 
 
 def test_pods_of_a_resource_that_the_environment_has_no_more_cost_what_the_record_says() -> None:

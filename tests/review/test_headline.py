@@ -8,15 +8,12 @@ from typing import Any
 import pytest
 
 from tests.review.jobs import ELASTIC, LORA, change, context, deployed, job_review, name_of, object_step, running
-from tests.review.jobs_of_previews import GPU
-from tests.support.samples import CLUSTER
 from trainform.review.context import Context
 from trainform.review.effects import effects
 from trainform.review.findings.data import find
 from trainform.review.headline import headline
 from trainform.review.kinds import Kind
 from trainform.review.model import Category, Cost, Finding, Money
-from trainform.spec import Environment
 
 FREE = Cost(difference=Money(amount="0.00", currency="USD"))
 HIGH = Kind("TR-RESTART-1", Category.restart, "high", "A running job is replaced.", "why", "fix").finding("sdxl-lora")
@@ -38,17 +35,6 @@ def test_a_replacement_says_what_runs_why_and_where_the_data_stay() -> None:
 def test_scaling() -> None:
     larger = {**ELASTIC, "roles": {"worker": {**ELASTIC["roles"]["worker"], "replicas": 5}}}
     assert line(change(ELASTIC, larger), cost=Cost()) == "Scales the elastic role worker 3 → 5 in place."
-
-
-def test_the_accelerators_are_those_of_the_pods_with_merge_patches() -> None:
-    asked = {"requests": {GPU: "4"}, "limits": {GPU: "4"}}
-    patch = {"spec": {"containers": {"main": {"resources": asked}}}}
-    halved = {**LORA, "roles": {"worker": {**LORA["roles"]["worker"], "pod_overrides": patch}}}
-    cluster = Environment.model_validate(CLUSTER)
-    said = line(change(halved, LORA, running(name_of(halved)), environment=cluster), cost=Cost())
-    assert said.startswith(f"Replaces the running job {name_of(halved)} (up 16 h, 16 a800) because ")
-    said = line(change(None, halved, environment=cluster), cost=Cost())
-    assert said == f"Creates the job {name_of(halved)} (16 a800)."
 
 
 def test_nothing_changes_costs_nothing() -> None:
