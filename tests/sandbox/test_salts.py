@@ -163,3 +163,25 @@ def test_stack_files_with_other_salts_are_named_before_a_new_passphrase_is_made(
     layout.make()
     warn_about_other_salts(tmp_path, layout.root, notes)
     assert len(notes.lines) == 1, "the passphrase is there: the salts are of it"
+
+
+@pytest.mark.parametrize("in_a_file", [True, False])
+def test_stack_files_that_the_shell_opens_are_not_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_a_file: bool
+) -> None:
+    """A second sandbox beside the one whose stacks the shell uses: who followed the advice would lose their secrets."""
+    (tmp_path / "stacks").mkdir()
+    (tmp_path / "stacks" / "Pulumi.hello.dev.yaml").write_text(SALTED)
+    (tmp_path / "passphrase").write_text(f"{PASSPHRASE}\n")
+    monkeypatch.delenv("PULUMI_CONFIG_PASSPHRASE", raising=False)
+    if in_a_file:
+        monkeypatch.setenv("PULUMI_CONFIG_PASSPHRASE_FILE", str(tmp_path / "passphrase"))
+    else:
+        monkeypatch.setenv("PULUMI_CONFIG_PASSPHRASE", PASSPHRASE)
+    notes = Recording()
+    warn_about_other_salts(tmp_path, tmp_path / ".trainform" / "prod", notes)
+    assert notes.lines == []
+    monkeypatch.delenv("PULUMI_CONFIG_PASSPHRASE", raising=False)
+    monkeypatch.setenv("PULUMI_CONFIG_PASSPHRASE_FILE", str(tmp_path / "gone"))
+    warn_about_other_salts(tmp_path, tmp_path / ".trainform" / "prod", notes)
+    assert len(notes.lines) == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -106,10 +107,16 @@ def was_made_with(passphrase: str, salt: str) -> bool:
 
 
 def warn_about_other_salts(project: Path, folder: Path, progress: Progress) -> None:
-    """If the sandbox is about to make a new passphrase, show a note with the stack files that were encrypted with another one."""
+    """If the sandbox is about to make a new passphrase, show a note with the stack files that were encrypted with another one. Those that the
+    passphrase of this shell opens are in use, such as the stacks of a second sandbox: of them nothing is said."""
     if Layout(folder).passphrase.exists():
         return
-    names = [str(path.relative_to(project)) for path, _ in _salted_stack_files(project)]
+    used = _passphrase_of_shell()
+    names = [
+        str(path.relative_to(project))
+        for path, salt in _salted_stack_files(project)
+        if used is None or not was_made_with(used, salt)
+    ]
     if names:
         progress.note(
             f"the sandbox makes a new passphrase, and the salt in {', '.join(names)} belongs to another one. If pulumi says "
@@ -131,6 +138,17 @@ def stacks_with_passphrase_of(project: Path, folder: Path) -> list[str]:
     return [
         str(path.relative_to(project)) for path, salt in _salted_stack_files(project) if was_made_with(passphrase, salt)
     ]
+
+
+def _passphrase_of_shell() -> str | None:
+    """Return the passphrase that Pulumi takes from the environment, None if there is none or its file cannot be read."""
+    passphrase, file = (os.environ.get(f"PULUMI_CONFIG_PASSPHRASE{end}") for end in ("", "_FILE"))
+    if passphrase is not None or not file:
+        return passphrase
+    try:
+        return Path(file).read_text(errors="surrogateescape").strip()
+    except OSError:
+        return None
 
 
 def read_passphrase(folder: Path) -> str | None:
