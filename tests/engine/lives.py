@@ -113,7 +113,7 @@ class Life:
         )
         before = {each["metadata"]["uid"] for each in self.pods.values()}
         fails(self.live, pod)
-        if role.restarts_job and role.max_retry > 1:
+        if role.restarts_job and self.plan.max_retry > 1:
             yield from self._until(lambda: self._all_new(before), "the job to begin again")
             return True
         if _fails_for_good(self.plan, role) and not self._unheeded(role):
@@ -232,9 +232,10 @@ def _phases(pods: dict[str, Pod]) -> dict[str, str]:
 
 
 def _fails_for_good(plan: Plan, role: RolePlan) -> bool:
-    """A failure ends the job: of pods with a launch script that nothing starts again."""
+    """A failure ends the job: of pods with a launch script that nothing starts again, or that would be started again one time too often."""
     decides = role.ranked or role.name in (plan.launches, plan.ending_role)
-    return decides and role.restart == "never"
+    allowed = (plan.max_retry if role.restarts_job else role.max_retry) - 1
+    return decides and (allowed == 0 or role.restart == "never")
 
 
 def has_policies(data: dict[str, Any]) -> bool:
